@@ -38,7 +38,7 @@ impl Areas<'_> {
         match self {
             Self::StrongOr { cipher, key_len: len } if len == key_len && is(spec, cipher) => Ok(()),
             _ => Err(format!(
-                "its area is under {spec}{why}: whoever can write the header could have made it without a passphrase"
+                "its area uses {spec}{why}: whoever can write the header could have made it without a passphrase"
             )),
         }
     }

@@ -74,7 +74,7 @@ impl fmt::Display for Error {
             Self::Offset => f.write_str("Cannot seek to requested keyfile offset."),
             Self::Terminal => f.write_str("Cannot read keyfile from a terminal."),
             Self::TooLong => {
-                f.write_str("Maximum keyfile size exceeded: a key file has at most 8 MiB, or name its size.")
+                f.write_str("Maximum keyfile size exceeded: a key file has at most 8 MiB, or give its size.")
             }
             Self::Size => f.write_str("The key file size is too large."),
             Self::TooShort => f.write_str("Cannot read requested amount of data."),

@@ -87,10 +87,10 @@ impl Damage {
 fn describe_copy(copy: Copy) -> String {
     match copy {
         Copy::Primary => {
-            "Primary LUKS2 header is damaged or out of date: written again from the secondary.".into()
+            "Primary LUKS2 header is damaged or out of date: rewritten from the secondary.".into()
         }
         Copy::Secondary => {
-            "Secondary LUKS2 header is damaged or out of date: written again from the primary.".into()
+            "Secondary LUKS2 header is damaged or out of date: rewritten from the primary.".into()
         }
     }
 }

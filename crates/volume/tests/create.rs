@@ -173,7 +173,8 @@ fn sizes_that_cannot_be_are_refused() {
     refused_luks2(
         &luks2(),
         16 << 20,
-        "Device is too small: header and keyslots take 16777216 bytes, it has 16777216 and must hold data too.",
+        "Device is too small: header and keyslots take 16777216 bytes, it has 16777216, and there must be room \
+        for data too.",
     );
     refused_luks2(
         &with(|p| p.metadata_size = Some(20000)),

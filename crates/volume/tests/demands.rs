@@ -115,7 +115,7 @@ fn a04_a_key_that_is_only_tried_is_judged_too() {
     assert!(admission::check(&again(&storage), None, &terms).is_ok());
     assert!(
         admission::check_key(&again(&storage), None, &terms, &key(), 0).is_ok(),
-        "its size is not looked at"
+        "its size is not checked"
     );
     let refused = admission::check_key(&again(&storage), Some(LEN as u64), &terms, &key(), 0)
         .map_err(unmet)

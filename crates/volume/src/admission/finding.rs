@@ -96,16 +96,16 @@ impl fmt::Display for Finding {
                 "segment {segment} is linear: it is not encrypted, though no reencryption is under way"
             ),
             Rule::WeakCipher { cipher, weakness } => {
-                write!(f, "segment {segment} is under {cipher}, which {}", weakness.in_words())
+                write!(f, "segment {segment} uses {cipher}, which {}", weakness.in_words())
             }
             Rule::ShortKey { cipher, bits } => write!(
                 f,
-                "segment {segment} is under {cipher} with a key of {bits} bits, which can be guessed: {LEAST_KEY_BITS} \
-                 are needed"
+                "segment {segment} uses {cipher} with a key of {bits} bits, which can be guessed: \
+                 {LEAST_KEY_BITS} are needed"
             ),
             Rule::AnotherKey { digest, first } => write!(
                 f,
-                "segment {segment} is under another key (digest {digest}) than segment 0 (digest {first}), though no \
+                "segment {segment} has another key (digest {digest}) than segment 0 (digest {first}), though no \
                  reencryption is under way"
             ),
             Rule::ShiftedIv { iv_tweak, sector } => write!(

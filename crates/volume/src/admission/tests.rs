@@ -197,7 +197,7 @@ fn a14_keyslots_that_need_no_passphrase_are_named() {
     let luks = forged(&[("\"encryption\":\"aes-xts-plain64\",\"key_size\":64", &area("arc4-ecb"))]);
     let found = forged_keyslots(&luks);
     assert_eq!(found.len(), 1);
-    assert!(found[0].0 == 0 && found[0].1.starts_with("its area is under arc4-ecb"), "{found:?}");
+    assert!(found[0].0 == 0 && found[0].1.starts_with("its area uses arc4-ecb"), "{found:?}");
 }
 
 /// The cipher of the segment; a keyslot's area has no sector size.

@@ -82,7 +82,7 @@ impl<'a> Build<'a> {
     pub fn start(plan: Plan, target: Target<'a>, len: Option<u64>, volume_key: &Secret) -> Result<Self> {
         let unit = sector_size(&plan)?;
         if len.is_some_and(|len| len > MOST) {
-            return Err(Refusal::NoRoom.because(format!("no file and no device is longer than {MOST} bytes")));
+            return Err(Refusal::NoRoom.because(format!("no file or device is longer than {MOST} bytes")));
         }
         let room = len.map(|len| len.next_multiple_of(unit));
         let volume = match target {

@@ -200,7 +200,7 @@ fn only_segment(metadata: &Metadata) -> Result<(&Segment, &str)> {
             Ok((segment, encryption))
         }
         SegmentKind::Crypt { sector_size, .. } if *sector_size != 512 => {
-            Err(cannot(&format!("the encryption sector size is {sector_size}, LUKS1 knows only 512")))
+            Err(cannot(&format!("the encryption sector size is {sector_size}, LUKS1 supports only 512")))
         }
         _ => Err(cannot("the data segment is not LUKS1 compatible")),
     }

@@ -108,7 +108,7 @@ fn plan_in(
     let iterations = match kdf.settle(volume_key.len())? {
         kdf_cost::SettledKdf::Pbkdf2 { iterations, .. } => iterations,
         kdf_cost::SettledKdf::Argon2 { .. } => {
-            return Err(Refusal::OnlyLuks2.because("LUKS1 knows PBKDF2 only."));
+            return Err(Refusal::OnlyLuks2.because("LUKS1 supports only PBKDF2."));
         }
     };
     let digest_salt: [u8; 32] = random_bytes(rng)?;

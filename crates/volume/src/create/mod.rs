@@ -153,7 +153,8 @@ impl Room {
     fn check(self, detached: bool, data_offset: u64) -> Result<()> {
         match self {
             Self::Fixed(len) if !detached && len <= data_offset => Err(Refusal::NoRoom.because(format!(
-                "Device is too small: header and keyslots take {data_offset} bytes, it has {len} and must hold data too."
+                "Device is too small: header and keyslots take {data_offset} bytes, it has {len}, and there \
+                must be room for data too."
             ))),
             _ => Ok(()),
         }

@@ -44,7 +44,7 @@ pub(super) fn add_unbound(
 ) -> Result<u32> {
     let (binary, mut metadata) = luks2_parts(luks)?;
     if key.is_empty() {
-        return Err(Refusal::KeyLength.because("an unbound key of no bytes makes no sense"));
+        return Err(Refusal::KeyLength.because("an unbound key cannot be empty"));
     }
     let number = free_number(&metadata, options.keyslot)?;
     let sealed = Sealed::new(&metadata, number, key, new, options, rng)?;

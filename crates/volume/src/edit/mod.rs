@@ -46,7 +46,7 @@ pub(crate) fn commit_luks2(
 ) -> Result<()> {
     let next = binary.sequence_id.checked_add(1);
     binary.set_sequence_id(
-        next.ok_or_else(|| Refusal::Exhausted.because("the header's sequence id is at its end"))?,
+        next.ok_or_else(|| Refusal::Exhausted.because("the header's sequence id has reached its maximum"))?,
     );
     let good = write_both(&**luks.storage(), &binary, metadata, rng)?;
     luks.set_header(good.into());

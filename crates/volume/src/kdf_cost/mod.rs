@@ -267,7 +267,7 @@ fn pbkdf2_iterations(hash: Hash, key_len: usize, time: Duration) -> Result<u32> 
     let iterations = pbkdf2_rate(hash, key_len)? as f64 * time.as_secs_f64();
     if iterations > f64::from(u32::MAX) {
         return Err(
-            Refusal::Cost.because(format!("{} s of PBKDF2 do not fit a header's counter.", time.as_secs()))
+            Refusal::Cost.because(format!("{} s of PBKDF2 exceed a header's counter.", time.as_secs()))
         );
     }
     Ok((iterations as u32).max(PBKDF2_MIN_ITERATIONS))

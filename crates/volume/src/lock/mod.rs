@@ -157,7 +157,7 @@ fn lock_directory(path: &str) -> std::io::Result<OwnedFd> {
     let found = fstat(&directory)?;
     let is_trusted = [0, rustix::process::geteuid().as_raw()].contains(&found.st_uid);
     if !is_trusted || found.st_mode & OTHERS_MAY_WRITE != 0 {
-        return Err(std::io::Error::other("others than root can write to it"));
+        return Err(std::io::Error::other("users other than root can write to it"));
     }
     Ok(directory)
 }

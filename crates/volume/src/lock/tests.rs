@@ -230,5 +230,5 @@ fn a10_a_directory_of_another_user_is_unfit() {
         return eprintln!("left out: only root gives a directory away");
     }
     let why = no_lock(HeaderLock::acquire_in(&directory, &device, LockMode::Exclusive, SOON));
-    assert!(why.contains("others than root can write to it"), "{why}");
+    assert!(why.contains("users other than root can write to it"), "{why}");
 }

@@ -171,7 +171,7 @@ fn key_bits(subject: Subject<'_>, least: u64) -> Judgement {
     };
     match said.map(|bytes| bytes.saturating_mul(8)) {
         Some(bits) => (bits.to_string(), met(bits >= least)),
-        None => ("no keyslot says".into(), Verdict::NeedsKey),
+        None => ("not stated by any keyslot".into(), Verdict::NeedsKey),
     }
 }
 
@@ -184,7 +184,7 @@ fn text(header: &Header, wanted: &str, field: impl Fn(&BinaryHeader) -> &String)
 
 /// Bytes of plaintext. Where the data is not touched, its size does not matter.
 fn size(subject: Subject<'_>, fits: impl Fn(u64) -> bool) -> Judgement {
-    let Some(data_len) = subject.data_len else { return ("not looked at".into(), Verdict::Met) };
+    let Some(data_len) = subject.data_len else { return ("not checked".into(), Verdict::Met) };
     let length = |segment: &MappedSegment| {
         let sector = match &segment.mapping {
             Mapping::Linear => 512,

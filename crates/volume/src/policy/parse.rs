@@ -86,20 +86,20 @@ fn demand(name: &str, value: &DeValue<'_>) -> Result<Demand, String> {
 
 fn unknown() -> String {
     let names: Vec<&str> = DEMANDS.iter().map(|(name, _)| *name).collect();
-    format!("no such demand; there are {}", names.join(", "))
+    format!("no such demand; known are {}", names.join(", "))
 }
 
 /// Accepts only one value: the other one would demand nothing, but could be read as a demand.
 fn only(value: &DeValue<'_>, wanted: bool) -> Result<(), String> {
     match value.as_bool() {
         Some(is) if is == wanted => Ok(()),
-        Some(_) => Err(format!("only {wanted} is a demand; leave it out otherwise")),
+        Some(_) => Err(format!("only {wanted} is a demand; otherwise omit it")),
         None => Err(format!("{wanted} is needed")),
     }
 }
 
 fn text(value: &DeValue<'_>) -> Result<String, String> {
-    value.as_str().map(str::to_owned).ok_or_else(|| "a text in quotes is needed".into())
+    value.as_str().map(str::to_owned).ok_or_else(|| "a string in quotes is needed".into())
 }
 
 fn number(value: &DeValue<'_>) -> Result<u64, String> {
@@ -108,7 +108,7 @@ fn number(value: &DeValue<'_>) -> Result<u64, String> {
 }
 
 fn size(value: &DeValue<'_>) -> Result<u64, String> {
-    let needed = || "a number of bytes is needed, or a text such as \"64MiB\"".to_owned();
+    let needed = || "a number of bytes is needed, or a string such as \"64MiB\"".to_owned();
     let Some(text) = value.as_str() else { return number(value).map_err(|_| needed()) };
     let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
     let unit: u64 = match &text[digits..] {
@@ -123,7 +123,7 @@ fn size(value: &DeValue<'_>) -> Result<u64, String> {
 }
 
 fn texts(value: &DeValue<'_>) -> Result<Vec<String>, String> {
-    list(value, text, "a list of texts is needed, such as [\"aes\"]")
+    list(value, text, "a list of strings is needed, such as [\"aes\"]")
 }
 
 fn numbers(value: &DeValue<'_>) -> Result<Vec<u64>, String> {
@@ -140,7 +140,7 @@ fn list<T>(
 }
 
 fn not_empty<T>(list: Vec<T>) -> Result<Vec<T>, String> {
-    if list.is_empty() { Err("an empty list is met by no volume".into()) } else { Ok(list) }
+    if list.is_empty() { Err("no volume can meet an empty list".into()) } else { Ok(list) }
 }
 
 /// A list of some of `known`.

@@ -209,7 +209,7 @@ fn where_no_data_is_touched_its_size_does_not_matter() {
     let luks = luks2();
     let subject = Subject { header: luks.header(), data_len: None, volume_key: None };
     let finding = Policy::parse(b"size = 1").unwrap().audit(subject).remove(0);
-    assert_eq!((finding.found.as_str(), finding.verdict), ("not looked at", Verdict::Met));
+    assert_eq!((finding.found.as_str(), finding.verdict), ("not checked", Verdict::Met));
 }
 
 /// The keyslots only state the key's length.
@@ -230,20 +230,20 @@ fn a04_a_policy_that_cannot_be_meant_is_refused_with_its_line() {
     for (text, line, why) in [
         ("", 1, "it demands nothing"),
         ("# sealed = true\n", 1, "it demands nothing"),
-        ("\nsealed = false", 2, "sealed: only true is a demand; leave it out otherwise"),
-        ("linear-segments = true", 1, "linear-segments: only false is a demand; leave it out otherwise"),
+        ("\nsealed = false", 2, "sealed: only true is a demand; otherwise omit it"),
+        ("linear-segments = true", 1, "linear-segments: only false is a demand; otherwise omit it"),
         ("sealed = 1", 1, "sealed: true is needed"),
-        ("uuid = 7", 1, "uuid: a text in quotes is needed"),
+        ("uuid = 7", 1, "uuid: a string in quotes is needed"),
         ("\n\nmin-key-bits = \"x\"", 3, "min-key-bits: a whole number is needed"),
         ("min-key-bits = -1", 1, "min-key-bits: a whole number is needed"),
-        ("min-size = \"1 GiB\"", 1, "min-size: a number of bytes is needed, or a text such as \"64MiB\""),
-        ("size = \"99999999TiB\"", 1, "size: a number of bytes is needed, or a text such as \"64MiB\""),
-        ("size = \"MiB\"", 1, "size: a number of bytes is needed, or a text such as \"64MiB\""),
-        ("ciphers = []", 1, "ciphers: an empty list is met by no volume"),
-        ("ciphers = \"aes\"", 1, "ciphers: a list of texts is needed, such as [\"aes\"]"),
-        ("ciphers = [1]", 1, "ciphers: a list of texts is needed, such as [\"aes\"]"),
+        ("min-size = \"1 GiB\"", 1, "min-size: a number of bytes is needed, or a string such as \"64MiB\""),
+        ("size = \"99999999TiB\"", 1, "size: a number of bytes is needed, or a string such as \"64MiB\""),
+        ("size = \"MiB\"", 1, "size: a number of bytes is needed, or a string such as \"64MiB\""),
+        ("ciphers = []", 1, "ciphers: no volume can meet an empty list"),
+        ("ciphers = \"aes\"", 1, "ciphers: a list of strings is needed, such as [\"aes\"]"),
+        ("ciphers = [1]", 1, "ciphers: a list of strings is needed, such as [\"aes\"]"),
         ("sector-sizes = [\"a\"]", 1, "sector-sizes: a list of numbers is needed, such as [512, 4096]"),
-        ("sector-sizes = []", 1, "sector-sizes: an empty list is met by no volume"),
+        ("sector-sizes = []", 1, "sector-sizes: no volume can meet an empty list"),
         ("kdfs = [\"scrypt\"]", 1, "kdfs: \"scrypt\" is none of argon2id, argon2i, pbkdf2"),
         ("formats = [\"luks3\"]", 1, "formats: \"luks3\" is none of luks1, luks2"),
     ] {
@@ -252,7 +252,7 @@ fn a04_a_policy_that_cannot_be_meant_is_refused_with_its_line() {
     }
     let unknown = Policy::parse(b"sealed = true\nmin-keybits = 512\n").unwrap_err();
     assert!(
-        unknown.to_string().starts_with("2: min-keybits: no such demand; there are formats, ciphers"),
+        unknown.to_string().starts_with("2: min-keybits: no such demand; known are formats, ciphers"),
         "{unknown}"
     );
     assert!(Policy::parse(b"[kdf]\nx = 1").unwrap_err().why.starts_with("kdf: no such demand"));

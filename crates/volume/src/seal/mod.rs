@@ -194,7 +194,7 @@ pub fn check_sealable(luks: &Luks) -> Result<()> {
     match luks.header() {
         Header::Luks2 { .. } => Ok(()),
         Header::Luks1(_) => Err(Refusal::OnlyLuks2
-            .because("A LUKS1 header has no room for a seal; convert --type luks2 makes one that has")),
+            .because("A LUKS1 header has no room for a seal; convert it first with convert --type luks2")),
     }
 }
 

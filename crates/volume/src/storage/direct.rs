@@ -64,7 +64,7 @@ impl Direct {
             Some(end) if end <= self.len() => Ok(()),
             _ => Err(io::Error::new(
                 kind,
-                format!("it ends at byte {}, {len} at {offset} were wanted", self.len()),
+                format!("it ends at byte {}, {len} bytes at {offset} were requested", self.len()),
             )),
         }
     }

@@ -114,7 +114,7 @@ impl File {
     fn ends_before(&self, buf: &[u8], offset: u64) -> io::Error {
         let end = offset.saturating_add(buf.len() as u64);
         let now = rustix::fs::seek(&self.file, SeekFrom::End(0)).unwrap_or(0);
-        let what = format!("it ends at byte {now}, bytes {offset} to {end} were wanted");
+        let what = format!("it ends at byte {now}, bytes {offset} to {end} were requested");
         io::Error::new(io::ErrorKind::UnexpectedEof, what)
     }
 }
@@ -236,7 +236,7 @@ mod tests {
         file.as_file().set_len(1000).unwrap();
         let error = file.read_at(&mut [0; 512], 600).unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::UnexpectedEof);
-        assert_eq!(error.to_string(), "it ends at byte 1000, bytes 600 to 1112 were wanted");
+        assert_eq!(error.to_string(), "it ends at byte 1000, bytes 600 to 1112 were requested");
     }
 
     #[test]

@@ -42,7 +42,7 @@ impl NewFile {
         let before = match place.found()? {
             Some(_) if !replace => return Err(io::ErrorKind::AlreadyExists.into()),
             Some(found) if !FileType::from_raw_mode(found.st_mode).is_file() => {
-                return Err(io::Error::other("it is no regular file"));
+                return Err(io::Error::other("it is not a regular file"));
             }
             Some(found) => Readers::by_mode(&found),
             None => Readers::Anybody,

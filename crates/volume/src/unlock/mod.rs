@@ -164,7 +164,7 @@ impl Job {
 
     pub(crate) fn broken(&self) -> Error {
         Refusal::Unusable
-            .because(format!("keyslot {} cannot be used: its derivation broke down", self.keyslot.number))
+            .because(format!("keyslot {} cannot be used: its derivation failed", self.keyslot.number))
     }
 
     fn cores(&self, options: &UnlockOptions) -> usize {

@@ -86,7 +86,7 @@ impl Volume {
             Some(end) if end <= self.len() => Ok(()),
             _ => Err(io::Error::new(
                 kind,
-                format!("the volume ends at byte {}, {len} bytes at {offset} were asked for", self.len()),
+                format!("the volume ends at byte {}, {len} bytes at {offset} were requested", self.len()),
             )),
         }
     }

@@ -29,7 +29,7 @@ impl Volume {
             return refused(format!("the device ends at byte {has}, which leaves room for {room} bytes"));
         }
         if wanted % last.sector_size != 0 {
-            return refused(format!("{wanted} bytes are no multiple of {}", last.sector_size));
+            return refused(format!("{wanted} bytes are not a multiple of {}", last.sector_size));
         }
         last.end = last.start + wanted;
         Ok(Self { data: Arc::clone(&self.data), segments, writers: RangeLocks::default() })

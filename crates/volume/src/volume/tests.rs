@@ -73,7 +73,7 @@ fn a_part_of_a_sector_at_the_end_is_not_there() {
 
     let error = volume.read_at(&mut [0; 2], 8191).unwrap_err();
     assert_eq!(error.kind(), io::ErrorKind::UnexpectedEof);
-    assert_eq!(error.to_string(), "the volume ends at byte 8192, 2 bytes at 8191 were asked for");
+    assert_eq!(error.to_string(), "the volume ends at byte 8192, 2 bytes at 8191 were requested");
     let error = volume.write_at(&[0; 4097], 4096).unwrap_err();
     assert_eq!(error.kind(), io::ErrorKind::StorageFull);
     assert!(volume.write_at(&[0; 1], u64::MAX).is_err());

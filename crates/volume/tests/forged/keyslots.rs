@@ -27,8 +27,8 @@ fn a14_keyslots_under_keys_of_eight_bits_open_nothing() {
         };
         assert_eq!(
             why,
-            "keyslot 1 cannot be used: its area is under arc4-ecb, which uses the same key stream for each version of \
-             a sector: whoever can write the header could have made it without a passphrase"
+            "keyslot 1 cannot be used: its area uses arc4-ecb, which uses the same key stream for each version \
+             of a sector: whoever can write the header could have made it without a passphrase"
         );
     }
     // What they say who look, and what opens all the same: the owner's keyslot.
@@ -73,10 +73,10 @@ fn a14_keyslots_without_encryption_open_on_the_user_s_word_alone() {
     let none = Secret::copy_from(&[]);
     disk.storage.write_at(&material(&disk.key, "cipher_null-ecb", &none, area), area.offset.0).unwrap();
     let refused = disk.open("whatever", &Terms::default()).err().unwrap().to_string();
-    assert!(refused.starts_with("segment 0 is under cipher_null-ecb, which encrypts nothing"), "{refused}");
+    assert!(refused.starts_with("segment 0 uses cipher_null-ecb, which encrypts nothing"), "{refused}");
     let luks = Luks::open_with(disk.storage.clone(), Access::Probe, Locking::Disabled).unwrap();
     let refused = unlock(&luks, &secret("whatever"), &UnlockOptions::default()).err().unwrap().to_string();
-    assert!(refused.starts_with("keyslot 0 cannot be used: its area is under cipher_null-ecb"), "{refused}");
+    assert!(refused.starts_with("keyslot 0 cannot be used: its area uses cipher_null-ecb"), "{refused}");
 
     let weak = Terms { weak_ciphers: true, ..Terms::default() };
     let opened = disk.open("whatever", &weak).unwrap();
@@ -95,7 +95,7 @@ fn a14_a_second_volume_key_is_refused() {
     for terms in [Terms::default(), Terms { weak_ciphers: true, linear_segments: true, ..Terms::default() }] {
         assert_eq!(
             disk.open("owner", &terms).err().unwrap().to_string(),
-            "segment 0 is under another key (digest 1) than segment 0 (digest 0), though no reencryption is under way"
+            "segment 0 has another key (digest 1) than segment 0 (digest 0), though no reencryption is under way"
         );
     }
 }

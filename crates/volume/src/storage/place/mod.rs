@@ -199,11 +199,11 @@ fn planted(what: Planted) -> io::Error {
 impl fmt::Display for Planted {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let shown = |name: &OsStr| String::from_utf8_lossy(name.as_bytes()).into_owned();
-        let place = "in a directory that others may write";
+        let place = "in a directory that others can write to";
         match self {
             Self::Link(link) => {
                 let link = shown(link.as_os_str());
-                write!(f, "{link} is a symbolic link {place}, and is not followed; name what it leads to")
+                write!(f, "{link} is a symbolic link {place}, and is not followed; name its target")
             }
             Self::Pipe(name) => write!(f, "{} is a pipe of another user's {place}", shown(name)),
         }

@@ -46,8 +46,10 @@ fn a17_links_of_others_are_not_followed() {
         );
     }
     let error = found("way/file", true).unwrap_err().to_string();
-    let shown =
-        format!("{} is a symbolic link in a directory that others may write", scratch.join("way").display());
+    let shown = format!(
+        "{} is a symbolic link in a directory that others can write to",
+        scratch.join("way").display()
+    );
     assert!(error.starts_with(&shown), "{error}");
     // A link of the user's own, through such a directory.
     let own = scratch.with_extension("own");
