@@ -95,5 +95,5 @@ impl<S: Socket> Write for &Stream<S> {
 
 fn refused() -> Error {
     Refusal::WithoutTls
-        .because("This keyway was built without the feature \"tls\": it makes no encrypted connections")
+        .because("This keyway was built without the feature \"tls\": it cannot make encrypted connections")
 }

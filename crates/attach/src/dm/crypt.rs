@@ -114,7 +114,7 @@ impl Line {
     /// # Errors
     /// [`Error::Refused`] if the text is not a dm-crypt line.
     pub fn parse(text: &[u8]) -> Result<Self> {
-        Self::parts(text).ok_or_else(|| Refusal::TableLine.because("this is no table line of dm-crypt's"))
+        Self::parts(text).ok_or_else(|| Refusal::TableLine.because("this is not a table line of dm-crypt"))
     }
 
     fn parts(text: &[u8]) -> Option<Self> {

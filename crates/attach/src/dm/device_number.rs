@@ -20,12 +20,12 @@ impl DeviceNumber {
     /// The number of the block device at `path`.
     ///
     /// # Errors
-    /// If there is no block device at `path`.
+    /// If there is not a block device at `path`.
     pub fn at(path: &Path) -> Result<Self> {
         let what = || format!("looking at {}", path.display());
         let status = stat(path).map_err(|error| Error::Io { what: what(), source: error.into() })?;
         if FileType::from_raw_mode(status.st_mode) != FileType::BlockDevice {
-            return Err(Refusal::NotMappable.because(format!("{} is no block device", path.display())));
+            return Err(Refusal::NotMappable.because(format!("{} is not a block device", path.display())));
         }
         Ok(Self::from_dev(status.st_rdev))
     }
@@ -80,8 +80,9 @@ impl FromStr for DeviceNumber {
         let parsed = text
             .split_once(':')
             .and_then(|(major, minor)| Some(Self { major: major.parse().ok()?, minor: minor.parse().ok()? }));
-        parsed
-            .ok_or_else(|| Refusal::DeviceNumber.because(format!("{text:?} is no device number MAJOR:MINOR")))
+        parsed.ok_or_else(|| {
+            Refusal::DeviceNumber.because(format!("{text:?} is not a device number MAJOR:MINOR"))
+        })
     }
 }
 

@@ -85,7 +85,7 @@ impl FromStr for Keyring {
         };
         number.filter(|&number| number != 0).map(Self).ok_or_else(|| {
             Refusal::KeyName
-                .because(format!("{text:?} is no keyring: @s, @u, @us, @p, @t, %:NAME or a number"))
+                .because(format!("{text:?} is not a keyring: @s, @u, @us, @p, @t, %:NAME or a number"))
         })
     }
 }
@@ -116,7 +116,7 @@ impl FromStr for Link {
             Some(Some(("logon", description))) => (Kind::Logon, description),
             Some(_) => {
                 return Err(Refusal::KeyName
-                    .because(format!("{key:?} is no key that holds a volume key: %user: or %logon:")));
+                    .because(format!("{key:?} is not a key that can hold a volume key: %user: or %logon:")));
             }
         };
         Ok(Self { keyring: to_link_into(keyring)?, kind, description: description.to_owned() })
@@ -135,7 +135,7 @@ fn to_link_into(keyring: &str) -> Result<Keyring> {
     };
     match name.filter(|name| !name.is_empty()) {
         Some(name) => find_keyring(name).map(Keyring),
-        None => Err(Refusal::KeyName.because(format!("{keyring:?} is no keyring"))),
+        None => Err(Refusal::KeyName.because(format!("{keyring:?} is not a keyring"))),
     }
 }
 
@@ -271,12 +271,12 @@ fn c_string(text: &str) -> Result<CString> {
 
 fn failed(error: Errno, what: impl FnOnce() -> String) -> Error {
     match error {
-        Errno::NOSYS => Error::Unavailable("this kernel keeps no keys (CONFIG_KEYS)".into()),
+        Errno::NOSYS => Error::Unavailable("this kernel has no keyrings (CONFIG_KEYS)".into()),
         Errno::NOKEY | Errno::KEYEXPIRED | Errno::KEYREVOKED | Errno::NOENT => {
             Error::NotFound(format!("{}: there is no such key", what()))
         }
         Errno::ACCESS | Errno::PERM => Error::Permission(format!("{}: not allowed", what())),
-        Errno::INVAL => Refusal::Key.because(format!("{}: the kernel does not take it", what())),
+        Errno::INVAL => Refusal::Key.because(format!("{}: the kernel does not accept it", what())),
         other => Error::Io { what: what(), source: other.into() },
     }
 }

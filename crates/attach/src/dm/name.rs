@@ -48,7 +48,7 @@ pub fn unmangle(name: &str) -> String {
 
 fn checked(text: &str, room: usize, what: &str) -> Result<String> {
     let mangled = mangled(text).ok_or_else(|| {
-        Refusal::MappingName.because(format!("the {what} {text:?} is half written in hexadecimal"))
+        Refusal::MappingName.because(format!("the {what} {text:?} has an odd number of hexadecimal digits"))
     })?;
     // One byte of the kernel's field is for the terminating NUL.
     if mangled.len() >= room {

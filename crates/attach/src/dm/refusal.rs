@@ -47,7 +47,7 @@ impl<'a> Asked<'a> {
             (Errno::ACCESS | Errno::PERM, _) => Error::Permission(
                 "the kernel's device-mapper needs the rights of root (CAP_SYS_ADMIN)".to_owned(),
             ),
-            (Errno::BUSY, Doing::Creating) => Error::Busy(format!("there is a mapping {name} already")),
+            (Errno::BUSY, Doing::Creating) => Error::Busy(format!("there is already a mapping {name}")),
             (Errno::BUSY, Doing::Loading(_)) => {
                 Error::Busy(format!("the device below the mapping {name} is in use"))
             }
@@ -65,9 +65,9 @@ impl<'a> Asked<'a> {
                 Error::NotFound(format!("the key of the mapping {name} is not in the keyring"))
             }
             (Errno::INVAL, Doing::Loading(table)) => Refusal::Table
-                .because(format!("the kernel does not take {} as the mapping {name}", kinds(table))),
+                .because(format!("the kernel does not accept {} as the mapping {name}", kinds(table))),
             (Errno::INVAL, Doing::Telling) => {
-                Refusal::Message.because(format!("the mapping {name} does not take that"))
+                Refusal::Message.because(format!("the mapping {name} does not accept that"))
             }
             (error, doing) => {
                 Error::Io { what: format!("{} the mapping {name}", doing.gerund()), source: error.into() }

@@ -30,7 +30,7 @@ pub(super) fn check(dir: &Path) -> Result<PathBuf> {
         }
         _ if is_dead(&e) => left_over(dir),
         ErrorKind::PermissionDenied => {
-            Error::Permission(format!("{shown} may not be used by this user, or another user has mounted it"))
+            Error::Permission(format!("{shown} cannot be used by this user, or another user has mounted it"))
         }
         _ => Error::Io { what: format!("looking at {shown}"), source: e },
     })?;
@@ -48,11 +48,9 @@ pub(super) fn check(dir: &Path) -> Result<PathBuf> {
     match is_empty {
         true => Ok(path),
         false if mounts::topmost(&mounts::all(), &path).is_some() => {
-            Err(Error::Busy(format!("something is mounted on {shown} already")))
+            Err(Error::Busy(format!("something is already mounted on {shown}")))
         }
-        false => {
-            Err(Refusal::MountPoint.because(format!("{shown} is not empty: its files would be out of reach")))
-        }
+        false => Err(Refusal::MountPoint.because(format!("{shown} is not empty: its files would be hidden"))),
     }
 }
 
@@ -99,7 +97,7 @@ pub(super) fn mount(dir: &Path, options: &Options, read_only: bool) -> Result<Ow
 pub(super) fn open_device() -> Result<fs::File> {
     fs::File::options().read(true).write(true).open(DEVICE).map_err(|e| match e.kind() {
         ErrorKind::PermissionDenied => Error::Permission(format!(
-            "{DEVICE} may not be opened by this user; root can allow it (chmod 666)"
+            "{DEVICE} cannot be opened by this user; root can allow it (chmod 666)"
         )),
         _ => {
             Error::Unavailable(format!("no FUSE here: {DEVICE}: {e} (root loads it with \"modprobe fuse\")"))
@@ -160,7 +158,7 @@ fn covered(mounts: &[mounts::Mount], dir: &Path) -> Error {
         format!(" ({} of {})", top.kind, top.source.display().to_string().escape_debug())
     });
     Error::Busy(format!(
-        "something else{above} is mounted on top of {}; it is left alone: unmount it first",
+        "something else{above} is mounted on top of {}; it is not touched: unmount it first",
         dir.display()
     ))
 }
@@ -233,7 +231,7 @@ fn mount_as_user(dir: &Path, options: &Options, read_only: bool) -> Result<Owned
     match (device, why) {
         (Ok(Some(device)), _) => Ok(device),
         (_, No::OthersNotAllowed(_)) => Err(Error::Permission(
-            "an ordinary user may let others in only where /etc/fuse.conf has a line \"user_allow_other\""
+            "an ordinary user can allow other users only if /etc/fuse.conf has a line \"user_allow_other\""
                 .into(),
         )),
         (Ok(None), why) => Err(Error::Permission(format!(
@@ -323,7 +321,7 @@ pub(super) fn busy(dir: &Path) -> Error {
 fn no_fusermount(error: io::Error) -> Error {
     match error.kind() {
         ErrorKind::NotFound => Error::Unavailable(format!(
-            "an ordinary user mounts with the help of {FUSERMOUNT}, which is not installed (package fuse3)"
+            "an ordinary user needs {FUSERMOUNT} to mount, and it is not installed (package fuse3)"
         )),
         _ => Error::Io { what: format!("running {FUSERMOUNT}"), source: error },
     }

@@ -137,16 +137,18 @@ impl fmt::Display for Refusal {
         match self {
             Self::NotFirst(pid) => write!(f, "this is process {pid}, not process 1"),
             Self::NotInMemory(kind) => {
-                write!(f, "/ is neither ramfs nor tmpfs (its type is {kind:#x}): this is no initramfs")
+                write!(f, "/ is neither ramfs nor tmpfs (its type is {kind:#x}): this is not an initramfs")
             }
-            Self::Chroot => write!(f, "/ is a directory of a tmpfs, not a file system: this is no initramfs"),
-            Self::NoInit => write!(f, "there is no /init: this is no initramfs"),
-            Self::SameDevice => write!(f, "the new root is no other file system than /"),
+            Self::Chroot => {
+                write!(f, "/ is a directory of a tmpfs, not a file system: this is not an initramfs")
+            }
+            Self::NoInit => write!(f, "there is no /init: this is not an initramfs"),
+            Self::SameDevice => write!(f, "the new root is on the same file system as /"),
             Self::NotMounted => write!(f, "nothing is mounted on the new root"),
             Self::Foreign => {
                 write!(
                     f,
-                    "/ is no rootfs of the kernel's, and its /init is another program: this is no initramfs"
+                    "/ is not the kernel's rootfs, and its /init is another program: this is not an initramfs"
                 )
             }
         }

@@ -19,7 +19,7 @@ pub fn check(socket: impl AsFd) -> Result<()> {
     match is_trusted(user, geteuid().as_raw()) {
         true => Ok(()),
         false => Err(Error::Permission(format!(
-            "at the socket's other end is another user ({user}, process {})",
+            "the socket's other end belongs to another user ({user}, process {})",
             peer.pid.as_raw_pid()
         ))),
     }

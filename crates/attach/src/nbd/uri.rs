@@ -61,7 +61,7 @@ impl Uri {
     /// [`Refusal::Uri`], naming the invalid part.
     pub fn parse(text: &str) -> Result<Self> {
         let wrong = |why: &str| Refusal::Uri.because(format!("{text}: {why}"));
-        let (scheme, rest) = text.split_once("://").ok_or_else(|| wrong("this is no NBD URI"))?;
+        let (scheme, rest) = text.split_once("://").ok_or_else(|| wrong("this is not an NBD URI"))?;
         let (tls, unix) = match scheme.to_ascii_lowercase().as_str() {
             "nbd" => (false, false),
             "nbds" => (true, false),
@@ -83,7 +83,7 @@ impl Uri {
             (true, Some(socket)) if host_of(authority).is_empty() => Address::Unix(socket),
             (true, Some(_)) => return Err(wrong("a Unix socket has no host: write nbd+unix:///")),
             (true, None) => return Err(wrong("the socket is missing: add ?socket=PATH")),
-            (false, Some(_)) => return Err(wrong("?socket= goes with nbd+unix:///")),
+            (false, Some(_)) => return Err(wrong("?socket= needs nbd+unix:///")),
             (false, None) => parse_host(host_of(authority)).map_err(|why| wrong(&why))?,
         };
         Ok(Self {
@@ -122,16 +122,16 @@ impl Query {
             match key {
                 "socket" => query.socket = Some(decode_path(value).ok_or("the socket's path is empty")?),
                 "tls-certificates" => {
-                    query.certificates = Some(decode_path(value).ok_or("tls-certificates names nothing")?);
+                    query.certificates = Some(decode_path(value).ok_or("tls-certificates is empty")?);
                 }
                 "tls-hostname" => {
                     query.hostname = Some(decode_text(value).ok_or("tls-hostname is not UTF-8")?);
                 }
                 "tls-verify-peer" => query.verify_peer = parse_switch(key, value)?,
                 "tls-type" if value == "x509" => {}
-                "tls-type" => return Err(format!("tls-type={value} is not possible: use x509")),
+                "tls-type" => return Err(format!("tls-type={value} is not supported: use x509")),
                 "tls-psk-file" => return Err(NO_PSK.to_owned()),
-                _ => return Err(format!("parameter {key} is not known")),
+                _ => return Err(format!("parameter {key} is unknown")),
             }
         }
         Ok(query)
@@ -142,7 +142,7 @@ fn parse_switch(key: &str, value: &str) -> std::result::Result<bool, String> {
     match value {
         "0" | "false" => Ok(false),
         "1" | "true" => Ok(true),
-        _ => Err(format!("{key} is 0 or 1")),
+        _ => Err(format!("{key} must be 0 or 1")),
     }
 }
 
@@ -155,10 +155,10 @@ fn host_of(authority: &str) -> &str {
 fn parse_host(text: &str) -> std::result::Result<Address, String> {
     let (host, port) = match text.strip_prefix('[') {
         Some(rest) => {
-            let (host, after) = rest.split_once(']').ok_or("the bracket of the address is not closed")?;
+            let (host, after) = rest.split_once(']').ok_or("the address has no closing bracket")?;
             let port = after.strip_prefix(':').unwrap_or(after);
             if port.len() == after.len() && !after.is_empty() {
-                return Err(format!("\"{after}\" behind the address is no port"));
+                return Err(format!("\"{after}\" after the address is not a port"));
             }
             (host.to_owned(), port)
         }
@@ -169,7 +169,7 @@ fn parse_host(text: &str) -> std::result::Result<Address, String> {
     };
     let port = match port {
         "" => PORT,
-        digits => digits.parse().map_err(|_| format!("\"{digits}\" is no port"))?,
+        digits => digits.parse().map_err(|_| format!("\"{digits}\" is not a port"))?,
     };
     let host = if host.is_empty() { "localhost".to_owned() } else { host };
     Ok(Address::Tcp { host, port })
@@ -206,8 +206,7 @@ fn hex(digit: u8) -> Option<u8> {
 const LONGEST_NAME: usize = 4096;
 
 /// The message about pre-shared keys.
-pub(crate) const NO_PSK: &str =
-    "keys shared beforehand (PSK) are not possible with this TLS library; use certificates";
+pub(crate) const NO_PSK: &str = "this TLS library does not support pre-shared keys (PSK); use certificates";
 
 #[cfg(test)]
 mod tests {
@@ -263,11 +262,11 @@ mod tests {
             ("nbd+vsock:///", "NBD URIs start with"),
             ("nbd+unix:///x", "the socket is missing"),
             ("nbd+unix://host/x?socket=s", "has no host"),
-            ("nbd://host/x?socket=s", "goes with nbd+unix"),
+            ("nbd://host/x?socket=s", "needs nbd+unix"),
             ("nbd://host/x?colour=red", "parameter colour is not known"),
-            ("nbd://host:ten/", "\"ten\" is no port"),
-            ("nbd://host:70000/", "\"70000\" is no port"),
-            ("nbd://[::1/", "not closed"),
+            ("nbd://host:ten/", "\"ten\" is not a port"),
+            ("nbd://host:70000/", "\"70000\" is not a port"),
+            ("nbd://[::1/", "no closing bracket"),
             ("nbd://[::1]8/", "no port"),
             ("nbd://host/%00", "no NUL"),
             ("nbd://host/%f", "not UTF-8"),

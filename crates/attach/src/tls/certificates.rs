@@ -112,7 +112,7 @@ fn cannot_read(path: &Path, why: pem::Error) -> Error {
             Error::NotFound(format!("{} does not exist", path.display()))
         }
         pem::Error::Io(source) => Error::Io { what: format!("reading {}", path.display()), source },
-        pem::Error::NoItemsFound => refused(path, &"it holds nothing of what its name says, in PEM"),
+        pem::Error::NoItemsFound => refused(path, &"it does not contain, in PEM, what its name says"),
         why => refused(path, &why),
     }
 }

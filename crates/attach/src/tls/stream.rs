@@ -182,7 +182,9 @@ impl<S: Socket> Write for Ends<'_, S> {
 /// Prefixes a handshake error with an explanation.
 fn explain(error: &io::Error) -> io::Error {
     let what = match error.kind() {
-        ErrorKind::UnexpectedEof => "the other side hung up during the TLS handshake".to_owned(),
+        ErrorKind::UnexpectedEof => {
+            "the other side closed the connection during the TLS handshake".to_owned()
+        }
         _ => format!("the TLS handshake failed: {error}"),
     };
     io::Error::new(error.kind(), what)

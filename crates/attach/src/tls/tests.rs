@@ -53,7 +53,7 @@ fn a16_revoked_clients_are_refused() {
     assert!(!serves());
     fs::write(directory.0.join("ca-crl.pem"), "").unwrap();
     let why = refused(Server::from_directory(&directory.0, true));
-    assert!(why.ends_with("ca-crl.pem: it holds nothing of what its name says, in PEM"), "{why}");
+    assert!(why.ends_with("ca-crl.pem: it does not contain, in PEM, what its name says"), "{why}");
 }
 
 #[test]
@@ -95,7 +95,7 @@ fn what_is_missing_or_broken_is_named() {
     directory.copy(&fixture("pki"), "client-key.pem", "server-key.pem");
     assert!(refused(server(false)).contains("server-key.pem: "));
     fs::write(path.join("server-cert.pem"), "nothing").unwrap();
-    assert!(refused(server(false)).contains("server-cert.pem: it holds nothing"));
+    assert!(refused(server(false)).contains("server-cert.pem: it does not contain"));
     // A directory exists, but cannot be read as a file.
     match all::<CertificateDer>(path).unwrap_err() {
         Error::Io { what, .. } => assert!(what.starts_with("reading "), "{what}"),

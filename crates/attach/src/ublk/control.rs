@@ -96,11 +96,12 @@ fn device_path(id: u32) -> Vec<u8> {
 fn cannot_open(why: io::Error) -> Error {
     match why.kind() {
         ErrorKind::NotFound => Error::Unavailable(format!(
-            "this kernel offers no user-space block devices ({PATH} is missing): load its module by \"modprobe ublk_drv\"; \
-             Linux has it since 6.0, Debian 12 with the 6.12 kernel of its security archive"
+            "this kernel offers no user-space block devices ({PATH} is missing): load its module with \
+             \"modprobe ublk_drv\"; it comes with Linux 6.0 and later, Debian 12 with the 6.12 kernel of its \
+             security archive"
         )),
         ErrorKind::PermissionDenied => Error::Permission(format!(
-            "this user may not use {PATH}: be root, or give the device to the user by a udev rule"
+            "this user cannot use {PATH}: be root, or give the device to the user with a udev rule"
         )),
         _ => Error::Io { what: format!("opening {PATH}"), source: why },
     }
@@ -122,7 +123,8 @@ fn cannot_add(why: io::Error) -> Error {
             Error::Unavailable("this kernel's ublk_drv is too old: Linux 6.4 or later is needed".into())
         }
         ErrorKind::PermissionDenied => Error::Permission(
-            "this user may add no ublk device: as many as ublk_drv's parameter ublks_max allows are there"
+            "this user cannot add a ublk device: there are already as many as ublk_drv's parameter ublks_max \
+            allows"
                 .into(),
         ),
         _ => Error::Io { what: "adding a ublk device".into(), source: why },

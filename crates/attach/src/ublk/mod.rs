@@ -163,7 +163,7 @@ impl Door for Device {
 
     fn check_resizable(&self) -> Result<()> {
         Err(Refusal::FixedSize.because(format!(
-            "{} keeps the size that it was made with: close it and open it anew",
+            "{} keeps the size that it was made with: close it and open it again",
             self.place()
         )))
     }
@@ -172,7 +172,7 @@ impl Door for Device {
         match pass && !self.export.discards {
             false => Ok(()),
             true => Err(Refusal::FixedDiscards
-                .because(format!("{} was made without discards: close it and open it anew", self.place()))),
+                .because(format!("{} was made without discards: close it and open it again", self.place()))),
         }
     }
 

@@ -54,7 +54,7 @@ fn a_unix_socket_is_its_owners_and_goes_with_the_server() {
     assert!(door.place().starts_with("nbd+unix:///disk?socket=/"), "{}", door.place());
     assert!(door.place().ends_with("/a%20socket"), "{}", door.place());
     assert_eq!(std::fs::metadata(&place.0).unwrap().permissions().mode() & 0o777, 0o600);
-    assert!(matches!(server.unix(&place.0), Err(Error::Busy(_))), "somebody listens");
+    assert!(matches!(server.unix(&place.0), Err(Error::Busy(_))), "another process already listens");
 
     let mut client = connect(&place).go(Headers::Structured);
     assert_eq!(client.read(0, 4096), [0; 4096]);

@@ -228,7 +228,7 @@ fn failed(what: &str, path: &Path, errno: Errno) -> Error {
         Errno::NOENT => Error::NotFound(format!("{} does not exist", path.display())),
         // Only a directory can have something below it.
         Errno::NOTDIR => {
-            Refusal::Path.because(format!("{} is below what is not a directory", path.display()))
+            Refusal::Path.because(format!("{} is below something that is not a directory", path.display()))
         }
         _ => Error::Io { what: format!("{what} {}", path.display()), source: errno.into() },
     }

@@ -142,7 +142,7 @@ fn a03_strange_paths() {
     assert!(refused(Directory::open(&scratch.0.join("file"))).ends_with("is not a directory"));
     assert!(refused(Directory::open(&scratch.0.join("file/below"))).ends_with("is not a directory"));
     let below = Directory::open(&scratch.0).unwrap().enter("file/below");
-    assert!(refused(below).ends_with("file/below is below what is not a directory"));
+    assert!(refused(below).ends_with("file/below is below something that is not a directory"));
     let missing = Directory::open(&scratch.0.join("missing"));
     assert!(matches!(missing, Err(Error::NotFound(_))), "{missing:?}");
 }

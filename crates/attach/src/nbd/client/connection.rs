@@ -137,7 +137,8 @@ impl Connection {
         // Checks whether an idle connection is still alive, because a write cannot be repeated once
         // it has been sent.
         if state.broken.is_none() && state.waiting.is_empty() && self.transport.has_ended() {
-            state.broken = Some((io::ErrorKind::UnexpectedEof, "the server hung up".to_owned()));
+            state.broken =
+                Some((io::ErrorKind::UnexpectedEof, "the server closed the connection".to_owned()));
         }
         if let Some((kind, text)) = &state.broken {
             return Err(Trouble::NotSent(io::Error::new(*kind, text.clone())));
@@ -295,7 +296,7 @@ impl State {
     fn take_reply(&mut self, cookie: u64) -> io::Result<(Request, Reply)> {
         match self.waiting.get_mut(&cookie) {
             Some(slot) if !slot.is_complete => Ok((slot.request, std::mem::take(&mut slot.reply))),
-            _ => Err(garbage("a reply to something that was not asked")),
+            _ => Err(garbage("a reply to a request that was not sent")),
         }
     }
 

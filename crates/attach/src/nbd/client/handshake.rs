@@ -70,9 +70,9 @@ fn greet(transport: &Transport) -> io::Result<()> {
     match (magic(0), magic(8)) {
         (NBDMAGIC, IHAVEOPT) => {}
         (NBDMAGIC, OLDSTYLE) => {
-            return Err(garbage("the server speaks the old NBD handshake, which knows no exports"));
+            return Err(garbage("the server speaks the old NBD handshake, which has no exports"));
         }
-        _ => return Err(garbage("this is no NBD server")),
+        _ => return Err(garbage("this is not an NBD server")),
     }
     transport.read_exact(&mut hello[16..])?;
     let offered = u16::from_be_bytes([hello[16], hello[17]]);
@@ -90,7 +90,9 @@ fn encrypt(transport: Transport, tls: &tls::Client) -> io::Result<Transport> {
     peer.ask(option::STARTTLS, &[])?;
     match peer.answer(option::STARTTLS)? {
         (reply::ACK, _) => {}
-        (kind, message) => return Err(refusal(kind, &message, "the server has no TLS; nbd:// goes without")),
+        (kind, message) => {
+            return Err(refusal(kind, &message, "the server has no TLS; nbd:// works without it"));
+        }
     }
     match transport {
         Transport::Plain(socket) => Ok(Transport::Encrypted(Box::new(tls.connect(socket)?))),
@@ -116,7 +118,7 @@ impl Peer<'_> {
         let header = OptionReply::parse(&header)
             .ok_or_else(|| garbage("a reply to an option lacks its magic number"))?;
         if header.option != option {
-            return Err(garbage("the server answers an option that was not asked for"));
+            return Err(garbage("the server answers an option that was not sent"));
         }
         if header.length > LONGEST_ANSWER {
             return Err(garbage("a reply to an option is too long"));
@@ -134,7 +136,7 @@ impl Peer<'_> {
         // Whatever was requested: "If the client receives NBD_REP_ERR_SHUTDOWN", it has to
         // disconnect.
         if header.kind == reply::ERR_SHUTDOWN {
-            return Err(refusal(header.kind, &data, "the server takes no more clients now"));
+            return Err(refusal(header.kind, &data, "the server accepts no more clients now"));
         }
         Ok((header.kind, data))
     }
@@ -172,7 +174,7 @@ impl Peer<'_> {
                 _ => return Err(garbage("a metadata context was answered with something else")),
             }
         }
-        Err(garbage("the server does not come to an end with its metadata contexts"))
+        Err(garbage("the server's list of metadata contexts does not end"))
     }
 
     /// Chooses the export; returns the server's description of it.
@@ -198,7 +200,7 @@ impl Peer<'_> {
                 }
             }
         }
-        Err(garbage("the server does not come to an end with the export's description"))
+        Err(garbage("the server's description of the export does not end"))
     }
 }
 
@@ -234,7 +236,7 @@ impl Described {
 
     fn agree(&self, headers: Headers, allocation: Option<u32>) -> io::Result<Agreed> {
         let (size, flags) =
-            self.export.ok_or_else(|| garbage("the server does not say how long the export is"))?;
+            self.export.ok_or_else(|| garbage("the server does not report the export's length"))?;
         if size > i64::MAX as u64 {
             return Err(garbage("the export is longer than 2^63 bytes"));
         }

@@ -180,7 +180,7 @@ impl Client {
             Some(end) if end <= self.len() => Ok(()),
             _ => {
                 let text =
-                    format!("the export ends at byte {}, {len} bytes at {offset} were wanted", self.len());
+                    format!("the export ends at byte {}, {len} bytes at {offset} were requested", self.len());
                 Err(io::Error::new(kind, text))
             }
         }

@@ -191,7 +191,7 @@ impl Waits {
 
 fn too_slow(limit: Duration) -> io::Error {
     let limit = limit.as_secs_f64();
-    let text = format!("the server did not answer within {limit} s; try again later, or allow it more time");
+    let text = format!("the server did not answer within {limit} s; try again later, or allow more time");
     io::Error::new(ErrorKind::TimedOut, text)
 }
 

@@ -205,9 +205,9 @@ impl Pool {
             return Ok(());
         }
         let what = if now.size == self.agreed.size {
-            "the server has changed its mind about what it can do".to_owned()
+            "the server offers other features than before".to_owned()
         } else {
-            format!("the export has {} bytes now, and had {}", now.size, self.agreed.size)
+            format!("the export now has {} bytes, it had {}", now.size, self.agreed.size)
         };
         Err(io::Error::new(ErrorKind::InvalidData, what))
     }

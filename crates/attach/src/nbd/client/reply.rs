@@ -105,7 +105,7 @@ impl Reply {
                 self.take_extents(from, header.length, true)?;
             }
             kind if kind & chunk::ERROR_BIT != 0 => self.take_error(from, header.length)?,
-            _ => return Err(garbage("a chunk that does not belong into its reply")),
+            _ => return Err(garbage("a chunk that does not belong in its reply")),
         }
         if header.is_last() && self.error.is_none() {
             self.check_complete(from.request)?;
@@ -143,10 +143,10 @@ impl Reply {
         let head = &mut bytes[..front as usize];
         from.inbox.read_exact(from.transport, head)?;
         if Some(number(&head[..4])) != from.allocation.map(u64::from) {
-            return Err(garbage("a list of extents in a context that was not asked for"));
+            return Err(garbage("a list of extents in a context that was not requested"));
         }
         if extended && number(&head[4..]) != count {
-            return Err(garbage("a list of extents that is not as long as it says"));
+            return Err(garbage("a list of extents that is not as long as stated"));
         }
         // One at a time, so that memory is allocated only for data that has arrived.
         for _ in 0..count {

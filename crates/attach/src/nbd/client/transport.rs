@@ -179,7 +179,7 @@ impl Transport {
             Self::Encrypted(stream) => (&mut &**stream).read(buf),
         };
         match read {
-            Ok(0) => Err(io::Error::new(ErrorKind::UnexpectedEof, "the server hung up")),
+            Ok(0) => Err(io::Error::new(ErrorKind::UnexpectedEof, "the server closed the connection")),
             done => done,
         }
     }

@@ -75,7 +75,7 @@ impl Connection<'_> {
             }
             command::READ => self.refused_read(request),
             command::BLOCK_STATUS if !self.allocation => {
-                Some((Errno::INVAL, "no metadata context was agreed upon"))
+                Some((Errno::INVAL, "no metadata context has been negotiated"))
             }
             command::BLOCK_STATUS if request.length == 0 => Some((Errno::INVAL, "the state of nothing")),
             command::WRITE

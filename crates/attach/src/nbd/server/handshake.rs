@@ -108,7 +108,7 @@ impl<'a> Handshake<'a, '_> {
         loop {
             let mut header = [0; OptionHeader::SIZE];
             self.read_exact(&mut header)?;
-            let header = OptionHeader::parse(&header).ok_or_else(|| broken("this is no option"))?;
+            let header = OptionHeader::parse(&header).ok_or_else(|| broken("this is not an option"))?;
             match self.answer(header)? {
                 Next::Option => {}
                 Next::Transmission(export, seat) => return Ok(Some((export, seat))),
@@ -138,7 +138,7 @@ impl<'a> Handshake<'a, '_> {
         let OptionHeader { option, length } = header;
         let Some(data) = self.data(length)? else {
             return match option {
-                option::EXPORT_NAME => Err(broken("an export's name that is no name")),
+                option::EXPORT_NAME => Err(broken("an export's name that is not valid")),
                 _ => self.reply(option, reply::ERR_TOO_BIG, b"too long"),
             };
         };
@@ -150,7 +150,10 @@ impl<'a> Handshake<'a, '_> {
                 Ok(Next::End)
             }
             option::EXPORT_NAME if needs_tls => Err(broken("an export without TLS")),
-            option::EXPORT_NAME if self.socket.stay().is_cut_short() => Err(broken("others want the place")),
+            option::EXPORT_NAME if self.socket.stay().is_cut_short() => Err(broken(
+                "the place is needed for \
+                others",
+            )),
             option::EXPORT_NAME => self.export_name(&data),
             _ if self.stopping.load(Ordering::Relaxed) => {
                 self.reply(option, reply::ERR_SHUTDOWN, b"shutting down")
@@ -251,10 +254,10 @@ impl<'a> Handshake<'a, '_> {
             return self.reply(option, reply::ERR_INVALID, b"nothing belongs here");
         }
         if self.headers == Headers::Extended && wanted == Headers::Structured {
-            return self.reply(option, reply::ERR_EXT_HEADER_REQD, b"extended headers were agreed upon");
+            return self.reply(option, reply::ERR_EXT_HEADER_REQD, b"extended headers have been negotiated");
         }
         if self.headers == wanted {
-            return self.reply(option, reply::ERR_INVALID, b"this was agreed upon already");
+            return self.reply(option, reply::ERR_INVALID, b"this has already been negotiated");
         }
         self.headers = wanted;
         self.reply(option, reply::ACK, &[])
@@ -266,7 +269,7 @@ impl<'a> Handshake<'a, '_> {
             self.allocation_of = None;
         }
         if self.headers < Headers::Structured {
-            return self.reply(option, reply::ERR_INVALID, b"agree upon structured replies first");
+            return self.reply(option, reply::ERR_INVALID, b"negotiate structured replies first");
         }
         let Some((name, queries)) = parse_contexts(data) else {
             return self.reply(option, reply::ERR_INVALID, b"the lengths do not fit");

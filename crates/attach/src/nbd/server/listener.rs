@@ -64,7 +64,7 @@ impl Listening {
         rustix::fs::fchmod(&fd, private).map_err(|e| at(e.into()))?;
         let address = SocketAddrUnix::new(path).map_err(|e| at(e.into()))?;
         rustix::net::bind(&fd, &address).map_err(|e| match e {
-            rustix::io::Errno::ADDRINUSE => Error::Busy(format!("{} exists already", path.display())),
+            rustix::io::Errno::ADDRINUSE => Error::Busy(format!("{} already exists", path.display())),
             e => at(e.into()),
         })?;
         let node = Node::find(path).map_err(at)?.ok_or_else(|| at(io::ErrorKind::NotFound.into()))?;
@@ -86,7 +86,7 @@ impl Listening {
         if let Some(open) = exposed(addresses, &options.encryption)
             && !options.insecure_network
         {
-            let why = "whoever reaches it would get the plaintext, and in the clear";
+            let why = "whoever can reach it would get the plaintext, unencrypted";
             return Err(Refusal::Exposed.because(format!("listening on {open} without TLS: {why}")));
         }
         let listener = TcpListener::bind(addresses).map_err(at)?;
@@ -287,7 +287,7 @@ fn remove_stale(path: &Path) -> Result<()> {
     let Some(node) = Node::find(path).map_err(at)? else { return Ok(()) };
     match UnixStream::connect(path) {
         Err(e) if e.kind() == io::ErrorKind::ConnectionRefused => node.remove().map_err(at),
-        _ => Err(Error::Busy(format!("somebody listens on {} already", path.display()))),
+        _ => Err(Error::Busy(format!("another process already listens on {}", path.display()))),
     }
 }
 

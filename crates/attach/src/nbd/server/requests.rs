@@ -48,7 +48,7 @@ impl<'a> Requests<'a> {
         }
         let request = Request::parse(self.headers, self.received());
         self.start += size;
-        request.map(Some).ok_or_else(|| io::Error::new(io::ErrorKind::InvalidData, "this is no request"))
+        request.map(Some).ok_or_else(|| io::Error::new(io::ErrorKind::InvalidData, "this is not a request"))
     }
 
     /// Whether the next request, with its payload, has been received already.

@@ -85,9 +85,9 @@ fn what_is_no_reply_ends_the_connection() {
     type Answer = Box<dyn Fn(u64) -> Vec<u8> + Send + Sync>;
     let cases: Vec<(Answer, &str)> = vec![
         (Box::new(|_| b"what is this? no NBD, surely".to_vec()), "magic number"),
-        (Box::new(|_| Vec::new()), "hung up"),
+        (Box::new(|_| Vec::new()), "closed the connection"),
         (Box::new(move |cookie| simple(cookie, 0)), "answered by a simple reply"),
-        (Box::new(move |cookie| simple(cookie + 1, 0)), "not asked"),
+        (Box::new(move |cookie| simple(cookie + 1, 0)), "not sent"),
         (Box::new(move |cookie| simple(cookie, 28)), "No space left"),
     ];
     for (answer, text) in cases {
@@ -114,7 +114,7 @@ fn lists_of_extents_are_held_against_the_request() {
         (list(CONTEXT, &[(4096, 3), (4096, 0), (SIZE as u32, 3)]), Ok(Some(4096..8192))),
         (list(CONTEXT, &[(u32::MAX, 3)]), Ok(None)),
         (list(CONTEXT, &[(u32::MAX, 0)]), Ok(Some(0..SIZE))),
-        (list(CONTEXT + 1, &[(4096, 0)]), Err("context that was not asked for")),
+        (list(CONTEXT + 1, &[(4096, 0)]), Err("context that was not requested")),
         (list(CONTEXT, &[(0, 0)]), Err("without length")),
         (list(CONTEXT, &[]), Err("of the wrong length")),
         (vec![0; 11], Err("of the wrong length")),
@@ -203,7 +203,7 @@ fn exports_that_cannot_be_are_refused() {
         .concat()
     };
     let cases = [
-        (vec![], "how long the export is"),
+        (vec![], "the export's length"),
         (vec![export(1 << 63)], "longer than 2^63"),
         (vec![export(SIZE), blocks(3, 4096)], "block sizes are impossible"),
         (vec![export(SIZE), blocks(0, 4096)], "block sizes are impossible"),
@@ -212,7 +212,7 @@ fn exports_that_cannot_be_are_refused() {
         (vec![vec![0]], "without its type"),
         (vec![vec![0; 11]], "of the wrong length"),
         (vec![vec![0; 20 << 10]], "too long"),
-        (vec![export(SIZE); 100], "does not come to an end"),
+        (vec![export(SIZE); 100], "does not end"),
     ];
     for (infos, text) in cases {
         let fake = Fake { infos, ..Fake::default() };
@@ -224,10 +224,10 @@ fn exports_that_cannot_be_are_refused() {
 #[test]
 fn other_servers_are_recognised() {
     for (hello, text) in [
-        (&b"HTTP/1.1 400 Bad Request\r\n\r\n"[..], "no NBD server"),
+        (&b"HTTP/1.1 400 Bad Request\r\n\r\n"[..], "not an NBD server"),
         (b"NBDMAGIC\x00\x00\x42\x02\x81\x86\x12\x53..", "old NBD handshake"),
         (b"NBDMAGICIHAVEOPT\0\0", "too old"),
-        (b"NBD", "hung up"),
+        (b"NBD", "closed the connection"),
     ] {
         let uri = listen(move |mut stream| drop(stream.write_all(hello)));
         let error = Client::connect(&uri, impatient()).err().map(|e| e.to_string()).unwrap_or_default();

@@ -147,7 +147,7 @@ fn a05_who_is_told_to_go_says_why() {
         let _ = stream.write_all(&[&header[..], b"too many"].concat());
     });
     let error = refused(Client::connect(&uri, limited()));
-    assert!(error.contains("takes no more clients now (it says \"too many\")"), "{error}");
+    assert!(error.contains("accepts no more clients now (it says \"too many\")"), "{error}");
 }
 
 /// A server that cannot read is not a silent one, even if its error is a timeout.
