@@ -81,10 +81,7 @@ pub fn advise(
         let because = match once {
             None => format!("the target's rate for PBKDF2 with {hash} is not known"),
             Some(_) if waiting > fixed => {
-                format!(
-                    "the keyslots that are tried before keyslot {} take {waiting:.1} s alone",
-                    slot.number
-                )
+                format!("the keyslots tried before keyslot {} alone take {waiting:.1} s", slot.number)
             }
             Some(_) => format!("fewer than {LEAST} iterations are not allowed, and they take longer"),
         };

@@ -57,7 +57,7 @@ impl Reader<'_> {
 
 impl fmt::Display for NotElf {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "it is no ELF program, or damaged")
+        write!(f, "it is not an ELF program, or damaged")
     }
 }
 

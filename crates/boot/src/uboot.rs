@@ -202,13 +202,15 @@ impl fmt::Display for Error {
         match self {
             Self::NoHeader => write!(f, "it does not start with a U-Boot header (27 05 19 56)"),
             Self::HeaderChecksum => write!(f, "the checksum of its U-Boot header is wrong"),
-            Self::DataChecksum => write!(f, "the checksum of the data behind its U-Boot header is wrong"),
+            Self::DataChecksum => write!(f, "the checksum of the data after its U-Boot header is wrong"),
             Self::Short { wanted, found } => {
-                write!(f, "its U-Boot header says {wanted} bytes, and {found} are there")
+                write!(f, "its U-Boot header says {wanted} bytes, but there are {found}")
             }
             Self::LongName => write!(f, "the name in a U-Boot header has at most 32 bytes"),
             Self::TooLarge => write!(f, "a U-Boot image has at most 4 GiB"),
-            Self::NoScript => write!(f, "it is no script: its data does not start with a table of lengths"),
+            Self::NoScript => {
+                write!(f, "it is not a script: its data does not start with a table of lengths")
+            }
         }
     }
 }

@@ -58,7 +58,7 @@ fn reserved(blob: &[u8], start: usize) -> Result<Vec<(u64, u64)>, Error> {
     let mut reserved = Vec::new();
     for at in (start..).step_by(16) {
         let entry = blob.get(at..).and_then(|rest| rest.first_chunk::<16>());
-        let entry = entry.ok_or(Error::At { at, why: "the list of reserved memory has no end" })?;
+        let entry = entry.ok_or(Error::At { at, why: "the list of reserved memory is not terminated" })?;
         let number = u128::from_be_bytes(*entry);
         match ((number >> 64) as u64, number as u64) {
             (0, 0) => break,
@@ -91,14 +91,14 @@ impl<'a> Reader<'a> {
         }
         match self.word()? {
             END => Ok(root),
-            _ => self.wrong("something stands behind the root"),
+            _ => self.wrong("there is something after the root"),
         }
     }
 
     /// Parses what follows the word that begins a node.
     fn node(&mut self, depth: usize) -> Result<Node<'a>, Error> {
         if depth > DEEPEST {
-            return self.wrong("nodes are nested deeper than any boot loader reads");
+            return self.wrong("nodes are nested deeper than boot loaders support");
         }
         self.count()?;
         let name = self.name(self.structure.get(self.at..).unwrap_or_default())?;
@@ -111,10 +111,10 @@ impl<'a> Reader<'a> {
                     let property = self.property()?;
                     node.properties.push(property);
                 }
-                PROPERTY => return self.wrong("a property stands behind a node"),
+                PROPERTY => return self.wrong("a property follows a node"),
                 BEGIN_NODE => node.children.push(self.node(depth + 1)?),
                 END_NODE => return Ok(node),
-                _ => return self.wrong("this word begins nothing"),
+                _ => return self.wrong("this word is not a known token"),
             }
         }
     }
@@ -123,7 +123,7 @@ impl<'a> Reader<'a> {
         self.count()?;
         let (length, name) = (self.word()? as usize, self.word()? as usize);
         let Some(name) = self.strings.get(name..) else {
-            return self.wrong("a property's name is not among the strings");
+            return self.wrong("a property's name is not in the strings block");
         };
         let name = self.name(name)?;
         let value = self.structure.get(self.at..).and_then(|rest| rest.get(..length));
@@ -138,10 +138,10 @@ impl<'a> Reader<'a> {
         let Some(length) = most.iter().position(|byte| *byte == 0) else {
             return self.wrong(match bytes.len() > LONGEST_NAME {
                 true => "a name is longer than 256 bytes",
-                false => "a name has no end",
+                false => "a name is not terminated",
             });
         };
-        std::str::from_utf8(&bytes[..length]).or_else(|_| self.wrong("a name is no text"))
+        std::str::from_utf8(&bytes[..length]).or_else(|_| self.wrong("a name is not text"))
     }
 
     /// Counts one more node or property.
@@ -158,7 +158,7 @@ impl<'a> Reader<'a> {
     }
 
     fn word(&mut self) -> Result<u32, Error> {
-        let Some(word) = self.peek() else { return self.wrong("the structure has no end") };
+        let Some(word) = self.peek() else { return self.wrong("the structure is not terminated") };
         self.at += 4;
         Ok(word)
     }
@@ -171,7 +171,7 @@ impl<'a> Reader<'a> {
                 self.at = next;
                 Ok(())
             }
-            None => self.wrong("the structure has no end"),
+            None => self.wrong("the structure is not terminated"),
         }
     }
 
@@ -185,7 +185,7 @@ impl fmt::Display for Error {
         match self {
             Self::NoHeader => write!(f, "it does not start with a device tree's header"),
             Self::Short { wanted, found } => {
-                write!(f, "its header says {wanted} bytes, and {found} are there")
+                write!(f, "its header says {wanted} bytes, but there are {found}")
             }
             Self::Version(version) => write!(f, "it is a device tree of version {version}, not 17"),
             Self::At { at, why } => write!(f, "at byte {at} of the device tree: {why}"),

@@ -77,14 +77,14 @@ impl Parts {
         let why = match Compression::of(kernel) {
             Some(packed @ (Gzip | Bzip2 | Lzma | Zstd)) if !is_unplaced => return Ok(packed.name()),
             Some(packed @ (Gzip | Bzip2 | Lzma | Zstd)) => {
-                format!("it is packed with {}, and U-Boot unpacks it only to a load address", packed.name())
+                format!("it is compressed with {}, and U-Boot decompresses it only to a load address", packed.name())
             }
-            Some(packed) => format!("it is packed with {}, which U-Boot does not unpack", packed.name()),
+            Some(packed) => format!("it is compressed with {}, which U-Boot does not support", packed.name()),
             None if is_arm64 && is_efi_zboot(kernel) => {
-                "it is an EFI program that unpacks itself, and bootm starts only the Image inside it".to_owned()
+                "it is an EFI program that decompresses itself, and bootm starts only the Image inside it".to_owned()
             }
             None if is_unplaced && !is_arm64_image(kernel) => {
-                "it is no arm64 Image (\"ARM\\x64\" at byte 56), and U-Boot starts others only at a load address"
+                "it is not an arm64 Image (\"ARM\\x64\" at byte 56), and U-Boot starts others only at a load address"
                     .to_owned()
             }
             None => return Ok("none"),

@@ -68,7 +68,7 @@ impl Parser<'_, '_, '_> {
     /// `{ … }`.
     fn body(&mut self, node: &mut Node<'_>, depth: usize) -> Result<(), Error> {
         if depth > DEEPEST {
-            return self.wrong("nodes are nested deeper than any boot loader reads");
+            return self.wrong("nodes are nested deeper than boot loaders support");
         }
         self.expect("{")?;
         while !self.takes("}")? {
@@ -139,7 +139,7 @@ impl Parser<'_, '_, '_> {
     fn included(&mut self) -> Result<Vec<u8>, Error> {
         self.expect("(")?;
         let name = self.string()?;
-        let Ok(name) = String::from_utf8(name) else { return self.wrong("the file's name is no text") };
+        let Ok(name) = String::from_utf8(name) else { return self.wrong("the file's name is not text") };
         let content = (self.include)(&name);
         let content = content.or_else(|why| self.wrong(&why))?;
         let part = if self.takes(",")? {
@@ -177,12 +177,12 @@ impl Parser<'_, '_, '_> {
                         Some(b'r') => b'\r',
                         Some(b'0') => 0,
                         Some(byte @ (b'"' | b'\\' | b'\'')) => byte,
-                        _ => return self.wrong("an escape in a text that is not read here"),
+                        _ => return self.wrong("an unsupported escape in a string"),
                     };
                     text.push(escaped);
                 }
                 Some(byte) => text.push(byte),
-                None => return self.wrong("a text has no end"),
+                None => return self.wrong("a string is not terminated"),
             }
         }
         self.blank()?;
@@ -196,13 +196,13 @@ impl Parser<'_, '_, '_> {
         while !self.takes("]")? {
             match self.next().and_then(|digit| (digit as char).to_digit(16)) {
                 Some(digit) => digits.push(digit as u8),
-                None => return self.wrong("bytes are hexadecimal digits, two each"),
+                None => return self.wrong("bytes are written as two hexadecimal digits each"),
             }
             self.blank()?;
         }
         match digits.len().is_multiple_of(2) {
             true => Ok(digits.chunks_exact(2).map(|pair| pair[0] << 4 | pair[1]).collect()),
-            false => self.wrong("bytes are hexadecimal digits, two each"),
+            false => self.wrong("bytes are written as two hexadecimal digits each"),
         }
     }
 
@@ -271,7 +271,7 @@ impl Parser<'_, '_, '_> {
                     let end = inside.windows(2).position(|pair| pair == b"*/");
                     match end {
                         Some(end) => end + 4,
-                        None => return self.wrong("a comment has no end"),
+                        None => return self.wrong("a comment is not terminated"),
                     }
                 }
                 _ => return Ok(()),
@@ -354,16 +354,16 @@ mod tests {
             why("/dts-v1/;\n/ { a = 1; };"),
             "line 2: here a \"text\", <cells>, [bytes] or /incbin/(\"file\") is expected"
         );
-        assert_eq!(why("/ { a = \"x };"), "line 1: a text has no end");
+        assert_eq!(why("/ { a = \"x };"), "line 1: a string is not terminated");
         assert_eq!(why("/ { a = <1 2x>; };"), "line 1: here a number is expected");
         assert_eq!(
             why("/ { a = <0x100000000>; };"),
             "line 1: a cell has 32 bits; a longer number is two cells"
         );
-        assert_eq!(why("/ { a = [0]; };"), "line 1: bytes are hexadecimal digits, two each");
+        assert_eq!(why("/ { a = [0]; };"), "line 1: bytes are written as two hexadecimal digits each");
         assert_eq!(why("/ { d =\n/incbin/(\"gone\"); };"), "line 2: gone is not there");
         assert_eq!(why("/ { a }"), "line 1: here \";\" is expected");
-        assert_eq!(why("/* "), "line 1: a comment has no end");
+        assert_eq!(why("/* "), "line 1: a comment is not terminated");
         assert_eq!(why(&"/ {a".repeat(3)), "line 1: here \";\" is expected");
         assert!(why(&format!("/ {{{}", "a {".repeat(100))).contains("nested deeper"));
         let named = |length: usize| format!("/ {{\n {} {{}};\n}};", "n".repeat(length));

@@ -111,14 +111,14 @@ fn check(root: &Node<'_>) -> Result<(), Error> {
     if let Some(default) = configurations.text("default")
         && configurations.child(default).is_none()
     {
-        return wrong(format!("/{CONFIGURATIONS}"), format!("the default, {default}, is not there"));
+        return wrong(format!("/{CONFIGURATIONS}"), format!("the default, {default}, does not exist"));
     }
     for configuration in &configurations.children {
         for property in NAMING {
             let names = configuration.texts(property);
             if let Some(name) = names.into_iter().find(|name| images.child(name).is_none()) {
                 let path = format!("/{CONFIGURATIONS}/{}", configuration.name);
-                return wrong(path, format!("{property} is {name}, and there is no such image"));
+                return wrong(path, format!("{property} is {name}, but there is no such image"));
             }
         }
     }

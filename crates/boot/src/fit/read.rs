@@ -52,7 +52,7 @@ impl<'a> Fit<'a> {
         let tree = Tree::parse(file).map_err(Error::Tree)?;
         let end = Tree::length(file).unwrap_or_default().next_multiple_of(4);
         let Some(images) = tree.root.child(IMAGES) else {
-            return wrong(IMAGES, "", "it is not there: this is a device tree, but no FIT image");
+            return wrong(IMAGES, "", "it is missing: this is a device tree, but not a FIT image");
         };
         let mut left = file.len().saturating_mul(MOST_OVERLAP);
         let images = images.children.iter().map(|node| image(node, file, end, &mut left));
@@ -78,7 +78,7 @@ impl<'a> Fit<'a> {
 /// Reads one image, unless all images together would exceed `left` bytes.
 fn image<'a>(node: &Node<'a>, file: &'a [u8], end: usize, left: &mut usize) -> Result<Image<'a>, Error> {
     let Some(data) = data(node, file, end) else {
-        return wrong(IMAGES, &node.name, "its data is not there, or reaches beyond the end");
+        return wrong(IMAGES, &node.name, "its data is missing, or reaches beyond the end");
     };
     let times = 1 + node.children.iter().filter(|child| is_hash(child)).count();
     match left.checked_sub(data.len().saturating_mul(times)) {

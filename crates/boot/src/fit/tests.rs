@@ -68,10 +68,10 @@ fn sources_that_would_not_boot() {
     assert_eq!(why("\"conf@1\"", "\"conf@2\""), "/configurations: the default, conf@2, is not there");
     assert_eq!(
         why("kernel = \"kernel-1\"", "kernel = \"kernel-2\""),
-        "/configurations/conf@1: kernel is kernel-2, and there is no such image"
+        "/configurations/conf@1: kernel is kernel-2, but there is no such image"
     );
     assert_eq!(why("type = \"ramdisk\";", ""), "/images/ramdisk-1: it has no property \"type\"");
-    assert!(why("sha256", "sha3").starts_with("/images/kernel-1/hash@1: \"sha3\" is no hash of U-Boot's"));
+    assert!(why("sha256", "sha3").starts_with("/images/kernel-1/hash@1: \"sha3\" is not a hash of U-Boot's"));
     assert_eq!(why("\"Image\"", "\"zImage\""), "line 7: zImage is not there");
 }
 
@@ -126,11 +126,11 @@ fn kernels_that_u_boot_cannot_place_by_itself() {
     let why = |data: &[u8]| made("arm64", data, None).unwrap_err();
     assert_eq!(
         why(&[0x1f, 0x8b, 8]),
-        "Image: it is packed with gzip, and U-Boot unpacks it only to a load address"
+        "Image: it is compressed with gzip, and U-Boot decompresses it only to a load address"
     );
-    assert!(why(b"MZ\0\0zimg").starts_with("Image: it is an EFI program that unpacks itself"));
-    assert!(why(&[0; 100]).starts_with("Image: it is no arm64 Image"));
-    assert_eq!(why(b"\xfd7zXZ\0"), "Image: it is packed with xz, which U-Boot does not unpack");
+    assert!(why(b"MZ\0\0zimg").starts_with("Image: it is an EFI program that decompresses itself"));
+    assert!(why(&[0; 100]).starts_with("Image: it is not an arm64 Image"));
+    assert_eq!(why(b"\xfd7zXZ\0"), "Image: it is compressed with xz, which U-Boot does not support");
     assert_eq!(made("arm64", &[0x1f, 0x8b, 8], Some((0x4000_0000, 0x4000_0000))), Ok(()));
     assert_eq!(made("arm", &[0; 100], None), Ok(()));
 }

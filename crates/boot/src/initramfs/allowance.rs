@@ -53,7 +53,7 @@ impl<R: BufRead> BufRead for Limited<'_, R> {
     fn fill_buf(&mut self) -> io::Result<&[u8]> {
         let buffer = self.input.fill_buf()?;
         if *self.left == 0 && !buffer.is_empty() {
-            return Err(io::Error::other("it unpacks to more than 256 MiB and 64 times the image"));
+            return Err(io::Error::other("it decompresses to more than 256 MiB and 64 times the image"));
         }
         Ok(&buffer[..buffer.len().min(usize::try_from(*self.left).unwrap_or(usize::MAX))])
     }

@@ -62,7 +62,7 @@ impl Compression {
             Self::Bzip2 => Box::new(BufReader::new(bzip2::bufread::BzDecoder::new(packed))),
             Self::Lzo => {
                 return Err(io::Error::other(
-                    "it is packed with lzo, which this build does not read; unpack it first",
+                    "it is compressed with lzo, which this build does not support; decompress it first",
                 ));
             }
         })
@@ -72,7 +72,7 @@ impl Compression {
     pub fn unpack_all(self, packed: &[u8], most: u64) -> io::Result<Vec<u8>> {
         let unpacked = self.unpack_some(packed, most.saturating_add(1))?;
         match unpacked.len() as u64 > most {
-            true => Err(io::Error::other(format!("it unpacks to more than {most} bytes"))),
+            true => Err(io::Error::other(format!("it decompresses to more than {most} bytes"))),
             false => Ok(unpacked),
         }
     }

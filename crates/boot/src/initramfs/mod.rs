@@ -165,11 +165,11 @@ impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::NoArchive { at } => {
-                write!(f, "at byte {at} there is neither a cpio archive nor a packed one")
+                write!(f, "at byte {at} there is no cpio archive, compressed or not")
             }
             Self::Archive { packed: None, at, source } => write!(f, "the archive at byte {at}: {source}"),
             Self::Archive { packed: Some(packed), at, source } => {
-                write!(f, "the archive at byte {at}, unpacked ({}): {source}", packed.name())
+                write!(f, "the archive at byte {at}, decompressed ({}): {source}", packed.name())
             }
             Self::Unpack { at, source } => write!(f, "the part at byte {at}: {source}"),
         }

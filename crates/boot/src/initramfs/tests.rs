@@ -71,20 +71,22 @@ fn u_boots_header_is_passed_over() {
 
 #[test]
 fn what_is_no_image_is_refused_with_its_place() {
-    assert_eq!(names(b"").unwrap_err(), "at byte 0 there is neither a cpio archive nor a packed one");
-    assert_eq!(names(b"\x7fELF").unwrap_err(), "at byte 0 there is neither a cpio archive nor a packed one");
+    assert_eq!(names(b"").unwrap_err(), "at byte 0 there is no cpio archive, compressed or not");
+    assert_eq!(names(b"\x7fELF").unwrap_err(), "at byte 0 there is no cpio archive, compressed or not");
     let mut image = archive(&[("a", b"1")]);
     let end = image.len();
     image.extend(b"rubbish");
     assert_eq!(
         names(&image).unwrap_err(),
-        format!("at byte {end} there is neither a cpio archive nor a packed one")
+        format!("at byte {end} there is no cpio archive, compressed or not")
     );
-    assert!(names(b"\x89LZOxxxx").unwrap_err().contains("packed with lzo, which this build does not read"));
+    assert!(
+        names(b"\x89LZOxxxx").unwrap_err().contains("compressed with lzo, which this build does not support")
+    );
     assert!(names(b"BZh9xxxx").is_err());
     let packed = gzip(&archive(&[("a", &[7; 5000])]));
     let error = names(&packed[..packed.len() / 2]).unwrap_err();
-    assert!(error.starts_with("the archive at byte 0, unpacked (gzip): "), "{error}");
+    assert!(error.starts_with("the archive at byte 0, decompressed (gzip): "), "{error}");
     assert!(names(&[0x28, 0xb5, 0x2f, 0xfd, 1, 2, 3]).is_err());
     assert!(names(&[0xfd, b'7', b'z', b'X', b'Z', 0, 9, 9]).is_err());
     assert!(names(&[0x02, 0x21, 0x4c, 0x18, 9, 9, 9, 9]).is_err());
@@ -123,7 +125,7 @@ fn a09_links_are_no_longer_than_paths() {
     let why = "no cpio entry at byte 0: its link leads to more than 4096 bytes, longer than any path";
     assert_eq!(listed(&link(4097)), Err(format!("the archive at byte 0: {why}")));
     let bomb = zeros(&entry("link", 0o120_777, u32::MAX as usize), 1 << 15);
-    assert_eq!(listed(&bomb), Err(format!("the archive at byte 0, unpacked (zstd): {why}")));
+    assert_eq!(listed(&bomb), Err(format!("the archive at byte 0, decompressed (zstd): {why}")));
 }
 
 #[test]
@@ -131,11 +133,11 @@ fn a09_images_unpack_to_a_multiple_of_themselves() {
     let file = |mib: usize| zeros(&entry("file", 0o100_644, mib << 20), mib << 3);
     assert_eq!(listed(&file(255)), Ok(1));
     let why = listed(&file(4000)).unwrap_err();
-    assert!(why.ends_with("it unpacks to more than 256 MiB and 64 times the image"), "{why}");
-    assert!(why.starts_with("the archive at byte 0, unpacked (zstd): after byte "), "{why}");
+    assert!(why.ends_with("it decompresses to more than 256 MiB and 64 times the image"), "{why}");
+    assert!(why.starts_with("the archive at byte 0, decompressed (zstd): after byte "), "{why}");
     // The limit covers many parts together, and a large image may hold more.
     let why = listed(&file(100).repeat(4)).unwrap_err();
-    assert!(why.contains("unpacks to more than"), "{why}");
+    assert!(why.contains("decompresses to more than"), "{why}");
     let mut large = archive(&[("f", &vec![7; 5 << 20])]);
     large.extend(file(280));
     assert_eq!(listed(&large), Ok(2));

@@ -162,7 +162,7 @@ impl Image {
     fn check(&self, file: &[u8]) -> Result<(), Error> {
         let powers = self.section_alignment.is_power_of_two() && self.file_alignment.is_power_of_two();
         if !powers || self.section_alignment < self.file_alignment {
-            return Err(Error::Damaged("its alignments are no powers of two"));
+            return Err(Error::Damaged("its alignments are not powers of two"));
         }
         if self.headers as usize > file.len()
             || self.table + self.sections.len() * ROW > self.headers as usize
@@ -201,16 +201,16 @@ impl Section {
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::NotPe => write!(f, "it is no PE image (no MZ and PE), or cut"),
-            Self::NotPe32Plus => write!(f, "it is a PE image, but not of 64 bits (PE32+)"),
+            Self::NotPe => write!(f, "it is not a PE image (no MZ and PE), or truncated"),
+            Self::NotPe32Plus => write!(f, "it is a PE image, but not a 64-bit one (PE32+)"),
             Self::Damaged(why) => write!(f, "it is a damaged PE image: {why}"),
             Self::NoRoom { wanted, room } => {
                 write!(f, "its headers have room for {room} more sections, and {wanted} are to be added")
             }
             Self::Signed => {
-                write!(f, "it is signed, and what is added makes the signature wrong: remove it first")
+                write!(f, "it is signed, and additions invalidate the signature: remove it first")
             }
-            Self::Twice(name) => write!(f, "it has a section {name} already"),
+            Self::Twice(name) => write!(f, "it already has a section {name}"),
             Self::LongName(name) => write!(f, "a section's name has at most eight bytes: {name}"),
             Self::TooLarge => write!(f, "a PE image has at most 4 GiB"),
             Self::Part { section, why } => write!(f, "{section}: {why}"),

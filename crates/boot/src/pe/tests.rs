@@ -123,18 +123,18 @@ fn a13_a_unified_kernel_image() {
     let why = |unified: Unified| unified.image(&stub).unwrap_err().to_string();
     assert_eq!(
         why(Unified { initrd: Some(ramdisk("aarch64")), ..unified.clone() }),
-        ".initrd: it is for aarch64, and the kernel for x86_64"
+        ".initrd: it is for aarch64, but the kernel is for x86_64"
     );
     for initrd in [ramdisk("x86_64"), ramdisk("i686")] {
         assert!(Unified { initrd: Some(initrd), ..unified.clone() }.image(&stub).is_ok());
     }
     assert_eq!(
         why(Unified { linux: image(0xaa64), ..unified.clone() }),
-        ".linux: the kernel is of another architecture than the stub"
+        ".linux: kernel and stub are for different architectures"
     );
     assert!(
         why(Unified { linux: b"\x1f\x8b".to_vec(), ..unified.clone() })
-            .starts_with(".linux: no kernel with an EFI stub")
+            .starts_with(".linux: not a kernel with an EFI stub")
     );
-    assert_eq!(why(Unified { dtb: Some(b"x".to_vec()), ..unified }), ".dtb: it is no device tree");
+    assert_eq!(why(Unified { dtb: Some(b"x".to_vec()), ..unified }), ".dtb: it is not a device tree");
 }

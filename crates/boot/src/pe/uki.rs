@@ -30,23 +30,23 @@ impl Unified {
         let part = |section, why: &str| Error::Part { section, why: why.to_owned() };
         let kernel = Image::parse(&self.linux).map_err(|why| Error::Part {
             section: ".linux",
-            why: format!("no kernel with an EFI stub: {why}"),
+            why: format!("not a kernel with an EFI stub: {why}"),
         })?;
         if kernel.machine != machine {
-            return Err(part(".linux", "the kernel is of another architecture than the stub"));
+            return Err(part(".linux", "kernel and stub are for different architectures"));
         }
         let machine = Architecture::of_kernel(&self.linux);
         let contained = self.initrd.as_deref().and_then(|initrd| Contained::of(initrd).ok());
         if let (Some(machine), Some(contained)) = (machine, contained)
             && let Some(found) = contained.architecture().filter(|_| !contained.runs_on(machine))
         {
-            return Err(part(".initrd", &format!("it is for {found}, and the kernel for {machine}")));
+            return Err(part(".initrd", &format!("it is for {found}, but the kernel is for {machine}")));
         }
         if self.cmdline.as_ref().is_some_and(|line| line.contains('\0')) {
             return Err(part(".cmdline", "it holds a zero"));
         }
         if self.dtb.as_ref().is_some_and(|dtb| crate::fdt::Tree::parse(dtb).is_err()) {
-            return Err(part(".dtb", "it is no device tree"));
+            return Err(part(".dtb", "it is not a device tree"));
         }
         let sections = [
             (".osrel", self.os_release.as_deref()),

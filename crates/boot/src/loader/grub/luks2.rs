@@ -24,7 +24,8 @@ pub(super) fn judge(loader: &Loader, disk: &Disk<'_>) -> Judgement {
         Err(finding) => return Judgement { format: 2, ..Judgement::not_found(finding) },
     };
     let Some(Value::Object(root)) = json::parse(&document).ok() else {
-        let why = "the header copy that it takes is damaged: it looks at no checksum, and at no other copy";
+        let why =
+            "the header copy that it takes is damaged: it checks neither the checksum nor the other copy";
         // From 2.12 on the passphrase is asked for before the metadata is read.
         let asks = loader.version >= Version::V2_12;
         return Judgement { format: 2, asks, ..Judgement::not_found(rules::BROKEN_JSON.says(why)) };
@@ -174,7 +175,7 @@ impl Walk<'_> {
             )),
             Kdf::Argon2 { variant, memory_kib, .. } if *memory_kib > self.loader.largest_piece_kib => {
                 Some(Verdict::SaysInvalidPassphrase(rules::ARGON2_MEMORY.says(format!(
-                    "{variant} takes {} MiB in one piece below 4 GiB, which firmware does not have",
+                    "{variant} takes {} contiguous MiB below 4 GiB, which firmware does not have",
                     memory_kib >> 10
                 ))))
             }
@@ -197,15 +198,15 @@ impl Walk<'_> {
             Reading::Refused(why) => return Some(rules::DATA_CIPHER.says(why)),
             Reading::Key(why) if slot.integrity.is_none() => return Some(rules::KEY_SIZE.says(why)),
             Reading::Wrong(why) => {
-                return Some(rules::MISREAD_DATA.says(format!("{why}: the data come out wrong")));
+                return Some(rules::MISREAD_DATA.says(format!("{why}: the data decrypts wrongly")));
             }
             Reading::Key(_) | Reading::Right => {}
         }
         if let Some(integrity) = &slot.integrity {
-            return Some(rules::INTEGRITY.says(format!("it knows nothing of integrity tags ({integrity})")));
+            return Some(rules::INTEGRITY.says(format!("it does not support integrity tags ({integrity})")));
         }
         (slot.iv_tweak != 0)
-            .then(|| rules::IV_TWEAK.says("it ignores that IVs do not begin at 0: the data come out wrong"))
+            .then(|| rules::IV_TWEAK.says("it ignores that IVs do not begin at 0: the data decrypts wrongly"))
     }
 }
 
@@ -214,7 +215,7 @@ fn notes(root: &Object, slots: &[Parsed], version: Version) -> Vec<Finding> {
     let mut notes = Vec::new();
     if version < Version::V2_12 {
         notes.push(rules::INSTALL_LUKS2.says(
-            "grub-install 2.06 does not know LUKS2 (some distributions taught it): grub-mkimage can embed luks2 and the modules named below",
+            "grub-install 2.06 does not support LUKS2 (some distributions added it): grub-mkimage can embed luks2 and the modules named below",
         ));
     }
     let requirements = root
@@ -223,8 +224,7 @@ fn notes(root: &Object, slots: &[Parsed], version: Version) -> Vec<Finding> {
         .and_then(|config| config.get("requirements")?.as_object()?.get("mandatory")?.as_array());
     for requirement in requirements.into_iter().flatten().filter_map(Value::as_str) {
         notes.push(
-            rules::REQUIREMENTS
-                .says(format!("the volume requires \"{requirement}\", which GRUB does not look at")),
+            rules::REQUIREMENTS.says(format!("the volume requires \"{requirement}\", which GRUB ignores")),
         );
     }
     let memory = slots.iter().filter_map(|slot| match slot.kdf {
@@ -233,7 +233,8 @@ fn notes(root: &Object, slots: &[Parsed], version: Version) -> Vec<Finding> {
     });
     if let Some(most) = memory.max().filter(|most| *most >= 256 << 10 && version >= Version::V2_14) {
         notes.push(rules::ARGON2_MEMORY.says(format!(
-            "Argon2 takes {} MiB in one piece below 4 GiB: where firmware has none, GRUB says \"Invalid passphrase\"",
+            "Argon2 takes {} contiguous MiB below 4 GiB: if firmware does not have them, GRUB says \"Invalid \
+            passphrase\"",
             most >> 10
         )));
     }

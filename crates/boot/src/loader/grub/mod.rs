@@ -53,10 +53,10 @@ impl Loader {
             Some(start) if start.starts_with(b"LUKS\xba\xbe\x00\x01") => luks1::judge(self, disk),
             Some(start) if start.starts_with(b"LUKS\xba\xbe\x00\x02") => luks2::judge(self, disk),
             Some(start) if luks2::has_secondary(disk) && !start.starts_with(b"LUKS\xba\xbe") => {
-                Judgement::not_found(
-                    rules::BOTH_COPIES
-                        .says("the primary header's start is damaged, and GRUB looks for no secondary one"),
-                )
+                Judgement::not_found(rules::BOTH_COPIES.says(
+                    "the primary header's start is damaged, and GRUB does not look for the secondary \
+                            one",
+                ))
             }
             _ => Judgement::not_found(rules::NOT_LUKS.says("there is no LUKS header at its start")),
         }

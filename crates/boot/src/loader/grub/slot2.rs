@@ -101,7 +101,7 @@ fn read_kdf(kdf: &Object) -> Result<Kdf, String> {
             memory_kib: number("memory")?,
             lanes: number("cpus")?,
         }),
-        Some(other) => Err(format!("derives its key by \"{other}\"")),
+        Some(other) => Err(format!("derives its key with \"{other}\"")),
         None => Err(missing()),
     }
 }
@@ -110,10 +110,10 @@ fn digest_of(root: &Object, keyslot: u64) -> Result<&Object, String> {
     let digests = root.get("digests").and_then(Value::as_object);
     for (name, digest) in digests.into_iter().flat_map(Object::iter) {
         let digest =
-            digest.as_object().ok_or_else(|| format!("stands behind digest {name}, which it cannot read"))?;
+            digest.as_object().ok_or_else(|| format!("belongs to digest {name}, which it cannot read"))?;
         match text(digest, "type").as_deref() {
             Some("pbkdf2") => {}
-            _ => return Err(format!("stands behind digest {name}, which it cannot read")),
+            _ => return Err(format!("belongs to digest {name}, which it cannot read")),
         }
         if members(digest, "keyslots").any(|number| number == keyslot) {
             return Ok(digest);
@@ -128,7 +128,7 @@ fn segment_of<'a>(root: &'a Object, digest: &Object) -> Result<&'a Object, Strin
         let segment = segment.as_object().ok_or("has no segment")?;
         let kind = text(segment, "type").unwrap_or_default();
         if kind != "crypt" {
-            return Err(format!("stands behind a segment of type \"{kind}\""));
+            return Err(format!("belongs to a segment of type \"{kind}\""));
         }
         if members(digest, "segments").any(|number| Some(number) == name.parse().ok()) {
             return Ok(segment);

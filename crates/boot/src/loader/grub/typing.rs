@@ -30,26 +30,26 @@ impl Layout {
 pub fn typed(passphrase: &[u8], layout: Option<&Layout>, loader: &Loader) -> Vec<Finding> {
     let mut findings = Vec::new();
     if passphrase.is_empty() && loader.version >= Version::V2_12 {
-        findings.push(rules::PASSPHRASE_EMPTY.says("it takes no empty passphrase"));
+        findings.push(rules::PASSPHRASE_EMPTY.says("it does not accept an empty passphrase"));
     }
     if passphrase.len() > MOST {
         findings.push(
             rules::PASSPHRASE_LENGTH
-                .says(format!("its prompt keeps {MOST} bytes and the passphrase has {}", passphrase.len())),
+                .says(format!("its prompt takes {MOST} bytes and the passphrase has {}", passphrase.len())),
         );
     }
     let lost = passphrase.iter().filter(|byte| !(b' '..=b'~').contains(byte)).count();
     if lost > 0 {
         findings.push(
             rules::PASSPHRASE_LETTERS
-                .says(format!("its prompt drops {lost} bytes that are no printable ASCII")),
+                .says(format!("its prompt drops {lost} bytes that are not printable ASCII")),
         );
     }
     if let Some(layout) = layout {
         let moved = passphrase.iter().filter(|byte| layout.differing.as_bytes().contains(byte)).count();
         if moved > 0 {
             findings.push(rules::KEYBOARD.says(format!(
-                "{moved} of its letters lie on other keys of an American keyboard, which GRUB has before it can read another layout ({})",
+                "{moved} of its letters are on other keys of a US keyboard, the layout that GRUB has before it can read another ({})",
                 layout.name
             )));
         }
@@ -80,7 +80,7 @@ pub fn detached(loader: &Loader) -> Option<Finding> {
 /// The UUID in a `cryptomount -u` line.
 pub fn cryptomount_uuid(uuid: &str, loader: &Loader) -> Option<Finding> {
     (loader.version < Version::V2_12 && uuid.contains('-')).then(|| {
-        rules::UUID_DASHES.says("it compares UUIDs without dashes, and the cryptomount line has some")
+        rules::UUID_DASHES.says("it compares UUIDs without dashes, but the cryptomount line has dashes")
     })
 }
 
