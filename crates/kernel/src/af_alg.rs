@@ -122,12 +122,12 @@ pub fn reachable() -> Result<(), Missing> {
 fn no_socket(errno: Errno) -> Missing {
     match errno {
         Errno::EAFNOSUPPORT if restriction() == Some(2) => Missing::right(
-            "AF_ALG is switched off (sysctl crypto.af_alg_restrict is 2)",
+            "AF_ALG is disabled (sysctl crypto.af_alg_restrict is 2)",
             "sysctl crypto.af_alg_restrict=0",
         ),
         Errno::EAFNOSUPPORT => Missing::module("af_alg"),
         Errno::EPERM | Errno::EACCES => {
-            Missing::right("this process may not open AF_ALG sockets", "AF_ALG sockets (seccomp)")
+            Missing::right("this process is not allowed to open AF_ALG sockets", "AF_ALG sockets (seccomp)")
         }
         errno => Missing::new(format!("AF_ALG: {}", errno.desc())),
     }
@@ -145,7 +145,7 @@ fn not_found(name: &str, errno: Errno) -> Missing {
             _ => Missing::module("algif_skcipher"),
         },
         Errno::ENOENT if Engine::of(name).is_some() => {
-            Missing::new("AF_ALG of this kernel does not show engines that are off the CPU")
+            Missing::new("this kernel's AF_ALG does not offer engines that are off the CPU")
         }
         Errno::ENOENT => Missing::new("AF_ALG does not find it"),
         Errno::ELIBBAD => Missing::new("it failed its self-test"),

@@ -45,7 +45,7 @@ pub fn check(name: &str, algorithm: &Algorithm, key_bytes: (usize, usize)) -> Ch
         }
     }
     match checker.checked {
-        0 => Checked::NotChecked(Missing::new("no key size is common to it and Keyway")),
+        0 => Checked::NotChecked(Missing::new("it has no key size in common with Keyway")),
         checked => Checked::Right(checked),
     }
 }
@@ -191,7 +191,7 @@ impl Case<'_> {
             ([_], _, _) => {
                 format!(", into {} buffers of odd sizes, the first of {}", received.len(), received[0])
             }
-            _ => format!(", handed over in {} pieces, the first of {}", sent.len(), sent[0]),
+            _ => format!(", passed in {} pieces, the first of {}", sent.len(), sent[0]),
         };
         let during = format!(
             "{} sector {} of {} bytes under a key of {} bits{how}",

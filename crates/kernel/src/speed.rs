@@ -36,7 +36,7 @@ pub fn speed(spec: &CipherSpec, key_bits: usize, direction: Direction) -> Result
 /// The speed of the driver `name`, with the largest key that it supports.
 pub fn of_driver(name: &str, algorithm: &Algorithm, max_key: usize) -> Result<Vec<Speed>, Missing> {
     let spec = reference::spec(algorithm)
-        .ok_or_else(|| Missing::new(format!("Keyway does not know {algorithm}")))?;
+        .ok_or_else(|| Missing::new(format!("Keyway does not have {algorithm}")))?;
     let keys = spec.key_bits().into_iter().map(|bits| bits / 8);
     let key = keys.filter(|bytes| max_key == 0 || *bytes <= max_key).max().unwrap_or(max_key);
     let kernel = af_alg::Algorithm::find(name)?;

@@ -201,7 +201,7 @@ impl std::fmt::Display for Error {
         match self {
             Self::Io { path, source } => write!(f, "{path}: {source}"),
             Self::Image(why) => why.fmt(f),
-            Self::NoModules => write!(f, "it holds no kernel modules and no lists of them"),
+            Self::NoModules => write!(f, "it contains no kernel modules and no lists of them"),
         }
     }
 }

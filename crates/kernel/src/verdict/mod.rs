@@ -51,7 +51,8 @@ pub fn verdict(xray: &Xray, adiantum: Option<&Xray>, system: &System, cpu: CpuFa
         say(
             Severity::Note,
             format!(
-                "this kernel tests no driver before it uses it ({why}): \"passed\" in /proc/crypto says nothing"
+                "this kernel does not test drivers before it uses them ({why}): \"passed\" in /proc/crypto \
+                means nothing"
             ),
         );
     }
@@ -119,8 +120,7 @@ fn higher(xray: &Xray, system: &System, say: Say<'_>) {
             _ => {}
         }
         if row.flags.has_any(refused) {
-            let _ =
-                write!(text, "; dm-crypt passes over it ({} {since}), others do not", row.flags.and(refused));
+            let _ = write!(text, "; dm-crypt skips it ({} {since}), others do not", row.flags.and(refused));
         } else if row.driver.selftest != "passed" {
             let _ = write!(text, "; its self-test has not passed");
         }
@@ -173,7 +173,7 @@ fn unused_instructions(xray: &Xray, system: &System, cpu: CpuFacts<'_>, say: Say
         say(
             Severity::Warning,
             format!(
-                "{} uses no special instructions of this CPU, which has some: modprobe {module} where the kernel has it, and put it into the initramfs",
+                "{} uses no special instructions of this CPU, which has some: modprobe {module} if the kernel has it, and put it into the initramfs",
                 choice.driver
             ),
         );
@@ -210,14 +210,14 @@ fn outputs(xray: &Xray, say: Say<'_>) {
             Some(Checked::Wrong(wrong)) => {
                 let used = match xray.chosen() {
                     Some(chosen) if chosen.driver.driver == *driver => {
-                        ". dm-crypt would use it: what is written through it reads back nowhere else"
+                        ". dm-crypt would use it: what is written through it cannot be read anywhere else"
                     }
                     _ => "",
                 };
                 say(
                     Severity::Bad,
                     format!(
-                        "{driver} is wrong: byte {} is {} and must be {}, {}: {}{used}",
+                        "{driver} is wrong: byte {} is {} and should be {}, {}: {}{used}",
                         wrong.at,
                         byte(&wrong.found),
                         byte(&wrong.expected),

@@ -39,10 +39,10 @@ fn an_engine_that_dm_crypt_passes_over() {
     );
     assert_eq!(
         said(&system, &xray),
-        "Good: aes-xts-plain64 will run on xts-aes-ce, at 647 MB/s\n\
-         Warning: the CAAM engine (xts(ecb-aes-caam)) has a higher priority (3000) and is 32× slower; dm-crypt passes over it \
-         (ALLOCATES_MEMORY since Linux 5.10), others do not: it is built into the kernel: disable the device in the device \
-         tree, or build without CONFIG_CRYPTO_DEV_FSL_CAAM_CRYPTO_API\n"
+        "Good: aes-xts-plain64 will run on xts-aes-ce, at 647 MB/s\nWarning: the CAAM engine \
+         (xts(ecb-aes-caam)) has a higher priority (3000) and is 32× slower; dm-crypt skips it (ALLOCATES_MEMORY \
+         since Linux 5.10), others do not: it is built into the kernel: disable the device in the device tree, or \
+         build without CONFIG_CRYPTO_DEV_FSL_CAAM_CRYPTO_API\n"
     );
 }
 
@@ -75,8 +75,8 @@ fn wrong_output_comes_last_and_worst() {
     let said = said(&system, &xray);
     assert!(
         said.contains(
-            "Bad: xts-aes-broken is wrong: byte 2 is 83 and must be 03, encrypting sector 7 of 512 bytes: blacklist broken. \
-             dm-crypt would use it"
+            "Bad: xts-aes-broken is wrong: byte 2 is 83 and should be 03, encrypting sector 7 of 512 bytes: \
+             blacklist broken. dm-crypt would use it"
         ),
         "{said}"
     );
