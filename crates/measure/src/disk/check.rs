@@ -100,8 +100,8 @@ impl Check {
     /// Describes this check.
     pub fn words(&self) -> String {
         let what = match self.cipher {
-            Some(_) => "what lies on the storage is what the portable code makes of what is read",
-            None => "what is read is what lies on the storage",
+            Some(_) => "the stored bytes are what the portable code makes of what is read",
+            None => "what is read is what is stored",
         };
         format!(
             "{what}: {PLACES} places of {PLACE} bytes after each sample, and known bytes before the first"

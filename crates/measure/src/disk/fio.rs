@@ -163,8 +163,8 @@ fn read_all(stream: Option<impl Read>) -> String {
 pub fn parse(output: &str, workload: Workload) -> io::Result<Run> {
     let start = output.find('{').unwrap_or(0);
     let document: Document = serde_json::from_str(&output[start..])
-        .map_err(|error| io::Error::other(format!("fio's answer is not understood: {error}")))?;
-    let job = document.jobs.first().ok_or_else(|| io::Error::other("fio's answer has no job"))?;
+        .map_err(|error| io::Error::other(format!("fio's output cannot be parsed: {error}")))?;
+    let job = document.jobs.first().ok_or_else(|| io::Error::other("fio's output has no job"))?;
     if job.error != 0 {
         return Err(io::Error::from_raw_os_error(job.error));
     }
@@ -289,8 +289,8 @@ mod tests {
         let error = parse(ABSENT, workload(Pattern::SequentialWrite, 1)).unwrap_err();
         assert_eq!(error.to_string(), "fio has read and written nothing");
         let error = parse("fio: nonsense\n", workload(Pattern::RandomRead, 1)).unwrap_err();
-        assert!(error.to_string().starts_with("fio's answer is not understood"), "{error}");
+        assert!(error.to_string().starts_with("fio's output cannot be parsed"), "{error}");
         let error = parse("{\"jobs\": []}", workload(Pattern::RandomRead, 1)).unwrap_err();
-        assert_eq!(error.to_string(), "fio's answer has no job");
+        assert_eq!(error.to_string(), "fio's output has no job");
     }
 }

@@ -148,7 +148,7 @@ impl<'a> Lane<'a> {
             checked: if turns.keeps_data {
                 check.words()
             } else {
-                "nothing: this device keeps no data".into()
+                "nothing: this device stores no data".into()
             },
             code: (self.path.by == By::Keyway).then(|| check.code()).flatten(),
             latency: self.latencies.points(),
@@ -168,7 +168,7 @@ impl<'a> Lane<'a> {
         let mut notes = access.notes.clone();
         if workload.writes() {
             notes.push(match self.path.engine {
-                Engine::BuiltIn => "the time has the final flush in it".into(),
+                Engine::BuiltIn => "the time includes the final flush".into(),
                 Engine::Fio(_) => "fio's time ends before the final flush".into(),
             });
         }
@@ -181,7 +181,7 @@ impl<'a> Lane<'a> {
         if workload.bound == Bound::Sustained {
             notes.push("one run; samples are its parts, one after the other".into());
         } else if self.samples.len() < LEAST_SAMPLES {
-            notes.push(format!("{} samples: from fewer than six no interval follows", self.samples.len()));
+            notes.push(format!("{} samples: fewer than six give no interval", self.samples.len()));
         } else if !self.is_precise(settings) {
             notes.push(crate::rounds::vague(settings));
         }

@@ -260,7 +260,7 @@ impl Group<'_> {
         let may_take = plan.share.max(plan.left / 2.0);
         if round > may_take {
             return Err(Outcome::not_measured(format!(
-                "a round of {} would take about {round:.0} s, of the {:.0} s that --time leaves",
+                "a round of {} would take about {round:.0} s, of the {:.0} s left by --time",
                 words(&self.workload),
                 plan.left.max(0.0)
             )));

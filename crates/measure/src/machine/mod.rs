@@ -64,17 +64,17 @@ pub fn warnings(machine: &Machine) -> Vec<String> {
     }
     if let Some(governor) = machine.governor.as_deref().filter(|governor| *governor != "performance") {
         warnings.push(format!(
-            "The frequency governor is {governor}: the clock moves. \"performance\" makes figures steadier."
+            "The frequency governor is {governor}: the clock varies. \"performance\" makes figures steadier."
         ));
     }
     if let Some(seen) = machine.frequency.filter(|seen| seen.lowest_mhz < STEADY * seen.highest_mhz) {
         warnings.push(format!(
-            "The clock frequency moved between {:.0} and {:.0} MHz.",
+            "The clock frequency varied between {:.0} and {:.0} MHz.",
             seen.lowest_mhz, seen.highest_mhz
         ));
     }
     if let Some(where_) = &machine.virtualisation {
-        warnings.push(format!("It ran inside {where_}: neighbours on the same hardware do not show."));
+        warnings.push(format!("It ran inside {where_}: other load on the same hardware is not visible."));
     }
     warnings
 }

@@ -71,7 +71,8 @@ impl Driver {
     fn new(case: &DriverCase, spec: &CipherSpec) -> Result<Self, Outcome> {
         let mut key = vec![0; case.key_bits as usize / 8];
         pattern(1, &mut key);
-        let failed = |why: std::io::Error| Outcome::not_measured(format!("it takes no such key: {why}"));
+        let failed =
+            |why: std::io::Error| Outcome::not_measured(format!("it does not accept such a key: {why}"));
         let cipher = af_alg::Algorithm::find(&case.driver).map_err(missing)?.key(&key).map_err(failed)?;
         let mut start = vec![0; case.message as usize];
         pattern(2, &mut start);

@@ -20,8 +20,9 @@ pub(super) fn prepare(case: &CipherCase, settings: &Settings, clock: &dyn Clock)
     let reference = reference(&spec, case)?;
     let portable = keyed(&reference, case, Cpu::portable())?;
     let chosen = Chosen::of(&spec).map_err(missing)?;
-    let failed =
-        |why: std::io::Error| Outcome::not_measured(format!("{} takes no such key: {why}", chosen.driver));
+    let failed = |why: std::io::Error| {
+        Outcome::not_measured(format!("{} does not accept such a key: {why}", chosen.driver))
+    };
     make_room();
     let cipher = |_| {
         let found = af_alg::Algorithm::find(&chosen.driver).map_err(missing)?;
@@ -51,7 +52,7 @@ pub(super) fn prepare(case: &CipherCase, settings: &Settings, clock: &dyn Clock)
     Cipher::ready(case, worker, portable, settings, clock)
 }
 
-const CALLS: &str = "AF_ALG, a sector a request: two system calls each, which dm-crypt has not";
+const CALLS: &str = "AF_ALG, one sector per request, with two system calls each that dm-crypt does not need";
 
 /// Raises the limit on open files to the maximum: hundreds of cases take turns, each with two
 /// sockets per thread. If the maximum is too low, rows say so.
@@ -66,7 +67,7 @@ fn reference(spec: &CipherSpec, case: &CipherCase) -> Result<CipherSpec, Outcome
     let algorithm = Algorithm::of_spec(spec);
     if spec.key_count() > 1 || !Algorithm::for_the_iv(spec).is_empty() {
         return Err(Outcome::not_measured(format!(
-            "the kernel's {algorithm} is a part of it only; dm-crypt does the rest"
+            "the kernel's {algorithm} is only a part of it; dm-crypt does the rest"
         )));
     }
     let found =

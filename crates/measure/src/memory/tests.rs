@@ -96,6 +96,6 @@ fn the_kernels_ciphers_are_measured_or_say_what_is_missing() {
     }
     for (spec, bits) in [("aes:64-cbc-lmk", 8192), ("aes-cbc-tcw", 512), ("aes-cbc-elephant", 512)] {
         let Err(Outcome::NotMeasured { reason, .. }) = kernel(spec, bits, 512) else { panic!("{spec}") };
-        assert_eq!(reason, "the kernel's cbc(aes) is a part of it only; dm-crypt does the rest");
+        assert_eq!(reason, "the kernel's cbc(aes) is only a part of it; dm-crypt does the rest");
     }
 }

@@ -9,12 +9,12 @@ use crate::rounds::Subject;
 pub(super) fn prepare(case: &KdfCase) -> Result<Subject, Outcome> {
     let (Some(hash), 1, None) = (&case.hash, case.lanes, case.iter_time_ms) else {
         return Err(Outcome::not_measured(
-            "cryptsetup benchmark prints rates of PBKDF2 only, of one password at a time",
+            "cryptsetup benchmark prints rates of PBKDF2 only, one password at a time",
         ));
     };
     let arguments = ["benchmark", "--hash", hash, "--key-size", &case.key_bits.to_string()];
     let arguments = arguments.map(str::to_owned).into();
-    let checked = "not checked: cryptsetup benchmark throws its output away";
+    let checked = "not checked: cryptsetup benchmark discards its output";
     let printed = Printed { program: "cryptsetup", arguments, read };
     Ok(printed.subject(Unit::IterationsPerSecond, checked, Vec::new()))
 }

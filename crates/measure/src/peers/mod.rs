@@ -15,7 +15,7 @@ pub fn prepare(case: &Case) -> Result<Subject, Outcome> {
     match case {
         Case::Cipher(cipher) if cipher.by == By::Peer("openssl".into()) => openssl::prepare(cipher),
         Case::Kdf(kdf) if kdf.by == By::Peer("cryptsetup".into()) => cryptsetup::prepare(kdf),
-        other => Err(Outcome::not_measured(format!("{} measures no such thing", by(other)))),
+        other => Err(Outcome::not_measured(format!("{} does not measure this", by(other)))),
     }
 }
 
@@ -67,8 +67,8 @@ impl Printed {
         figure.ok_or_else(|| {
             let last = errors.lines().chain(text.lines()).rfind(|line| !line.trim().is_empty());
             Outcome::not_measured(format!(
-                "\"{line}\" gave no figure: {}",
-                last.unwrap_or("it said nothing").trim()
+                "\"{line}\" printed no figure: {}",
+                last.unwrap_or("it printed nothing").trim()
             ))
         })
     }
@@ -92,6 +92,6 @@ mod tests {
         let reason = refusal("no-such-program-anywhere", "");
         assert!(reason.starts_with("no-such-program-anywhere cannot be run"), "{reason}");
         assert_eq!(version("no-such-program-anywhere"), None);
-        assert_eq!(refusal("echo", "sorry"), "\"echo sorry\" gave no figure: sorry");
+        assert_eq!(refusal("echo", "sorry"), "\"echo sorry\" printed no figure: sorry");
     }
 }

@@ -21,9 +21,9 @@ pub(super) fn prepare(case: &CipherCase) -> Result<Subject, Outcome> {
     }
     let notes = match case.message == case.sector_size {
         true => vec!["no IV is set for a message".into()],
-        false => vec!["one message, where Keyway has sectors with an IV each".into()],
+        false => vec!["one message, while Keyway has sectors with an IV each".into()],
     };
-    let checked = "not checked: openssl speed throws its output away";
+    let checked = "not checked: openssl speed discards its output";
     Ok(Printed { program: "openssl", arguments, read }.subject(Unit::BytesPerSecond, checked, notes))
 }
 

@@ -66,15 +66,15 @@ impl Diff {
                 }
             }
             (a, Outcome::Wrong(wrong)) if !matches!(a, Outcome::Wrong(_)) => {
-                self.worse.push(format!("{name}: its output is wrong now, from byte {} on", wrong.at));
+                self.worse.push(format!("{name}: its output is now wrong, from byte {} on", wrong.at));
             }
             (Outcome::Measured(_), Outcome::NotMeasured { reason, .. } | Outcome::Impossible { reason }) => {
-                self.worse.push(format!("{name}: no figure any more: {reason}"));
+                self.worse.push(format!("{name}: no longer has a figure: {reason}"));
             }
             (_, Outcome::Measured(b)) => {
                 let median =
                     Summary::of(b).map_or_else(String::new, |summary| figure(summary.median, b.unit));
-                self.better.push(format!("{name}: has a figure now: {median}"));
+                self.better.push(format!("{name}: now has a figure: {median}"));
             }
             _ => self.same += 1,
         }

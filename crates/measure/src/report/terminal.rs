@@ -131,10 +131,11 @@ fn footer(text: &mut String, results: &Results) {
     if results.rows.iter().any(|row| by_kernel(row) && row.measured().is_some()) {
         let _ = writeln!(
             text,
-            "(kernel): through AF_ALG, a sector a request, with two system calls each, which dm-crypt has not."
+            "(kernel): through AF_ALG, one sector per request, with two system calls each that dm-crypt does \
+            not need."
         );
     }
     if !results.complete {
-        let _ = writeln!(text, "The run was stopped: {} rows are there.", results.rows.len());
+        let _ = writeln!(text, "The run was stopped: {} rows are complete.", results.rows.len());
     }
 }

@@ -55,7 +55,7 @@ impl Results {
                 return at(&quoted, format!("the row {id:?} has samples that measure nothing"));
             }
             if !seen.insert(id.clone()) {
-                return at(&quoted, format!("the row {id:?} stands there twice"));
+                return at(&quoted, format!("the row {id:?} is a duplicate"));
             }
         }
         Ok(results)

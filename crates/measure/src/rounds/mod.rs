@@ -314,8 +314,8 @@ pub fn noise(results: &Results) -> Option<String> {
     let percent = 100.0 * results.settings.precision;
     (vague * MOST_VAGUE > all).then(|| {
         format!(
-            "{vague} of {all} medians are not known to ±{percent:.0} %: the machine was too noisy, or the time too short. \
-             Rows that share a place are not told apart."
+            "{vague} of {all} medians are not known to ±{percent:.0} %: the machine was too noisy, or the time \
+             too short. Rows that share a place are not distinguished."
         )
     })
 }

@@ -84,7 +84,7 @@ fn unknown(name: &str) -> Unknown {
 fn of_the_article() -> Vec<Point> {
     let sizes = |typed: &str| match typed {
         "-" => Ok(article::SIZE_UNTYPED),
-        size => size.parse::<u32>().map_err(|_| format!("\"{size}\" is no key size")),
+        size => size.parse::<u32>().map_err(|_| format!("\"{size}\" is not a key size")),
     };
     let point = |text: &str, typed| match sizes(typed) {
         Ok(bits) => Point::new(text, bits),

@@ -64,7 +64,7 @@ impl fmt::Display for Limit {
         f.write_str(match self {
             Self::Disk => "the disk is the limit",
             Self::Cipher => "the cipher is the limit",
-            Self::Both => "disk and cipher take about as long",
+            Self::Both => "disk and cipher take about the same time",
         })
     }
 }

@@ -15,10 +15,10 @@ pub(super) fn against(spec: &str) -> Option<&'static str> {
         ("des", ..) => Some("a key of 56 bits can be searched"),
         (_, "ecb", _) => Some("ECB: equal blocks look equal"),
         (_, "ctr" | "xctr" | "ofb", _) => {
-            Some("a key stream that repeats: two versions of a sector give both away")
+            Some("a key stream that repeats: two versions of a sector reveal both")
         }
         (_, "cfb", "plain" | "plain64" | "plain64be" | "null" | "benbi") => {
-            Some("two versions of a sector give their beginnings away")
+            Some("two versions of a sector reveal their beginnings")
         }
         (_, _, "null") => Some("a null IV: equal sectors look equal"),
         (_, "cbc" | "pcbc", "plain" | "plain64" | "plain64be" | "benbi") => {

@@ -105,7 +105,7 @@ fn of_the_fastest(group: &Group<'_>) -> Option<Markup> {
         (requests(group.like)) "."
         @if !tied.is_empty() { " Not distinguishable from it beyond noise: " (words::list(&tied)) "." }
         @if let Some((first, reason)) = unfit {
-            " " (full_name(first.case)) " is ahead of it, but is not fit for a disk: " (reason) "."
+            " " (full_name(first.case)) " is faster, but is not fit for a disk: " (reason) "."
         }
     })
 }
@@ -114,7 +114,7 @@ fn of_the_default(group: &Group<'_>) -> Option<Markup> {
     let (default, best) = (default_of(group)?, fastest(group)?);
     let (own, highest) = (default.figure()?, best.figure()?);
     Some(html! {
-        "What is used when nothing is chosen, " b { (full_name(default.case)) } ", "
+        "The default, " b { (full_name(default.case)) } ", "
         @if std::ptr::eq(default, best) {
             "is that fastest one."
         } @else if default.place == best.place {

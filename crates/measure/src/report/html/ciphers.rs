@@ -20,8 +20,9 @@ pub(super) fn ranking(run: &Run<'_>) -> Markup {
         h2 { "Ciphers in memory" }
         p {
             "How fast ciphers are where the disk is not the limit. Thin lines across the ends of bars are the 95 % intervals of "
-            "the medians. Places go by encryption; ciphers that noise alone could have put in another order share one. "
-            b { "Bold" } " is what the tool uses when nothing is chosen."
+            "the medians. Places are by encryption speed; ciphers that noise alone could have put in another \
+            order share one. "
+            b { "Bold" } " is the tool's default."
         }
         (group(main).markup())
         @for other in others {

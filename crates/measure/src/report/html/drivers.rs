@@ -43,7 +43,7 @@ pub(super) fn drivers(run: &Run<'_>) -> Markup {
         chart.series = ["encrypt", "decrypt"].map(str::to_owned).into();
     }
     (chart.per, chart.unit) = words::axis(chart.highest(), Unit::BytesPerSecond);
-    let text = "Each asked by its own name, one request at a time; its output compared with Keyway's.";
+    let text = "Each run by its own name, one request at a time; its output compared with Keyway's.";
     html! {
         h2 { "The kernel's drivers" }
         @if chart.rows.is_empty() {

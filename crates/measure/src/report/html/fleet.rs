@@ -87,7 +87,7 @@ fn default_everywhere(runs: &[Run<'_>]) -> Markup {
     } else {
         Vec::new()
     };
-    let text = format!("Encryption with what is used when nothing is chosen, {}.", requests(like));
+    let text = format!("Encryption with the default, {}.", requests(like));
     html! {
         (Figure::new("The default on each machine", text, bars(series, rows), table).markup())
     }

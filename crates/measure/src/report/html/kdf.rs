@@ -24,8 +24,8 @@ pub(super) fn kdfs(run: &Run<'_>) -> Markup {
         @if !all.is_empty() {
             h2 { "Key derivation" }
             p {
-                "Made slow on purpose: what this machine can do in a second, somebody who guesses passphrases can do too. More "
-                "work a second on your machine means that more work can be asked of an attacker in the same waiting time."
+                "Slow on purpose: what this machine can do in a second, someone who guesses passphrases can do too. More "
+                "work per second on your machine means that an attacker has to do more work for the same waiting time."
             }
             @for (unit, pbkdf2, title) in KINDS {
                 @let of_kind = || all.iter().filter(|it| (it.measured.unit, it.case.kdf == "pbkdf2") == (unit, pbkdf2));
@@ -39,8 +39,8 @@ pub(super) fn kdfs(run: &Run<'_>) -> Markup {
 
 /// The unit, whether it is for PBKDF2, and its name.
 const KINDS: [(Unit, bool, &str); 4] = [
-    (Unit::IterationsPerSecond, true, "PBKDF2: iterations a second"),
-    (Unit::PassesPerSecond, false, "Argon2: passes over its memory a second"),
+    (Unit::IterationsPerSecond, true, "PBKDF2: iterations per second"),
+    (Unit::PassesPerSecond, false, "Argon2: passes over its memory per second"),
     (Unit::Cost, true, "PBKDF2: iterations in a given time"),
     (Unit::Cost, false, "Argon2: passes in a given time"),
 ];

@@ -46,7 +46,7 @@ pub fn passport(page: &PassportPage) -> String {
     let title = format!("Keyslots of {}", page.title);
     let main = html! { (answer(page)) (seconds(page)) (search(page)) (advice(page)) (facts(page)) };
     let made_by =
-        html! { "Made by " code { "keyway passport" } ". docs/COST.md in its source traces every figure." };
+        html! { "Made by " code { "keyway passport" } ". docs/COST.md in its source derives every figure." };
     document(&title, &html! {}, &main, &made_by)
 }
 
@@ -89,13 +89,13 @@ fn seconds(page: &PassportPage) -> Markup {
         table.rows.push(vec![slot.name.clone(), slot.derivation.clone(), here.1.clone(), there.1.clone()]);
     }
     let chart = Bars { series: page.places.to_vec(), rows, per: 1.0, unit: "seconds".into() };
-    let text = "On the target with everything that is tried before it.";
+    let text = "On the target, with everything that is tried before it.";
     let figure = Figure::new("Seconds until it opens", text, chart, table);
     html! { h2 { "When it opens" } (figure.markup()) }
 }
 
 fn search(page: &PassportPage) -> Markup {
-    let mut table = Table::new("Keyslot|Key derivation|Guesses a second|Time|Cost");
+    let mut table = Table::new("Keyslot|Key derivation|Guesses per second|Time|Cost");
     for slot in &page.slots {
         let mut row = vec![slot.name.clone(), slot.derivation.clone()];
         row.extend(slot.search.iter().cloned());
@@ -103,7 +103,7 @@ fn search(page: &PassportPage) -> Markup {
     }
     html! {
         h2 { "What a search costs" }
-        p { "Until half of all passphrases of that entropy are tried, on the hardware that is named below." }
+        p { "Until half of all passphrases of that entropy are tried, on the hardware named below." }
         (table.markup("What a search costs"))
     }
 }
@@ -119,7 +119,7 @@ fn advice(page: &PassportPage) -> Markup {
 
 fn facts(page: &PassportPage) -> Markup {
     html! {
-        h2 { "Under what circumstances" }
+        h2 { "Conditions" }
         dl.facts { @for (name, value) in &page.facts { div { dt { (name) } dd { (value) } } } }
     }
 }

@@ -15,12 +15,12 @@ pub(super) fn warnings(run: &Run<'_>) -> Markup {
         @if !wrong.is_empty() {
             div.bad role="note" {
                 h3 { "Wrong output" }
-                p { "This code computed something else than it should. It has no figures, and nobody should use it." }
+                p { "This code computed a wrong result. It has no figures, and should not be used." }
                 ul { @for line in wrong { li { (line) } } }
             }
         }
         @if !run.results.complete {
-            p.warn role="note" { "The run was stopped: " (run.results.rows.len()) " rows are there, others are missing." }
+            p.warn role="note" { "The run was stopped: " (run.results.rows.len()) " rows are complete, others are missing." }
         }
         @if !run.results.warnings.is_empty() {
             div.warn role="note" {
@@ -37,8 +37,8 @@ pub(super) fn without_figures(run: &Run<'_>) -> Markup {
     let not_measured = reasons(run.results, false);
     html! {
         @for (title, about, reasons) in [
-            ("What cannot exist", "Combinations that the kernel refuses, with the rule that forbids each. Figures for them, \
-                wherever they stand, come from something else than what they are called.", impossible),
+            ("What cannot exist", "Combinations that the kernel refuses, with the rule that forbids each. \
+                Published figures for them measure something other than their name says.", impossible),
             ("What could not be measured here", "", not_measured),
         ] {
             @if !reasons.is_empty() {
@@ -70,21 +70,21 @@ pub(super) fn method(runs: &[Run<'_>]) -> Markup {
         ul.method {
             li { "Everything takes turns: each case is sampled once, then each again, so that what disturbs the machine for a while "
                 "disturbs all of them alike." }
-            li { "A case is sampled until its median is known well enough or its time is up. “Known” means the 95 % interval from "
+            li { "A case is sampled until its median is known well enough, or its time is up. “Known” means the 95 % interval from "
                 "order statistics, which assumes nothing about how times are distributed; it needs six samples at least." }
             li { "A difference counts when intervals do not overlap. What noise could have put in another order shares a place." }
             li { "Outliers are counted and kept: the median does not follow them." }
             @if kinds(|case| matches!(case, Case::Cipher(_))) {
-                li { "Output is checked before and after each sample, against other code than the one that is measured. A wrong byte is "
+                li { "Output is checked before and after each sample, against code other than the measured one. A wrong byte is "
                     "reported, never timed." }
                 li { "“In memory” means that the data is in the processor's caches or in memory already: it is what the cipher can do, "
                     "not what a disk will do." }
             }
             @if kinds(|case| matches!(case, Case::Disk(_))) {
                 li { "Storage: all of it is written with random data before it is measured. Plain and encrypted are measured in turn, in the "
-                    "same run, on the same bytes, past the page cache where the file system allows that." }
-                li { "Requests are made by fio where it is installed and by Keyway's own engine elsewhere; a chart compares what was asked "
-                    "by the same one. Its own engine's time ends after the flush, fio's before it." }
+                    "same run, on the same bytes, bypassing the page cache if the file system allows that." }
+                li { "Requests are made by fio if it is installed, else by Keyway's own engine; a chart compares only requests made "
+                    "by the same one. Keyway's engine includes the flush in its time, fio does not." }
                 li { "After each sample eight places are read through the encryption and below it, and compared with what other code makes "
                     "of them. A device that keeps no data says so instead." }
                 li { "Model: a byte comes from the disk, at d bytes a second, and goes through the cipher, at c: together c·d/(c+d). d is "

@@ -20,7 +20,8 @@ pub(super) fn curves(all: &[Figured<'_>], of: &str) -> Markup {
     html! {
         @if !ways.is_empty() {
             p.lead {
-                b { "How long requests take." } " Of a thousand requests 990 take no longer than the time over “99 %”. The last ones "
+                b { "How long requests take." } " Of a thousand requests, 990 take no longer than the time \
+                    above “99 %”. The slowest ones "
                 "decide whether a system feels slow."
             }
             div.two { @for (way, rows) in ways { (curve(&way, &rows).markup()) } }

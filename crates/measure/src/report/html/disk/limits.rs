@@ -54,9 +54,10 @@ pub(super) fn limits(items: &[Figured<'_>], of: &str) -> Markup {
     if table.rows.is_empty() {
         return html! {};
     }
-    let text = "Seconds for 10⁹ bytes, less is better. What takes longer alone is the limit: a faster one of those would help, a faster \
-                one of the other would not. Measured may be shorter than one after the other where both work at the same time. The \
-                cipher was measured in memory, in the same run: Keyway's; for dm-crypt the kernel's, where it could be.";
+    let text = "Seconds for 10⁹ bytes, less is better. Whichever takes longer alone is the limit: a faster one \
+                would help, a faster other would not. Measured may be shorter than one after the other if both work \
+                at the same time. The cipher was measured in memory, in the same run: Keyway's; for dm-crypt the \
+                kernel's, where it could be.";
     Figure::new(format!("Disk or cipher{of}"), text, bars, table).markup()
 }
 

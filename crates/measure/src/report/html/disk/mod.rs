@@ -25,9 +25,10 @@ pub(super) fn storage(run: &Run<'_>) -> Markup {
     html! {
         h2 { "Storage, plain and encrypted" }
         p {
-            "Plain and encrypted storage in the same run, on the same bytes, in turn. Where both are alike, the disk is the limit and "
-            "encryption costs processor time only; where plain is faster, encryption is the limit. Compared is what the same program "
-            "asked of the same storage."
+            "Plain and encrypted storage in the same run, on the same bytes, in turn. If both are alike, the disk is the limit and "
+            "encryption costs only processor time; if plain is faster, encryption is the limit. The comparison \
+            is between requests of one program "
+            "to the same storage."
         }
         @for (number, one) in all.iter().enumerate() {
             @let like = |other: &&Comparison<'_>| other.short() == one.short();
@@ -107,13 +108,14 @@ impl Comparison<'_> {
         }
         let has = |flag: &str| self.items.iter().any(|it| it.case.flags.iter().any(|known| known == flag));
         if has("no_read_workqueue") && has("no_write_workqueue") {
-            text += " “No queues” is dm-crypt with no_read_workqueue and no_write_workqueue: whoever asks does the work.";
+            text += " “No queues” is dm-crypt with no_read_workqueue and no_write_workqueue: the requesting \
+                thread does the work.";
         }
         if has("buffered") {
             text += " Through the page cache, which was dropped before each read.";
         }
         if self.items.iter().any(|it| it.measured.checked.starts_with("nothing")) {
-            text += " This device keeps no data: what was written could not be checked.";
+            text += " This device stores no data: what was written could not be checked.";
         }
         text
     }

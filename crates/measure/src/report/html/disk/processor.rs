@@ -35,6 +35,6 @@ fn chart(items: &[Figured<'_>], title: &str) -> Markup {
     if bars.rows.is_empty() {
         return html! {};
     }
-    let text = "Of the whole machine, or of all that took part, for 10⁹ bytes. Less is better.";
+    let text = "Of the whole machine, or of all processes involved, for 10⁹ bytes. Less is better.";
     Figure::new(title, text, bars, table).markup()
 }

@@ -53,7 +53,7 @@ pub(super) fn requests(all: &[&Figured<'_>], unit: Unit, of: &str) -> Markup {
     let highest = all.iter().map(|it| it.summary.median).fold(0.0, f64::max);
     (bars.per, bars.unit) = words::axis(highest, unit);
     let title =
-        if unit == Unit::RequestsPerSecond { "Requests a second" } else { "Throughput by kind of request" };
+        if unit == Unit::RequestsPerSecond { "Requests per second" } else { "Throughput by kind of request" };
     Figure::new(format!("{title}{of}"), "", bars, table).markup()
 }
 
