@@ -29,10 +29,11 @@ impl Answer {
             _ => return Err(refusal(status, fields, None)),
         }
         let field = fields.get(CONTENT_RANGE).ok_or_else(|| wrong("status 206 without Content-Range"))?;
-        let (sent, size) =
-            field.to_str().ok().and_then(content_range).ok_or_else(|| {
-                wrong("status 206 with a Content-Range that names no bytes of a known length")
-            })?;
+        let (sent, size) = field
+            .to_str()
+            .ok()
+            .and_then(content_range)
+            .ok_or_else(|| wrong("status 206 with a Content-Range without bytes or total length"))?;
         let expected = asked.start..asked.end.min(size);
         if sent != expected {
             let (first, last) = (expected.start, expected.end.saturating_sub(1));
@@ -48,7 +49,7 @@ pub(crate) fn refusal(status: StatusCode, fields: &HeaderMap, code: Option<Strin
     match status {
         StatusCode::NOT_FOUND | StatusCode::GONE => Cause::NotFound(status.as_u16()),
         StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => Cause::Denied(status.as_u16(), code),
-        StatusCode::PRECONDITION_FAILED => Cause::Changed("the server says so (status 412)".into()),
+        StatusCode::PRECONDITION_FAILED => Cause::Changed("the server reports this (status 412)".into()),
         StatusCode::RANGE_NOT_SATISFIABLE => {
             let len = fields.get(CONTENT_RANGE).and_then(|field| field.to_str().ok());
             Cause::TooShort(len.and_then(|field| field.strip_prefix("bytes */")?.trim().parse().ok()))
@@ -121,7 +122,7 @@ mod tests {
         let none = Answer::judge(StatusCode::PARTIAL_CONTENT, &HeaderMap::new(), &(0..1)).unwrap_err();
         assert!(none.to_string().ends_with("status 206 without Content-Range"), "{none}");
         let behind = judge("bytes 100-150/150").unwrap_err().to_string();
-        assert!(behind.ends_with("names no bytes of a known length"), "{behind}");
+        assert!(behind.ends_with("without bytes or total length"), "{behind}");
         let other = judge("bytes 0-99/1000").unwrap_err().to_string();
         assert!(other.ends_with("bytes 0-99 instead of 100-199"), "{other}");
     }
@@ -131,7 +132,7 @@ mod tests {
         let of = |status: u16| refusal(StatusCode::from_u16(status).unwrap(), &HeaderMap::new(), None);
         let success = |status: StatusCode| Answer::judge(status, &HeaderMap::new(), &(0..1)).unwrap_err();
         assert!(matches!(success(StatusCode::OK), Cause::NoRanges));
-        assert!(success(StatusCode::NO_CONTENT).to_string().contains("nothing to send (status 204"));
+        assert!(success(StatusCode::NO_CONTENT).to_string().contains("without content (status 204"));
         assert!(matches!((of(404), of(410)), (Cause::NotFound(404), Cause::NotFound(410))));
         assert!(matches!((of(401), of(403)), (Cause::Denied(401, None), Cause::Denied(403, None))));
         assert!(matches!(of(412), Cause::Changed(_)));
@@ -175,6 +176,6 @@ mod tests {
         fields.insert(RETRY_AFTER, HeaderValue::from_static("3600"));
         let cause = refusal(StatusCode::SERVICE_UNAVAILABLE, &fields, None);
         assert_eq!(cause.retry_after(), Some(Duration::from_secs(3600)));
-        assert!(cause.to_string().ends_with("status 503, and to come back in 3600 s"), "{cause}");
+        assert!(cause.to_string().ends_with("status 503, and asks to retry in 3600 s"), "{cause}");
     }
 }

@@ -172,7 +172,7 @@ pub(crate) struct Filling<'a> {
 impl<'a> Filling<'a> {
     /// `place` is the object's name, for the error if nothing arrives at all.
     pub(crate) fn new(cache: &'a Cache, run: Run, block_size: usize, len: u64, place: &str) -> Self {
-        let failure = Error { place: place.to_owned(), cause: Cause::Broken("reading was given up".into()) };
+        let failure = Error { place: place.to_owned(), cause: Cause::Broken("reading was cancelled".into()) };
         Self { cache, waiting: run.into(), block_size, len, bytes: Vec::new(), failure }
     }
 

@@ -115,13 +115,11 @@ impl fmt::Display for Cause {
                 write!(f, "the server denies access (status {status}{})", behind_comma(code))
             }
             Self::NoCredentials => f.write_str("there are no credentials for it"),
-            Self::NoRanges => {
-                f.write_str("the server does not serve parts of it (range requests; status 200)")
-            }
+            Self::NoRanges => f.write_str("the server does not support range requests (status 200)"),
             Self::Changed(what) => write!(f, "the object has changed since it was opened: {what}"),
             Self::TooShort(Some(len)) => write!(f, "the object ends at byte {len} (status 416)"),
-            Self::TooShort(None) => f.write_str("the object ends before the bytes asked for (status 416)"),
-            Self::WrongRange(what) => write!(f, "the server sends other bytes than asked for: {what}"),
+            Self::TooShort(None) => f.write_str("the object ends before the requested bytes (status 416)"),
+            Self::WrongRange(what) => write!(f, "the server sends other bytes than requested: {what}"),
             Self::Redirected(why) => f.write_str(why),
             Self::Certificate(why) => write!(f, "the server's certificate is not accepted: {why}"),
             Self::Unreachable(why) => write!(f, "the server cannot be reached: {why}"),
@@ -140,11 +138,11 @@ impl fmt::Display for Refusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let code = behind_comma(&self.code);
         match self.status {
-            204 => write!(f, "the server answers that it has nothing to send (status 204, No Content)"),
+            204 => write!(f, "the server answers without content (status 204, No Content)"),
             status => write!(f, "the server answers with status {status}{code}"),
         }?;
         match self.retry_after {
-            Some(pause) => write!(f, ", and to come back in {} s", pause.as_secs()),
+            Some(pause) => write!(f, ", and asks to retry in {} s", pause.as_secs()),
             None => Ok(()),
         }
     }

@@ -32,7 +32,7 @@ impl Location {
         match url.scheme() {
             "http" | "https" => Ok(Self::Web { login: Login::for_web(&mut url)?, url }),
             "s3" => Self::s3(url),
-            other => Err(Cause::Address(format!("{other}:// is not known here"))),
+            other => Err(Cause::Address(format!("{other}:// is not supported"))),
         }
     }
 

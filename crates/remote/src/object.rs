@@ -168,7 +168,11 @@ impl Storage for Object {
     fn read_at(&self, buf: &mut [u8], offset: u64) -> io::Result<()> {
         let end = offset.checked_add(buf.len() as u64);
         if end.is_none_or(|end| end > self.shared.len) {
-            let what = format!("it ends at byte {}, {} at {offset} were wanted", self.shared.len, buf.len());
+            let what = format!(
+                "it ends at byte {}, {} bytes at {offset} were requested",
+                self.shared.len,
+                buf.len()
+            );
             return Err(io::Error::new(io::ErrorKind::UnexpectedEof, what));
         }
         // Reads longer than the cache are split into parts.
@@ -213,7 +217,7 @@ impl Drop for Object {
 }
 
 fn read_only() -> io::Error {
-    io::Error::new(io::ErrorKind::ReadOnlyFilesystem, "objects behind HTTP are read-only")
+    io::Error::new(io::ErrorKind::ReadOnlyFilesystem, "HTTP and S3 objects are read-only")
 }
 
 /// The number of threads that receive and decrypt; readers wait in their own threads.

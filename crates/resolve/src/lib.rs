@@ -61,7 +61,7 @@ fn look_up(host: &str, hosts: &str, config: &Config, limit: Duration) -> io::Res
         return Ok(vec![Ipv4Addr::LOCALHOST.into(), Ipv6Addr::LOCALHOST.into()]);
     }
     if !message::is_name(&name) {
-        let why = format!("{host:?} is no host's name");
+        let why = format!("{host:?} is not a host name");
         return Err(io::Error::new(ErrorKind::InvalidInput, why));
     }
     let found = config::in_hosts(hosts, &name);

@@ -57,7 +57,7 @@ fn ask_server(server: SocketAddr, name: &str, until: Instant) -> io::Result<Vec<
         match whole {
             Answer::Addresses(addresses) => found.extend(addresses),
             Answer::Failed(code) => return Err(failed(&format!("it cannot answer (code {code})"))),
-            Answer::Truncated => return Err(failed("it has more to say than it can")),
+            Answer::Truncated => return Err(failed("its answer is truncated")),
         }
     }
     Ok(found)
@@ -82,11 +82,11 @@ fn ask_by_tcp(server: SocketAddr, question: &[u8], until: Instant) -> io::Result
             && message.len() >= usize::from(u16::from_be_bytes(*len))
         {
             let message = &message[..usize::from(u16::from_be_bytes(*len))];
-            return answer(question, message).ok_or_else(|| failed("it answers something else"));
+            return answer(question, message).ok_or_else(|| failed("it gave an unexpected answer"));
         }
         stream.set_read_timeout(Some(left(until)?))?;
         match stream.read(&mut piece) {
-            Ok(0) => return Err(failed("it hung up")),
+            Ok(0) => return Err(failed("it closed the connection")),
             Ok(count) => received.extend_from_slice(&piece[..count]),
             Err(error) if error.kind() == ErrorKind::WouldBlock => return Err(too_late()),
             Err(error) if error.kind() == ErrorKind::Interrupted => {}

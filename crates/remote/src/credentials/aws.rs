@@ -39,11 +39,13 @@ impl Profile {
         match (self.get("aws_access_key_id"), self.get("aws_secret_access_key")) {
             (Some(id), Some(secret)) => return Ok(Some((id, secret))),
             (None, None) => {}
-            _ => return Err(Cause::Credentials(format!("the profile {name:?} has half of a pair of keys"))),
+            _ => {
+                return Err(Cause::Credentials(format!("the profile {name:?} has only one of the two keys")));
+            }
         }
         match ELSEWHERE.iter().find(|key| self.get(key).is_some()) {
             Some(key) => Err(Cause::Credentials(format!(
-                "the profile {name:?} gets its keys by {key}, which is not done here"
+                "the profile {name:?} gets its keys by {key}, which is not supported"
             ))),
             None => Ok(None),
         }
@@ -134,7 +136,7 @@ role_arn = arn:aws:iam::1:role/x
     #[test]
     fn a06_a_profile_without_keys_says_why() {
         let why = |name: &str| profile(name).keys(name).unwrap_err().to_string();
-        assert!(why("half").contains("half of a pair"), "{}", why("half"));
+        assert!(why("half").contains("only one of the two"), "{}", why("half"));
         assert!(why("role").contains("gets its keys by role_arn"), "{}", why("role"));
         assert!(!why("half").contains("AKIHALF"));
     }

@@ -103,7 +103,7 @@ fn from_environment(region: Option<&str>) -> Result<KeySource, Cause> {
         }
         (None, None) => {}
         _ => {
-            let half = "of AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY only one is set";
+            let half = "only one of AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY is set";
             return Err(Cause::Credentials(half.into()));
         }
     }

@@ -162,11 +162,11 @@ fn read(file: &str) -> Result<String, Cause> {
 }
 
 fn url(text: &str) -> Result<Url, Cause> {
-    Url::parse(text).map_err(|_| Cause::Address("the service that gives keys has no URL".into()))
+    Url::parse(text).map_err(|_| Cause::Address("the credentials service has no URL".into()))
 }
 
 fn no_keys() -> Cause {
-    Cause::Credentials("the service that gives keys answers something else".into())
+    Cause::Credentials("the credentials service gave an unexpected answer".into())
 }
 
 const ROLES: &str = "latest/meta-data/iam/security-credentials";

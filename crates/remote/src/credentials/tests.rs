@@ -111,7 +111,7 @@ fn a06_a_store_gets_what_the_environment_and_amazons_files_say() {
     let (id, secret, token) =
         (("AWS_ACCESS_KEY_ID", "x"), ("AWS_SECRET_ACCESS_KEY", "y"), ("AWS_SESSION_TOKEN", "z"));
     let (token_file, role) = (("AWS_WEB_IDENTITY_TOKEN_FILE", "/t"), ("AWS_ROLE_ARN", "arn"));
-    let half = "of AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY only one is set";
+    let half = "only one of AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY is set";
     let cases: &[(&[(&str, &str)], &str)] = &[
         (&[], "1 s1 - r -"),
         (&[("AWS_PROFILE", "")], "1 s1 - r -"),

@@ -80,7 +80,7 @@ fn directory_bucket(bucket: &str, region: &str) -> Result<String, Cause> {
     let base = bucket.strip_suffix("--x-s3").or_else(|| bucket.strip_suffix("--xa-s3"));
     let (_, zone) = base
         .and_then(|base| base.rsplit_once("--"))
-        .ok_or_else(|| Cause::Address(format!("{bucket} is no directory bucket (AWS_S3_EXPRESS)")))?;
+        .ok_or_else(|| Cause::Address(format!("{bucket} is not a directory bucket (AWS_S3_EXPRESS)")))?;
     Ok(format!("https://{bucket}.s3express-{zone}.{region}.amazonaws.com"))
 }
 
@@ -92,7 +92,7 @@ fn fields() -> Result<Vec<(HeaderName, String)>, Cause> {
         fields.push((PAYER, "requester".to_owned()));
     }
     if set("AWS_SERVER_SIDE_ENCRYPTION").is_some_and(|kind| kind == "sse-c") {
-        let wrong = || Cause::Credentials("AWS_SSE_CUSTOMER_KEY_BASE64 holds no key in base64".into());
+        let wrong = || Cause::Credentials("AWS_SSE_CUSTOMER_KEY_BASE64 is not a key in base64".into());
         let text = set("AWS_SSE_CUSTOMER_KEY_BASE64").ok_or_else(wrong)?;
         let key = base64::decode(&text).ok_or_else(wrong)?;
         let hash = base64::encode(&Hash::Md5.digest(&[&key]));
@@ -107,7 +107,7 @@ fn fields() -> Result<Vec<(HeaderName, String)>, Cause> {
 
 fn url(text: &str) -> Result<Url, Cause> {
     let url = Url::parse(text).ok().filter(|url| matches!(url.scheme(), "http" | "https"));
-    url.ok_or_else(|| Cause::Address("the store's endpoint is no URL of HTTP (AWS_ENDPOINT_URL)".into()))
+    url.ok_or_else(|| Cause::Address("the store's endpoint is not an HTTP URL (AWS_ENDPOINT_URL)".into()))
 }
 
 fn now() -> u64 {

@@ -90,7 +90,7 @@ async fn secured<S: Stream>(
         Some(Host::Ipv4(address)) => ServerName::IpAddress(address.into()),
         Some(Host::Ipv6(address)) => ServerName::IpAddress(address.into()),
         Some(Host::Domain(name)) => ServerName::try_from(name.to_owned())
-            .map_err(|_| Cause::Address(format!("{name} is no host that has a certificate")))?,
+            .map_err(|_| Cause::Address(format!("{name} is not a host name that can have a certificate")))?,
         None => return Err(Cause::Address("its URL names no host".into())),
     };
     TlsConnector::from(Arc::clone(tls)).connect(name, stream).await.map_err(|e| unreachable(&e))

@@ -157,7 +157,7 @@ impl Transport {
 
 /// The request as it is sent: with a path, or with an absolute URL for a proxy (RFC 9112, 3.2).
 fn message(request: &Request, proxy: Option<&Proxy>) -> Result<http::Request<Empty<Bytes>>, Cause> {
-    let wrong = || Cause::Address("its URL makes no sense".into());
+    let wrong = || Cause::Address("its URL is not valid".into());
     let url = &request.url;
     let asks_for_us = proxy.filter(|_| url.scheme() == "http");
     let from = if asks_for_us.is_some() { Position::BeforeScheme } else { Position::BeforePath };
@@ -214,7 +214,7 @@ fn silent() -> Cause {
 }
 
 fn broken(error: &hyper::Error) -> Cause {
-    Cause::Broken(format!("the connection broke: {}", deepest(error)))
+    Cause::Broken(format!("the connection failed: {}", deepest(error)))
 }
 
 /// The message of the innermost cause; the errors around it repeat it.

@@ -69,7 +69,7 @@ impl Proxy {
         let whole = if text.contains("://") { text.to_owned() } else { format!("http://{text}") };
         let url = Url::parse(&whole).ok().filter(|url| matches!(url.scheme(), "http" | "https"));
         // The value may contain a password, so it is not shown.
-        let wrong = || Cause::Unreachable("the proxy that the environment names is none of HTTP".into());
+        let wrong = || Cause::Unreachable("the proxy that the environment names is not an HTTP proxy".into());
         let mut url = url.ok_or_else(wrong)?;
         Ok(Self { login: Login::take_from(&mut url), url })
     }
@@ -140,7 +140,7 @@ mod tests {
         let capitals = proxies(&[("HTTP_PROXY", "large"), ("http_proxy", "small")]);
         assert_eq!(of(&capitals, "http://h/"), "http://large/");
         let socks = of(&proxies(&[("all_proxy", "socks5://me:secret@s:1080")]), "http://h/");
-        assert!(socks.contains("none of HTTP") && !socks.contains("secret"), "{socks}");
+        assert!(socks.contains("not an HTTP proxy") && !socks.contains("secret"), "{socks}");
     }
 
     #[test]

@@ -26,7 +26,7 @@ pub(super) fn check(asked: &[Url], next: &Url, status: StatusCode) -> Result<(),
     } else if asked.contains(next) || asked.len() > REDIRECTS {
         format!("the server redirects without end (status {status})")
     } else if !matches!(next.scheme(), "http" | "https") {
-        "the server redirects to nowhere".into()
+        "the server redirects without a target".into()
     } else {
         return Ok(());
     };

@@ -108,7 +108,7 @@ fn pieces_of_unknown_length_come_together() {
     let server = Scripted::start(|_| with_body(&"x".repeat(LONGEST_TEXT + 1)));
     assert!(texts(&transport(Proxies::default()), &[server.url("/")])[0].contains("more of them"));
     let server = Scripted::start(|_| String::new());
-    assert!(texts(&transport(Proxies::default()), &[server.url("/")])[0].contains("the connection broke"));
+    assert!(texts(&transport(Proxies::default()), &[server.url("/")])[0].contains("the connection failed"));
 }
 
 #[test]
