@@ -65,7 +65,7 @@ fn sources_that_would_not_boot() {
         assert_ne!(source, SOURCE);
         from_source(&source, &mut include, Layout::default()).unwrap_err().to_string()
     };
-    assert_eq!(why("\"conf@1\"", "\"conf@2\""), "/configurations: the default, conf@2, is not there");
+    assert_eq!(why("\"conf@1\"", "\"conf@2\""), "/configurations: the default, conf@2, does not exist");
     assert_eq!(
         why("kernel = \"kernel-1\"", "kernel = \"kernel-2\""),
         "/configurations/conf@1: kernel is kernel-2, but there is no such image"
