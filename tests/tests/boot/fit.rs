@@ -157,14 +157,14 @@ fn sources_and_images_that_are_wrong() {
         .fails(4)
         .says("image.its: line 10: ")
         .says("No such file");
-    keyway("boot fit -o").arg(&out).fails(1).says("boot fit takes an image source, or --kernel FILE");
+    keyway("boot fit -o").arg(&out).fails(1).says("boot fit needs an image source or --kernel FILE");
     let source = scratch.file("short.its", "/dts-v1/; / { images { } }");
     keyway("boot fit").arg(source).arg("-o").arg(&out).fails(4).says("line 1: here \";\" is expected");
     let noise = scratch.file("noise", "neither");
     keyway("boot fit --list").arg(noise).fails(4).says("it does not start with a device tree's header");
     keyway("boot fit --kernel /dev/null --arch z80 -o").arg(&out).fails(1).says("one of arm, x86");
     let packed = scratch.file("Image.gz", b"\x1f\x8b\x08");
-    let unplaced = "Image.gz: it is packed with gzip, and U-Boot unpacks it only to a load address.";
+    let unplaced = "Image.gz: it is compressed with gzip, and U-Boot decompresses it only to a load address.";
     keyway("boot fit --kernel").arg(packed).arg("-o").arg(&out).fails(1).says(unplaced);
     assert!(!out.exists());
 }
@@ -193,5 +193,5 @@ fn scripts_are_mkimages_to_the_byte() {
     keyway("boot script --list")
         .arg(damaged)
         .fails(4)
-        .says("the checksum of the data behind its U-Boot header is wrong");
+        .says("the checksum of the data after its U-Boot header is wrong");
 }

@@ -78,7 +78,7 @@ fn every_packing_stays_as_it_is_and_gets_an_archive() {
             .ok()
             .says("~ lrwxrwxrwx         14 init -> /keyway/keyway")
             .says("+ -rwxr-xr-x         18 keyway/original-init")
-            .says("is its beginning, byte for byte.");
+            .says("It begins with");
     }
 }
 
@@ -126,7 +126,7 @@ fn a_key_goes_in_on_request_alone_and_with_a_warning() {
         .arg(&header)
         .ok()
         .says("WARNING")
-        .says("goes into the image in plain: whoever reads the image opens the volume.");
+        .says("goes into the image unencrypted: whoever can read the image can open the volume.");
     assert_eq!(fs::metadata(&out).unwrap().mode() & 0o777, 0o600);
     let archive = fs::read(&out).unwrap()[fs::metadata(&image).unwrap().len() as usize..].to_vec();
     let start = archive.iter().position(|byte| *byte != 0).unwrap();
@@ -146,15 +146,18 @@ fn what_cannot_work_is_refused_and_leaves_nothing() {
     let cut = scratch.file("cut", &fs::read(&image).unwrap()[..5000]);
     made(&cut, &out, "").fails(4).says("it ends within an entry");
     let noise = scratch.file("noise", b"\x7fELF no image");
-    made(&noise, &out, "").fails(4).says("at byte 0 there is neither a cpio archive nor a packed one.");
+    made(&noise, &out, "").fails(4).says("at byte 0 there is no cpio archive, compressed or not.");
     let lzo = scratch.file("lzo", b"\x89LZO\0\r\n\x1a\n");
-    made(&lzo, &out, "").fails(4).says("packed with lzo, which this build does not read; unpack it first");
+    made(&lzo, &out, "").fails(4).says(
+        "compressed with lzo, which this build does not support; decompress it \
+        first",
+    );
     let root = scratch.path("none");
     fs::create_dir(&root).unwrap();
     let empty = scratch.file("empty", sh(&root, "echo . | cpio --quiet -o -H newc").stdout);
     made(&empty, &out, "").fails(4).says("it has no /init");
-    made(&image, &out, "--name ../x --volume /dev/vda").fails(1).says("a mapping's name is no path");
-    made(&image, &out, "--name x").fails(1).says("--volume says of which");
+    made(&image, &out, "--name ../x --volume /dev/vda").fails(1).says("a mapping's name is not a path");
+    made(&image, &out, "--name x").fails(1).says("name it with --volume");
     keyway("boot initramfs -o").arg(&out).fails(1).says("--modules DIR");
     keyway("boot initramfs").arg(&image).fails(1).says("--output FILE is missing");
     keyway("boot initramf").fails(1).says("did you mean \"initramfs\"?");
@@ -166,10 +169,10 @@ fn what_cannot_work_is_refused_and_leaves_nothing() {
         .arg("--program")
         .arg(script)
         .fails(4)
-        .says("no ELF program");
+        .says("not an ELF program");
     assert!(!out.exists());
     made(&image, &out, "").ok();
-    made(&image, &out, "").fails(5).says("exists already; --force replaces it.");
+    made(&image, &out, "").fails(5).says("already exists; --force replaces it.");
 }
 
 #[test]
@@ -191,7 +194,7 @@ fn a_whole_initramfs_of_a_kernels_modules() {
         .arg("--root")
         .arg(&kernel)
         .ok()
-        .says("It has all that this needs");
+        .says("It has everything that this needs");
     run().arg(scratch.path("other")).args("--also nothing_like_it").fails(4).says("lack nothing_like_it");
 }
 
@@ -228,7 +231,7 @@ fn a13_a_program_of_another_machine_is_refused() {
                 .arg(option)
                 .arg(&foreign)
                 .fails(4)
-                .says("and the keyway to put in is for")
+                .says("and the keyway to embed is for")
                 .says("--program FILE names one for");
             assert!(!out.exists(), "{packer}");
             run().arg(option).arg(&fitting).ok();
@@ -236,7 +239,7 @@ fn a13_a_program_of_another_machine_is_refused() {
             // determine the machine.
             let again = scratch.path("again");
             let run = keyway("boot initramfs --force").arg(&out).arg("-o").arg(&again).arg(option);
-            run.arg(&foreign).fails(4).says("and the keyway to put in is for");
+            run.arg(&foreign).fails(4).says("and the keyway to embed is for");
             fs::remove_file(&out).unwrap();
         }
     }

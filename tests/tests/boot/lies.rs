@@ -92,7 +92,7 @@ fn a09_a_link_of_four_gigabytes() {
 #[test]
 fn a09_a_file_of_four_gigabytes() {
     let scratch = Scratch::new();
-    let why = "it unpacks to more than 256 MiB and 64 times the image";
+    let why = "it decompresses to more than 256 MiB and 64 times the image";
     let image = |name| {
         let entry = entry(name, 0o100_755, u32::MAX as usize);
         scratch.file(name.rsplit('/').next().unwrap_or_default(), gzip(&entry, 4 << 10))

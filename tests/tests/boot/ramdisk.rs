@@ -27,7 +27,7 @@ fn it_is_small_and_has_what_a_boot_needs() {
     run(&small, "open --test-passphrase --key-file").arg(&key).arg(&volume).ok();
     run(&small, "luksDump").arg(&volume).ok().says("argon2id");
     run(&small, "unlock --dry-run --cmdline rd.luks.name=0815=root").ok().says("root UUID=0815 none");
-    run(&small, "bench").fails(1).says("bench is not in this program, which was built small for ramdisks");
+    run(&small, "bench").fails(1).says("bench is not in this program, a small build for ramdisks");
     run(&small, "inspect nbds://localhost/x").fails(4).says("built without the feature \"tls\"");
     run(&small, "inspect https://localhost/x").fails(4).says("built without the feature \"remote\"");
     run(&small, "--help").ok().says("unlock").lacks("xray");

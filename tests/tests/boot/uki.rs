@@ -119,7 +119,7 @@ fn what_is_no_kernel_or_no_stub_is_refused() {
     let scratch = Scratch::new();
     let out = scratch.path("out");
     let noise = scratch.file("noise", "no kernel");
-    keyway("boot uki --kernel").arg(&noise).arg("-o").arg(&out).fails(1).says("no PE image");
+    keyway("boot uki --kernel").arg(&noise).arg("-o").arg(&out).fails(1).says("not a PE image");
     keyway("boot uki --kernel")
         .arg(&noise)
         .arg("--stub")
@@ -127,7 +127,7 @@ fn what_is_no_kernel_or_no_stub_is_refused() {
         .arg("-o")
         .arg(&out)
         .fails(4)
-        .says("no PE image");
+        .says("not a PE image");
     keyway("boot uki -o").arg(&out).fails(1).says("boot uki takes --kernel FILE");
     assert!(!out.exists());
 }

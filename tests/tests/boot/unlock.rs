@@ -107,7 +107,7 @@ fn adiantum_by_a_key_in_the_image() {
     let image = scratch.path("image");
     let make = root::boot_initramfs(&image).arg("--volume").arg(&volume).arg("--embed-key-file");
     let make = make.arg(scratch.path("passphrase")).arg("--modules").arg(prepared("kernel"));
-    make.ok().says("whoever reads the image opens the volume");
+    make.ok().says("whoever can read the image can open the volume");
     // The machine uses another name for the volume.
     let said =
         booted(&image, &[&volume], "keyway.device=/dev/vda root=LABEL=system rw init=/bin/other-init").ends();
@@ -192,7 +192,7 @@ fn a_unified_kernel_image_asks_and_switches_to_the_root() {
         console.expect("No key available with this passphrase.\n");
     }
     // Then it waits, and prompts again.
-    console.expect("The next try is possible in 2 s.\n");
+    console.expect("The next attempt is possible in 2 s.\n");
     console.expect("Enter passphrase for /dev/nvme0n1: ").types(&format!("{PASSPHRASE}\n"));
     root::assert_reached(&console.ends());
 }

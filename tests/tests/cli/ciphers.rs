@@ -69,11 +69,11 @@ fn one_specification_in_full() {
         assert!(text.contains("  code        ") && text.contains("  kernel      "), "{text}");
     }
     for (filter, unknown) in [
-        ("rot13", "Unknown cipher \"rot13\"; \"keyway ciphers\" lists what there is.\n"),
-        ("aes-xts-plain63", "Unknown IV \"plain63\"; \"keyway ciphers\" lists what there is.\n"),
+        ("rot13", "Unknown cipher \"rot13\"; \"keyway ciphers\" lists what is available.\n"),
+        ("aes-xts-plain63", "Unknown IV \"plain63\"; \"keyway ciphers\" lists what is available.\n"),
         (
             "capi:gcm(aes)-random",
-            "capi:gcm(aes)-random: gcm authenticates, and its tags need a place beside each sector (integrity).\n",
+            "capi:gcm(aes)-random: gcm authenticates, and its tags need space beside each sector (integrity).\n",
         ),
     ] {
         assert_eq!(keyway("ciphers").arg(filter).fails(1).errors(), unknown);
@@ -91,11 +91,11 @@ fn volumes_that_cannot_be_are_refused_by_their_rule() {
     for (options, line) in [
         (
             "--type luks2 -c aes:64-cbc-lmk -s 8192 --sector-size 4096",
-            "aes:64-cbc-lmk: the IV lmk is made for sectors of 512 bytes, not 4096.\n",
+            "aes:64-cbc-lmk: the IV lmk is defined for sectors of 512 bytes, not 4096.\n",
         ),
         (
             "--type luks2 -c khazad-cbc-lmk --sector-size 1024",
-            "khazad-cbc-lmk: the IV lmk is made for sectors of 512 bytes, not 1024.\n",
+            "khazad-cbc-lmk: the IV lmk is defined for sectors of 512 bytes, not 1024.\n",
         ),
         (
             "--type luks1 -c aes:64-cbc-lmk -s 8192",
@@ -103,13 +103,13 @@ fn volumes_that_cannot_be_are_refused_by_their_rule() {
         ),
         (
             "--type luks2 -c cipher_null-ecb",
-            "LUKS needs a volume key, and cipher_null-ecb would have none; name a cipher with a key, or its size with \
-             --key-size.\n",
+            "LUKS needs a volume key, and cipher_null-ecb would have none; choose a cipher with a key, or give \
+             its size with --key-size.\n",
         ),
         (
             "--type luks1 -c serpent-cbc-plain -s 0",
-            "LUKS needs a volume key, and serpent-cbc-plain would have none; name a cipher with a key, or its size with \
-             --key-size.\n",
+            "LUKS needs a volume key, and serpent-cbc-plain would have none; choose a cipher with a key, or \
+             give its size with --key-size.\n",
         ),
         (
             "--type luks2 -c aes-xts-plain64 -s 128",

@@ -61,7 +61,7 @@ fn a01_init_on_a_running_system_is_refused_and_nothing_goes() {
     // As the first process, by option and by name.
     for line in ["/bin/keyway unlock --init", "/bin/keyway unlock --init -q data", "/init", "/init unlock"] {
         let refused = inside().args(line).fails(1).says("Refused, with nothing changed: / is ");
-        assert!(refused.errors().ends_with("this is no initramfs.\n"), "{refused}");
+        assert!(refused.errors().ends_with("this is not an initramfs.\n"), "{refused}");
         assert!(content(&root) == before, "{line}");
     }
     // Another process, not the first.
@@ -83,7 +83,7 @@ fn a01_init_with_dry_run_shows_the_plan_alone() {
     run()
         .args("/bin/keyway unlock --init --dry-run --cmdline root=/dev/vda2")
         .ok()
-        .says("# Here it would do nothing. Refused, with nothing changed: / is ")
+        .says("# It would do nothing here. Refused, with nothing changed: / is ")
         .says("# mounts proc on /proc\n")
         .says("\ndata UUID=0815 none nofail\n")
         .says("# mounts /dev/vda2 on /sysroot, makes it the root, empties the image, starts its init\n");

@@ -52,7 +52,7 @@ fn c24_a_slot_is_killed_with_a_passphrase_that_stays() {
         refuses(&scratch, run(&scratch, line).arg("--key-file=wrong"), 2, no_key);
     }
     for (line, why) in [
-        ("x", "Key slot is invalid: x is no number."),
+        ("x", "Key slot is invalid: x is not a number."),
         ("3", "Keyslot 3 is not active."),
         ("8", "Keyslot 8 is not active."),
     ] {

@@ -71,7 +71,7 @@ fn what_cannot_be_is_refused_in_cryptsetups_words() {
             "The IV offset is not multiple of the requested sector size.",
         ),
         ("--iv-large-sectors", "Large IV sectors option is supported only for opening plain type device"),
-        ("--header elsewhere", "--header is not for plain volumes: they have no header."),
+        ("--header elsewhere", "--header does not apply to plain volumes: they have no header."),
         ("--key-size 24", "24"),
     ] {
         read(options, &volume).fails(1).says(line);

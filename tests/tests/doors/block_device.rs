@@ -80,6 +80,6 @@ fn direct_is_for_files_and_block_devices() {
     let odd = scratch.sized("odd", (20 << 20) + 7);
     keyway("luksFormat -q").args(CHEAP_LUKS2_PBKDF2).arg(&odd).arg(&key).ok();
     let read = keyway("read --direct-io -d").arg(&key).arg(&odd).fails(4);
-    read.says("cannot be used past the page cache").says("leave --direct-io out");
-    keyway("read --direct-io http://127.0.0.1:1/x").fails(4).says("it is no file or block device");
+    read.says("cannot be used without the page cache").says("omit --direct-io");
+    keyway("read --direct-io http://127.0.0.1:1/x").fails(4).says("it is not a file or block device");
 }

@@ -231,7 +231,7 @@ fn a15_a_device_that_the_key_is_read_from_is_not_overwritten() {
         keyway("read -q -d").arg(&key).arg(&volume).arg("-o").arg(&device.0),
     ];
     for run in tries {
-        run.fails(1).says("key is what is read; name another file.");
+        run.fails(1).says("key is an input of this command; name another file.");
         assert!(fs::read(&key).unwrap() == random(8, 4 << 20));
     }
 }

@@ -126,7 +126,7 @@ fn an_export_that_is_read_only_is_open_so_or_not_at_all() {
         .arg(&uri)
         .arg("far")
         .fails(4)
-        .says("leave --direct-io out");
+        .says("omit --direct-io");
 }
 
 #[test]

@@ -264,7 +264,7 @@ fn an_ordinary_user_mounts_or_hears_why_not() {
     let mount = mount.arg(&m.volume).arg(&m.directory).env("XDG_RUNTIME_DIR", m.scratch.root());
     let device = fs::metadata("/dev/fuse").map_or(0, |device| device.permissions().mode());
     if device & 0o006 != 0o006 {
-        mount.fails(2).says("/dev/fuse may not be opened by this user");
+        mount.fails(2).says("/dev/fuse cannot be opened by this user");
         return;
     }
     mount.ok().says("is mounted");

@@ -230,7 +230,7 @@ fn a_lost_connection_is_made_again_and_lost_writes_are_not_forgotten() {
     fs::OpenOptions::new().write(true).open(&image).unwrap().set_len(2 << 20).unwrap();
     let server = server.again(&scratch, &line);
     let error = client.read_at(&mut back, 0).unwrap_err();
-    assert!(error.to_string().contains("2097152 bytes now"), "{error}");
+    assert!(error.to_string().contains("the export now has 2097152 bytes"), "{error}");
     drop(server);
 }
 

@@ -19,7 +19,7 @@ fn a05_a_silent_nbd_server_and_a_trickle_end_in_time() {
         let server = Server::start(vec![0; 1 << 20], manner);
         let started = Instant::now();
         let failed = keyway("luksDump --timeout 2").arg(&server.uri).limit(LONG).fails(4);
-        let failed = failed.says("the server did not answer within 2 s; try again later, or allow it more");
+        let failed = failed.says("the server did not answer within 2 s; try again later, or allow more");
         let failed = failed.says(&server.uri);
         assert_eq!(failed.errors().lines().count(), 1, "{failed}");
         assert!(started.elapsed() >= Duration::from_secs(2), "{manner:?}");
@@ -40,7 +40,7 @@ fn a05_who_waits_for_an_nbd_server_is_told_after_five_seconds() {
     let volume = Volume::new();
     let server = Server::start(volume.image.clone(), Manner::After(Duration::from_secs(6)));
     let outcome = volume.read(&server.uri).ok();
-    let line = format!("Waiting for {}: nothing came for 5 s; after 15 s (--timeout)", server.uri);
+    let line = format!("Waiting for {}: no data for 5 s; giving up after 15 s (--timeout)", server.uri);
     assert!(outcome.errors().starts_with(&line), "{outcome}");
     assert_eq!(outcome.errors().lines().count(), 1);
     assert_same_bytes("read", &outcome.stdout, "plain", &volume.plain);

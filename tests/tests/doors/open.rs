@@ -155,7 +155,7 @@ fn what_only_the_kernel_can_do_is_refused_by_name() {
     let o = Opened::new();
     o.keyway("open --backend nbd volume served --key-file key --link-vk-to-keyring @u::x")
         .fails(1)
-        .says("--link-vk-to-keyring is for the kernel's door");
+        .says("--link-vk-to-keyring needs --backend kernel");
     o.keyway("open --backend nbd volume served --key-file wrong").fails(2).says("No key available");
     o.keyway("open --backend nbd nowhere served --key-file key").fails(4);
     assert_eq!(o.keyway("list").ok().text(), "");

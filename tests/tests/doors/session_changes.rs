@@ -34,8 +34,8 @@ fn another_size_while_it_is_open() {
         runtime.keyway("resize home").args(size).fails(1).says(why);
     }
     runtime.keyway("luksSuspend home").ok();
-    runtime.keyway("resize home").fails(1).says("Volume home is suspended; luksResume lets it go on.");
-    runtime.keyway("refresh home").fails(1).says("Volume home is suspended; luksResume lets it go on.");
+    runtime.keyway("resize home").fails(1).says("Volume home is suspended; luksResume resumes it.");
+    runtime.keyway("refresh home").fails(1).says("Volume home is suspended; luksResume resumes it.");
     runtime.keyway("luksResume home").stdin("secret").ok();
     assert_eq!(runtime.connect("home").size, 1 << 20, "it forgets its size while it is suspended");
 
@@ -184,7 +184,7 @@ fn direct_access_below_a_session() {
     runtime
         .open(&volume, "--backend kernel --direct-io", "home")
         .fails(1)
-        .says("--direct-io is for doors of");
+        .says("--direct-io is for --backend");
 }
 
 /// include/uapi/asm-generic/fcntl.h

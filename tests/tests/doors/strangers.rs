@@ -59,7 +59,7 @@ impl Victim {
     fn is_refused(&self, why: &str) {
         let outcome = self.open().fails(4);
         outcome.says("No directory for private sockets: ").says(why).says("set XDG_RUNTIME_DIR");
-        self.keyway("list").ok().says(&format!("is passed over: {why}")).lacks("home");
+        self.keyway("list").ok().says(&format!("is skipped: {why}")).lacks("home");
     }
 
     fn clear(&self) {
@@ -144,7 +144,7 @@ fn a03_a_way_that_others_can_change() {
     // The next directory is used, and the message says why.
     let why = format!("{} can be written to by others (mode 0777)", way.display());
     let opened = open().ok();
-    opened.says(&format!("is passed over: {why}")).says(&victim.directory().display().to_string());
+    opened.says(&format!("is skipped: {why}")).says(&victim.directory().display().to_string());
     run("close home").ok();
     assert_eq!(fs::read_dir(&named).unwrap().count(), 0);
     // If that one is unsuitable too, the message names both.
@@ -154,7 +154,7 @@ fn a03_a_way_that_others_can_change() {
     // A sticky directory is acceptable in the path: others cannot replace its entries.
     victim.clear();
     set_mode(&way, 0o1777);
-    open().ok().lacks("passed over").says(&named.display().to_string());
+    open().ok().lacks("is skipped").says(&named.display().to_string());
     run("close home").ok();
 }
 
@@ -215,7 +215,7 @@ fn a03_no_key_goes_to_another_users_listener() {
         set_mode(directory, 0o755);
     }
     let stranger = Stranger::listens(&public, &directory.join("control"));
-    let other = format!("at the socket's other end is another user ({UID}, process ");
+    let other = format!("the socket's other end belongs to another user ({UID}, process ");
     for (line, stdin) in [("luksResume home", "secret"), ("close home", ""), ("status home", "")] {
         runtime.keyway(line).stdin(stdin).fails(4).says("home (process ").says(&other);
         assert_eq!(stranger.got(), "[]", "{line}");

@@ -132,7 +132,7 @@ fn b23_nothing_else_is_unmounted() {
     umount(&m, "").arg(m.scratch.path("missing")).fails(4).says("Nothing is mounted on");
     let mounted = peer("mount", "-t tmpfs others").arg(&m.directory).outcome();
     need_that!(mounted.code == Some(0), "tmpfs cannot be mounted");
-    umount(&m, "").arg(&m.directory).fails(4).says("is tmpfs of others").says("left alone");
+    umount(&m, "").arg(&m.directory).fails(4).says("is tmpfs of others").says("is not unmounted");
     assert!(is_mounted(&m.directory, "tmpfs"));
     peer("umount", "").arg(&m.directory).ok();
 }
@@ -147,7 +147,7 @@ fn a15_the_door_takes_away_its_own_mount_only() {
     need_that!(mounted.code == Some(0), "tmpfs cannot be mounted");
     fs::write(m.directory.join("theirs"), "kept").unwrap();
     let on_top = "omething else (tmpfs of others) is mounted on top of";
-    keyway(&m, "close volume").fails(5).says(on_top).says("left alone");
+    keyway(&m, "close volume").fails(5).says(on_top).says("is not touched");
     umount(&m, "--wait 0").arg(&m.directory).fails(5).says(on_top);
     assert_eq!(fs::read_to_string(m.directory.join("theirs")).unwrap(), "kept");
     // A signal does not unmount it either.

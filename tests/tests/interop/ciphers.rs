@@ -96,7 +96,7 @@ fn a_sector_size_that_the_iv_cannot_take_is_refused() {
         .arg(&volume)
         .stdin("secret")
         .fails(1)
-        .says("the IV tcw is made for sectors of 512 bytes, not 4096");
+        .says("the IV tcw is defined for sectors of 512 bytes, not 4096");
 }
 
 /// cryptsetup accepts MD5, whose digest is shorter than any other's.

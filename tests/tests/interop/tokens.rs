@@ -77,7 +77,7 @@ fn tokens_of_other_types_are_passed_over() {
     let json = r#"{"type":"keyway-test","keyslots":["0"]}"#;
     v.run(cryptsetup, "token import --token-id 3").stdin(json).ok();
     let opened = v.run(keyway, "-v open --test-passphrase").arg("-d").arg(&v.first_key).ok();
-    assert_eq!(opened.errors(), "Token 3 is passed over: type keyway-test is not known here.\n");
+    assert_eq!(opened.errors(), "Token 3 is skipped: type keyway-test is not supported.\n");
     opened.says("No usable token is available.").says("Key slot 0 unlocked.");
     v.run(keyway, "open --test-passphrase --token-only").fails(1).says("No usable token is available.");
     v.run(cryptsetup, "open --test-passphrase --token-only").fails(1);

@@ -110,13 +110,13 @@ fn a_killed_run_goes_on_and_measures_no_row_twice() {
     assert!(!before.complete && before.rows.len() < 24 * 3);
 
     let resume = |line: &str| keyway(line).arg(&saved);
-    resume("bench --resume").fails(1).says("over storage; \"keyway bench disk --resume");
-    resume("bench disk -q --resume").arg(scratch.root()).fails(1).says("leave TARGET out to go on there");
+    resume("bench --resume").fails(1).says("this run measured storage; \"keyway bench disk --resume");
+    resume("bench disk -q --resume").arg(scratch.root()).fails(1).says("omit TARGET to resume there");
     resume("bench disk -q -c aes-cbc-plain64 --resume").fails(1).says("the run began with other options");
-    resume("bench disk --resume").fails(1).says("--batch-mode says that this is meant");
+    resume("bench disk --resume").fails(1).says("--batch-mode confirms this");
     let other = scratch.path("memory.json");
     keyway("bench --time 1 -c aes-xts-plain64 -s 512 --threads 1 --save").arg(&other).ok();
-    keyway("bench disk --resume").arg(&other).fails(1).says("this run was not over storage");
+    keyway("bench disk --resume").arg(&other).fails(1).says("this run did not measure storage");
     // The rest in a short time: the settings come from the file.
     let shorter =
         fs::read_to_string(&saved).unwrap().replace("\"time_seconds\":60.0", "\"time_seconds\":6.0");
@@ -159,7 +159,7 @@ fn fio_makes_the_requests_where_it_is_installed() {
     let late = results
         .warnings
         .iter()
-        .any(|warning| warning.contains("fio was left out") && warning.contains(" to start"));
+        .any(|warning| warning.contains("fio was not used") && warning.contains(" to start"));
     need_that!(!late, "this machine is so busy that fio's starts take most of the time");
     assert!(results.versions.contains_key("fio"));
     let by_fio = measured(&results).iter().filter(|(case, _)| case.engine == "fio").count();
@@ -229,7 +229,7 @@ fn what_may_still_be_wanted_is_not_written_over() {
         assert!(fs::read(file).unwrap() == before, "{what}");
     }
     let empty = scratch.sized("empty", 16 << 20);
-    keyway("bench disk").arg(&empty).fails(1).says("--batch-mode says that this is meant");
+    keyway("bench disk").arg(&empty).fails(1).says("--batch-mode confirms this");
     assert!(fs::read(&empty).unwrap().iter().all(|byte| *byte == 0));
     // A lock of QEMU's kind, held by another Keyway process that measures it.
     let mut other = keyway("bench disk -q --time 100").arg(&empty).spawn().unwrap();

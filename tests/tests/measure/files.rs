@@ -58,7 +58,7 @@ fn a_damaged_file_is_refused_with_its_line() {
     );
     refused(text.replacen("keyway-bench/1", "keyway-bench/7", 1).as_bytes(), "line 1: the schema is");
     refused(&text.as_bytes()[..text.len() - 40], &format!("line {}: EOF", text.lines().count()));
-    refused(b"\xff\xfe", "it is no text");
+    refused(b"\xff\xfe", "it is not text");
     refused(b"", "line 1: EOF");
     keyway("bench merge /nonexistent").fails(4).says("Cannot read /nonexistent");
 }

@@ -84,7 +84,7 @@ fn pages_that_the_program_writes_can_be_read() {
         texts.as_array().unwrap().iter().map(|text| text.as_str().unwrap().to_owned()).collect()
     };
     for (page, titles, charts) in [
-        (&memory, ["The answer", "Ciphers in memory"], ["1 thread", "PBKDF2: iterations a second"]),
+        (&memory, ["The answer", "Ciphers in memory"], ["1 thread", "PBKDF2: iterations per second"]),
         // Workloads that a busy machine had no time for have no chart; the first size is always
         // there.
         (

@@ -71,7 +71,7 @@ fn the_article_s_impossible_rows_have_reasons_and_no_figures() {
         "aes-xts-plain 128",
         "64 bits",
         "256, 384 or 512 bits",
-        "\"arc4\" is no key size",
+        "\"arc4\" is not a key size",
     ] {
         assert!(impossible.contains(what), "{what} is missing in {impossible}");
     }
@@ -132,7 +132,7 @@ fn names_that_nothing_has_suggest_the_nearest() {
         ("--sector-size 513", "one of 512, 1024, 2048, 4096 is needed"),
         ("--threads 0", "numbers from 1 to 1024"),
         ("--message 100", "whole sectors are needed"),
-        ("--csv - --json", "Standard output can take one report"),
+        ("--csv - --json", "Only one report can go to standard output"),
     ] {
         keyway("bench").args(options).fails(1).says(hint);
     }
@@ -179,7 +179,7 @@ fn no_file_is_replaced_unasked_and_an_hour_is_not_lost_to_a_bad_name() {
     let scratch = Scratch::new();
     let path = saved(&scratch, "one.json", "-c aes-xts-plain64 -s 512 --threads 1");
     let again = || keyway("bench --time 1 -c aes-xts-plain64 -s 512 --threads 1 --save").arg(&path);
-    again().fails(1).says("exists already; --force replaces it.");
+    again().fails(1).says("already exists; --force replaces it.");
     again().args("--force").ok();
     keyway("bench --csv /nonexistent/directory/file")
         .fails(1)

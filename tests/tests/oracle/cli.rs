@@ -46,7 +46,7 @@ fn the_installer_is_asked_whether_it_knows_luks2() {
     let status = "Package: grub-pc-bin\nStatus: install ok installed\nVersion: 2.06-13+deb12u2\n";
     fs::write(root.join("var/lib/dpkg/status"), status).unwrap();
     let check = || keyway("boot check --root").arg(&root).arg(&volume.path).ok();
-    let warning = "grub-install 2.06 does not know LUKS2";
+    let warning = "grub-install 2.06 does not support LUKS2";
     check().says("package grub-pc-bin 2.06-13+deb12u2").says(warning);
     for (program, knows) in [("CRYPT-LUKS1-", false), ("CRYPT-LUKS1- CRYPT-LUKS2-", true)] {
         fs::write(root.join("usr/sbin/grub-probe"), program).unwrap();

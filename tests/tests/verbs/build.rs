@@ -157,11 +157,15 @@ fn sizes_are_exact_and_what_does_not_fit_is_refused() {
     for options in
         ["--size 18446744073709551615", "--headroom 18446744073709547520", "--size 4611686018427387905"]
     {
-        build(options).fails(1).says("no file and no device is longer than 4611686018427387904 bytes.");
+        build(options).fails(1).says("no file or device is longer than 4611686018427387904 bytes.");
     }
     let build = || keyway("build").args(CHEAP).arg("-d").arg(&key);
-    build().arg(&empty).arg(&volume).fails(1).says("is empty: --size or --headroom gives the volume room.");
-    build().arg("-").arg(&volume).fails(1).says("standard input is empty; a volume needs something to hold.");
+    build()
+        .arg(&empty)
+        .arg(&volume)
+        .fails(1)
+        .says("is empty: give the volume room with --size or --headroom.");
+    build().arg("-").arg(&volume).fails(1).says("standard input is empty; there is nothing to encrypt.");
     let long = build().args("--size 4K -").arg(&volume).stdin(random(3, 5000));
     long.fails(1).says("standard input is longer than the 4096 bytes");
     assert_eq!(names(&scratch), before);
@@ -264,15 +268,15 @@ fn what_cannot_be_is_refused_and_existing_files_stay() {
     let source = scratch.random_file("source", 8, 65536);
     let volume = scratch.file("volume", "precious");
     let build = |options: &str| keyway("build").args(options).arg("-d").arg(&key).arg(&source).arg(&volume);
-    build(CHEAP).fails(5).says("volume exists already; --force replaces it.");
+    build(CHEAP).fails(5).says("volume already exists; --force replaces it.");
     for (options, says) in [
         ("--force -c aes-xts-plain64 -s 128", "aes-xts-plain64"),
         ("--force -c blowfish-xts-plain64", "blowfish"),
         ("--force -c arc4", "arc4"),
         ("--force --hash nothash", "nothash"),
         ("--force --sector-size 1000", "sector size: 512, 1024, 2048 or 4096."),
-        ("--force --type luks1 --label x", "--label needs LUKS2; leave it out or use --type luks2."),
-        ("--force --type luks1 --sector-size 4096", "LUKS1 has 512 bytes only."),
+        ("--force --type luks1 --label x", "--label needs LUKS2; omit it or use --type luks2."),
+        ("--force --type luks1 --sector-size 4096", "LUKS1 supports only 512 bytes."),
         ("--force --type luks1 --pbkdf argon2id", "LUKS1"),
         ("--force --type plain", "--type plain"),
         ("--force --pbkdf pbkdf2 --pbkdf-force-iterations 10", "minimum is 1000"),
@@ -282,7 +286,7 @@ fn what_cannot_be_is_refused_and_existing_files_stay() {
     }
     assert_eq!(fs::read(&volume).unwrap(), b"precious");
     assert_eq!(names(&scratch), ["key", "source", "volume"]);
-    build(CHEAP).arg("-q").fails(5).says("volume exists already; --force replaces it.");
+    build(CHEAP).arg("-q").fails(5).says("volume already exists; --force replaces it.");
     assert_eq!(fs::read(&volume).unwrap(), b"precious");
     build(CHEAP).arg("--force").ok().quiet();
     assert!(plaintext(&volume, &key) == random(8, 65536));
@@ -298,7 +302,7 @@ fn what_is_no_regular_file_is_not_replaced() {
     let pipe = scratch.path("pipe");
     peer("mkfifo", "").arg(&pipe).ok();
     let build = keyway("build --force").args(CHEAP).arg("-d").arg(&key).arg(&source).arg(&pipe);
-    build.fails(4).says("pipe is no regular file: a new file or a block device is needed.");
+    build.fails(4).says("pipe is not a regular file: a new file or a block device is needed.");
     assert!(!fs::metadata(&pipe).unwrap().is_file());
 }
 
@@ -309,7 +313,7 @@ fn standard_input_is_data_or_passphrase_by_whatever_name() {
     for name in ["-", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"] {
         let build =
             keyway("build").args(CHEAP).args("-d").arg(name).arg("-").arg(&volume).stdin(random(12, 9000));
-        build.fails(1).says("Standard input holds the data: the passphrase cannot come from it too");
+        build.fails(1).says("Standard input is the data, so the passphrase cannot come from it too");
         assert!(!volume.exists(), "{name}");
     }
 }

@@ -108,14 +108,14 @@ fn refusals_change_nothing() {
     let before = names(&scratch);
     let copy = |options: &str| keyway("copy -d").arg(&key).args(CHEAP).args(options);
 
-    copy("--to raw").arg(&raw).arg(scratch.path("out")).fails(1).says("raw is no LUKS volume");
+    copy("--to raw").arg(&raw).arg(scratch.path("out")).fails(1).says("raw is not a LUKS volume");
     copy("").arg(&damaged).arg(scratch.path("out")).fails(1).says("damaged is not a valid LUKS device");
     copy("--to luks3")
         .arg(&raw)
         .arg(scratch.path("out"))
         .fails(1)
         .says("one of luks2, luks1, raw is needed.");
-    copy("").arg(&raw).arg(&volume).fails(5).says("volume exists already; --force replaces it.");
+    copy("").arg(&raw).arg(&volume).fails(5).says("volume already exists; --force replaces it.");
     copy("").arg(scratch.path("none")).arg(scratch.path("out")).fails(4).says("none does not exist");
     assert_eq!(names(&scratch), before);
     assert!(plaintext(&volume, &key) == random(4, 65536));

@@ -142,7 +142,7 @@ fn refused(row: &Row, target: &Path, mounted: &Mounted, outcome: &Outcome) {
         let place = mounted.place.display();
         let says = errors.contains("in use (") && errors.contains(&format!("mounted on {place}"));
         // An existing file is not replaced by a new one, in use or not.
-        let exists = target == mounted.file && errors.contains("exists already");
+        let exists = target == mounted.file && errors.contains("already exists");
         assert!(says || exists, "{outcome}");
         assert_eq!(outcome.code, Some(5), "{outcome}");
     }

@@ -95,7 +95,7 @@ fn a04_ciphers_that_protect_little_need_a_word() {
     ] {
         let volume = scratch.sized("volume", 17 << 20);
         let format = || keyway("luksFormat -q").args(CHEAP).args(options).arg(&volume).arg(&key);
-        format().fails(1).says(why).says("--weak-cipher-is-fine makes it all the same");
+        format().fails(1).says(why).says("--weak-cipher-is-fine makes it anyway");
         let build = keyway("build -q --force").args(CHEAP).args(options).arg("-d").arg(&key);
         build.arg(&key).arg(scratch.path("built")).fails(1).says(why);
         assert!(fs::read(&volume).unwrap().iter().all(|byte| *byte == 0), "{options}: something was written");
@@ -104,7 +104,7 @@ fn a04_ciphers_that_protect_little_need_a_word() {
         for opener in openers(&scratch, &volume, &key, keyway) {
             opener.fails(1).says(&format!("volume: Segment 0 is under {why}")).says(word);
         }
-        keyway("inspect").arg(&volume).ok().says(&format!("It is not opened: segment 0 is under {why}"));
+        keyway("inspect").arg(&volume).ok().says(&format!("It is not opened: segment 0 uses {why}"));
         let input = scratch.random_file("data", 4, 4096);
         keyway("write -d").arg(&key).args(word).arg(&volume).arg(&input).ok().quiet();
         let read = keyway("read --length 4096 -d").arg(&key).args(word).arg(&volume).ok();
@@ -114,9 +114,9 @@ fn a04_ciphers_that_protect_little_need_a_word() {
         // Scripts that call cryptsetup are warned, and run.
         let link = as_cryptsetup(&scratch);
         let format = Run::new(&link, "luksFormat -q").args(CHEAP).args(options).arg(&volume).arg(&key);
-        format.ok().says("WARNING: The volume would be under ").says(why);
+        format.ok().says("WARNING: The volume would use ").says(why);
         let test = Run::new(&link, "open --test-passphrase -d").arg(&key).arg(&volume);
-        test.ok().says("WARNING: Device ").says(&format!("segment 0 is under {why}"));
+        test.ok().says("WARNING: Device ").says(&format!("segment 0 uses {why}"));
         Run::new(&link, "read --length 512 -d").arg(&key).arg(&volume).ok().says("WARNING");
     }
 }

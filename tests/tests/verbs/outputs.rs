@@ -123,7 +123,7 @@ fn a17_an_output_follows_no_link_of_others() {
         set_mode(&theirs, bits);
         for name in ["out", "way/target", "way/new"] {
             let out = theirs.join(name);
-            let refused = "is a symbolic link in a directory that others may write, and is not followed";
+            let refused = "is a symbolic link in a directory that others can write to, and is not followed";
             read(&out).fails(4).says(refused);
             let raw = keyway("copy --force --to raw --key-file").arg(key(&scratch)).arg(&volume);
             raw.arg(&out).fails(4).says(refused);
@@ -159,7 +159,7 @@ fn a17_root_follows_no_link_in_the_directory_of_a_user() {
         .arg("-o")
         .arg(theirs.join("out"))
         .fails(4)
-        .says("in a directory that others may write");
+        .says("in a directory that others can write to");
     assert_eq!(fs::read_to_string(target).unwrap(), "precious");
 }
 
@@ -258,7 +258,7 @@ fn a07_images_are_checked_before_they_are_taken_out() {
     let allowed =
         if fs::metadata(&image).unwrap().gid() == fs::metadata(&out).unwrap().gid() { 0o640 } else { 0o600 };
     assert_eq!(mode(&out.join("kernel-1")) & !allowed, 0);
-    extract().fails(5).says("exists already");
+    extract().fails(5).says("already exists");
 }
 
 #[test]
@@ -289,5 +289,5 @@ fn a17_a_source_takes_files_from_its_own_folder() {
     fs::remove_file(&out).unwrap();
     made("link").arg("--include").arg(&other).ok();
     assert_eq!(mode(&out), 0o600, "what was included counts");
-    made("/dev/zero").args("--include /dev").fails(4).says("is no regular file");
+    made("/dev/zero").args("--include /dev").fails(4).says("is not a regular file");
 }

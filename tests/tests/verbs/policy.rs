@@ -82,7 +82,7 @@ fn a04_a_policy_that_cannot_be_read_opens_nothing() {
     scratch.file("typo.toml", "ciphers = [\"aes\"]\n\nsealde = true\n");
     let typo = on(read().arg("typo.toml")).fails(1);
     assert!(
-        typo.errors().starts_with("Policy typo.toml:3: sealde: no such demand; there are formats,"),
+        typo.errors().starts_with("Policy typo.toml:3: sealde: no such demand; known are formats,"),
         "{typo}"
     );
     scratch.file("empty.toml", "# sealed = true\n");

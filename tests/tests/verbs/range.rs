@@ -129,7 +129,7 @@ fn wrong_passphrases_and_wrong_files_leave_everything_alone() {
     let write = keyway("write -d -").arg(&volume).stdin("secret");
     write
         .fails(1)
-        .says("Standard input holds the data: the passphrase cannot come from it too; name a key file.");
+        .says("Standard input is the data, so the passphrase cannot come from it too; use --key-file.");
     assert!(fs::read(&volume).unwrap() == before);
     assert_eq!(names(&scratch), all);
 }
@@ -143,7 +143,7 @@ fn an_output_file_is_private_complete_and_never_over_another() {
     let output = scratch.file("output", "precious");
     let read = || keyway("read -d").arg(&key).arg(&volume).arg("-o").arg(&output);
 
-    read().fails(5).says("output exists already; --force replaces it.");
+    read().fails(5).says("output already exists; --force replaces it.");
     assert_eq!(fs::read(&output).unwrap(), b"precious");
     read().arg("--force").ok().quiet();
     let bytes = fs::read(&output).unwrap();
@@ -194,12 +194,12 @@ fn a_volume_is_not_replaced_by_its_own_plaintext() {
     fs::hard_link(&volume, &link).unwrap();
     for output in [&volume, &link] {
         let read = keyway("read --force -d").arg(&key).arg(&volume).arg("-o").arg(output);
-        read.fails(1).says("volume is what is read; name another file.");
+        read.fails(1).says("volume is an input of this command; name another file.");
         assert!(plaintext(output, &key) == random(20, 65536));
     }
     // Nor is its key.
     let read = keyway("read --force -d").arg(&key).arg(&volume).arg("-o").arg(&key);
-    read.fails(1).says("key is what is read; name another file.");
+    read.fails(1).says("key is an input of this command; name another file.");
     assert_eq!(fs::read(&key).unwrap(), b"secret");
 }
 
@@ -226,7 +226,7 @@ fn a15_nothing_that_is_read_is_replaced() {
         keyway("copy -q --force --to raw -d").arg(&key).arg(&volume).arg(&key),
     ];
     for run in tries {
-        run.fails(1).says("is what is read; name another file.");
+        run.fails(1).says("is an input of this command; name another file.");
         assert!(fs::read(&key).unwrap() == b"secret" && fs::read(&seed).unwrap() == random(23, 32));
         assert!(plaintext(&volume, &key) == content);
     }

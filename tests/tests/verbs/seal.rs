@@ -53,7 +53,7 @@ fn a04_seal_says_inspect_and_every_opening_verifies() {
     }
     on("read --length 1 --ignore-seal", &volume, &second).ok();
     on("read --length 1 --ignore-seal --require sealed", &volume, &second).fails(6).says("header.label");
-    on("seal", &volume, &second).ok().says("WARNING").says("It is sealed as it is now.");
+    on("seal", &volume, &second).ok().says("WARNING").says("It is now sealed as it is.");
     on("read --length 1 --require sealed", &volume, &second).ok();
 
     // The volume is extended.
@@ -65,7 +65,7 @@ fn a04_seal_says_inspect_and_every_opening_verifies() {
     on("open --test-passphrase", &volume, &second).ok();
     on("open --test-passphrase --require sealed", &volume, &second).fails(6).says("data.end is");
     keyway("luksDump --require sealed").arg(&volume).ok();
-    keyway("-v seal --remove").arg(&volume).ok().says("is sealed no more.");
+    keyway("-v seal --remove").arg(&volume).ok().says("is no longer sealed.");
     keyway("seal --remove").arg(&volume).fails(1).says("is not sealed.");
     assert!(
         keyway("luksDump --require sealed").arg(&volume).fails(6).says("it is not sealed").stdout.is_empty()
@@ -117,7 +117,7 @@ fn a04_a_seal_can_be_made_with_the_volume_and_with_a_context() {
 
     for (line, why) in [
         ("luksFormat -q --type luks1 --seal", "a LUKS1 header has no room for a seal"),
-        ("luksFormat -q --seal-context x", "of no use without --seal"),
+        ("luksFormat -q --seal-context x", "--seal-context needs --seal"),
     ] {
         keyway(line).args(CHEAP).arg(&formatted).arg(&key).fails(1).says(why);
     }

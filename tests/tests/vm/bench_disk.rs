@@ -145,7 +145,7 @@ const BY_FIO: &str = r#"
 
     keyway bench disk -q --sector-size 4096 --time 240 --save /tmp/brd.json --csv /tmp/brd.csv /dev/ram0 >/tmp/shown || echo FAILED=$?
     sed 's/^/TABLE /' /tmp/shown
-    echo LATE=$(grep -c 'fio was left out.* to start' /tmp/brd.json)
+    echo LATE=$(grep -c 'fio was not used.* to start' /tmp/brd.json)
     echo VERSION=$(grep -o '"fio":"[0-9.]*"' /tmp/brd.json)
     echo PLAIN=$(rows /tmp/brd.json 'disk/plain/brd/.*/fio"')
     echo DM_CRYPT=$(rows /tmp/brd.json 'disk/dm-crypt/brd/.*/fio"')
@@ -158,7 +158,7 @@ const BY_FIO: &str = r#"
     keyway bench disk -q --sector-size 4096 --time 20 --save /tmp/short.json /dev/ram1 >/tmp/shown || echo FAILED=$?
     echo SHORT_BY_FIO=$(rows /tmp/short.json '/fio"')
     echo SHORT_DM_CRYPT=$(rows /tmp/short.json disk/dm-crypt/brd)
-    echo SHORT_SAID=$(grep -o 'fio was left out[^"]*' /tmp/short.json)
+    echo SHORT_SAID=$(grep -o 'fio was not used[^"]*' /tmp/short.json)
 "#;
 
 fn is_slow() -> bool {
@@ -200,7 +200,7 @@ const NULL_BLK: &str = r#"
     keyway bench disk -q --sector-size 4096 --time 20 --save /tmp/null.json /dev/nullb0 >/tmp/shown || echo FAILED=$?
     sed 's/^/TABLE /' /tmp/shown
     echo MEASURED=$(grep '"id":"disk/' /tmp/null.json | grep -c '"result":"measured"')
-    echo UNCHECKED=$(grep '"id":"disk/' /tmp/null.json | grep -c '"checked":"nothing: this device keeps no data"')
+    echo UNCHECKED=$(grep '"id":"disk/' /tmp/null.json | grep -c '"checked":"nothing: this device stores no data"')
     echo DM_CRYPT=$(grep '"id":"disk/dm-crypt/null_blk/' /tmp/null.json | grep -c '"result":"measured"')
     echo WARNED=$(grep -c 'null_blk keeps no data: ' /tmp/shown)
     rmmod null_blk && echo FREE=yes

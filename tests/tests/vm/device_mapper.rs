@@ -82,7 +82,7 @@ fn a15_other_peoples_mappings_are_left_alone() {
     );
     let line = |whose: &str| {
         format!(
-            "1 Device others is no mapping of Keyway's or cryptsetup's (it has {whose}, its table is error): dmsetup \
+            "1 Device others is not a mapping of Keyway's or cryptsetup's (it has {whose}, its table is error): dmsetup \
              removes it."
         )
     };
@@ -180,7 +180,7 @@ fn refusals_carry_the_kernels_reason() {
         [ -c /dev/mapper/control ] && [ -b /dev/mapper/again ] && echo NODES=made
         "#,
     );
-    report.has("EXISTS", "Busy: there is a mapping there already");
+    report.has("EXISTS", "Busy: there is already a mapping there");
     report.has("NONE", "NotFound: there is no mapping none");
     report.has("SLASH", "Refused: \"a/b\" cannot be the name of a mapping");
     for (key, kind, reason) in [

@@ -26,7 +26,7 @@ fn an_image_of_mkinitramfs() {
     // The release is taken from the image itself.
     let release = modules_of(&whole, "modules.builtin").first().cloned().unwrap_or_default();
     let release = release.split('/').rev().nth(1).expect("lib/modules/RELEASE/modules.builtin").to_owned();
-    xray(&whole).ok().says("It has all that this needs").says(&release).says("dm_crypt");
+    xray(&whole).ok().says("It has everything that this needs").says(&release).says("dm_crypt");
     let usual = debian::initramfs(&scratch, "usual", "").expect("it could before");
     let run = xray(&usual).fails(1).says("It cannot map this volume");
     // xray reports as missing exactly what is absent from Debian's own listing.

@@ -147,6 +147,6 @@ fn a_block_device_that_keyway_serves() {
     ] {
         report.has(key, value);
     }
-    assert!(report.value("USER").starts_with("Permission: this user may not use /dev/ublk-control"));
+    assert!(report.value("USER").starts_with("Permission: this user cannot use /dev/ublk-control"));
     assert!(report.value("MISSING").contains("modprobe ublk_drv"));
 }

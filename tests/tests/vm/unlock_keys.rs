@@ -119,7 +119,7 @@ fn after_a_program_or_a_key_file_that_fails_somebody_is_asked() {
     let stick = "The key file's device LABEL=nowhere did not appear within 1 s.";
     said("NO_STICK", "0", &[stick, file], "open");
     said("NO_STICK_ALONE", "4", &[stick, file], "closed");
-    said("HARDWARE", "0", &["home: tpm2-device= is passed over: it is not built yet."], "open");
+    said("HARDWARE", "0", &["home: tpm2-device= is ignored: it is not implemented yet."], "open");
     said("ASKED", "0", &[], "open");
     said("NOBODY", "1", &["Nothing to read on input."], "closed");
     said("MISTYPED", "2", &[wrong], "closed");
@@ -180,7 +180,7 @@ fn devices_that_are_late_open_already_or_without_dm_crypt() {
     report.has("NEVER", "4 late: UUID=0a1b2c3d-0000-4000-8000-0123456789ab did not appear within 1 s.|");
     report.has("LATE", "0 open");
     report.has("ONE", "0");
-    report.has("AGAIN", "0 home is open already.|Command successful.|");
+    report.has("AGAIN", "0 home is already open.|Command successful.|");
     report.has("AGAIN_QUIET", "0 open");
     assert!(
         report.value("WITHOUT").starts_with("4 This kernel has no dm-crypt: the module dm-crypt"),

@@ -82,7 +82,7 @@ fn every_driver_of_the_kernel_is_right() {
         "aes-xts-plain64 is xts(aes) to the kernel",
         "> xts-aes-aesni",
         "aes-xts-plain64 will run on xts-aes-aesni, at ",
-        "This kernel tests no driver before it uses it (cryptomgr.notests)",
+        "This kernel does not test drivers before it uses them (cryptomgr.notests)",
         "Adiantum would be ",
     ] {
         assert!(aes.contains(text), "{text}\n{aes}");
@@ -146,7 +146,7 @@ fn wrong_drivers_are_caught_and_engines_named() {
     let line = caam.lines().find(|line| line.contains("The CAAM engine")).unwrap_or_default();
     for text in [
         "! The CAAM engine (xts-aes-caam) has a higher priority (5000) and is ",
-        "× slower; dm-crypt passes over it (ALLOCATES_MEMORY since Linux 5.10), others do not: blacklist keyway_wrong",
+        "× slower; dm-crypt skips it (ALLOCATES_MEMORY since Linux 5.10), others do not: blacklist keyway_wrong",
     ] {
         assert!(line.contains(text), "{text}\n{caam}");
     }
@@ -174,7 +174,7 @@ fn wrong_drivers_are_caught_and_engines_named() {
     );
     let blind = with(&report, "blind ").join("\n");
     assert!(
-        blind.contains("not told by the kernel: this kernel has not loaded the module crypto_user"),
+        blind.contains("not reported by the kernel: this kernel has not loaded the module crypto_user"),
         "{blind}"
     );
 }
@@ -192,10 +192,10 @@ fn images_and_roots_hold_what_a_volume_needs_or_not() {
 
     // Debian's own tree, and the machine's image beside it: the image has no lists of built-in
     // modules.
-    xray(&kernel, "--root").ok().says("It has all that this needs").says("serpent");
+    xray(&kernel, "--root").ok().says("It has everything that this needs").says("serpent");
     let whole = prepared("initramfs.cpio.gz");
     xray(&whole, "--initramfs").ok().says("dm_crypt");
-    xray(&whole, "--initramfs").arg("--root").arg(&kernel).ok().says("It has all that this needs");
+    xray(&whole, "--initramfs").arg("--root").arg(&kernel).ok().says("It has everything that this needs");
 
     // An image with packed modules and Debian's lists, in every compression format; then without
     // some of them.
@@ -205,7 +205,7 @@ fn images_and_roots_hold_what_a_volume_needs_or_not() {
     for packer in ["cat", "gzip -1", "xz --check=crc32 -0", "zstd -q -1", "lz4 -l -q", "xz --format=lzma -0"]
     {
         let image = pack(&scratch, &root, packer);
-        let run = xray(&image, "--initramfs").ok().says("It has all that this needs").says(&release);
+        let run = xray(&image, "--initramfs").ok().says("It has everything that this needs").says(&release);
         assert!(run.text().contains(": 6 modules"), "{packer}: {run:?}");
     }
     for gone in ["xts", "serpent_generic", "dm-mod"] {
@@ -221,7 +221,7 @@ fn images_and_roots_hold_what_a_volume_needs_or_not() {
     }
     xray(&scratch.file("rubbish", b"neither"), "--initramfs")
         .fails(4)
-        .says("at byte 0 there is neither a cpio archive nor a packed one");
+        .says("at byte 0 there is no cpio archive, compressed or not");
 }
 
 /// Inspecting and measuring need no privileges; anything unreadable is reported.

@@ -138,18 +138,18 @@ impl fmt::Display for Error {
                 let why = if why.is_empty() { "there is none".to_owned() } else { why.join("; ") };
                 write!(
                     f,
-                    "no directory for private sockets: {why}; set XDG_RUNTIME_DIR to a directory of yours"
+                    "no directory for private sockets: {why}; set XDG_RUNTIME_DIR to a directory that you own"
                 )
             }
             Self::Name { name, fault } => write!(f, "name \"{name}\" {fault}"),
             Self::Taken(name) => write!(f, "device {name} already exists"),
             Self::Directory { path, source } => write!(f, "cannot use {}: {source}", path.display()),
             Self::Socket { path, source } => write!(f, "cannot listen on {}: {source}", path.display()),
-            Self::AlreadySuspended => f.write_str("it is suspended already"),
+            Self::AlreadySuspended => f.write_str("it is already suspended"),
             Self::NotSuspended => f.write_str("it is not suspended"),
-            Self::Suspended => f.write_str("it is suspended; luksResume lets it go on"),
+            Self::Suspended => f.write_str("it is suspended; luksResume resumes it"),
             Self::NotFlushed(why) => write!(f, "it could not be flushed: {why}"),
-            Self::Lost(why) => write!(f, "what was written last may not be on the device: {why}"),
+            Self::Lost(why) => write!(f, "the last writes may not be on the device: {why}"),
             Self::Size { device, fault } => write_size_fault(f, &device.display(), fault),
             Self::Silent { name, pid, source } => {
                 write!(f, "{name} (process {pid}) does not answer: {source}")

@@ -53,8 +53,8 @@ pub(crate) fn on_device(device: &Path, error: &Error) -> Failure {
         Error::Format(keyway_format::Error::Requirement(name)) => Failure::new(
             Exit::Parameters,
             format!(
-                "Device {device} requires \"{}\", which this build does not know: it can be dumped, but not opened \
-                 or changed.",
+                "Device {device} requires \"{}\", which this build does not support: it can be dumped, but not \
+                 opened or changed.",
                 Shown(name)
             ),
         ),
@@ -68,8 +68,8 @@ pub(crate) fn on_device(device: &Path, error: &Error) -> Failure {
         Error::NoLock(why) => Failure::new(
             Exit::Parameters,
             format!(
-                "Device {device} cannot be locked against cryptsetup: {why}; nothing was changed. --disable-locks goes \
-                 without the lock."
+                "Device {device} cannot be locked against cryptsetup: {why}; nothing was changed. \
+                 --disable-locks works without the lock."
             ),
         ),
         Error::TooShort { needs, has } => Failure::new(
@@ -169,7 +169,7 @@ pub(crate) fn plain(error: &Error) -> Failure {
             ),
         ),
         Error::NoMemory { has_kib, .. } => {
-            Failure::new(exit, format!("{error}; --pbkdf-memory {} would do.", (has_kib / 2).max(LEAST_KIB)))
+            Failure::new(exit, format!("{error}; try --pbkdf-memory {}.", (has_kib / 2).max(LEAST_KIB)))
         }
         Error::TimeLimit { slot, needs_seconds, limit_seconds } => Failure::new(
             exit,
@@ -182,7 +182,7 @@ pub(crate) fn plain(error: &Error) -> Failure {
         Error::Unmet(unmet) => Failure::new(exit, format!("{}.", self::unmet(unmet))),
         Error::NotAdmitted(finding) => Failure::new(exit, sentence(&not_admitted(finding))),
         Error::Crypto(keyway_crypto::Error::Unknown { what, .. }) if *what != "hash" => {
-            Failure::new(exit, sentence(&format!("{error}; \"keyway ciphers\" lists what there is")))
+            Failure::new(exit, sentence(&format!("{error}; \"keyway ciphers\" lists what is available")))
         }
         Error::Io { what, source } if source.kind() == ErrorKind::StorageFull => {
             Failure::new(exit, sentence(&format!("{what}: no space is left; free some and try again")))
@@ -198,10 +198,10 @@ pub(crate) fn plain(error: &Error) -> Failure {
 fn not_admitted(finding: &Finding) -> String {
     match finding.rule.exemption() {
         Some(Exemption::WeakCiphers) => {
-            format!("{finding}; --{} opens it all the same", shared::WEAK_CIPHER.long)
+            format!("{finding}; --{} opens it anyway", shared::WEAK_CIPHER.long)
         }
         Some(Exemption::LinearSegments) => format!(
-            "{finding}: its header may be forged; \"keyway read --{}\" reads it all the same",
+            "{finding}: its header may be forged; \"keyway read --{}\" reads it anyway",
             shared::LINEAR_SEGMENTS.long
         ),
         None => finding.to_string(),
@@ -215,8 +215,8 @@ fn unmet(unmet: &Unmet) -> String {
         Unmet::Policy { .. } => unmet.to_string(),
         Unmet::Seal(Broken::Missing | Broken::Context) => unmet.to_string(),
         Unmet::Seal(_) => format!(
-            "{unmet}; its header may be forged. If you changed it yourself, \"keyway seal\" seals it anew; --{} opens it all the \
-             same",
+            "{unmet}; its header may be forged. If you changed it yourself, \"keyway seal\" seals it again; \
+             --{} opens it anyway",
             shared::IGNORE_SEAL.long
         ),
     }

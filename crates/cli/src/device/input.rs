@@ -117,7 +117,7 @@ fn cannot_open(path: &Path, error: &io::Error) -> Failure {
     let path = path.display();
     let message = match error.kind() {
         ErrorKind::NotFound => format!("{path} does not exist."),
-        ErrorKind::PermissionDenied => format!("{path} may not be read by this user."),
+        ErrorKind::PermissionDenied => format!("{path} cannot be read: permission denied."),
         ErrorKind::IsADirectory => format!("{path} is a directory; a file, a device or a pipe is needed."),
         _ => format!("{path} cannot be opened: {error}."),
     };

@@ -66,7 +66,7 @@ fn patience() -> Options {
 /// Prints a line for the waiting user. If standard error cannot be written, work goes on.
 fn tell(place: &str, waited: Duration, limit: Duration) {
     let line = format!(
-        "Waiting for {place}: nothing came for {} s; after {} s (--timeout) it is given up.",
+        "Waiting for {place}: no data for {} s; giving up after {} s (--timeout).",
         waited.as_secs(),
         limit.as_secs()
     );

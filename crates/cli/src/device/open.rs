@@ -24,13 +24,13 @@ pub(crate) fn storage(spec: &Path, access: Access) -> Result<Arc<dyn Storage>> {
 pub(crate) fn storage_direct(spec: &Path, access: Access) -> Result<Arc<dyn Storage>> {
     let refused = |why: &dyn Display| {
         let message = format!(
-            "Device {} cannot be used past the page cache: {why}; leave --direct-io out.",
+            "Device {} cannot be used without the page cache: {why}; omit --direct-io.",
             spec.display()
         );
         Failure::new(Exit::Device, message)
     };
     if url(spec).is_some() {
-        return Err(refused(&"it is no file or block device"));
+        return Err(refused(&"it is not a file or block device"));
     }
     match Direct::new(open(spec, access)?) {
         Ok(direct) => Ok(Arc::new(direct)),

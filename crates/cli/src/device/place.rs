@@ -19,7 +19,7 @@ pub(crate) fn refused(path: &Path, error: &io::Error) -> Failure {
     }
     match error.kind() {
         ErrorKind::AlreadyExists => {
-            Failure::new(Exit::Busy, format!("{path} exists already; --force replaces it."))
+            Failure::new(Exit::Busy, format!("{path} already exists; --force replaces it."))
         }
         ErrorKind::NotFound => Failure::new(Exit::Device, format!("The directory of {path} does not exist.")),
         _ => cannot_write(&path, None, error),

@@ -32,6 +32,6 @@ fn say_once(why: &Error) {
         return;
     }
     if SAID.lock().unwrap_or_else(PoisonError::into_inner).insert(why.clone()) {
-        say!("A directory for private sockets is passed over: {}.", why.escape_debug());
+        say!("A directory for private sockets is skipped: {}.", why.escape_debug());
     }
 }

@@ -121,7 +121,7 @@ impl Target {
         let path = self.header_path();
         let header = device::storage(path, Access::Read)?;
         if self.header.is_none() && device::is_exchanged(&*data, &*header) {
-            let message = format!("Device {} was exchanged while it was being opened.", path.display());
+            let message = format!("Device {} was replaced while it was being opened.", path.display());
             return Err(Failure::new(Exit::Device, message));
         }
         let mut options = Device::options().write(write);

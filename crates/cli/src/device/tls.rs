@@ -24,7 +24,7 @@ impl TlsOptions {
         let refuse = |message: &str| Err(Failure::new(Exit::Parameters, message));
         if args.given(&TLS_PSK) {
             return refuse(
-                "--tls-psk: keys shared beforehand are not possible with this TLS library; use certificates \
+                "--tls-psk: this TLS library does not support pre-shared keys; use certificates \
              (--tls-certificates).",
             );
         }
@@ -32,11 +32,11 @@ impl TlsOptions {
         match (mode, args.given(&TLS_CERTIFICATES)) {
             (Some("off"), _) if verify => {
                 return refuse(
-                    "--tls off and --tls-verify-peer contradict each other: without TLS nobody is verified.",
+                    "--tls off and --tls-verify-peer contradict each other: without TLS no client is verified.",
                 );
             }
             (None, false) if verify => {
-                return refuse("--tls-verify-peer needs --tls-certificates: whom should it believe?");
+                return refuse("--tls-verify-peer needs --tls-certificates, the directory with ca-cert.pem.");
             }
             (Some("off"), _) | (None, false) => {
                 return Ok(Self { certificates: None, is_optional: true, verify });
@@ -67,8 +67,8 @@ pub(crate) static TLS: Opt = Opt {
     value: "MODE",
     kind: Kind::Choice(&["off", "on", "require"]),
     help: "Encrypt connections: off, on or require.",
-    man: "With \"on\" clients may go without; whoever stands between them and the server can make them. \"require\" is what \
-          --tls-certificates alone means, and what --tls-verify-peer makes of \"on\".",
+    man: "With \"on\", clients may connect without TLS, and whoever is between them and the server can force \
+          them to. --tls-certificates alone means \"require\", and --tls-verify-peer turns \"on\" into \"require\".",
 };
 
 /// `--tls-certificates`.
@@ -78,9 +78,10 @@ pub(crate) static TLS_CERTIFICATES: Opt = Opt {
     value: "DIR",
     kind: Kind::Path,
     help: "Certificates, laid out as for nbdkit and QEMU.",
-    man: "server-cert.pem and server-key.pem are the server's own; ca-cert.pem, and ca-crl.pem where it exists, tell with \
-          --tls-verify-peer which clients are believed. certtool(1) and openssl(1) make such files. Clients check the \
-          server's name among the certificate's alternative names (dns_name and ip_address in certtool's templates).",
+    man: "server-cert.pem and server-key.pem are the server's own. With --tls-verify-peer, ca-cert.pem (and \
+          ca-crl.pem, if present) says which clients are trusted. certtool(1) and openssl(1) make such files. \
+          Clients check the server's name among the certificate's alternative names (dns_name and ip_address in \
+          certtool's templates).",
 };
 
 /// `--tls-verify-peer`.
@@ -90,7 +91,7 @@ pub(crate) static TLS_VERIFY_PEER: Opt = Opt {
     value: "",
     kind: Kind::Flag,
     help: "Refuse clients without a certificate.",
-    man: "Clients have to show a certificate that ca-cert.pem has signed; those that go without TLS are refused, too.",
+    man: "Clients must present a certificate signed by ca-cert.pem; clients without TLS are refused too.",
 };
 
 /// `--tls-psk`.

@@ -20,7 +20,7 @@ pub(crate) fn read(path: &Path, most: u64) -> io::Result<Vec<u8>> {
     match content.len() as u64 > most {
         true => Err(io::Error::new(
             ErrorKind::FileTooLarge,
-            format!("it is larger than {}, and no such file is", human(most)),
+            format!("it is larger than {}, the limit for such a file", human(most)),
         )),
         false => Ok(content),
     }

@@ -107,7 +107,7 @@ pub(super) fn command(program: &str, command: &Command) -> String {
             let _ = writeln!(text, "  {}\n      {}", example.line, example.does);
         }
     }
-    let _ = writeln!(text, "\nThe whole story: man keyway-{}", command.name);
+    let _ = writeln!(text, "\nDetails: man keyway-{}", command.name);
     text
 }
 

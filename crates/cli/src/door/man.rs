@@ -71,7 +71,7 @@ fn page(command: &'static Command) -> String {
         let names = escape(&accepted.join(", "));
         let _ = writeln!(
             text,
-            ".PP\nAlso accepted, as by cryptsetup, whether of use here or not (see keyway): {names}."
+            ".PP\nAlso accepted for compatibility with cryptsetup, used or not (see keyway): {names}."
         );
     }
     if !command.examples.is_empty() {
@@ -119,29 +119,29 @@ fn escape(text: &str) -> String {
     text.lines().map(protect).collect::<Vec<_>>().join("\n")
 }
 
-const OVERVIEW: &str = "Keyway makes, opens, edits, reads and writes LUKS1 and LUKS2 volumes in user space: in files \
-and on block devices, without root, without loop devices and without the kernel's device mapper.\n\nIt takes \
-cryptsetup's commands and options as they are and behaves as cryptsetup when it is called by that name. Options may \
-stand anywhere on the line; -- ends them.";
+const OVERVIEW: &str = "Keyway makes, opens, edits, reads and writes LUKS1 and LUKS2 volumes in user space: in \
+files and on block devices, without root, without loop devices and without the kernel's device mapper.\n\nIt takes \
+cryptsetup's commands and options unchanged, and behaves as cryptsetup when called by that name. Options may be \
+anywhere on the line; -- ends them.";
 
-const URLS: &str = "Where a device, volume or image is asked for, --header included, a URL may stand. \
-nbd://HOST:PORT/EXPORT and nbd+unix:///EXPORT?socket=PATH are exports of NBD servers: nbdkit, qemu-nbd (with qcow2 images \
-and Ceph's rbd behind it), or keyway serve. nbds:// and nbds+unix:// are the same through TLS, with the certificates in \
-the directory of ?tls-certificates=DIR, or of libnbd (~/.pki/libnbd, ~/.config/pki/libnbd, /etc/pki/libnbd); \
-tls-hostname=NAME and tls-verify-peer=0 say whom to believe. https://, http:// and s3:// are files on web servers and in \
-object stores; they can only be read.\n\nNothing locks an export: two programs that write to one destroy what it holds, \
-and only its server can tell. A connection that is lost is made again for ten seconds. Reads then go on; a write that was not \
-acknowledged fails, and so does every later one when the server may have forgotten writes that no flush had \
-followed.\n\nA file whose name looks like a URL is ./nbd://NAME.";
+const URLS: &str = "A URL can be used wherever a device, volume or image is expected, --header included. \
+nbd://HOST:PORT/EXPORT and nbd+unix:///EXPORT?socket=PATH are exports of NBD servers: nbdkit, qemu-nbd (for qcow2 \
+images and Ceph's rbd), or keyway serve. nbds:// and nbds+unix:// are the same over TLS, with the certificates in \
+the directory of ?tls-certificates=DIR, or libnbd's (~/.pki/libnbd, ~/.config/pki/libnbd, /etc/pki/libnbd); \
+tls-hostname=NAME and tls-verify-peer=0 control which server is trusted. https://, http:// and s3:// are files on \
+web servers and in object stores; they are read-only.\n\nNothing locks an export: two programs that write to one \
+destroy what it holds, and only its server can tell. A lost connection is retried for ten seconds. Reads then \
+continue; a write that was not acknowledged fails, and so does every later one if the server may have lost writes \
+that no flush had followed.\n\nFor a file whose name looks like a URL, write ./nbd://NAME.";
 
-const PASSPHRASES: &str = "On a terminal a passphrase is asked for without echo and has at most 512 bytes.\n\nWhen \
-standard input is no terminal, the passphrase is read from it up to the first newline, which is left out. With \
---key-file - everything up to the end is the passphrase, newlines included.\n\nA key file is taken whole, newlines \
-included, up to 8 MiB, unless --keyfile-offset and --keyfile-size choose a part of it.";
+const PASSPHRASES: &str = "A passphrase typed on a terminal is not echoed and has at most 512 bytes.\n\nIf \
+standard input is not a terminal, the passphrase is read from it up to the first newline, which is dropped. With \
+--key-file -, everything up to the end is the passphrase, newlines included.\n\nA key file is read whole, newlines \
+included, up to 8 MiB, unless --keyfile-offset and --keyfile-size select a part of it.";
 
-const EXIT_STATUS: &str = "0: success. 1: wrong parameters, and all that has no code of its own. 2: no permission, or a \
-wrong passphrase. 3: out of memory. 4: wrong device or file. 5: the device exists already or is in use. 6: the volume is \
-not what its seal or a policy (--require) says.";
+const EXIT_STATUS: &str = "0: success. 1: wrong parameters, and errors without a code of their own. 2: no \
+permission, or a wrong passphrase. 3: out of memory. 4: wrong device or file. 5: the device already exists or is in \
+use. 6: the volume does not match its seal or a policy (--require).";
 
 #[cfg(test)]
 mod tests {

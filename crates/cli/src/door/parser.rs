@@ -124,10 +124,7 @@ fn look_up(
         return Ok((command, command.aliases.iter().find(|a| a.name == name)));
     }
     if commands.left_out.contains(&name) {
-        return Err(usage(
-            program,
-            format!("{name} is not in this program, which was built small for ramdisks"),
-        ));
+        return Err(usage(program, format!("{name} is not in this program, a small build for ramdisks")));
     }
     let names =
         commands.all.iter().flat_map(|c| std::iter::once(c.name).chain(c.aliases.iter().map(|a| a.name)));
@@ -223,7 +220,7 @@ fn explain(commands: &Commands, program: &str, command: &Command, error: &clap::
             usage(program, format!("{name} needs a value"))
         }
         ErrorKind::TooManyValues => usage(program, format!("{name} takes no value")),
-        _ => usage(program, format!("{}: the command line makes no sense near \"{argument}\"", command.name)),
+        _ => usage(program, format!("{}: cannot parse the command line near \"{argument}\"", command.name)),
     }
 }
 

@@ -151,7 +151,7 @@ impl Opt {
             Kind::Flag | Kind::Path | Kind::Text => Ok(()),
             Kind::Number(most) => match size::parse_number(text) {
                 Some(n) if n <= most => Ok(()),
-                Some(_) => Err(wrong(format!("at most {most} is possible"))),
+                Some(_) => Err(wrong(format!("at most {most} is allowed"))),
                 None => Err(wrong("a whole number is needed".to_owned())),
             },
             Kind::Size => size::parse(text)

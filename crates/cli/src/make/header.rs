@@ -138,8 +138,8 @@ impl HeaderParams {
             return Ok(());
         }
         Err(refusal(&format!(
-            "--reproducible gives the same key for the same seed, and {spec} then uses the same key stream: whoever has two \
-             such volumes has what they differ in. Take a block cipher's mode, such as {DEFAULT_CIPHER}."
+            "--reproducible gives the same key for the same seed, and {spec} then uses the same key stream: two \
+             such volumes reveal where and how their contents differ. Use a block mode, such as {DEFAULT_CIPHER}."
         )))
     }
 
@@ -176,10 +176,10 @@ fn check_options(args: &Args, version: u8) -> Result<()> {
         return Err(refusal("Unsupported encryption sector size: 512, 1024, 2048 or 4096."));
     }
     if version == 1 && sector_size.is_some_and(|n| n != 512) {
-        return Err(refusal("Unsupported encryption sector size: LUKS1 has 512 bytes only."));
+        return Err(refusal("Unsupported encryption sector size: LUKS1 supports only 512 bytes."));
     }
     if let Some(option) = LUKS2_ONLY.iter().find(|o| version == 1 && args.given(o)) {
-        return Err(refusal(&format!("--{} needs LUKS2; leave it out or use --type luks2.", option.long)));
+        return Err(refusal(&format!("--{} needs LUKS2; omit it or use --type luks2.", option.long)));
     }
     check_keyslot_encryption(args)
 }
@@ -207,7 +207,8 @@ fn key_bits(args: &Args, version: u8, cipher: &str) -> Result<u32> {
     spec.check_key_bits(bits as usize).map_err(keyway_volume::Error::from)?;
     match bits {
         0 => Err(refusal(&format!(
-            "LUKS needs a volume key, and {spec} would have none; name a cipher with a key, or its size with --key-size."
+            "LUKS needs a volume key, and {spec} would have none; choose a cipher with a key, or give its size \
+            with --key-size."
         ))),
         _ if version == 1 && bits > LUKS1_MOST_KEY_BITS => Err(refusal(&format!(
             "LUKS1 takes keys of up to {LUKS1_MOST_KEY_BITS} bits, {spec} needs {bits} bits; use --type luks2."

@@ -48,7 +48,7 @@ impl KdfOptions {
         if version == 1 && name != "pbkdf2" {
             return Err(Failure::new(
                 Exit::Parameters,
-                format!("LUKS1 knows PBKDF2 only, not {name}: leave --pbkdf out or use --type luks2."),
+                format!("LUKS1 supports only PBKDF2, not {name}: omit --pbkdf or use --type luks2."),
             ));
         }
         kdf.check()?;
@@ -58,7 +58,7 @@ impl KdfOptions {
     /// The same with a cost that is not measured: the forced one, or a fixed default.
     pub(crate) fn fixed(&self, kdf: &mut KdfChoice) -> Result<()> {
         if self.is_timed {
-            let message = "--iter-time measures, and no two measurements are the same: with --reproducible, name the cost \
+            let message = "--iter-time measures, and measurements differ: with --reproducible, give the cost \
                            with --pbkdf-force-iterations.";
             return Err(Failure::new(Exit::Parameters, message));
         }

@@ -60,7 +60,7 @@ impl NewVolume {
         })
         .map_err(|e| transfer::failed(e, &name, &path.display()))?;
         if moved.length == 0 {
-            let message = format!("{name} is empty; a volume needs something to hold.");
+            let message = format!("{name} is empty; there is nothing to encrypt.");
             return Err(Failure::new(Exit::Parameters, message));
         }
         build.settle(moved.length).map_err(|e| cannot_write(&path.display(), None, &e))?;
@@ -128,7 +128,7 @@ pub(crate) static KEEP_HOLES: Opt = Opt {
     value: "",
     kind: Kind::Flag,
     help: "Leave all holes unwritten.",
-    man: "They read as noise then, so this is for images whose holes nobody reads.",
+    man: "They then read as noise: only for images whose holes are never read.",
 };
 
 /// Where the new volume goes.

@@ -34,7 +34,7 @@ impl Creation {
         // Renaming over it would turn /dev/null, a pipe or a terminal into a file.
         if fs::metadata(path).is_ok_and(|found| !found.is_file()) {
             let message =
-                format!("{} is no regular file: a new file or a block device is needed.", path.display());
+                format!("{} is not a regular file: a new file or a block device is needed.", path.display());
             return Err(Failure::new(Exit::Device, message));
         }
         let replaced = if replace { claim_replaced(path)? } else { None };
@@ -102,13 +102,13 @@ mod tests {
         let shown = path.display();
 
         assert!(write(&path, b"one", false).is_ok());
-        let exists = format!("{shown} exists already; --force replaces it.");
+        let exists = format!("{shown} already exists; --force replaces it.");
         assert_eq!(refused(&path, false), (Exit::Busy, exists));
         let none = scratch.join("none/made");
         let missing = format!("The directory of {} does not exist.", none.display());
         assert_eq!(refused(&none, false), (Exit::Device, missing));
         let (exit, why) = refused(Path::new("/dev/null"), true);
-        assert!(exit == Exit::Device && why.starts_with("/dev/null is no regular file: "), "{why}");
+        assert!(exit == Exit::Device && why.starts_with("/dev/null is not a regular file: "), "{why}");
 
         // In use: not replaced.
         let user = InUse::acquire(&File::open(&path).unwrap(), Access::Write, false).unwrap();

@@ -48,6 +48,6 @@ fn refuse(source: &Path, output: &Path) -> Result<()> {
     if !device::is_same(&source, output) {
         return Ok(());
     }
-    let message = format!("{} is what is read; name another file.", source.display());
+    let message = format!("{} is an input of this command; name another file.", source.display());
     Err(Failure::new(Exit::Parameters, message))
 }

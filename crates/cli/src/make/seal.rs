@@ -12,7 +12,7 @@ pub(crate) static SEAL: Opt = Opt {
     value: "",
     kind: Kind::Flag,
     help: "Seal the header (LUKS2).",
-    man: "What keyway seal does to a volume that is there; with the string of --seal-context, where that is given.",
+    man: "As keyway seal does for an existing volume, with the string of --seal-context if given.",
 };
 
 /// Whether a new volume is sealed, and the string that its seal is bound to.
@@ -30,9 +30,7 @@ impl NewSeal {
             true if version == 1 => {
                 refuse("--seal: a LUKS1 header has no room for a seal; nothing was written.")
             }
-            false if args.given(&shared::SEAL_CONTEXT) => {
-                refuse("--seal-context is of no use without --seal.")
-            }
+            false if args.given(&shared::SEAL_CONTEXT) => refuse("--seal-context needs --seal."),
             wanted => Ok(Self { wanted, context: args.text(&shared::SEAL_CONTEXT).map(str::to_owned) }),
         }
     }
@@ -71,7 +69,7 @@ mod tests {
             ("--seal", 1, Some("--seal: a LUKS1 header has no room for a seal; nothing was written.")),
             ("--seal", 2, None),
             ("--seal --seal-context x", 2, None),
-            ("--seal-context x", 2, Some("--seal-context is of no use without --seal.")),
+            ("--seal-context x", 2, Some("--seal-context needs --seal.")),
             ("-q", 1, None),
             ("-q", 2, None),
         ] {

@@ -66,7 +66,7 @@ impl Reopening {
         let opened = self.open_header(luks, shown)?;
         if !is_mapped(opened.layout(), line) {
             let message = format!(
-                "The header on {} is another than the one that was opened: its data has another cipher or place.",
+                "The header on {} is not the one that was opened: its data has another cipher or offset.",
                 shown.display()
             );
             return Err(Failure::new(Exit::Parameters, message));

@@ -158,7 +158,7 @@ pub(crate) fn not_active(name: &str) -> Failure {
 
 /// The line for an operation that is impossible while the volume is suspended.
 pub(crate) fn suspended(name: &str) -> Failure {
-    let message = format!("Volume {name} is suspended; luksResume lets it go on.");
+    let message = format!("Volume {name} is suspended; luksResume resumes it.");
     Failure::new(Exit::Parameters, message)
 }
 

@@ -38,7 +38,7 @@ impl Exit {
             Self::Memory => "out of memory",
             Self::Device => "wrong device or file specified",
             Self::Busy => "device already exists or device is busy",
-            Self::Unmet => "not what its seal or a policy says",
+            Self::Unmet => "seal or policy not met",
         }
     }
 }

@@ -40,7 +40,7 @@ pub(crate) fn close_when_unused(session: &Session, limit: Duration) -> Result<St
 pub(crate) fn say_waiting(waiting: &Waiting) {
     let (mount, limit) = (waiting.mount.display(), waiting.limit.as_secs());
     let users = match waiting.users.is_empty() {
-        true => "by whom cannot be seen".to_owned(),
+        true => "by unknown processes".to_owned(),
         false => format!("by {}", waiting.users.join(", ")),
     };
     say!("{mount} is still used {users}: waiting, {limit} s at most.");

@@ -124,7 +124,7 @@ impl Demands {
     pub(crate) fn refuse(&self, device: &Path) -> Result<()> {
         let Some(option) = self.demand() else { return Ok(()) };
         let (device, option, why) =
-            (device.display(), option.long, "has no header, as a plain volume, that could meet it");
+            (device.display(), option.long, "is a plain volume and has no header that could meet it");
         Err(Failure::new(Exit::Unmet, format!("Device {device}: --{option}: it {why}.")))
     }
 
@@ -197,9 +197,9 @@ pub(crate) fn open(admitted: Admitted, device: &Path, volume_key: Secret, digest
 pub(crate) fn check_new(weak: WeakCiphers, cipher: &CipherSpec, key_len: usize) -> Result<()> {
     let Some(why) = admission::weakness(cipher, key_len) else { return Ok(()) };
     let option = shared::WEAK_CIPHER.long;
-    let line = format!("The volume would be under {cipher}{why}");
+    let line = format!("The volume would use {cipher}{why}");
     if !weak.taken {
-        let line = format!("{line}; --{option} makes it all the same.");
+        let line = format!("{line}; --{option} makes it anyway.");
         return Err(Failure::new(Exit::Parameters, line));
     }
     if !weak.by_name {
@@ -217,7 +217,7 @@ pub(crate) fn warn_of_seal(luks: &Luks, device: &Path) {
     if let Err(broken) = held {
         let (device, context) = (device.display(), if context { "--seal-context STRING " } else { "" });
         say!(
-            "WARNING: Device {device}: {broken}. It is refused now: \"keyway seal {context}{device}\" seals it anew."
+            "WARNING: Device {device}: {broken}. It is refused now: \"keyway seal {context}{device}\" seals it again."
         );
     }
 }

@@ -93,8 +93,7 @@ fn failure(miss: &Miss, tokens: &TokenOptions) -> Failure {
     match miss {
         Miss::Unusable => Failure::new(Exit::Parameters, line(miss, tokens).unwrap_or_default()),
         Miss::Wrong => {
-            let usual =
-                "No token opens a keyslot: the keys that they name are not in the keyring, or are others.";
+            let usual = "No token opens a keyslot: the keys that they name are missing from the keyring, or are wrong.";
             let line = line(miss, tokens).unwrap_or_else(|| usual.to_owned());
             Failure::new(Exit::Permission, line).because(Cause::WrongKey)
         }
@@ -119,7 +118,7 @@ impl Passphrases for Keyring<'_> {
         if token.kind != Token::KEYRING {
             // In addition to cryptsetup's message on standard output, which scripts read.
             if self.key.manner.verbose {
-                say!("Token {number} is passed over: type {} is not known here.", printable(&token.kind));
+                say!("Token {number} is skipped: type {} is not supported.", printable(&token.kind));
             }
             return false;
         }
@@ -149,7 +148,7 @@ impl Passphrases for Keyring<'_> {
         options: &UnlockOptions,
     ) -> keyway_volume::Result<Unlocked> {
         let keyslot = options.keyslot.unwrap_or_default();
-        self.debug(&format!("Token {number} is tried on keyslot {keyslot}."));
+        self.debug(&format!("Trying token {number} on keyslot {keyslot}."));
         let turn = argon2_lock::turn(self.key);
         let result = keyway_volume::unlock(luks, passphrase, options);
         drop(turn);

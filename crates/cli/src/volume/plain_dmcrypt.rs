@@ -177,7 +177,7 @@ fn confirm_signatures(manner: Manner, device: &Path, storage: &dyn Storage) -> R
 
 /// The refusal of an option that only volumes with a header have.
 pub(crate) fn not_for_plain(option: &Opt) -> Failure {
-    refusal(format!("--{} is not for plain volumes: they have no header.", option.long))
+    refusal(format!("--{} does not apply to plain volumes: they have no header.", option.long))
 }
 
 fn refusal(message: impl Into<String>) -> Failure {

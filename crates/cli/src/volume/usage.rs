@@ -35,6 +35,6 @@ impl Sharing {
     /// If the volume is in use, adds the option that permits sharing, if the command has it.
     pub(super) fn advise(self, failure: Failure) -> Failure {
         let is_busy = failure.exit() == Exit::Busy;
-        if self.is_offered && is_busy { failure.adding("--shared uses it all the same.") } else { failure }
+        if self.is_offered && is_busy { failure.adding("--shared uses it anyway.") } else { failure }
     }
 }

@@ -218,7 +218,7 @@ impl fmt::Display for ErrorKind {
                 write!(f, "it ends at byte {has}, its header describes data up to byte {needs}")
             }
             Self::ReadOnly => f.write_str("it can only be read"),
-            Self::Exists => f.write_str("it exists already"),
+            Self::Exists => f.write_str("it already exists"),
             Self::NotFound => f.write_str("it does not exist"),
             Self::PermissionDenied => f.write_str("permission denied"),
             Self::KeyFile => f.write_str("the key file holds no such key"),

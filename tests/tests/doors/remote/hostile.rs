@@ -21,7 +21,7 @@ fn a12_what_changed_is_named_and_pinned() {
     for (manner, what) in [
         (Manner::Changed, "its ETag was \"one\" and is \"two\""),
         (Manner::NoTag, "its ETag was \"one\" and is none"),
-        (Manner::Status(412), "the server says so (status 412)"),
+        (Manner::Status(412), "the server reports this (status 412)"),
     ] {
         let server = volume.served(after(manner));
         let read = volume.read(&server.url()).arg("-o").arg(&out).fails(4);
@@ -83,18 +83,18 @@ fn b19_a_permanent_fault_ends_at_once() {
         (Manner::Loop, "the server redirects without end (status 302)"),
         (Manner::Ranged(None), "status 206 without Content-Range"),
         (Manner::Ranged(Some("bytes 5-10/4000")), "bytes 5-10 instead of 0-3999"),
-        (Manner::Ranged(Some("bytes 0-262143/*")), "a Content-Range that names no bytes of a known length"),
+        (Manner::Ranged(Some("bytes 0-262143/*")), "a Content-Range without bytes or total length"),
         (Manner::Ranged(Some("bytes 0-18446744073709551615/18446744073709551615")), "a Content-Range"),
         (Manner::Status(416), "(status 416)"),
-        (Manner::Status(204), "it has nothing to send (status 204, No Content)"),
+        (Manner::Status(204), "the server answers without content (status 204, No Content)"),
         (Manner::Status(404), "there is no such object (status 404)"),
         (Manner::Status(403), "the server denies access (status 403)"),
         (Manner::Status(501), "status 501"),
         (Manner::Status(304), "status 304"),
         (Manner::NoRanges, "status 200"),
         (Manner::Endless, "more of them than it announced"),
-        (Manner::Later(503, "3600"), "status 503, and to come back in 3600 s"),
-        (Manner::Later(429, "Fri, 31 Dec 9999 23:59:59 GMT"), "status 429, and to come back in"),
+        (Manner::Later(503, "3600"), "status 503, and asks to retry in 3600 s"),
+        (Manner::Later(429, "Fri, 31 Dec 9999 23:59:59 GMT"), "status 429, and asks to retry in"),
     ] {
         let server = volume.served(move |_| manner);
         let started = Instant::now();
@@ -156,7 +156,7 @@ fn b19_who_waits_is_told_after_five_seconds() {
     let volume = Volume::new(1);
     let server = volume.served(|n| if n == 0 { Manner::After(6000) } else { Manner::Proper });
     let dump = dump(&server).ok().says("LUKS header information");
-    let line = format!("Waiting for {}: nothing came for 5 s; after 60 s (--timeout)", server.url());
+    let line = format!("Waiting for {}: no data for 5 s; giving up after 60 s (--timeout)", server.url());
     assert!(dump.errors().starts_with(&line), "{}", dump.errors());
     assert_eq!(dump.errors().lines().count(), 1);
 }

@@ -110,14 +110,11 @@ fn a_changed_object_is_an_error_and_never_mixed_data() {
 fn lasting_failures_are_named() {
     let volume = Volume::new(4);
     for (manner, words) in [
-        (
-            Manner::NoRanges,
-            "the server does not serve parts of it (range requests; status 200); download the object",
-        ),
+        (Manner::NoRanges, "the server does not support range requests (status 200); download the object"),
         (Manner::Status(404), "there is no such object (status 404); check the URL"),
         (Manner::Status(403), "the server denies access"),
         (Manner::Status(503), "the server answers with status 503"),
-        (Manner::HangUp, "the connection broke"),
+        (Manner::HangUp, "the connection failed"),
     ] {
         let server = volume.served(move |_| manner);
         let dump = keyway("luksDump").arg(server.url()).fails(4).says(words);
@@ -133,7 +130,7 @@ fn a_server_that_stops_is_named() {
     let volume = Volume::new(24);
     let server = volume.served(|n| if n < 5 { Manner::Proper } else { Manner::HangUp });
     let out = volume.scratch.path("out");
-    volume.read(&server.url()).arg("-o").arg(&out).fails(4).says("the connection broke");
+    volume.read(&server.url()).arg("-o").arg(&out).fails(4).says("the connection failed");
     assert!(!out.exists());
 
     let nobody = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
@@ -151,7 +148,7 @@ fn what_would_write_refuses_before_it_asks_for_a_passphrase() {
     {
         let run = keyway(command).arg(&url).args(if command == "luksKillSlot" { "0" } else { "" });
         let run = run.stdin("correct horse battery staple").fails(1);
-        run.says("objects behind HTTP are read-only").lacks("secret").lacks("passphrase");
+        run.says("HTTP and S3 objects are read-only").lacks("secret").lacks("passphrase");
     }
     assert_eq!(server.asked(), []);
 }

@@ -93,7 +93,7 @@ fn a_volume_in_a_bucket() {
     let missing = at(keyway("luksDump").arg("s3://disks/lab/two.img")).fails(4);
     missing.says("Cannot open s3://disks/lab/two.img: there is no such object (status 404); check the URL.");
     let write = at(keyway("luksAddKey").arg("s3://disks/lab/one.img")).fails(1);
-    write.says("objects behind HTTP are read-only");
+    write.says("HTTP and S3 objects are read-only");
 }
 
 #[test]

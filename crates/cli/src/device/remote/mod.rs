@@ -37,7 +37,7 @@ pub(crate) fn storage(url: &str, access: Access) -> Result<Arc<dyn Storage>> {
     match access {
         Access::Write => {
             let message = format!(
-                "Cannot write to {url}: objects behind HTTP are read-only; change the file itself, or reach it by NBD."
+                "Cannot write to {url}: HTTP and S3 objects are read-only; change the file itself, or access it over NBD."
             );
             Err(Failure::new(Exit::Parameters, message))
         }

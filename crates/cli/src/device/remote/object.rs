@@ -44,13 +44,13 @@ fn no_url(text: &str) -> Failure {
 fn tell(place: &str, notice: &Notice) {
     let line = match notice {
         Notice::Waiting(waited) => format!(
-            "Waiting for {place}: nothing came for {} s; after {} s (--timeout) it is given up.",
+            "Waiting for {place}: no data for {} s; giving up after {} s (--timeout).",
             waited.as_secs(),
             timeout().as_secs()
         ),
         _ => format!(
-            "{place}: its server sends neither ETag nor Last-Modified: if another object of the same length replaces it \
-             while it is read, nobody will notice."
+            "{place}: its server sends neither ETag nor Last-Modified: if another object of the same length \
+             replaces it during reading, this goes unnoticed."
         ),
     };
     let _ = writeln!(io::stderr(), "{line}");
@@ -83,9 +83,9 @@ fn failure(error: &Error) -> Failure {
         Cause::Status(refusal) if error.is_s3() && matches!(refusal.status, 301 | 307 | 400) => {
             "check AWS_REGION and AWS_ENDPOINT_URL"
         }
-        Cause::TooShort(_) => "check the URL: this is no volume",
-        Cause::WrongRange(_) => "download the object, or ask who runs the server",
-        Cause::Redirected(_) => "check the URL, or ask who runs the server",
+        Cause::TooShort(_) => "check the URL: this is not a volume",
+        Cause::WrongRange(_) => "download the object, or ask the server's operator",
+        Cause::Redirected(_) => "check the URL, or ask the server's operator",
         Cause::TimedOut(_) => "try again later, or with a longer --timeout",
         _ => "try again later",
     };

@@ -9,9 +9,9 @@ pub(crate) static KEY_FILE: Opt = option(
     "FILE",
     Kind::Path,
     "Passphrase from a file; - is standard input.",
-    "The whole file is the passphrase, newlines included, up to 8 MiB. With - the same holds for standard input. Without \
-     this option a passphrase is asked for on the terminal, or read from standard input up to the first newline when that \
-     is no terminal.",
+    "The whole file is the passphrase, newlines included, up to 8 MiB; with -, all of standard input is. \
+     Without this option the passphrase is asked for on the terminal or, if standard input is not a terminal, read \
+     from it up to the first newline.",
 );
 pub(crate) static KEYFILE_OFFSET: Opt =
     option("keyfile-offset", None, "BYTES", U64, "Skip this much of the key file.", "");
@@ -21,10 +21,10 @@ pub(crate) static KEYFILE_SIZE: Opt = option(
     "BYTES",
     U32,
     "Read this much of the key file.",
-    "A file that ends earlier is an error: a truncated key would never open anything.",
+    "A shorter file is an error: a truncated key would never open anything.",
 );
 pub(crate) static NEW_KEYFILE: Opt =
-    option("new-keyfile", None, "FILE", Kind::Path, "Take the new passphrase from a file.", "");
+    option("new-keyfile", None, "FILE", Kind::Path, "New passphrase from a file.", "");
 pub(crate) static NEW_KEYFILE_OFFSET: Opt =
     option("new-keyfile-offset", None, "BYTES", U64, "Skip this much of the new key file.", "");
 pub(crate) static NEW_KEYFILE_SIZE: Opt =
@@ -34,7 +34,7 @@ pub(crate) static VOLUME_KEY_FILE: Opt = option(
     None,
     "FILE",
     Kind::Path,
-    "The volume key itself, in a file.",
+    "Volume key from a file.",
     "Used instead of a passphrase, or as the key of a new volume. With luksDump --dump-volume-key the key is written to \
      this file, which must not exist yet.",
 );
@@ -42,15 +42,21 @@ pub(crate) static MASTER_KEY_FILE: Opt =
     option("master-key-file", None, "FILE", Kind::Path, "Old name of --volume-key-file.", "");
 pub(crate) static VERIFY_PASSPHRASE: Opt =
     flag("verify-passphrase", Some('y'), "Ask twice for a passphrase on a terminal.", "");
-pub(crate) static TIMEOUT: Opt =
-    option("timeout", Some('t'), "SECONDS", U32, "Give up waiting for a prompt or a server.", SERVER_TIMEOUT);
+pub(crate) static TIMEOUT: Opt = option(
+    "timeout",
+    Some('t'),
+    "SECONDS",
+    U32,
+    "Limit on waiting for a prompt or a server.",
+    SERVER_TIMEOUT,
+);
 
 /// One text for both options: a user who runs this unattended wants every wait to end.
-const SERVER_TIMEOUT: &str = "At the prompt nothing ends the waiting without it. A server is given up when it has brought nothing, or next to \
-     nothing, for so long: http, https and s3 after 60 seconds, repetitions included; nbd after 15 seconds of connecting, \
-     or 120 without an answer, where a read is asked once more over a new connection. With this option it is as many \
-     seconds as it says, but never fewer than 120 while an nbd server has changes to write. After 5 seconds a line on \
-     standard error says what is waited for.";
+const SERVER_TIMEOUT: &str = "Without it, a prompt waits for ever. A server that sends nothing, or next to \
+     nothing, is given up: http, https and s3 after 60 seconds, retries included; nbd after 15 seconds of \
+     connecting, or 120 without a reply, when a read is sent once more over a new connection. With this option the \
+     limit is as given, but at least 120 seconds while an nbd server has changes to write. After 5 seconds, a line \
+     on standard error says what is being waited for.";
 pub(crate) static TRIES: Opt =
     option("tries", Some('T'), "N", U32, "How often to ask for a passphrase (3).", "");
 pub(crate) static FORCE_PASSWORD: Opt =
@@ -71,6 +77,7 @@ pub(crate) static UNBOUND: Opt = flag(
 );
 pub(crate) static TOKEN_ID: Opt =
     option("token-id", None, "N", Kind::Number(i32::MAX as u64), "Use this token.", "");
-pub(crate) static TOKEN_ONLY: Opt = flag("token-only", None, "Ask for no passphrase when tokens fail.", "");
+pub(crate) static TOKEN_ONLY: Opt =
+    flag("token-only", None, "Do not ask for a passphrase if tokens fail.", "");
 pub(crate) static TOKEN_TYPE: Opt =
     option("token-type", None, "TYPE", Kind::Text, "Use tokens of this type only.", "");

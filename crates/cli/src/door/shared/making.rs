@@ -9,7 +9,7 @@ pub(crate) static CIPHER: Opt = option(
     "SPEC",
     Kind::Text,
     "Cipher, mode and IV (aes-xts-plain64).",
-    "Written as dm-crypt writes it: cipher-mode-iv. A combination that cannot exist is refused by name.",
+    "In dm-crypt's notation: cipher-mode-iv. An impossible combination is refused, with the reason.",
 );
 pub(crate) static KEY_SIZE: Opt = option(
     "key-size",
@@ -32,8 +32,8 @@ pub(crate) static ITER_TIME: Opt = option(
     Some('i'),
     "MS",
     U32,
-    "Time that one guess shall take here (2000).",
-    "The cost of the key derivation is measured on this machine so that opening takes about this many milliseconds.",
+    "Target time to unlock, measured here (2000).",
+    "The cost of key derivation is measured on this machine, so that opening takes about this many milliseconds.",
 );
 pub(crate) static PBKDF: Opt =
     option("pbkdf", None, "NAME", Kind::Text, "Key derivation: argon2id, argon2i or pbkdf2.", "");
@@ -42,8 +42,8 @@ pub(crate) static PBKDF_FORCE_ITERATIONS: Opt = option(
     None,
     "N",
     U32,
-    "Take this cost, do not measure.",
-    "Iterations of PBKDF2 (at least 1000) or passes of Argon2 (at least 4). Memory and threads are then taken as given.",
+    "Use this cost; do not measure.",
+    "Iterations of PBKDF2 (at least 1000) or passes of Argon2 (at least 4). Memory and threads are then used as given.",
 );
 pub(crate) static PBKDF_MEMORY: Opt =
     option("pbkdf-memory", None, "KIB", U32, "Memory of Argon2 (1048576).", "");
@@ -62,7 +62,7 @@ pub(crate) static SKIP: Opt = option(
     "SECTORS",
     U64,
     "IV of the first sector (plain).",
-    "In 512-byte sectors. A part of a larger plain volume opens by its offset as both --offset and --skip.",
+    "In 512-byte sectors. To open a part of a larger plain volume, give its offset as both --offset and --skip.",
 );
 pub(crate) static SIZE: Opt = option(
     "size",
@@ -70,14 +70,14 @@ pub(crate) static SIZE: Opt = option(
     "SECTORS",
     U64,
     "Size of the mapping, in 512-byte sectors.",
-    "Without it a mapping reaches to the end of the device.",
+    "Without it, a mapping extends to the end of the device.",
 );
 pub(crate) static DEVICE_SIZE: Opt = option(
     "device-size",
     None,
     "SIZE",
     Kind::Size,
-    "The same in bytes, or with a unit.",
+    "Size of the mapping, in bytes or with a unit.",
     "A multiple of 512. Cannot be combined with --size.",
 );
 pub(crate) static DEVICE_OFFSET: Opt = option(
@@ -86,7 +86,7 @@ pub(crate) static DEVICE_OFFSET: Opt = option(
     "SIZE",
     Kind::Size,
     "Where the data starts on the device (plain).",
-    "What --offset is to open; here --offset counts in the plaintext.",
+    "Does what --offset does for open; in this command --offset is a position in the plaintext.",
 );
 pub(crate) static IV_LARGE_SECTORS: Opt =
     flag("iv-large-sectors", None, "IVs count sectors, not 512-byte units (plain).", "");
@@ -98,7 +98,7 @@ pub(crate) static LUKS2_METADATA_SIZE: Opt = option(
     "SIZE",
     Kind::Size,
     "Size of one header copy: 16K to 4M.",
-    "A power of two. Two copies stand at the start of the volume.",
+    "A power of two. Two copies are at the start of the volume.",
 );
 pub(crate) static LUKS2_KEYSLOTS_SIZE: Opt = option(
     "luks2-keyslots-size",

@@ -36,14 +36,14 @@ const fn option(
 pub(crate) static HELP: Opt = flag("help", Some('?'), "Show this help.", "");
 pub(crate) static USAGE: Opt = flag("usage", None, "Show the command's synopsis.", "");
 pub(crate) static VERSION: Opt = flag("version", Some('V'), "Show the version.", "");
-pub(crate) static VERBOSE: Opt = flag("verbose", Some('v'), "Say more, and name the exit code.", "");
-pub(crate) static DEBUG: Opt = flag("debug", None, "Show what is done and why; never secrets.", "");
+pub(crate) static VERBOSE: Opt = flag("verbose", Some('v'), "Print more, and the exit code.", "");
+pub(crate) static DEBUG: Opt = flag("debug", None, "Print what is done and why; never secrets.", "");
 pub(crate) static DEBUG_JSON: Opt = flag("debug-json", None, "Like --debug, with the LUKS2 metadata.", "");
 pub(crate) static BATCH_MODE: Opt = flag(
     "batch-mode",
     Some('q'),
     "Ask no questions.",
-    "Takes every confirmation as given. Dangerous in a typed command, meant for scripts.",
+    "Confirms every question. For scripts; dangerous in a typed command.",
 );
 pub(crate) static TEST_ARGS: Opt = flag("test-args", None, "Check the command line and do nothing.", "");
 pub(crate) static JSON: Opt = flag("json", None, "Print JSON instead of text.", "");
@@ -52,10 +52,10 @@ pub(crate) static MEMORY_BUDGET: Opt = option(
     None,
     "SIZE",
     Kind::Size,
-    "Most memory that key derivation may take.",
-    "A keyslot with Argon2 names the memory that opening it takes, and a hostile header may name all there is. A keyslot \
-     over the budget is refused with the figure. Keyslots that fit together are derived side by side. \
-     The default is half of the memory that is available.",
+    "Memory limit for key derivation.",
+    "An Argon2 keyslot names the memory that opening it takes, and a hostile header may name all there is. A \
+     keyslot over the limit is refused with the figure. Keyslots that fit together are derived in parallel. The \
+     default is half of the available memory.",
 );
 
 pub(crate) static TIME_LIMIT: Opt = option(
@@ -63,8 +63,8 @@ pub(crate) static TIME_LIMIT: Opt = option(
     None,
     "SECONDS",
     U64,
-    "Longest a key derivation may take (3600).",
-    "A hostile header may name a cost that takes years. A keyslot over the limit is refused with the figure.",
+    "Time limit for one key derivation (3600).",
+    "A hostile header may name a cost of years. A keyslot over the limit is refused with the figure.",
 );
 
 /// Taken by every command.
@@ -79,7 +79,7 @@ pub(crate) static HEADER: Opt = option(
     "FILE",
     Kind::Path,
     "The file that holds the LUKS header.",
-    "A detached header: DEVICE then holds the encrypted data alone.",
+    "A detached header; DEVICE then holds only the encrypted data.",
 );
 pub(crate) static TYPE: Opt = option(
     "type",
@@ -87,8 +87,8 @@ pub(crate) static TYPE: Opt = option(
     "TYPE",
     Kind::Text,
     "The format: luks, luks1, luks2 or plain.",
-    "luks means either version; a new volume is LUKS2. Plain volumes have no header: everything about them is said by \
-     options, and a wrong passphrase shows as noise.",
+    "luks means either version; a new volume is LUKS2. Plain volumes have no header: options describe them, and \
+     a wrong passphrase yields noise.",
 );
 pub(crate) static DISABLE_LOCKS: Opt = flag(
     "disable-locks",
@@ -105,9 +105,9 @@ pub(crate) static SUBSYSTEM: Opt =
 // ---- for cryptsetup's scripts: no effect in commands that have no use for them ----
 
 pub(crate) static JSON_FILE: Opt =
-    option("json-file", None, "FILE", Kind::Path, "Where a token's JSON is read or written.", "");
+    option("json-file", None, "FILE", Kind::Path, "File for a token's JSON.", "");
 pub(crate) static HEADER_BACKUP_FILE: Opt =
-    option("header-backup-file", None, "FILE", Kind::Path, "The file that keeps the header's copy.", "");
+    option("header-backup-file", None, "FILE", Kind::Path, "File for the header backup.", "");
 pub(crate) static DISABLE_EXTERNAL_TOKENS: Opt =
     flag("disable-external-tokens", None, "Accepted; token plugins are never loaded.", "");
 pub(crate) static EXTERNAL_TOKENS_PATH: Opt =
@@ -119,9 +119,9 @@ pub(crate) static DISABLE_BLKID: Opt =
 pub(crate) static DISABLE_KEYRING: Opt = flag(
     "disable-keyring",
     None,
-    "Hand the volume key to dm-crypt itself.",
-    "A LUKS2 volume's key otherwise goes through the kernel's keyring, so that the mapping's table does not show it. \
-     Doors of Keyway's own use no keyring.",
+    "Pass the volume key to dm-crypt directly.",
+    "By default a LUKS2 volume's key goes through the kernel keyring, so that the mapping's table does not show \
+     it. Volumes opened with nbd, fuse or ublk use no keyring.",
 );
 
 /// Options that cryptsetup accepts with every command, used or not.

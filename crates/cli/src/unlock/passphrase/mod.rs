@@ -140,7 +140,7 @@ impl PassphraseSource {
     pub(crate) fn read_if_any(&self) -> Result<Option<Secret>> {
         if self.stdin_holds_data && self.key_file.as_deref().is_some_and(keyfile::is_stdin) {
             let message =
-                "Standard input holds the data: the passphrase cannot come from it too; name a key file.";
+                "Standard input is the data, so the passphrase cannot come from it too; use --key-file.";
             return Err(Failure::new(Exit::Parameters, message));
         }
         if self.is_interactive() {

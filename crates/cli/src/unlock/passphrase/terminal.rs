@@ -40,7 +40,7 @@ impl Terminal {
             Err(_) if !tty_only => Ok(Self { tty: None }),
             Err(_) => Err(Failure::new(
                 Exit::Parameters,
-                "Standard input holds the data and there is no terminal to ask on: give the passphrase with --key-file.",
+                "Standard input is the data and there is no terminal to ask on: give the passphrase with --key-file.",
             )),
         }
     }
@@ -86,7 +86,7 @@ fn read_line(input: BorrowedFd<'_>, timeout: Option<Duration>) -> Result<Secret>
         if filled > LONGEST {
             return Err(Failure::new(
                 Exit::Parameters,
-                "A typed passphrase has at most 512 bytes; a longer one has to come from a key file.",
+                "A typed passphrase has at most 512 bytes; a longer one must come from a key file.",
             ));
         }
     }

@@ -96,9 +96,10 @@ impl Request for Absent {
     fn run(self) -> Result<()> {
         let why = match self.name {
             "reencrypt" => {
-                "changing the volume key in place is not built yet; \"keyway copy\" makes a re-encrypted copy"
+                "changing the volume key in place is not implemented yet; \"keyway copy\" makes a re-encrypted \
+                copy"
             }
-            _ => "this format is not built yet; LUKS1 and LUKS2 are",
+            _ => "this format is not implemented yet; LUKS1 and LUKS2 are",
         };
         Err(Failure::new(Exit::Parameters, format!("{}: {why}.", self.name)))
     }
@@ -123,11 +124,11 @@ static NEW: Opt = Opt {
 };
 static DECRYPT: Opt = flag("decrypt", "Decrypt a volume in place.");
 static INIT_ONLY: Opt = flag("init-only", "Prepare the header, move no data.");
-static RESUME_ONLY: Opt = flag("resume-only", "Go on with what was begun.");
-static HOTZONE_SIZE: Opt = option("hotzone-size", "SIZE", Kind::Size, "Most data in flight.");
+static RESUME_ONLY: Opt = flag("resume-only", "Resume what was begun.");
+static HOTZONE_SIZE: Opt = option("hotzone-size", "SIZE", Kind::Size, "Limit for the data in flight.");
 static REDUCE_DEVICE_SIZE: Opt =
-    option("reduce-device-size", "SIZE", Kind::Size, "Give so much up for the header.");
-static RESILIENCE: Opt = option("resilience", "MODE", Kind::Text, "How a crash is survived.");
+    option("reduce-device-size", "SIZE", Kind::Size, "Shrink the data to make room for the header.");
+static RESILIENCE: Opt = option("resilience", "MODE", Kind::Text, "How to survive a crash.");
 static RESILIENCE_HASH: Opt = option("resilience-hash", "NAME", Kind::Text, "Hash of the checksums.");
 static KEEP_KEY: Opt = flag("keep-key", "Change the header only.");
 static BLOCK_SIZE: Opt = Opt {
@@ -138,9 +139,9 @@ static BLOCK_SIZE: Opt = Opt {
     help: "Size of a step.",
     man: "",
 };
-static USE_DIRECTIO: Opt = flag("use-directio", "Go past the page cache.");
+static USE_DIRECTIO: Opt = flag("use-directio", "Bypass the page cache.");
 static USE_FSYNC: Opt = flag("use-fsync", "Synchronise after each step.");
-static WRITE_LOG: Opt = flag("write-log", "Note each step in a file.");
+static WRITE_LOG: Opt = flag("write-log", "Log each step to a file.");
 static FORCE_OFFLINE_REENCRYPT: Opt = flag("force-offline-reencrypt", "Do not look for a mapping.");
 pub(crate) static TCRYPT_HIDDEN: Opt = flag("tcrypt-hidden", "The hidden volume.");
 pub(crate) static TCRYPT_SYSTEM: Opt = flag("tcrypt-system", "A system disk.");

@@ -70,7 +70,7 @@ pub(crate) static COMMAND: Command = Command {
         },
         Example {
             line: "keyway luksAddKey disk.img -S 1 --pbkdf-force-iterations 200000",
-            does: "Keyslot 1, with a cost that a boot loader can bear.",
+            does: "Keyslot 1, with a cost that suits a boot loader.",
         },
     ],
     run: door::run::<AddKey>,
@@ -122,11 +122,11 @@ enum What {
 impl Request for AddKey {
     fn from_args(args: &Args) -> Result<Self> {
         if args.given(&NEW_TOKEN_ID) {
-            let why = "--new-token-id is not built yet; name a new key file.";
+            let why = "--new-token-id is not implemented yet; name a new key file.";
             return Err(Failure::new(Exit::Parameters, why));
         }
         if let Some(option) = FOR_TOKENS.iter().find(|o| args.given(o)) {
-            let why = format!("--{}: luksAddKey does not open by tokens yet; name a key file.", option.long);
+            let why = format!("--{}: luksAddKey cannot use tokens yet; name a key file.", option.long);
             return Err(Failure::new(Exit::Parameters, why));
         }
         Ok(Self {

@@ -22,9 +22,9 @@ pub(crate) static COMMAND: Command = Command {
         Operand { name: "NEW-KEY-FILE", required: false, help: "The new passphrase, in a file." },
     ],
     about: "Change a passphrase.",
-    man: "The keyslot that the existing passphrase opens gets the new one. A crash in between leaves the old or the new \
-          passphrase working, never neither. So the new key material needs room beside the old one: where no area (LUKS2) \
-          or keyslot (LUKS1) is free, remove a keyslot that is no longer needed first.",
+    man: "The keyslot that the existing passphrase opens gets the new one. After a crash, either the old or the \
+          new passphrase works. The new key material therefore needs room beside the old: if no area (LUKS2) or \
+          keyslot (LUKS1) is free, first remove a keyslot that is no longer needed.",
     options: &[
         &[
             &shared::KEY_FILE,

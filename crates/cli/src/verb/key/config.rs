@@ -16,9 +16,9 @@ pub(crate) static COMMAND: Command = Command {
     group: Group::Cryptsetup(Topic::Headers),
     operands: &[Operand { name: "DEVICE", required: true, help: "The volume." }],
     about: "Set label, subsystem and keyslot priorities.",
-    man: "Keyslots with priority \"prefer\" are tried first; those with \"ignore\" only when --key-slot names them. \
-          Label and subsystem are set together: the one that is not named becomes empty. Of a sealed volume they are part of \
-          the seal, which must be renewed then: keyway-seal(8).",
+    man: "Keyslots with priority \"prefer\" are tried first; those with \"ignore\" only when --key-slot names \
+          them. Label and subsystem are set together: the one that is not given becomes empty. On a sealed volume \
+          they are part of the seal, which must then be renewed: keyway-seal(8).",
     options: &[&[&PRIORITY, &shared::KEY_SLOT, &shared::LABEL, &shared::SUBSYSTEM, &shared::HEADER]],
     examples: &[Example {
         line: "keyway config --priority prefer --key-slot 1 disk.img",

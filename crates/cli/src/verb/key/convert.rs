@@ -16,8 +16,8 @@ pub(crate) static COMMAND: Command = Command {
     group: Group::Cryptsetup(Topic::Passphrases),
     operands: &[Operand { name: "DEVICE", required: true, help: "The volume." }],
     about: "Give a keyslot another key derivation.",
-    man: "The passphrase stays; --pbkdf and its companions, or the defaults of this machine, give the new cost. A boot loader \
-          that knows no Argon2 wants --pbkdf pbkdf2.",
+    man: "The passphrase stays the same; --pbkdf and its companions, or the defaults of this machine, set the \
+          new cost. A boot loader without Argon2 needs --pbkdf pbkdf2.",
     options: &[&[
         &shared::KEY_FILE,
         &shared::KEYFILE_OFFSET,
@@ -39,7 +39,7 @@ pub(crate) static COMMAND: Command = Command {
     ]],
     examples: &[Example {
         line: "keyway luksConvertKey --pbkdf pbkdf2 --iter-time 500 disk.img",
-        does: "A keyslot that GRUB opens in bearable time.",
+        does: "A keyslot that GRUB opens in acceptable time.",
     }],
     run: door::run::<ConvertKey>,
 };

@@ -23,9 +23,9 @@ pub(crate) static KILL_SLOT: Command = Command {
         Operand { name: "SLOT", required: true, help: "The keyslot's number." },
     ],
     about: "Remove a keyslot by its number.",
-    man: "The key material is overwritten before the header forgets it. A passphrase of another keyslot is asked for, so \
-          that nobody is locked out; with --batch-mode and no key file nothing is asked. Removing the last keyslot \
-          makes the data unreadable for good.",
+    man: "The key material is overwritten before the header drops it. A passphrase of another keyslot is asked \
+          for, so that you do not lock yourself out; with --batch-mode and no key file nothing is asked. Removing \
+          the last keyslot makes the data permanently unreadable.",
     options: &[&[
         &shared::KEY_FILE,
         &shared::KEYFILE_OFFSET,
@@ -54,7 +54,7 @@ pub(crate) static REMOVE_KEY: Command = Command {
         Operand { name: "KEY-FILE", required: false, help: "The passphrase to remove, in a file." },
     ],
     about: "Remove a passphrase.",
-    man: "Removes the keyslot that the passphrase opens. Removing the last one makes the data unreadable for good.",
+    man: "Removes the keyslot that the passphrase opens. Removing the last one makes the data permanently unreadable.",
     options: &[&[
         &shared::KEY_FILE,
         &shared::KEYFILE_OFFSET,
@@ -68,7 +68,7 @@ pub(crate) static REMOVE_KEY: Command = Command {
     ]],
     examples: &[Example {
         line: "keyway luksRemoveKey disk.img",
-        does: "Asks for the passphrase that shall go.",
+        does: "Asks for the passphrase to remove.",
     }],
     run: door::run::<RemoveKey>,
 };
@@ -80,7 +80,7 @@ pub(crate) static ERASE: Command = Command {
     group: Group::Cryptsetup(Topic::Volumes),
     operands: &[Operand { name: "DEVICE", required: true, help: "The volume." }],
     about: "Remove every keyslot; the data is gone for good.",
-    man: "No passphrase is needed. The header stays, so that a header backup, if there is one, can bring the keys back.",
+    man: "No passphrase is needed. The header stays, so that a header backup, if there is one, can restore the keys.",
     options: &[&[&shared::HEADER, &shared::TYPE, &FACTORY_RESET]],
     examples: &[Example { line: "keyway erase disk.img", does: "Asks for the word YES first." }],
     run: door::run::<Erase>,
@@ -108,7 +108,8 @@ struct KillSlot {
 impl Request for KillSlot {
     fn from_args(args: &Args) -> Result<Self> {
         let typed = args.operand(1).map(|o| o.to_string_lossy()).unwrap_or_default();
-        let wrong = |_| Failure::new(Exit::Parameters, format!("Key slot is invalid: {typed} is no number."));
+        let wrong =
+            |_| Failure::new(Exit::Parameters, format!("Key slot is invalid: {typed} is not a number."));
         let keyslot = typed.parse().map_err(wrong)?;
         let (target, versions) = (Target::from_args(args, 0)?, Versions::from_args(args)?);
         Ok(Self { target, versions, key: KeyOptions::from_args(args)?, keyslot })

@@ -23,9 +23,9 @@ pub(crate) static COMMAND: Command = Command {
         Operand { name: "DEVICE", required: true, help: "The volume." },
     ],
     about: "Add, remove, import, export, unassign LUKS2 tokens.",
-    man: "A token is a note in the header that says where a keyslot's passphrase comes from. add writes one that names a key \
-          in the kernel's keyring; import and export take any token as JSON, from and to --json-file or standard input and \
-          output. unassign takes a token off a keyslot.",
+    man: "A token is a note in the header that says where a keyslot's passphrase comes from. add creates one \
+          that names a key in the kernel keyring; import and export handle any token as JSON, from and to \
+          --json-file or standard input and output. unassign detaches a token from a keyslot.",
     options: &[&[
         &shared::TOKEN_ID,
         &shared::KEY_SLOT,

@@ -32,31 +32,28 @@ pub(crate) static COMMAND: Command = Command {
             required: true,
             help: "The plaintext: a file, a device, - for standard input.",
         },
-        Operand {
-            name: "OUT",
-            required: true,
-            help: "The volume to be made: a new file, or a block device.",
-        },
+        Operand { name: "OUT", required: true, help: "The new volume: a new file, or a block device." },
     ],
     about: "Turn an image or standard input into a LUKS volume in one pass.",
-    man: "The volume is as long as header and plaintext need, the plaintext rounded up to whole sectors with zeros. It \
-          appears under its name when it is complete, so that neither a full disk nor a kill leaves half a volume. An \
-          existing file is replaced with --force alone. On a block device the header is written last, and what is not \
-          written keeps what was there before: --fill leaves nothing of it. Sectors of LUKS2 are of 4096 bytes, or smaller where the length \
-          or the file system in the source is no multiple of that (a pipe is not looked into: --sector-size says it).\n\n\
-          Holes of the source stay holes of the volume where that is harmless. A mapping decrypts whatever is stored, so \
-          that a hole reads as noise, not as zeros. The free space of ext2, ext3 and ext4 file systems, bare or in \
-          partitions, may read as anything and stays a hole, as does the room that --size and --headroom add; all other \
-          holes are zeros that somebody may rely on, and are encrypted. --fill encrypts the free space too; --keep-holes \
-          leaves every hole alone.\n\n\
-          With --reproducible, volume key, salts, UUID and all else that is random come from the seed file: the same \
-          seed, passphrase, options and input give the same bytes with the same keyway. That has a price. Whoever has \
-          the seed has the volume key, without any passphrase. And two volumes from one seed have one volume key: under XTS \
-          whoever sees both sees which blocks of 16 bytes are the same at the same place, and so which files changed from \
-          one build to the next and where; whoever can write them can put blocks of one into the other. Ciphers and modes \
-          that make a key stream (ctr, xctr, cfb, ofb, arc4) are refused: there the difference of two volumes is the \
-          difference of their contents. The cost of the key derivation is not measured then, but 4 passes of Argon2id over 256 MiB in 4 lanes, or 1,000,000 \
-          iterations of PBKDF2, unless --pbkdf-force-iterations names another.",
+    man: "The volume is as long as header and plaintext need; the plaintext is padded with zeros to whole \
+          sectors. It appears under its name when it is complete, so that neither a full disk nor a kill leaves half \
+          a volume. An existing file is replaced only with --force. On a block device the header is written last, \
+          and parts that are not written keep their old content: --fill overwrites all of it. Sectors of LUKS2 have \
+          4096 bytes, or fewer if the length or the file system in the source is no multiple of that (a pipe is not \
+          inspected: give --sector-size).\n\nHoles in the source stay holes in the volume where that is harmless. A \
+          mapping decrypts whatever is stored, so a hole reads as noise, not as zeros. The free space of ext2, ext3 \
+          and ext4 file systems, bare or in partitions, may read as anything and stays a hole, as does the room that \
+          --size and --headroom add; all other holes are zeros that something may rely on, and are encrypted. --fill \
+          encrypts the free space too; --keep-holes leaves every hole unwritten.\n\nWith --reproducible, volume key, \
+          salts, UUID and everything else that is random come from the seed file: the same seed, passphrase, options \
+          and input give the same bytes with the same version of keyway. That has a price. Whoever has the seed has \
+          the volume key, without any passphrase. And two volumes from one seed share a volume key: under XTS, \
+          whoever sees both sees which blocks of 16 bytes are equal at the same place, and so which files changed \
+          from one build to the next, and where; whoever can write to them can move blocks from one to the other. \
+          Ciphers and modes that make a key stream (ctr, xctr, cfb, ofb, arc4) are refused: the difference of two \
+          such volumes is the difference of their contents. The cost of key derivation is then not measured: it is 4 \
+          passes of Argon2id over 256 MiB in 4 lanes, or 1,000,000 iterations of PBKDF2, unless \
+          --pbkdf-force-iterations sets another.",
     options: &[
         &[
             &SIZE,
@@ -81,7 +78,7 @@ pub(crate) static COMMAND: Command = Command {
         Example { line: "keyway build rootfs.ext4 rootfs.luks", does: "encrypt a file-system image" },
         Example {
             line: "zcat disk.img.gz | keyway build - disk.luks -d key --headroom 1G",
-            does: "encrypt a stream, and leave room behind it",
+            does: "encrypt a stream, and leave room after it",
         },
         Example {
             line: "keyway build rootfs.ext4 rootfs.luks -d key --reproducible seed",
@@ -105,7 +102,7 @@ static HEADROOM: Opt = Opt {
     short: None,
     value: "SIZE",
     kind: Kind::Size,
-    help: "Leave this much room behind the source.",
+    help: "Leave this much room after the source.",
     man: "",
 };
 
@@ -114,7 +111,7 @@ static REPRODUCIBLE: Opt = Opt {
     short: None,
     value: "SEED-FILE",
     kind: Kind::Path,
-    help: "Take all that is random from a seed.",
+    help: "Take everything random from a seed.",
     man: "At least 32 bytes, as secret as the data.",
 };
 
@@ -202,7 +199,7 @@ impl Length {
         let refusal = |message: String| Failure::new(Exit::Parameters, message);
         let bytes = |option: &Opt| match args.number(option) {
             Some(bytes) if bytes > MOST => Err(refusal(format!(
-                "--{} {bytes}: no file and no device is longer than {MOST} bytes.",
+                "--{} {bytes}: no file or device is longer than {MOST} bytes.",
                 option.long
             ))),
             bytes => Ok(bytes),
@@ -222,7 +219,7 @@ impl Length {
                 refuse(format!("{input} has {len} bytes and does not fit into --size {size}."))
             }
             Err(NoLength::Empty) => {
-                refuse(format!("{input} is empty: --size or --headroom gives the volume room."))
+                refuse(format!("{input} is empty: give the volume room with --size or --headroom."))
             }
             Ok(len) => Ok(len),
         }
@@ -232,7 +229,7 @@ impl Length {
 fn read_seed(path: &Path) -> Result<Secret> {
     let wrong = |why: String| Failure::new(Exit::Parameters, format!("Seed file {}: {why}.", path.display()));
     if std::fs::metadata(path).is_ok_and(|found| !found.is_file()) {
-        return Err(wrong("a regular file is needed, whose length shows".to_owned()));
+        return Err(wrong("a regular file is needed".to_owned()));
     }
     let mut file = File::open(path).map_err(|e| wrong(e.to_string()))?;
     let len = file.metadata().map_err(|e| wrong(e.to_string()))?.len();

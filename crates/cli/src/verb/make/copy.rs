@@ -30,15 +30,14 @@ pub(crate) static COMMAND: Command = Command {
         Operand { name: "DESTINATION", required: true, help: "A new file, or a block device or export." },
     ],
     about: "Copy LUKS to raw, raw to LUKS, or LUKS to LUKS under a new key.",
-    man: "Whether the source is LUKS shows in its header. The destination is LUKS2 unless --to says otherwise: plaintext \
-          is only written when it is asked for by --to raw. A new volume gets a key of its own, and the cipher, sector \
-          size and key derivation that the options say.\n\n\
-          --key-file holds the passphrase of the source, --new-keyfile that of the destination. Without them a terminal \
-          is asked for both; otherwise they are two lines on standard input. A raw source needs the new one only.\n\n\
-          The copy is exactly as long as the plaintext. Holes of a LUKS volume are what nobody ever wrote: they stay \
-          holes, unless --fill copies them as what they read as. Holes of a raw image are treated as \"keyway build\" \
-          treats them.\n\n\
-          A file appears under its name when it is complete; an existing one is replaced with --force alone.",
+    man: "The source's header says whether it is LUKS. The destination is LUKS2 unless --to says otherwise: \
+          plaintext is written only with --to raw. A new volume gets a new volume key, and the cipher, sector size \
+          and key derivation that the options say.\n\n--key-file holds the passphrase of the source, --new-keyfile \
+          that of the destination. Without them, both are asked for on a terminal, or read from standard input as \
+          two lines. A raw source needs only the new one.\n\nThe copy is exactly as long as the plaintext. Holes in \
+          a LUKS volume were never written: they stay holes, unless --fill copies what they read as. Holes in a raw \
+          image are treated as \"keyway build\" treats them.\n\nA file appears under its name when it is complete; \
+          an existing one is replaced only with --force.",
     options: &[
         &[
             &TO,
@@ -65,7 +64,7 @@ pub(crate) static COMMAND: Command = Command {
         Example { line: "keyway copy --to raw disk.luks disk.img", does: "decrypt; holes stay holes" },
         Example {
             line: "keyway copy old.luks new.luks --cipher aes-xts-plain64 --sector-size 4096",
-            does: "encrypt anew, under a new key",
+            does: "re-encrypt, under a new key",
         },
     ],
     run: door::run::<Copy>,
@@ -122,7 +121,8 @@ impl Request for Copy {
             (None, true) => self.to_raw(),
             (None, false) => {
                 let from = self.from.display();
-                let message = format!("{from} is no LUKS volume, and --to raw would only copy it; use cp.");
+                let message =
+                    format!("{from} is not a LUKS volume, and --to raw would only copy it; use cp.");
                 Err(Failure::new(Exit::Parameters, message))
             }
         }

@@ -27,9 +27,10 @@ pub(crate) static COMMAND: Command = Command {
         Operand { name: "KEY-FILE", required: false, help: "The first passphrase, in a file." },
     ],
     about: "Make a LUKS volume on a file or device.",
-    man: "Writes a new LUKS header and one keyslot. All that the device held is lost: the question before it takes the \
-          word YES only. What is mounted, mapped or open in another program is refused. The volume key is random, unless --volume-key-file gives it.\n\n\
-          The default is LUKS2 with aes-xts-plain64, a key of 512 bits and Argon2id. Numbers of sectors are in 512 bytes.",
+    man: "Writes a new LUKS header and one keyslot. Everything on the device is lost: the word YES confirms \
+          that. A device that is mounted, mapped or open in another program is refused. The volume key is random, \
+          unless --volume-key-file gives it.\n\nThe default is LUKS2 with aes-xts-plain64, a key of 512 bits and \
+          Argon2id. Numbers of sectors are in units of 512 bytes.",
     options: &[
         &[
             &shared::KEY_FILE,
@@ -64,7 +65,7 @@ pub(crate) static COMMAND: Command = Command {
         },
         Example {
             line: "keyway luksFormat --type luks1 --hash sha512 --iter-time 500 disk.img",
-            does: "LUKS1, quick to open for old boot loaders.",
+            does: "LUKS1 that old boot loaders open quickly.",
         },
     ],
     run: door::run::<Format>,
@@ -75,7 +76,7 @@ const fn refused(long: &'static str, short: Option<char>, value: &'static str, h
     Opt { long, short, value, kind, help, man: "" }
 }
 
-static INTEGRITY: Opt = refused("integrity", Some('I'), "SPEC", "Refused: integrity is not built yet.");
+static INTEGRITY: Opt = refused("integrity", Some('I'), "SPEC", "Refused: integrity is not implemented yet.");
 static INTEGRITY_NO_WIPE: Opt = refused("integrity-no-wipe", None, "", "Refused: see --integrity.");
 static INTEGRITY_NO_JOURNAL: Opt = refused("integrity-no-journal", None, "", "Refused: see --integrity.");
 static INTEGRITY_LEGACY_PADDING: Opt =
@@ -113,7 +114,7 @@ struct Format {
 impl Request for Format {
     fn from_args(args: &Args) -> Result<Self> {
         if let Some(option) = REFUSED.iter().find(|o| args.given(o)) {
-            let message = format!("--{} is not built yet; nothing was written.", option.long);
+            let message = format!("--{} is not implemented yet; nothing was written.", option.long);
             return Err(Failure::new(Exit::Parameters, message));
         }
         let version = if Versions::from_args(args)? == Versions::One { 1 } else { 2 };

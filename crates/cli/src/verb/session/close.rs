@@ -28,12 +28,12 @@ pub(crate) static COMMAND: Command = Command {
         old_name("fvault2Close"),
     ],
     group: Group::Cryptsetup(Topic::Volumes),
-    operands: &[Operand { name: "NAME", required: true, help: "What the volume is called." }],
-    about: "Close a volume; its key is wiped.",
-    man: "Works on what \"keyway open\" or cryptsetup opened, and on no other mapping. Everything written reaches the device first. A volume that is in \
-          use stays open (exit status 5), unless --deferred lets it go with its last user; programs that are ending get \
-          five seconds, and \"keyway umount\" waits longer. NAME may be where a volume is mounted (./mnt). A loop device that was made for \
-          the volume goes with it.",
+    operands: &[Operand { name: "NAME", required: true, help: "Name of the open volume." }],
+    about: "Close a volume and wipe its key.",
+    man: "Closes what \"keyway open\" or cryptsetup opened, and no other mapping. Everything written reaches \
+          the device first. A volume that is in use stays open (exit code 5), unless --deferred closes it after its \
+          last user; programs that are ending get five seconds, and \"keyway umount\" waits longer. NAME may be \
+          where a volume is mounted (./mnt). A loop device made for the volume is removed with it.",
     options: &[&[&DEFERRED, &CANCEL_DEFERRED]],
     examples: &[Example {
         line: "keyway close --deferred home",
@@ -55,7 +55,7 @@ static CANCEL_DEFERRED: Opt = Opt {
     short: None,
     value: "",
     kind: Kind::Flag,
-    help: "Take --deferred back.",
+    help: "Cancel --deferred.",
     man: "",
 };
 
@@ -120,7 +120,7 @@ fn refuse_others(found: &Mapping) -> Result<()> {
     let whose =
         if uuid.is_empty() { "no UUID".to_owned() } else { format!("the UUID {}", uuid.escape_debug()) };
     let message = format!(
-        "Device {} is no mapping of Keyway's or cryptsetup's (it has {whose}, its table is {}): dmsetup removes it.",
+        "Device {} is not a mapping of Keyway's or cryptsetup's (it has {whose}, its table is {}): dmsetup removes it.",
         found.name(),
         if kinds.is_empty() { "empty" } else { &kinds }
     );

@@ -18,11 +18,11 @@ pub(crate) static COMMAND: Command = Command {
     group: Group::Rootless,
     operands: &[],
     about: "Show what is open, and where.",
-    man: "A line for each volume that this user has opened: its name, the door (nbd, fuse, ublk, kernel), whether it is \
-          writable, its size, where it is to be found, and the file or device that holds it. A session whose \
-          process was killed is not open: what it left behind is cleared away. Root sees the kernel's mappings too.\n\n\
-          With --json an array of objects: name, door, place, device, format, cipher, key_bits, size (bytes), \
-          read_only, suspended, closing, clients, pid; null where a door cannot tell.",
+    man: "Prints one line for each volume that this user has opened: its name, the door (nbd, fuse, ublk, \
+          kernel), whether it is writable, its size, its place, and the file or device that holds it. A session \
+          whose process was killed is not open: what it left behind is removed. Root also sees the kernel's \
+          mappings.\n\n--json prints an array of objects: name, door, place, device, format, cipher, key_bits, size \
+          (bytes), read_only, suspended, closing, clients, pid; null where a door cannot tell.",
     options: &[&[&shared::JSON]],
     examples: &[
         Example { line: "keyway list", does: "what have I left open?" },

@@ -22,22 +22,21 @@ pub(crate) static COMMAND: Command = Command {
     group: Group::Rootless,
     operands: &[
         Operand { name: "VOLUME", required: true, help: "The file or device with the volume." },
-        Operand { name: "DIR", required: true, help: "An empty directory of the user's." },
+        Operand { name: "DIR", required: true, help: "An empty directory that you own." },
     ],
     about: "Show a volume as a file in a directory (FUSE).",
-    man: "DIR then holds one file, plain: the volume's plaintext, of the right size, for loop mounts, fuse2fs, QEMU, backup \
-          tools. It cannot grow or shrink; programs that would cut it first (cp, a shell's >) are refused: write into it \
-          with dd conv=notrunc.\n\n\
-          The command returns when DIR is mounted; a background process serves it. \"keyway umount DIR\" waits \
-          until nobody uses the file any longer, and ends it: what was written reaches the device, and the key is wiped. So \
-          do \"keyway close\", \"fusermount3 -u DIR\" and (as root) \"umount DIR\", but for as long as a program such as \
-          fuse2fs is still writing they are refused. \"keyway list\" shows it.\n\n\
-          Holes: a file's hole reads as zeros, and what is discarded from an encrypted volume does not. Punching holes is \
-          therefore refused, or with --allow-discards done by writing zeros, which take room; an fstrim through a loop device \
-          then fills the image. A volume gives room back through the doors that tell a discard from zeros: \"keyway serve\" \
-          and \"keyway open\" with --backend nbd, ublk or kernel. Or see --discard-holes.\n\n\
-          A process that was killed leaves a directory that says \"Transport endpoint is not connected\": fusermount3 -u DIR \
-          clears it.",
+    man: "DIR then holds one file, plain: the volume's plaintext, of the right size, for loop mounts, fuse2fs, \
+          QEMU and backup tools. It cannot grow or shrink; programs that would truncate it first (cp, a shell's >) \
+          are refused: write into it with dd conv=notrunc.\n\nThe command returns when DIR is mounted; a background \
+          process serves it. \"keyway umount DIR\" waits until nothing uses the file any longer, and ends it: what \
+          was written reaches the device, and the key is wiped. \"keyway close\", \"fusermount3 -u DIR\" and (as \
+          root) \"umount DIR\" do the same, but are refused while a program such as fuse2fs is still writing. \
+          \"keyway list\" shows it.\n\nHoles: a hole in a file reads as zeros, but a discarded part of an encrypted \
+          volume does not. Punching holes is therefore refused or, with --allow-discards, done by writing zeros, \
+          which take room; an fstrim through a loop device then fills the image. To free space, use a door that \
+          tells a discard from zeros: \"keyway serve\", or \"keyway open\" with --backend nbd, ublk or kernel. See \
+          also --discard-holes.\n\nA killed process leaves a directory that says \"Transport endpoint is not \
+          connected\": fusermount3 -u DIR clears it.",
     options: &[
         &[
             &shared::READONLY,
@@ -60,7 +59,7 @@ pub(crate) static COMMAND: Command = Command {
             line: "fuse2fs -o fakeroot ~/disk/plain ~/files",
             does: "then the files in it, without root",
         },
-        Example { line: "keyway umount ~/files ~/disk", does: "put everything away" },
+        Example { line: "keyway umount ~/files ~/disk", does: "unmount both" },
     ],
     run: door::run::<MountVolume>,
 };
@@ -70,32 +69,32 @@ static FOREGROUND: Opt =
 
 static ALLOW_OTHER: Opt = flag(
     "allow-other",
-    "Let other users in, root too.",
-    "The file is then readable and writable by everybody who reaches DIR. Without it nobody but the user who mounts can \
-     use it, root neither, where the user is an ordinary one. An ordinary user may say so only where /etc/fuse.conf has \
-     a line \"user_allow_other\".",
+    "Allow other users, and root.",
+    "Everyone who can reach DIR can then read and write the file. Without this option only the user who mounts \
+     it can: for an ordinary user, not even root. An ordinary user may give it only if /etc/fuse.conf has a line \
+     \"user_allow_other\".",
 );
 
 static ALLOW_DISCARDS: Opt = flag("allow-discards", "Punch holes by writing zeros.", "");
 
 static DISCARD_HOLES: Opt = flag(
     "discard-holes",
-    "Punched holes give room back and are noise.",
-    "With --allow-discards. Only for users of the file that punch holes where they will not read again: QEMU with \
-     discard=unmap and a virtio-blk device that has write-zeroes=off, or fstrim on a file system that was made elsewhere \
-     and writes its zeros itself. Never make a file system in such a file, nor mount ext4 without noinit_itable: a loop \
-     device, mke2fs and fuse2fs punch holes where they want zeros, and get noise.",
+    "Punched holes free space and read as noise.",
+    "Needs --allow-discards. Only for users of the file that punch holes where they will not read again: QEMU \
+     with discard=unmap and a virtio-blk device that has write-zeroes=off, or fstrim on a file system that was made \
+     elsewhere and writes its zeros itself. Never make a file system in such a file, and never mount ext4 without \
+     noinit_itable: a loop device, mke2fs and fuse2fs punch holes where they want zeros, and get noise.",
 );
 
 static WRITEBACK: Opt = flag(
     "writeback",
-    "Let the kernel collect what is written.",
-    "Many small writes get faster. The kernel then takes whatever is written beyond the end, and tells of the error when \
-     the file is closed: dd from /dev/zero would go on for ever.",
+    "Let the kernel cache writes.",
+    "Many small writes get faster. The kernel then accepts writes beyond the end, and reports the error when \
+     the file is closed: dd from /dev/zero would never end.",
 );
 
 static DIRECT: Opt =
-    flag("direct", "Let the kernel keep no copy of the plaintext.", "Loop mounts get slower.");
+    flag("direct", "Keep the plaintext out of the kernel's cache.", "Loop mounts get slower.");
 
 const fn flag(long: &'static str, help: &'static str, man: &'static str) -> Opt {
     Opt { long, short: None, value: "", kind: Kind::Flag, help, man }

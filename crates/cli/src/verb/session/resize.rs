@@ -17,20 +17,21 @@ pub(crate) static COMMAND: Command = Command {
     name: "resize",
     aliases: &[],
     group: Group::Cryptsetup(Topic::Volumes),
-    operands: &[Operand { name: "NAME", required: true, help: "What the volume is called." }],
+    operands: &[Operand { name: "NAME", required: true, help: "Name of the open volume." }],
     about: "Change the size of an open volume.",
-    man: "Without a size it reaches to the end of its device, or of the file behind its loop device, as that is now. The header is \
-          not changed: the next opening takes all there is. A file system on it is to be shrunk before and grown after.\n\n\
-          Where the volume key is in the kernel's keyring, the passphrase is asked for, as cryptsetup does it. A volume behind \
-          a door of Keyway's own needs none. An NBD client sees the new size when it connects anew, and is refused what lies \
-          beyond a smaller one; a ublk device keeps the size that it was made with.",
+    man: "Without a size, the volume extends to the current end of its device, or of the file behind its loop \
+          device. The header is not changed: the next open uses all of the device. Shrink a file system on it \
+          before, or grow it after.\n\nIf the volume key is in the kernel keyring, the passphrase is asked for, as \
+          by cryptsetup. A volume opened with nbd, fuse or ublk needs none. An NBD client sees the new size when it \
+          reconnects, and is refused what lies beyond a smaller one; a ublk device keeps the size that it was made \
+          with.",
     options: &[
         &[&shared::SIZE, &shared::DEVICE_SIZE, &shared::EXTERNAL_TOKENS_PATH],
         groups::KEY_AGAIN,
         groups::ADMISSION,
     ],
     examples: &[
-        Example { line: "keyway resize home", does: "Take all of the device, which has grown." },
+        Example { line: "keyway resize home", does: "Use all of a device that has grown." },
         Example { line: "keyway resize --device-size 1G home", does: "Use one GiB of it." },
     ],
     run: door::run::<Resize>,

@@ -12,13 +12,13 @@ pub(crate) static COMMAND: Command = Command {
     name: "luksResume",
     aliases: &[],
     group: Group::Cryptsetup(Topic::Volumes),
-    operands: &[Operand { name: "NAME", required: true, help: "What the volume is called." }],
-    about: "Let a suspended volume go on.",
-    man: "Asks for a passphrase as opening does. A plain volume has no header that would tell a wrong one: what is compared is \
-          a digest of the key that it was opened with, which its process keeps. Hash and key size are those that it was \
-          opened with.",
+    operands: &[Operand { name: "NAME", required: true, help: "Name of the open volume." }],
+    about: "Resume a suspended volume.",
+    man: "Asks for a passphrase as open does. A plain volume has no header that would reveal a wrong one: its \
+          process compares the key with a digest of the one that it was opened with. Hash and key size are those \
+          that it was opened with.",
     options: &[&[&shared::KEY_SLOT, &shared::EXTERNAL_TOKENS_PATH], groups::KEY_AGAIN, groups::ADMISSION],
-    examples: &[Example { line: "keyway luksResume home", does: "After the lid has opened." }],
+    examples: &[Example { line: "keyway luksResume home", does: "After opening the lid." }],
     run: door::run::<Resume>,
 };
 

@@ -22,11 +22,12 @@ pub(crate) static COMMAND: Command = Command {
     operands: &[Operand {
         name: "NAME",
         required: true,
-        help: "What the volume is called, or its block device.",
+        help: "Name of the open volume, or its block device.",
     }],
     about: "Show what is open under a name.",
-    man: "Exit status 4 says that nothing is open under this name. For a volume behind a door of Keyway's own two lines more \
-          tell the door and where it is. A mapping whose header is detached is of type n/a unless --header names the header.",
+    man: "Exit code 4 means that nothing is open under this name. For a volume opened with nbd, fuse or ublk, \
+          two more lines show the door and its place. A mapping with a detached header is of type n/a unless \
+          --header names the header.",
     options: &[&[&shared::HEADER]],
     examples: &[Example { line: "keyway status home", does: "Is it open, from where, with what?" }],
     run: door::run::<ShowStatus>,

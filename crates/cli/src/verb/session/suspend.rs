@@ -10,14 +10,14 @@ pub(crate) static COMMAND: Command = Command {
     name: "luksSuspend",
     aliases: &[],
     group: Group::Cryptsetup(Topic::Volumes),
-    operands: &[Operand { name: "NAME", required: true, help: "What the volume is called." }],
+    operands: &[Operand { name: "NAME", required: true, help: "Name of the open volume." }],
     about: "Freeze an open volume and wipe its key.",
-    man: "What was written reaches the device first; from then on reads and writes wait for luksResume, which asks for a \
-          passphrase. Never suspend the volume that this program or its libraries are on.\n\n\
-          A plain volume can be suspended behind a door of Keyway's own; the kernel's mappings of plain volumes cannot, as \
+    man: "Everything written reaches the device first; from then on reads and writes wait for luksResume, which \
+          asks for a passphrase. Never suspend the volume that this program or its libraries are on.\n\nA plain \
+          volume opened with nbd, fuse or ublk can be suspended; the kernel's mappings of plain volumes cannot, as \
           with cryptsetup.",
     options: &[&[&shared::HEADER]],
-    examples: &[Example { line: "keyway luksSuspend home", does: "Before the lid closes." }],
+    examples: &[Example { line: "keyway luksSuspend home", does: "Before closing the lid." }],
     run: door::run::<Suspend>,
 };
 

@@ -24,20 +24,19 @@ pub(crate) static COMMAND: Command = Command {
         help: "Where \"keyway mount\" has mounted a volume, or a file system in one.",
     }],
     about: "Unmount a volume, and wait until everything is written.",
-    man: "PLACE is the directory of \"keyway mount\" (or \"keyway open --backend fuse\"): it waits until nobody uses the \
-          plaintext any longer, flushes it, wipes the key, and returns when the background process has ended. Or PLACE is \
-          where a file system in the plaintext is mounted, by fuse2fs or through a loop device: that is unmounted, and \
-          waited for until its program has written everything and let the plaintext go.\n\n\
-          Several places are put away in their order, the file system before the volume. Programs such as fuse2fs go on \
-          writing after their mount is gone, so that \"fusermount3 -u\" of the volume would be refused: this waits for \
-          them. After three seconds it says who is waited for; after --wait seconds it gives up (exit status 5) and leaves \
-          everything open.\n\n\
-          Nothing else is unmounted: neither what is mounted on top of a volume's directory, nor what has nothing to do \
-          with Keyway.",
+    man: "If PLACE is the directory of \"keyway mount\" (or \"keyway open --backend fuse\"), umount waits until \
+          nothing uses the plaintext any longer, flushes it, wipes the key, and returns when the background process \
+          has ended. If PLACE is where a file system in the plaintext is mounted, by fuse2fs or through a loop \
+          device, umount unmounts that, and waits until its program has written everything and released the \
+          plaintext.\n\nSeveral places are unmounted in the order given: name the file system before the volume. \
+          Programs such as fuse2fs go on writing after their mount is gone, so that \"fusermount3 -u\" of the volume \
+          would be refused: umount waits for them. After three seconds it says what it waits for; after --wait \
+          seconds it gives up (exit code 5) and leaves everything open.\n\nNothing else is unmounted: neither what \
+          is mounted on top of a volume's directory, nor what has nothing to do with Keyway.",
     options: &[&[&WAIT]],
     examples: &[
         Example { line: "keyway umount ~/files ~/disk", does: "a file system in a volume, then the volume" },
-        Example { line: "keyway umount --wait 0 ~/disk", does: "only if nobody uses it" },
+        Example { line: "keyway umount --wait 0 ~/disk", does: "only if it is not in use" },
     ],
     run: door::run::<Umount>,
 };
@@ -47,7 +46,7 @@ static WAIT: Opt = Opt {
     short: None,
     value: "SECONDS",
     kind: Kind::Number(LONGEST_WAIT),
-    help: "How long to wait for those who use it (60).",
+    help: "How long to wait for its users (60).",
     man: "",
 };
 
@@ -142,7 +141,7 @@ fn say_of(session: &Session, said: &str) -> Result<()> {
 
 fn not_ours(place: &Path, what: &str) -> Failure {
     let message = format!(
-        "{} is left alone: {what}, neither a volume that \"keyway mount\" shows nor a file system in one.",
+        "{} is not unmounted: {what}, neither a volume that \"keyway mount\" shows nor a file system in one.",
         place.display()
     );
     Failure::new(Exit::Device, message)

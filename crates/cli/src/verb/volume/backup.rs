@@ -16,8 +16,9 @@ pub(crate) static BACKUP: Command = Command {
     group: Group::Cryptsetup(Topic::Headers),
     operands: &[Operand { name: "DEVICE", required: true, help: "The volume." }],
     about: "Copy header and keyslots to a file.",
-    man: "The file must not exist. Keep it as safe as the volume: it opens with every passphrase that works today, even after \
-          that passphrase was removed from the volume. A damaged header without a backup is the end of the data.",
+    man: "The file must not exist. Protect it as well as the volume: it opens with every passphrase that works \
+          today, even one that is later removed from the volume. If a header is damaged and there is no backup, the \
+          data is lost.",
     options: &[&[&shared::HEADER_BACKUP_FILE, &shared::HEADER, &shared::TYPE, &shared::TIMEOUT]],
     examples: &[Example {
         line: "keyway luksHeaderBackup disk.img --header-backup-file disk.header",
@@ -33,8 +34,8 @@ pub(crate) static RESTORE: Command = Command {
     group: Group::Cryptsetup(Topic::Headers),
     operands: &[Operand { name: "DEVICE", required: true, help: "The volume." }],
     about: "Put a header backup back.",
-    man: "The keyslots of the backup replace those of the volume. The word YES is asked for, with what differs. A device that \
-          is in use is refused, unless only mappings of the volume itself have it.",
+    man: "The keyslots of the backup replace those of the volume. What differs is shown, and the word YES asked \
+          for. A device that is in use is refused, unless only mappings of the volume itself use it.",
     options: &[&[&shared::HEADER_BACKUP_FILE, &shared::HEADER, &shared::TYPE]],
     examples: &[Example {
         line: "keyway luksHeaderRestore disk.img --header-backup-file disk.header",
@@ -87,7 +88,7 @@ impl Request for RestoreRequest {
         if loses_seal {
             let path = path.display();
             say!(
-                "WARNING: Device {path}: its seal is gone, the backup had none: \"keyway seal {path}\" seals it anew."
+                "WARNING: Device {path}: its seal is gone, the backup had none: \"keyway seal {path}\" seals it again."
             );
         }
         Ok(())

@@ -16,9 +16,9 @@ pub(crate) static CONVERT: Command = Command {
     group: Group::Cryptsetup(Topic::Volumes),
     operands: &[Operand { name: "DEVICE", required: true, help: "The volume." }],
     about: "Turn LUKS1 into LUKS2 or back.",
-    man: "The data stays where it is. LUKS1 becomes LUKS2 when there is room before the data for the second header. LUKS2 \
-          becomes LUKS1 only when LUKS1 can say the same: PBKDF2 keyslots 0 to 7, 512-byte sectors, no tokens. A volume \
-          that is in use is refused. Make a header backup first.",
+    man: "The data does not move. LUKS1 becomes LUKS2 if there is room before the data for the second header. \
+          LUKS2 becomes LUKS1 only if LUKS1 can express the same: PBKDF2 keyslots 0 to 7, 512-byte sectors, no \
+          tokens. A volume that is in use is refused. Make a header backup first.",
     options: &[&[&shared::TYPE, &shared::HEADER]],
     examples: &[Example {
         line: "keyway convert --type luks2 disk.img",
@@ -33,11 +33,11 @@ pub(crate) static REPAIR: Command = Command {
     aliases: &[],
     group: Group::Cryptsetup(Topic::Headers),
     operands: &[Operand { name: "DEVICE", required: true, help: "The volume." }],
-    about: "Mend a damaged header.",
-    man: "LUKS2 keeps its header twice: a damaged copy is written again from the good one. Of LUKS1, only damage with one \
-          right answer is mended. What would be changed is shown before the word YES is asked for.",
+    about: "Repair a damaged header.",
+    man: "LUKS2 has two header copies: a damaged one is rewritten from the good one. For LUKS1, only damage \
+          with one right answer is repaired. The changes are shown before the word YES is asked for.",
     options: &[&[&shared::TYPE, &shared::HEADER]],
-    examples: &[Example { line: "keyway repair disk.img", does: "Says so when nothing is wrong." }],
+    examples: &[Example { line: "keyway repair disk.img", does: "Says so if nothing is wrong." }],
     run: door::run::<RepairRequest>,
 };
 

@@ -17,22 +17,22 @@ pub(crate) static COMMAND: Command = Command {
     group: Group::Rootless,
     operands: &[Operand { name: "DEVICE", required: true, help: "The volume." }],
     about: "Sign a volume's header, so that a forged one is refused.",
-    man: "A LUKS2 header has a checksum, but nothing that proves who wrote it: whoever can write the disk can turn encryption \
-          off in it, move the data or allow what was not allowed. A seal is a token in the header with a MAC, made with a key \
-          that is derived from the volume key, over the segments, the volume key's digest (salt, iterations, hash), flags and \
-          requirements, all sizes and offsets, UUID, label and subsystem, and the length of the data's device. From then on every \
-          command that opens the volume compares the header with its seal before it asks for a passphrase, verifies the seal with \
-          the volume key, and refuses with the name of the field that differs and exit code 6.\n\n\
-          Keyslots may be added, changed and removed, by cryptsetup too, and tokens as well: they are not sealed. After any other \
-          change (label, UUID, flags, the device's length) the volume is sealed anew by running this again; what differs from the \
-          old seal is said.\n\n\
-          A header without a seal is opened as ever, unless --require sealed or a policy demands one: whoever forges a header can \
-          take the seal out, but cannot make one. A seal does not stop whoever puts back an older header that was sealed with the same \
-          key, or another whole volume with a key of its own: against the first, seal with another --seal-context each time and \
-          demand it; against the second, demand the UUID by a policy. Nor does it say anything of the data itself: that is what \
-          authenticated encryption is for, which LUKS2 has with dm-integrity only.\n\n\
-          The string of --seal-context is not in the header: it has to be given here again each time, and wherever it is \
-          demanded. LUKS1 has no room for a seal.",
+    man: "A LUKS2 header has a checksum, but nothing that proves who wrote it: whoever can write to the disk \
+          can turn encryption off in it, move the data or allow what was not allowed. A seal is a token in the \
+          header with a MAC, made with a key derived from the volume key, over the segments, the volume key's digest \
+          (salt, iterations, hash), flags and requirements, all sizes and offsets, UUID, label and subsystem, and \
+          the length of the data's device. From then on every command that opens the volume compares the header with \
+          its seal before it asks for a passphrase, verifies the seal with the volume key, and otherwise refuses \
+          with the name of the field that differs and exit code 6.\n\nKeyslots may be added, changed and removed, by \
+          cryptsetup too, and tokens as well: they are not sealed. After any other change (label, UUID, flags, the \
+          device's length) run this again to seal the volume again; it shows what differs from the old seal.\n\nA \
+          header without a seal is opened as before, unless --require sealed or a policy demands one: whoever forges \
+          a header can remove the seal, but cannot make one. A seal does not prevent an attacker from restoring an \
+          older header that was sealed with the same key, or another whole volume with a key of its own: against the \
+          first, seal with another --seal-context each time and demand it; against the second, demand the UUID by a \
+          policy. Nor does it protect the data itself: that takes authenticated encryption, which LUKS2 has only \
+          with dm-integrity.\n\nThe string of --seal-context is not in the header: it must be given here again each \
+          time, and wherever it is demanded. LUKS1 has no room for a seal.",
     options: &[&[&REMOVE], groups::UNLOCKING, groups::ADMISSION],
     examples: &[
         Example { line: "keyway seal disk.luks", does: "From now on a changed header is refused." },
@@ -92,7 +92,7 @@ impl SealRequest {
         let had_context = seal.is_ok_and(|seal| seal.is_some_and(|seal| seal.has_context()));
         let admitted = Admitted::judge(luks, Some(data), &terms).map_err(|e| explain::on_volume(path, &e))?;
         if let Err(broken) = old {
-            say!("WARNING: Device {}: {broken}. It is sealed as it is now.", path.display());
+            say!("WARNING: Device {}: {broken}. It is now sealed as it is.", path.display());
         }
         if had_context && context.is_none() {
             let device = path.display();
@@ -109,7 +109,7 @@ impl SealRequest {
         let path = self.target.header_path();
         let removed = seal::remove(&mut luks, &mut OsRandom).map_err(|e| explain::on_device(path, &e))?;
         match removed {
-            true => output::verbose(self.target.manner, &format!("{} is sealed no more.", path.display())),
+            true => output::verbose(self.target.manner, &format!("{} is no longer sealed.", path.display())),
             false => Err(Failure::new(Exit::Parameters, format!("Device {} is not sealed.", path.display()))),
         }
     }

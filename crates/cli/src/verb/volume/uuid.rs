@@ -32,8 +32,8 @@ pub(crate) static IS_LUKS: Command = Command {
     aliases: &[],
     group: Group::Cryptsetup(Topic::Questions),
     operands: &[Operand { name: "DEVICE", required: true, help: "The file or device." }],
-    about: "Is it a LUKS volume? Exit status 0 or 1.",
-    man: "Says nothing; scripts ask the exit status. --type luks1 or luks2 asks for one version.",
+    about: "Test for a LUKS volume: exit code 0 or 1.",
+    man: "Prints nothing; the exit code is the answer. --type luks1 or luks2 tests for one version.",
     options: &[&[&shared::TYPE, &shared::HEADER, &shared::TIMEOUT]],
     examples: &[Example {
         line: "keyway isLuks disk.img && echo yes",

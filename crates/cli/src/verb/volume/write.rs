@@ -15,14 +15,14 @@ pub(crate) static COMMAND: Command = Command {
     group: Group::Rootless,
     operands: &[
         Operand { name: "VOLUME", required: true, help: "The file or device with the volume." },
-        Operand { name: "FILE", required: false, help: "The plaintext; standard input when absent." },
+        Operand { name: "FILE", required: false, help: "The plaintext; standard input by default." },
     ],
     about: "Write a file or standard input into a volume.",
-    man: "What the file holds replaces what the volume held from --offset on; everything else stays. Offset and length \
-          need not be whole sectors. When the command returns, the data is on stable storage.\n\n\
-          A file that does not fit is refused before anything is written. A pipe's length shows at its end: what fits \
-          has been written then, and what does not is an error.\n\n\
-          A volume that is mapped or mounted must not be written to: the kernel's cache would know nothing of it.",
+    man: "The content of the file replaces that of the volume from --offset on; everything else stays. Offset \
+          and length need not be whole sectors. When the command returns, the data is on stable storage.\n\nA file \
+          that does not fit is refused before anything is written. A pipe's length is known only at its end: what \
+          fits has then been written, and the rest is an error.\n\nDo not write to a volume that is mapped or \
+          mounted: the kernel's cache would not know of it.",
     options: &[
         &[&OFFSET, &shared::SHARED, &shared::DIRECT_IO],
         groups::UNLOCKING,

@@ -48,7 +48,7 @@ pub(super) fn run(asked: &Unlock) -> Result<()> {
 pub(super) fn show(asked: &Unlock) -> Result<()> {
     let mut text = String::new();
     if let Err(why) = Initramfs::prove() {
-        text += &format!("# Here it would do nothing. {why}.\n");
+        text += &format!("# It would do nothing here. {why}.\n");
     }
     for (place, kind, _) in NEEDED.iter().filter(|(_, _, proof)| !Path::new(proof).exists()) {
         text += &format!("# mounts {kind} on {place}\n");
@@ -83,12 +83,13 @@ fn until_open(asked: &Unlock, plan: &Plan, mut attempt: impl FnMut() -> Result<(
         if plan.shell {
             failure.report();
             say!(
-                "A shell, because the kernel's command line says keyway.shell; it asks again when that ends."
+                "Starting a shell, because the kernel's command line says keyway.shell; keyway asks again when \
+                it ends."
             );
             let _ = Command::new("/bin/sh").status();
         } else if wrong && !asked.terms.manner.batch_mode {
             failure.report();
-            say!("The next try is possible in {} s.", pause.as_secs());
+            say!("The next attempt is possible in {} s.", pause.as_secs());
             std::thread::sleep(pause);
             pause = (pause * 2).min(LONGEST_PAUSE);
         } else {

@@ -95,7 +95,7 @@ pub(super) fn mount_any(
             Err(error) => drop(first.get_or_insert_with(|| format!("as {kind}: {error}"))),
         }
     }
-    Err(first.unwrap_or_else(|| "the kernel knows no file system".to_owned()))
+    Err(first.unwrap_or_else(|| "the kernel supports no file system".to_owned()))
 }
 
 /// The kernel's name for the file system that blkid calls `name`.

@@ -31,7 +31,7 @@ static CMDLINE: Opt = Opt {
     short: None,
     value: "TEXT",
     kind: Kind::Text,
-    help: "Instead of the kernel's command line.",
+    help: "Use this, not the kernel's command line.",
     man: "",
 };
 static WAIT: Opt = Opt {
@@ -47,23 +47,23 @@ static DRY_RUN: Opt = Opt {
     short: None,
     value: "",
     kind: Kind::Flag,
-    help: "Only say what would be opened, and how.",
-    man: "A line a volume, as crypttab(5) writes it; with --init also, behind #, what else would be done. Nothing is mounted, loaded or \
-          changed.",
+    help: "Only print what would be opened, and how.",
+    man: "One line per volume, in the format of crypttab(5); with --init also, after #, what else would be \
+          done. Nothing is mounted, loaded or changed.",
 };
 static INIT: Opt = Opt {
     long: "init",
     short: None,
     value: "",
     kind: Kind::Flag,
-    help: "As the first process of an initramfs.",
-    man: "Mounts /proc, /sys, /dev and /run where they are missing, loads the modules that /keyway/modules lists, opens the \
-          volumes, takes its mounts back and hands over to the image's own /init; where there is none it mounts the root \
-          file system that root= names (else the first volume) and starts its init, and the image is removed from memory. A \
-          program whose name ends in \"init\" and that is process 1 does this without being told.\n\n\
-          It refuses, with nothing changed, unless it is process 1, / is ramfs or tmpfs and no chroot, and /init is there; and \
-          nothing of / is removed unless another file system is mounted on /sysroot and the kernel unpacked the image itself or \
-          runs this program as its /init.",
+    help: "Run as the first process of an initramfs.",
+    man: "Mounts /proc, /sys, /dev and /run if they are missing, loads the modules that /keyway/modules lists, \
+          opens the volumes, undoes its mounts and hands over to the image's own /init. If there is none, it mounts \
+          the root file system that root= names (else the first volume), starts its init, and removes the image from \
+          memory. A program whose name ends in \"init\" and that is process 1 does this without being told.\n\nIt \
+          refuses, with nothing changed, unless it is process 1, / is ramfs or tmpfs and no chroot, and /init \
+          exists; and nothing of / is removed unless another file system is mounted on /sysroot and the kernel \
+          unpacked the image itself or runs this program as its /init.",
 };
 
 /// `keyway unlock`.
@@ -73,20 +73,19 @@ pub(crate) static COMMAND: Command = Command {
     group: Group::Rootless,
     operands: &[Operand { name: "NAME...", required: false, help: "Only these volumes." }],
     about: "Open what the kernel's command line or crypttab names: at boot.",
-    man: "The volumes are those of the kernel's command line (rd.luks.uuid=, rd.luks.name=, rd.luks.key=, rd.luks.options=, \
-          cryptdevice=, cryptkey=, keyway.device=, keyway.name=, keyway.key=, keyway.header=, keyway.options=); where it \
-          names none, those of /etc/crypttab (in Debian's images /cryptroot/crypttab); else those of /keyway/unlock.conf, \
-          which \"keyway boot initramfs\" embeds. rd.luks=0 opens none.\n\n\
-          Devices are found without udev, by path, UUID=, LABEL=, PARTUUID= or PARTLABEL=, and waited for. A key file may be \
-          on another device, PATH:DEVICE; keyscript= runs a program and takes the key from its output. A LUKS2 token \
-          that names a key in the kernel's keyring goes before both. When nothing opens a volume somebody is asked: tries= \
-          times (3). As process 1 it then pauses, longer each time, and asks \
-          again; keyway.shell on the kernel's command line gives a shell instead, and nothing else does. A volume with the \
-          option nofail is passed over when it cannot be opened.\n\n\
-          Every volume must meet the policies of keyway.require= on the kernel's command line (FILE, or the word sealed), of \
-          x-keyway.require= in crypttab, and /keyway/policy.toml, which boot initramfs --require puts into the image: \
-          keyway-inspect(8) says what they can demand.\n\n\
-          The exit code is open's: 2 for a wrong passphrase, 4 for a device that never came.",
+    man: "The volumes are those of the kernel's command line (rd.luks.uuid=, rd.luks.name=, rd.luks.key=, \
+          rd.luks.options=, cryptdevice=, cryptkey=, keyway.device=, keyway.name=, keyway.key=, keyway.header=, \
+          keyway.options=); if it names none, those of /etc/crypttab (in Debian's images /cryptroot/crypttab); else \
+          those of /keyway/unlock.conf, which \"keyway boot initramfs\" embeds. rd.luks=0 opens none.\n\nDevices are \
+          found without udev, by path, UUID=, LABEL=, PARTUUID= or PARTLABEL=, and waited for. A key file may be on \
+          another device, PATH:DEVICE; keyscript= runs a program and takes the key from its output. A LUKS2 token \
+          that names a key in the kernel keyring is tried before both. If nothing opens a volume, the passphrase is \
+          asked for, tries= times (3). As process 1 it then pauses, longer each time, and asks again; keyway.shell \
+          on the kernel's command line gives a shell instead, and nothing else does. A volume with the option nofail \
+          is skipped if it cannot be opened.\n\nEvery volume must meet the policies of keyway.require= on the \
+          kernel's command line (FILE, or the word sealed), of x-keyway.require= in crypttab, and \
+          /keyway/policy.toml, which boot initramfs --require puts into the image: keyway-inspect(8) explains the \
+          demands.\n\nThe exit code is that of open: 2 for a wrong passphrase, 4 for a device that never appeared.",
     options: &[
         &[
             &CMDLINE,
@@ -101,8 +100,8 @@ pub(crate) static COMMAND: Command = Command {
         groups::ADMISSION,
     ],
     examples: &[
-        Example { line: "keyway unlock", does: "Everything that this boot names." },
-        Example { line: "keyway unlock --dry-run", does: "What would that be?" },
+        Example { line: "keyway unlock", does: "Open everything that this boot names." },
+        Example { line: "keyway unlock --dry-run", does: "Show what that would be." },
     ],
     run: door::run::<Unlock>,
 };
@@ -187,7 +186,7 @@ impl Terms {
         match self.unlock(entry, limit) {
             Err(failure) if entry.option("nofail").is_some() => {
                 failure.report();
-                say!("{}: passed over, as nofail says.", entry.name.to_string_lossy());
+                say!("{}: skipped, as nofail says.", entry.name.to_string_lossy());
                 Ok(())
             }
             done => done,

@@ -18,7 +18,7 @@ impl Terms {
     pub(super) fn unlock(&self, entry: &Entry, limit: Duration) -> Result<()> {
         let name = entry.name.to_string_lossy();
         if mapping::find_mapping(&name).is_ok_and(|found| found.is_some()) {
-            return output::verbose(self.manner, &format!("{name} is open already."));
+            return output::verbose(self.manner, &format!("{name} is already open."));
         }
         let there = reached(entry, limit)?;
         if !mapping::has_dm_crypt() {
@@ -70,7 +70,7 @@ fn reached(entry: &Entry, limit: Duration) -> Result<Entry> {
     let mut there = Entry { device: wait(&entry.device)?, key_file: None, ..entry.clone() };
     there.options.retain(|(option, _)| {
         if TOKENS.contains(&option.as_str()) {
-            say!("{name}: {option}= is passed over: it is not built yet.");
+            say!("{name}: {option}= is ignored: it is not implemented yet.");
         }
         option != "keyscript" && !TOKENS.contains(&option.as_str())
     });

@@ -79,7 +79,8 @@ pub(super) struct Destination {
 impl Destination {
     /// `--output`, `--force`, and the options that name files to be read.
     pub(super) fn from_args(args: &Args) -> Result<Self> {
-        let missing = || Failure::new(Exit::Parameters, "--output FILE is missing: where the image goes.");
+        let missing =
+            || Failure::new(Exit::Parameters, "--output FILE is missing: it names the image to write.");
         let path = args.path(&OUTPUT).ok_or_else(missing)?.to_owned();
         Ok(Self { path, replacing: Replacing::from_args(args) })
     }

@@ -16,11 +16,12 @@ static STUB: Opt = file(
     "stub",
     "FILE",
     "uki: the EFI program that starts the kernel.",
-    "Without it systemd's, of the kernel's architecture: /usr/lib/systemd/boot/efi/linuxx64.efi.stub (Debian: package systemd-boot-efi).",
+    "The default is systemd's, for the kernel's architecture: /usr/lib/systemd/boot/efi/linuxx64.efi.stub \
+    (Debian: package systemd-boot-efi).",
 );
 static CMDLINE: Opt = text("cmdline", "TEXT", "uki: the kernel's command line.", "");
 static OS_RELEASE: Opt = file("os-release", "FILE", "uki: names for menus (/etc/os-release).", "");
-static UNAME: Opt = text("uname", "RELEASE", "uki: the kernel's release, if it is not told.", "");
+static UNAME: Opt = text("uname", "RELEASE", "uki: the kernel's release, if not in the file.", "");
 
 /// In the order of help.
 pub(super) static OPTIONS: &[&Opt] = &[&STUB, &CMDLINE, &OS_RELEASE, &UNAME];
@@ -104,14 +105,14 @@ fn stub(named: Option<PathBuf>, linux: &[u8]) -> Result<PathBuf> {
         return Ok(path);
     }
     let kernel = Image::parse(linux).map_err(|why| {
-        wrong(&format!("--kernel: {why}: the kernel has to be an EFI program itself (CONFIG_EFI_STUB)"))
+        wrong(&format!("--kernel: {why}: the kernel must be an EFI program itself (CONFIG_EFI_STUB)"))
     })?;
     let architecture = kernel.architecture().unwrap_or("unknown");
     let path = PathBuf::from(format!("/usr/lib/systemd/boot/efi/linux{architecture}.efi.stub"));
     match path.exists() {
         true => Ok(path),
         false => {
-            let why = "is not here: install systemd-boot-efi, or name a stub with --stub";
+            let why = "is missing: install systemd-boot-efi, or name a stub with --stub";
             Err(Failure::new(Exit::Device, format!("{} {why}.", path.display())))
         }
     }

@@ -23,15 +23,15 @@ pub(crate) static COMMAND: Command = Command {
     group: Group::Cryptsetup(Topic::Questions),
     operands: &[] as &[Operand],
     about: "Measure key derivation and ciphers.",
-    man: "Everything runs in this process on one thread (Argon2 on as many as it has lanes), in memory, on the largest \
-          sectors that the IV takes (4096 bytes, or 512 for lmk and tcw): no storage. Alone, the usual hashes \
-          and ciphers are measured; --hash or --pbkdf measures one key derivation, --cipher with --key-size one cipher.\n\n\
-          Where the kernel offers AF_ALG, two more columns have its ciphers, with requests of 64 KiB under one IV, as cryptsetup's \
-          benchmark measures them; N/A is what it has not. Elsewhere the layout is cryptsetup's. Asking makes the kernel load modules. \
-          Nobody looks at output here: keyway bench and keyway xray do.\n\n\
-          JSON is an array of objects. Ciphers have \"encrypt_bytes_per_second\" and \"decrypt_bytes_per_second\"; then \
-          \"kernel_encrypt_bytes_per_second\" and \"kernel_decrypt_bytes_per_second\", or \"kernel_unavailable\" with what is \
-          missing.",
+    man: "Everything runs in memory, in this process, on one thread (Argon2 on one per lane), on the largest \
+          sectors that the IV takes (4096 bytes, or 512 for lmk and tcw); storage is not involved. Without options, \
+          the usual hashes and ciphers are measured; --hash or --pbkdf measures one key derivation, --cipher with \
+          --key-size one cipher.\n\nIf the kernel offers AF_ALG, two more columns show its ciphers, with requests of \
+          64 KiB under one IV, as cryptsetup's benchmark measures them; N/A marks what it lacks. Otherwise the \
+          layout is cryptsetup's. Asking makes the kernel load modules. Output is not checked here: keyway bench and \
+          keyway xray check it.\n\nJSON is an array of objects. Ciphers have \"encrypt_bytes_per_second\" and \
+          \"decrypt_bytes_per_second\"; then \"kernel_encrypt_bytes_per_second\" and \
+          \"kernel_decrypt_bytes_per_second\", or \"kernel_unavailable\" with what is missing.",
     options: &[&[
         &shared::CIPHER,
         &shared::KEY_SIZE,

@@ -26,7 +26,7 @@ impl Kind {
             Some("luks2") => Ok(Self::Luks(Versions::Two)),
             Some("plain") => Ok(Self::Plain),
             Some(format @ ("loopaes" | "tcrypt" | "bitlk" | "fvault2")) => {
-                refuse(format!("open: {format} volumes are not built yet; LUKS and plain volumes are."))
+                refuse(format!("open: {format} volumes are not implemented yet; LUKS and plain volumes are."))
             }
             Some(other) => refuse(format!("Unrecognized metadata device type {other}.")),
         }

@@ -184,12 +184,12 @@ fn flag(open: &mut Open, option: &Opt) -> Result<()> {
 
 /// Options that cannot be ignored without opening something other than the entry means.
 static REFUSED: &[(&str, &str)] = &[
-    ("keyscript", "runs a program for the key, which is not done here: pipe its output to --key-file -"),
-    ("swap", "makes a new swap area each time, which is not done here"),
-    ("tmp", "makes a new file system each time, which is not done here"),
-    ("tpm2-device", "takes the key from a TPM, which is not built yet"),
-    ("fido2-device", "takes the key from a FIDO2 token, which is not built yet"),
-    ("pkcs11-uri", "takes the key from a smart card, which is not built yet"),
+    ("keyscript", "runs a program for the key, which open does not do: pipe its output to --key-file -"),
+    ("swap", "makes a new swap area each time, which open does not do"),
+    ("tmp", "makes a new file system each time, which open does not do"),
+    ("tpm2-device", "takes the key from a TPM, which is not implemented yet"),
+    ("fido2-device", "takes the key from a FIDO2 token, which is not implemented yet"),
+    ("pkcs11-uri", "takes the key from a smart card, which is not implemented yet"),
 ];
 
 static LINKS: &[(&str, &str)] =

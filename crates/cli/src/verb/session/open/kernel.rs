@@ -29,7 +29,8 @@ impl KernelDoor {
     /// Maps the volume.
     pub(super) fn open(&self) -> Result<()> {
         if self.opening.direct {
-            let message = "--direct-io is for doors of Keyway's own (--backend nbd, fuse or ublk): dm-crypt has no page cache below it.";
+            let message =
+                "--direct-io is for --backend nbd, fuse or ublk: dm-crypt has no page cache below it.";
             return Err(Failure::new(Exit::Parameters, message));
         }
         let device = &self.opening.target.device;
@@ -66,7 +67,7 @@ impl KernelDoor {
         let place = self.place_key(unlocked, &features)?;
         let mut options = self.flags.of(&unlocked.format);
         for flag in mapping::drop_unknown(&mut options, &features) {
-            self.debug(&format!("This kernel's dm-crypt has no --{flag}: left out."))?;
+            self.debug(&format!("This kernel's dm-crypt has no --{flag}: ignored."))?;
         }
         let below = Below { device: attached.number, len: unlocked.storage.len(), options };
         let table = volume::table(segments, &place, &below).map_err(|e| sentence::door(&e))?;

@@ -55,24 +55,23 @@ pub(crate) static COMMAND: Command = Command {
     group: Group::Cryptsetup(Topic::Volumes),
     operands: &[
         Operand { name: "DEVICE", required: true, help: "The volume, or a name from /etc/crypttab." },
-        Operand { name: "NAME", required: false, help: "What it is to be called while it is open." },
+        Operand { name: "NAME", required: false, help: "Name of the volume while it is open." },
     ],
     about: "Open a volume under a name: in the kernel, or without root.",
-    man: "As root, where the kernel has dm-crypt, the volume becomes /dev/mapper/NAME exactly as cryptsetup makes it, and \
-          nothing is said; either program shows, resizes and closes the other's mappings. Otherwise a background process \
-          of the user's holds the key and serves the plaintext: as a file through FUSE, or on a socket through NBD. It \
-          survives the terminal, \"keyway list\" shows it, \"keyway close NAME\" ends it, and the command says where it is \
-          and how to use it. --backend chooses.\n\n\
-          A file gets a loop device for the kernel's door, which goes with the mapping. A second writer of the same volume \
-          is refused. A LUKS2 volume's key goes through the kernel's keyring, as with cryptsetup. Volumes with \
-          integrity protection are refused by name.\n\n\
-          With one operand that is a name in /etc/crypttab, device, key file and options come from there; what the \
-          command line says goes before. A name that /etc/crypttab gives to another device is warned about.\n\n\
-          With --test-passphrase the volume is unlocked and nothing else happens: exit status 0 says that the passphrase is \
-          right, 2 that it is wrong.\n\n\
-          A LUKS2 token of type luks2-keyring is tried before a key file and before anybody is asked: its passphrase is the \
-          key of type \"user\" that it names in the kernel's keyring. Tokens of other types are passed over. Keyslots are derived side by side, those with priority \"prefer\" first; those with \
-          priority \"ignore\" only when --key-slot names them.",
+    man: "As root, if the kernel has dm-crypt, the volume becomes /dev/mapper/NAME exactly as cryptsetup makes \
+          it, and nothing is printed; either program shows, resizes and closes the other's mappings. Otherwise a \
+          background process of the user's holds the key and serves the plaintext, as a file through FUSE or on a \
+          socket through NBD, and the command prints where it is and how to use it. The process survives the \
+          terminal; \"keyway list\" shows it, \"keyway close NAME\" ends it. --backend chooses.\n\nFor the kernel, a \
+          file gets a loop device, which is removed with the mapping. A second writer of the same volume is refused. \
+          A LUKS2 volume's key goes through the kernel keyring, as with cryptsetup. Volumes with integrity \
+          protection are refused by name.\n\nIf the only operand is a name in /etc/crypttab, device, key file and \
+          options come from there; the command line takes precedence. A name that /etc/crypttab gives to another \
+          device causes a warning.\n\nWith --test-passphrase the volume is unlocked and nothing else happens: exit \
+          code 0 means that the passphrase is right, 2 that it is wrong.\n\nA LUKS2 token of type luks2-keyring is \
+          tried before a key file and before any prompt: its passphrase is the key of type \"user\" that it names in \
+          the kernel keyring. Tokens of other types are skipped. Keyslots are derived in parallel, those with \
+          priority \"prefer\" first; those with priority \"ignore\" only if --key-slot names them.",
     options: &[
         &[
             &BACKEND,
@@ -127,7 +126,7 @@ pub(crate) static COMMAND: Command = Command {
         groups::ADMISSION,
     ],
     examples: &[
-        Example { line: "keyway open disk.img home", does: "Open it the best way that this machine has." },
+        Example { line: "keyway open disk.img home", does: "Open it in the best way this machine offers." },
         Example { line: "keyway open --backend nbd disk.img home", does: "A socket for QEMU or libguestfs." },
         Example { line: "keyway open --test-passphrase disk.img", does: "Is this passphrase right?" },
     ],
@@ -262,7 +261,7 @@ impl Open {
         let name = mapping::name(self.name.as_ref())?;
         let backend = self.backend();
         if backend != Backend::Kernel && self.link.is_some() {
-            let message = "--link-vk-to-keyring is for the kernel's door: --backend kernel.";
+            let message = "--link-vk-to-keyring needs --backend kernel.";
             return Err(Failure::new(Exit::Parameters, message));
         }
         let (read_only, keyring, link) = (self.read_only, self.keyring, self.link.clone());

@@ -22,12 +22,11 @@ pub(crate) static COMMAND: Command = Command {
     aliases: &[],
     group: Group::Cryptsetup(Topic::Volumes),
     operands: &[Operand { name: "NAME", required: true, help: "The mapping's name." }],
-    about: "Give an open mapping other flags.",
-    man: "The mapping stays in use meanwhile. It gets the flags of the command line and those that its LUKS2 header keeps, and \
-          no others. A LUKS volume's passphrase is asked for; a plain volume keeps the key that it has.\n\n\
-          A volume behind a door of Keyway's own needs no passphrase, and takes --allow-discards and --readonly; clients that \
-          are connected get what is allowed from then on. A ublk device that was opened without --allow-discards cannot get \
-          it later.",
+    about: "Change the flags of an open mapping.",
+    man: "The mapping stays in use. It gets the flags of the command line and those stored in its LUKS2 header, \
+          and no others. A LUKS volume's passphrase is asked for; a plain volume keeps its key.\n\nA volume opened \
+          with nbd, fuse or ublk needs no passphrase, and takes --allow-discards and --readonly; they apply to \
+          connected clients from then on. A ublk device opened without --allow-discards cannot get it later.",
     options: &[
         &[
             &ALLOW_DISCARDS,
@@ -45,7 +44,7 @@ pub(crate) static COMMAND: Command = Command {
     ],
     examples: &[Example {
         line: "keyway refresh --allow-discards --persistent home",
-        does: "Let TRIM through from now on.",
+        does: "Pass TRIM on from now on.",
     }],
     run: door::run::<Refresh>,
 };

@@ -32,25 +32,25 @@ pub(crate) static COMMAND: Command = Command {
         help: "The files or devices with the volumes; each becomes an export.",
     }],
     about: "Serve volumes to NBD clients: QEMU, libnbd, the kernel.",
-    man: "Unlocks each volume and serves its plaintext as a network block device, in the foreground. Once it listens, it says \
-          where, with the command lines to use it. SIGINT and SIGTERM end it: requests under way are answered, what was \
-          written reaches the device, the keys are wiped, the socket is removed, and the exit status is 0.\n\n\
-          Without --port it listens on a unix socket that its user alone may connect to: the one that --socket names, or \
-          keyway-serve/BASENAME.sock in the user's runtime directory ($XDG_RUNTIME_DIR). A socket that a killed server \
-          left behind is replaced; one that is listened on is refused.\n\n\
-          When the device or store fails, clients get errors; why is said on standard error, once for each cause. One that \
-          does not answer keeps the server from ending only while something is unwritten.\n\n\
-          A single volume is the export with the empty name, which clients take when they name none. Several are named \
-          like their files; --export, once a volume in the same order, names them otherwise.\n\n\
-          Whoever can connect reads the plaintext, and writes it. On a TCP port that is everybody who reaches the \
-          address, unless --tls-verify-peer asks them for a certificate. An address other than this machine's own \
-          (127.0.0.1, ::1) needs TLS; --insecure-network serves it in the clear nevertheless, with a warning.\n\n\
-          A client has 10 seconds to choose an export, TLS included. At most 64 may be doing so, 32 of them from one \
-          address (one /64 network of IPv6): the oldest has to go when more come. 128 clients are served at a time; \
-          further ones are told so. All of them share 264 MiB for requests and replies, half of it for those of more \
-          than 2 MiB; who needs more than is left waits. A client on a TCP port that does not send the rest of a \
-          request within 10 seconds, or take a reply within 60, is dropped (a megabit a second is fast enough), and so \
-          is one without a request for --idle-timeout. Those on a unix socket are waited for.",
+    man: "Unlocks each volume and serves its plaintext as a network block device, in the foreground. When it \
+          listens, it prints where, with command lines to use it. SIGINT and SIGTERM end it: requests under way are \
+          answered, what was written reaches the device, the keys are wiped, the socket is removed, and the exit \
+          code is 0.\n\nWithout --port it listens on a unix socket that only its user can connect to: the one that \
+          --socket names, or keyway-serve/BASENAME.sock in the user's runtime directory ($XDG_RUNTIME_DIR). A socket \
+          that a killed server left behind is replaced; one in use is refused.\n\nIf the device or store fails, \
+          clients get errors; the reason is printed on standard error, once for each cause. One that does not answer \
+          keeps the server from ending only while something is unwritten.\n\nA single volume is the export with the \
+          empty name, which clients use by default. Several are named after their files; --export, once for each \
+          volume in the same order, names them otherwise.\n\nWhoever can connect can read and write the plaintext. \
+          On a TCP port that is everyone who can reach the address, unless --tls-verify-peer asks for a certificate. \
+          An address other than this machine's own (127.0.0.1, ::1) needs TLS; --insecure-network serves it \
+          unencrypted all the same, with a warning.\n\nA client has 10 seconds to choose an export, TLS included. At \
+          most 64 may be doing so, 32 of them from one address (one /64 network of IPv6): when more come, the oldest \
+          is dropped. 128 clients are served at a time; further ones are told so. All of them share 264 MiB for \
+          requests and replies, half of it for those of more than 2 MiB; a client that needs more than is left \
+          waits. A client on a TCP port that does not send the rest of a request within 10 seconds, or take a reply \
+          within 60, is dropped (a megabit per second is fast enough), and so is one without a request for \
+          --idle-timeout. Clients on a unix socket have no such limits.",
     options: &[
         &[
             &SOCKET,
@@ -120,8 +120,8 @@ static INSECURE_NETWORK: Opt = Opt {
     value: "",
     kind: Kind::Flag,
     help: "Serve a network without TLS.",
-    man: "Whoever reaches --address reads and writes the plaintext, and whoever is on the way reads and changes it. Without \
-          this option only this machine's own addresses are served in the clear.",
+    man: "Whoever can reach --address can read and write the plaintext, and whoever is on the network path can \
+          read and change it. Without this option only this machine's own addresses are served unencrypted.",
 };
 
 static IDLE_TIMEOUT: Opt = Opt {
@@ -130,8 +130,8 @@ static IDLE_TIMEOUT: Opt = Opt {
     value: "SECONDS",
     kind: Kind::Number(u32::MAX as u64),
     help: "Drop idle clients of a TCP port (3600).",
-    man: "A client that sends no request for so long is dropped. 0 waits for ever, as for a machine whose disk may lie idle \
-          for days. Clients on a unix socket always may.",
+    man: "A client that sends no request for this long is dropped. 0 means no limit, as for a machine whose \
+          disk may be idle for days. Clients on a unix socket have no limit.",
 };
 
 static EXPORT: Opt = Opt {
@@ -148,7 +148,7 @@ static THREADS: Opt = Opt {
     short: None,
     value: "N",
     kind: Kind::Number(256),
-    help: "Most threads that work for one client.",
+    help: "Maximum number of threads for one client.",
     man: "",
 };
 
@@ -158,8 +158,8 @@ static ALLOW_DISCARDS: Opt = Opt {
     value: "",
     kind: Kind::Flag,
     help: "Pass clients' discards on to the device.",
-    man: "Which sectors are unused then shows in the encrypted file or device. Without this option discards are accepted \
-          and nothing happens.",
+    man: "The encrypted file or device then shows which sectors are unused. Without this option discards are \
+          accepted and ignored.",
 };
 
 struct Serve {
@@ -253,12 +253,12 @@ impl Serve {
 fn check_exposure(addresses: &[SocketAddr], options: &Options) -> Result<()> {
     let Some(open) = exposed(addresses, &options.encryption) else { return Ok(()) };
     if options.insecure_network {
-        say!("WARNING: {open} is served without TLS: whoever reaches it reads and writes the plaintext.");
+        say!("WARNING: {open} is served without TLS: whoever can reach it can read and write the plaintext.");
         return Ok(());
     }
     let message = format!(
-        "Refusing to serve {open} without TLS: whoever reaches it would read and write the plaintext. Give \
-         --tls-certificates and --tls-verify-peer, or --insecure-network if that is wanted."
+        "Refusing to serve {open} without TLS: whoever can reach it could read and write the plaintext. Give \
+         --tls-certificates and --tls-verify-peer, or --insecure-network if this is intended."
     );
     Err(Failure::new(Exit::Parameters, message))
 }
@@ -267,7 +267,7 @@ fn check_exposure(addresses: &[SocketAddr], options: &Options) -> Result<()> {
 fn export_names(volumes: &[OsString], given: &[&str], has_header: bool) -> Result<Vec<String>> {
     let refuse = |message: String| Err(Failure::new(Exit::Parameters, message));
     if volumes.len() > 1 && has_header {
-        return refuse("--header goes with one volume, not with several.".into());
+        return refuse("--header works with one volume, not with several.".into());
     }
     if !given.is_empty() && given.len() != volumes.len() {
         let (names, volumes) = (given.len(), volumes.len());

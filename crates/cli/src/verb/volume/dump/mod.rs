@@ -27,9 +27,10 @@ pub(crate) static COMMAND: Command = Command {
     group: Group::Cryptsetup(Topic::Questions),
     operands: &[Operand { name: "DEVICE", required: true, help: "The volume." }],
     about: "Show the header.",
-    man: "No passphrase is needed. Salts, digests and the encrypted keys that are shown open nothing by themselves.\n\n\
-          With --dump-volume-key the passphrase is asked for and the volume key is shown, or written to the new file \
-          --volume-key-file. Whoever has it can read the data whatever passphrases are changed later.",
+    man: "No passphrase is needed. The salts, digests and encrypted keys that it shows open nothing by \
+          themselves.\n\nWith --dump-volume-key the passphrase is asked for and the volume key is shown, or written \
+          to the new file --volume-key-file. Whoever has the key can read the data, whichever passphrases are \
+          changed later.",
     options: &[
         &[
             &DUMP_JSON,
@@ -56,7 +57,7 @@ pub(crate) static COMMAND: Command = Command {
         Example { line: "keyway luksDump disk.img", does: "Format, cipher, keyslots and their cost." },
         Example {
             line: "keyway luksDump --dump-volume-key --volume-key-file key disk.img",
-            does: "The volume key into a new file that only its owner may read.",
+            does: "The volume key, into a new file that only its owner can read.",
         },
     ],
     run: door::run::<Dump>,
@@ -67,7 +68,7 @@ static DUMP_JSON: Opt = Opt {
     short: None,
     value: "",
     kind: Kind::Flag,
-    help: "LUKS2's metadata as it stands in the header.",
+    help: "The LUKS2 metadata as stored in the header.",
     man: "",
 };
 static DUMP_VOLUME_KEY: Opt = Opt {

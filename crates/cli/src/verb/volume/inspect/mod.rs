@@ -25,34 +25,30 @@ pub(crate) static COMMAND: Command = Command {
     group: Group::Rootless,
     operands: &[Operand { name: "VOLUME", required: true, help: "The file or device with the volume." }],
     about: "Show what a volume is, at a glance.",
-    man: "Format, cipher, place and size of the data, whether both header copies are sound, and every keyslot with its \
-          key derivation, its cost and the time that unlocking takes on this machine: a short sample of each kind of \
-          key derivation is measured and multiplied by the cost. What deserves attention is listed at the end.\n\n\
-          Nothing is written and no lock is taken. No passphrase is needed, unless --verify asks for one to verify the seal \
-          (keyway-seal(8)); a key file does the same. Colours are used on a terminal, unless NO_COLOR is set.\n\n\
-          With --require, each demand of the policy is shown with what the volume has, and what is never opened without being \
-          asked for by name as well; the exit code is 6 when one of them is not met, or only the key could tell. The demands:\n\n\
-          formats = [\"luks1\", \"luks2\"]\n\n\
-          ciphers = [\"aes\"], or whole specifications: [\"aes-xts-plain64\"]\n\n\
-          modes = [\"xts-plain64\"], or with any IV: [\"xts\"]\n\n\
-          min-key-bits = 512: of the volume key. XTS has two keys, and both count.\n\n\
-          sector-sizes = [512, 4096]\n\n\
-          linear-segments = false: every segment is encrypted.\n\n\
-          allowed-flags = [\"allow-discards\"]: the activation flags that the header may set; [] for none.\n\n\
-          allowed-tokens = [\"systemd-tpm2\"]: the types of its tokens; [] for none. A seal is always allowed.\n\n\
-          uuid, label, subsystem = \"TEXT\"\n\n\
-          size, min-size, max-size = \"10GiB\": of the plaintext; a number is in bytes.\n\n\
-          max-keyslots = 4\n\n\
-          kdfs = [\"argon2id\"]: what every keyslot uses; min-pbkdf2-iterations = 1000000, min-argon2-memory = \"1GiB\" and \
-          min-argon2-passes = 4 are for the keyslots that use it.\n\n\
-          sealed = true: the header bears a seal by the volume's key and is what was sealed; seal-context = \"TEXT\": with this.",
+    man: "Format, cipher, place and size of the data, whether both header copies are sound, and every keyslot \
+          with its key derivation, its cost and the time that unlocking takes on this machine: a short sample of \
+          each kind of key derivation is measured and multiplied by the cost. Problems are listed at the \
+          end.\n\nNothing is written and no lock is taken. No passphrase is needed, unless --verify asks for one to \
+          verify the seal (keyway-seal(8)); a key file does the same. Colours are used on a terminal, unless \
+          NO_COLOR is set.\n\nWith --require, each demand of the policy is shown with what the volume has, and so is \
+          what only an explicit option opens; the exit code is 6 if one of them is not met, or only the key could \
+          tell. The demands:\n\nformats = [\"luks1\", \"luks2\"]\n\nciphers = [\"aes\"], or whole specifications: \
+          [\"aes-xts-plain64\"]\n\nmodes = [\"xts-plain64\"], or with any IV: [\"xts\"]\n\nmin-key-bits = 512: of \
+          the volume key. XTS has two keys, and both count.\n\nsector-sizes = [512, 4096]\n\nlinear-segments = \
+          false: every segment is encrypted.\n\nallowed-flags = [\"allow-discards\"]: the activation flags that the \
+          header may set; [] for none.\n\nallowed-tokens = [\"systemd-tpm2\"]: the types of its tokens; [] for none. \
+          A seal is always allowed.\n\nuuid, label, subsystem = \"TEXT\"\n\nsize, min-size, max-size = \"10GiB\": of \
+          the plaintext; a number is in bytes.\n\nmax-keyslots = 4\n\nkdfs = [\"argon2id\"]: what every keyslot \
+          uses; min-pbkdf2-iterations = 1000000, min-argon2-memory = \"1GiB\" and min-argon2-passes = 4 are for the \
+          keyslots that use it.\n\nsealed = true: the header has a seal made with the volume key, and matches it; \
+          seal-context = \"TEXT\": with this string.",
     options: &[&[&shared::JSON, &shared::REQUIRE, &VERIFY, &shared::SEAL_CONTEXT], groups::UNLOCKING],
     examples: &[
         Example { line: "keyway inspect disk.luks", does: "see what it is" },
         Example { line: "keyway inspect --json disk.luks | jq .keyslots", does: "the same for a script" },
         Example {
             line: "keyway inspect --require fleet.toml disk.luks",
-            does: "is it as we want it? exit code 6 if not",
+            does: "does it meet the policy? exit code 6 if not",
         },
     ],
     run: door::run::<Inspection>,

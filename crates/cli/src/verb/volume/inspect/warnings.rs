@@ -19,7 +19,7 @@ pub(super) fn of(facts: &Facts, device_len: u64) -> Vec<String> {
     }
     warnings.extend(facts.segments.iter().flat_map(|s| segment(s, device_len)));
     if !facts.keyslots.iter().any(|k| !k.unbound && k.kdf.is_ok()) {
-        warnings.push("No keyslot opens it: only who has the volume key can.".to_owned());
+        warnings.push("No keyslot opens it: only the volume key does.".to_owned());
     }
     warnings.extend(facts.keyslots.iter().filter_map(|k| cheap(k, facts.version)));
     warnings.extend(facts.keyslots.iter().filter_map(expensive));
@@ -44,9 +44,9 @@ fn segment(segment: &super::facts::Segment, device_len: u64) -> Vec<String> {
     let end = segment.offset.saturating_add(segment.length);
     if end > device_len {
         warnings
-            .push(format!("The data ends at byte {end}, the device at {device_len}: it has been cut off."));
+            .push(format!("The data ends at byte {end}, the device at {device_len}: it has been truncated."));
     } else if segment.length == 0 {
-        warnings.push("There is no room for data behind the header.".to_owned());
+        warnings.push("There is no room for data after the header.".to_owned());
     }
     if !segment.encrypted {
         return warnings;
@@ -57,7 +57,8 @@ fn segment(segment: &super::facts::Segment, device_len: u64) -> Vec<String> {
     }
     let mode = spec.split_once('-').map_or("", |(_, mode)| mode);
     if mode.starts_with("cbc-plain") {
-        warnings.push(format!("{spec} lets whoever chooses a file recognise it on disk; XTS does not."));
+        warnings
+            .push(format!("{spec} lets an attacker recognise a file of their choice on disk; XTS does not."));
     }
     if mode.ends_with("-plain") && segment.length > PLAIN_IV_LIMIT {
         warnings.push("The IV \"plain\" repeats after 2 TiB.".to_owned());
@@ -84,7 +85,7 @@ fn cheap(keyslot: &Keyslot, version: u8) -> Option<String> {
     };
     let remedy = if version == 1 { "luksChangeKey" } else { "luksConvertKey" };
     Some(format!(
-        "Keyslot {} is cheap to guess: {cost}, where at least {least} are advised; {remedy} raises the cost.",
+        "Keyslot {} is cheap to guess: {cost}, where at least {least} are recommended; {remedy} raises the cost.",
         keyslot.number
     ))
 }

@@ -150,8 +150,8 @@ fn text(
         }
     }
     let closing = match (lacking.is_empty(), programs.is_empty()) {
-        (true, false) => paint.good("It has what this volume needs."),
-        (true, true) => paint.bad("It cannot unlock: no program for it is there."),
+        (true, false) => paint.good("It has everything that this volume needs."),
+        (true, true) => paint.bad("It cannot unlock: it contains no program for that."),
         (false, _) => paint.bad(&format!("It cannot map this volume: {} missing.", lacking.join(", "))),
     };
     let _ = writeln!(page, "  {closing}");

@@ -35,7 +35,7 @@ static GRUB_VERSION: Opt = Opt {
     value: "VERSION",
     kind: Kind::Text,
     help: "2.06, 2.12, 2.14 (installed).",
-    man: "Versions between are judged as the nearest older one. A distribution's own build may differ: Fedora's refuses Argon2.",
+    man: "Versions in between are judged as the nearest older one. A distribution's own build may differ: Fedora's refuses Argon2.",
 };
 static GRUB_ROOT: Opt = Opt {
     long: "root",
@@ -51,7 +51,7 @@ static KEYBOARD: Opt = Opt {
     value: "LAYOUT",
     kind: Kind::Text,
     help: "Typed on: us, de, fr, gb ...",
-    man: "GRUB has an American layout when it asks, whatever the keyboard shows.",
+    man: "GRUB's prompt uses the US layout, whatever the keyboard shows.",
 };
 static AS_KEY_FILE: Opt =
     Opt { long: "as-key-file", short: None, value: "", kind: Kind::Flag, help: "Nobody types it.", man: "" };
@@ -103,7 +103,7 @@ impl Request for Check {
         };
         let as_json = args.given(&shared::JSON);
         if args.text(&LOADER) == Some("initramfs") {
-            let missing = || wrong("--loader initramfs needs --image FILE: the initramfs to look into.");
+            let missing = || wrong("--loader initramfs needs --image FILE: the initramfs to check.");
             let image = args.path(&IMAGE).ok_or_else(missing)?.to_owned();
             let header = args.path(&shared::HEADER).map(device::resolve).unwrap_or(device);
             let (locking, kernel) = (device::locking(args), args.text(&KERNEL).map(str::to_owned));
@@ -153,7 +153,7 @@ impl Given {
             return match layout.is_some() || as_key_file {
                 true => Err(Failure::new(
                     Exit::Parameters,
-                    "--keyboard and --as-key-file are about a passphrase: name it with --key-file (- is standard input).",
+                    "--keyboard and --as-key-file apply to a passphrase: give it with --key-file (- is standard input).",
                 )),
                 false => Ok(None),
             };
@@ -171,6 +171,6 @@ impl Given {
 fn layout(name: &str) -> Result<&'static Layout> {
     Layout::find(name).ok_or_else(|| {
         let names: Vec<&str> = Layout::all().map(|layout| layout.name).collect();
-        Failure::new(Exit::Parameters, format!("--keyboard {name}: there are {}.", names.join(", ")))
+        Failure::new(Exit::Parameters, format!("--keyboard {name}: choose one of {}.", names.join(", ")))
     })
 }

@@ -20,48 +20,48 @@ use std::path::{Path, PathBuf};
 static LOAD: Opt = text(
     "load",
     "ADDRESS",
-    "fit: where the kernel is loaded.",
-    "Without it the kernel is one that runs wherever the boot loader puts it (kernel_noload); for arm64 that is an unpacked Image.",
+    "fit: load address of the kernel.",
+    "Without it the kernel must run wherever the boot loader puts it (kernel_noload), as an uncompressed arm64 Image does.",
 );
-static ENTRY: Opt = text("entry", "ADDRESS", "fit: where it is entered (where it is loaded).", "");
+static ENTRY: Opt = text("entry", "ADDRESS", "fit: entry address (the load address).", "");
 static HASH: Opt = Opt {
     long: "hash",
     short: Some('h'),
     value: "NAME",
     kind: Kind::Text,
     help: "fit: crc32, md5, sha1, sha256, sha512.",
-    man: "sha256 without it. May be given several times.",
+    man: "The default is sha256. May be given several times.",
 };
 static EXTERNAL: Opt = Opt {
     long: "external",
     short: None,
     value: "",
     kind: Kind::Flag,
-    help: "fit: data behind the tree, as --align says.",
-    man: "What mkimage -E does.",
+    help: "fit: put the data after the tree (--align).",
+    man: "As mkimage -E does.",
 };
 static ALIGN: Opt = Opt {
     long: "align",
     short: None,
     value: "BYTES",
     kind: Kind::Size,
-    help: "fit: a power of two, from 4 to 1M (4).",
+    help: "fit: alignment, a power of two, 4 to 1M (4).",
     man: "",
 };
 static EXTRACT: Opt = file(
     "extract",
     "DIR",
-    "fit: write what is in an image to files here.",
-    "Its hashes are checked before: with a wrong one nothing is written, and it exits with 1.",
+    "fit: extract what is in an image to here.",
+    "Hashes are checked first: if one is wrong, nothing is written and the exit code is 1.",
 );
 static INCLUDE: Opt = Opt {
     long: "include",
     short: None,
     value: "DIR",
     kind: Kind::Text,
-    help: "fit: a source may take files from here, too.",
-    man: "A source (.its) takes files (/incbin/) from its own folder and what is below, and from nowhere else unless this names it. May be \
-          given several times.",
+    help: "fit: let a source take files from here, too.",
+    man: "A source (.its) takes files (/incbin/) only from its own directory, from those below it, and from the \
+          directories that this option names. May be given several times.",
 };
 
 /// In the order of help.
@@ -119,7 +119,9 @@ impl Request for Fit {
         let of_pieces: [&Opt; 5] = [&KERNEL, &RAMDISK, &DTB, &LOAD, &HASH];
         if let Some(option) = of_pieces.into_iter().find(|option| args.given(option)) {
             let (source, option) = (source.display(), option.long);
-            return Err(wrong(&format!("{source} says all of it: --{option} is not for sources")));
+            return Err(wrong(&format!(
+                "{source} describes all of the image: --{option} does not apply to sources"
+            )));
         }
         let include = args.texts(&INCLUDE).into_iter().map(PathBuf::from).collect();
         Ok(Self::Make { of: Origin::Source(source, include), external, output })
@@ -135,7 +137,7 @@ impl Request for Fit {
 
 impl Pieces {
     fn from_args(args: &Args) -> Result<Self> {
-        let missing = || wrong(&"boot fit takes an image source, or --kernel FILE");
+        let missing = || wrong(&"boot fit needs an image source or --kernel FILE");
         let kernel = args.path(&KERNEL).ok_or_else(missing)?.to_owned();
         let arch = args.text(&ARCH).unwrap_or("arm64").to_owned();
         if Arch::find(&arch).is_none() {
@@ -154,7 +156,7 @@ impl Pieces {
         let address = |option: &Opt| args.text(option).map(|text| address(option, text)).transpose();
         let (load, entry) = (address(&LOAD)?, address(&ENTRY)?);
         if entry.is_some() && load.is_none() {
-            return Err(wrong(&"--entry says where a kernel is entered that --load loads"));
+            return Err(wrong(&"--entry needs --load, the address where the kernel is loaded"));
         }
         Ok(Self {
             kernel,
@@ -292,6 +294,9 @@ mod tests {
         let of_source = asked("keyway boot fit image.its -o x");
         assert!(matches!(of_source, Ok(Fit::Make { of: Origin::Source(..), .. })));
         let refused = asked("keyway boot fit image.its -o x --kernel vmlinuz").err().unwrap();
-        assert_eq!(refused.message(), "image.its says all of it: --kernel is not for sources.");
+        assert_eq!(
+            refused.message(),
+            "image.its describes all of the image: --kernel does not apply to sources."
+        );
     }
 }

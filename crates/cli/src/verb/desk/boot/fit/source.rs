@@ -21,7 +21,7 @@ pub(super) fn image(
     layout: Layout,
 ) -> Result<Vec<u8>> {
     let source = String::from_utf8(from.read(path)?);
-    let source = source.map_err(|_| unusable(path, &"it is no text"))?;
+    let source = source.map_err(|_| unusable(path, &"it is not text"))?;
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let mut allowed = Allowed::new(folder, include)?;
     let mut include = |name: &str| {
@@ -65,7 +65,7 @@ impl Allowed {
         }
         match fs::metadata(&file) {
             Ok(found) if found.is_file() => self.with(found.len()).map(|_| file),
-            _ => Err(format!("{} is no regular file", named.display())),
+            _ => Err(format!("{} is not a regular file", named.display())),
         }
     }
 
@@ -79,7 +79,7 @@ impl Allowed {
     fn with(&self, length: u64) -> std::result::Result<u64, String> {
         match self.taken.saturating_add(length) {
             all if all > BOOT_IMAGE => {
-                Err(format!("the files that it takes are larger than {} in all", human(BOOT_IMAGE)))
+                Err(format!("its files are larger than {} in total", human(BOOT_IMAGE)))
             }
             all => Ok(all),
         }
@@ -125,11 +125,11 @@ mod tests {
             assert!(why.ends_with("is not below the source's folder; --include DIR allows another"), "{why}");
         }
         assert!(allowed.file("none").unwrap_err().contains("No such file"));
-        assert!(allowed.file("below").unwrap_err().ends_with("is no regular file"));
+        assert!(allowed.file("below").unwrap_err().ends_with("is not a regular file"));
         let allowed = Allowed::new(&folder, std::slice::from_ref(&other)).unwrap();
         assert!(allowed.file("way/file").is_ok() && allowed.file("/etc/passwd").is_err());
         let allowed = Allowed::new(&folder, &["/dev".into()]).unwrap();
-        assert!(allowed.file("/dev/zero").unwrap_err().ends_with("is no regular file"));
+        assert!(allowed.file("/dev/zero").unwrap_err().ends_with("is not a regular file"));
         assert!(Allowed::new(&folder, &["/none".into()]).is_err());
         fs::remove_dir_all(scratch).unwrap();
     }

@@ -47,7 +47,7 @@ impl Wanted {
         if let Some(Volume { name, .. }) = &volume
             && (name.is_empty() || name.contains('/') || name == "." || name == "..")
         {
-            let message = format!("--name {name}: a mapping's name is no path.");
+            let message = format!("--name {name}: a mapping's name is not a path.");
             return Err(Failure::new(Exit::Parameters, message));
         }
         Ok(Self {
@@ -89,7 +89,7 @@ impl Volume {
             from.hold_a_key();
             key_file = Some(format!("/{KEYS}/{name}").into());
             say!(
-                "WARNING: {} goes into the image in plain: whoever reads the image opens the volume.",
+                "WARNING: {} goes into the image unencrypted: whoever can read the image can open the volume.",
                 path.display()
             );
         }
@@ -122,7 +122,7 @@ fn program(named: Option<&Path>, from: &mut Ingredients) -> Result<Vec<u8>> {
     match program.wants_libraries {
         false => Ok(file),
         true => {
-            let why = "it is linked with libraries, which an initramfs does not have; --program FILE names a static one";
+            let why = "it is dynamically linked, and an initramfs has no libraries; name a static one with --program FILE";
             Err(Failure::new(Exit::Device, format!("{named}: {why}.")))
         }
     }

@@ -44,7 +44,7 @@ fn architecture(contents: &Contents) -> Option<Architecture> {
 fn refused(what: &str, contained: &Contained, program: Architecture) -> Failure {
     let machine = contained.architecture().unwrap_or(program);
     let line = format!(
-        "{what} for {machine}, and the keyway to put in is for {program}: --program FILE names one for {machine}."
+        "{what} for {machine}, and the keyway to embed is for {program}: --program FILE names one for {machine}."
     );
     Failure::new(Exit::Device, line)
 }
@@ -75,8 +75,8 @@ mod tests {
         let refused = check_modules(&contents(62, &[183])).unwrap_err();
         assert_eq!(
             refused.message(),
-            "The modules that --modules adds are for aarch64, and the keyway to put in is for x86_64: --program FILE \
-             names one for aarch64."
+            "The modules that --modules adds are for aarch64, and the keyway to embed is for x86_64: --program \
+             FILE names one for aarch64."
         );
     }
 
@@ -94,7 +94,7 @@ mod tests {
         let mut first = Contained::default();
         first.count("bin/a", &elf(62, 2));
         assert_eq!(judged(183, &first), Ok(()), "what was seen first is the exception");
-        let refused = "image is for aarch64, and the keyway to put in is for x86_64: --program FILE names one for aarch64.";
+        let refused = "image is for aarch64, and the keyway to embed is for x86_64: --program FILE names one for aarch64.";
         assert_eq!(judged(62, &Contained::of(&image).unwrap()), Err(refused.to_owned()));
         assert_eq!(judged(62, &Contained::default()), Ok(()), "nothing is known of it");
         assert!(

@@ -51,13 +51,16 @@ impl Request for Initramfs {
         let looks_only = args.given(&LIST) || args.given(&DIFF);
         let making: [&Opt; 5] = [&OUTPUT, &VOLUME, &MODULES, &PROGRAM, &KEYWAY];
         if let Some(option) = making.into_iter().find(|option| looks_only && args.given(option)) {
-            return wrong(format!("--list and --diff make no image: --{} is not for them.", option.long));
+            return wrong(format!(
+                "--list and --diff make no image: --{} does not apply to them.",
+                option.long
+            ));
         }
         let of_volume: [&Opt; 4] = [&NAME, &OPTIONS_OF_VOLUME, &shared::HEADER, &EMBED_KEY_FILE];
         if let Some(option) = of_volume.into_iter().find(|option| args.given(option))
             && !args.given(&VOLUME)
         {
-            return wrong(format!("--{} says something of a volume: --volume says of which.", option.long));
+            return wrong(format!("--{} describes a volume: name it with --volume.", option.long));
         }
         let image = args.operand(1).map(Path::to_owned);
         if looks_only {
@@ -71,7 +74,7 @@ impl Request for Initramfs {
         }
         if image.is_none() && !args.given(&MODULES) {
             return wrong(
-                "Without an image, --modules DIR says where a kernel's modules are; none if it needs none."
+                "Without an image, --modules DIR must say where a kernel's modules are; none if it needs none."
                     .to_owned(),
             );
         }
@@ -118,16 +121,16 @@ fn make(asked: &Image) -> Result<()> {
         _ => None,
     };
     let archive = contents.tree(init).archive().ok_or_else(|| {
-        Failure::new(Exit::Parameters, "A file of 4 GiB or more has no place in an initramfs.")
+        Failure::new(Exit::Parameters, "A file of 4 GiB or more does not fit into an initramfs.")
     })?;
     let packing = match (asked.packing, &original) {
         (Some(packing), _) => packing,
         (None, None) => Packing::Plain,
         (None, Some((_, image))) => Packing::like(image),
     };
-    let packed = packing
-        .pack(archive)
-        .map_err(|why| Failure::new(Exit::Parameters, format!("The addition cannot be packed: {why}.")))?;
+    let packed = packing.pack(archive).map_err(|why| {
+        Failure::new(Exit::Parameters, format!("The addition cannot be compressed: {why}."))
+    })?;
     let Some((path, original)) = original else {
         return output.write(&packed, &from, "");
     };
@@ -140,7 +143,7 @@ fn make(asked: &Image) -> Result<()> {
 fn original_of(path: &Path, image: &[u8]) -> Result<Original> {
     let found = Original::of(image).map_err(|why| unusable(path, &why))?;
     if found.init.is_none() {
-        let why = "it has no /init, so that there is nothing to hand over to; leave it out to make a whole initramfs";
+        let why = "it has no /init to hand over to; leave it out to make a new initramfs";
         return Err(unusable(path, &why));
     }
     Ok(found)

@@ -88,8 +88,10 @@ impl Modules {
         }
         let mut found = Inventory::of_root(root).map_err(|why| unusable(root, &why))?;
         if let [first, second, ..] = &found[..] {
-            let why =
-                format!("it has several kernels ({}, {}): --kernel names one", first.release, second.release);
+            let why = format!(
+                "it has several kernels ({}, {}): choose one with --kernel",
+                first.release, second.release
+            );
             return Err(unusable(root, &why));
         }
         found.pop().ok_or_else(|| unusable(root, &"it has no kernel modules"))
@@ -109,7 +111,8 @@ impl Modules {
                     Err(failure) => {
                         failure.report();
                         say!(
-                            "That is this machine's: the modules are those for {DEFAULT}; --cipher names another."
+                            "That is a path of this machine's: modules are chosen for {DEFAULT}; --cipher names \
+                            another cipher."
                         );
                     }
                 }

@@ -29,7 +29,7 @@ pub(super) fn difference(original: &Path, path: &Path) -> Result<()> {
     text += &match () {
         () if before == after => "They are the same, byte for byte.\n".to_owned(),
         () if after.starts_with(&before) => {
-            format!("{} is its beginning, byte for byte.\n", original.display())
+            format!("It begins with {}, byte for byte.\n", original.display())
         }
         () => String::new(),
     };

@@ -23,7 +23,7 @@ impl Cases {
         if args.operand(0).is_some_and(|verb| verb == "kdf") {
             let others = [&options::SUITE, &options::CIPHER, &options::KEY_SIZE];
             if let Some(option) = others.into_iter().find(|option| args.given(option)) {
-                let why = format!("bench kdf measures key derivation: --{} is not for it.", option.long);
+                let why = format!("bench kdf measures key derivation: --{} does not apply.", option.long);
                 return Err(Failure::new(Exit::Parameters, why));
             }
             if kdfs.is_empty() && hashes.is_empty() {
@@ -80,9 +80,9 @@ const LIBRARIES: &[(&str, &str)] = &[
     ("libgcrypt", USE_THE_SOURCE),
     ("gcrypt", USE_THE_SOURCE),
 ];
-const USE_OPENSSL: &str = "\"--compare openssl\" measures it by its own program, \"openssl speed\".";
+const USE_OPENSSL: &str = "\"--compare openssl\" measures it with its own program, \"openssl speed\".";
 const USE_THE_SOURCE: &str =
-    "it has no program that measures it; \"./dev bench engine\" in Keyway's source compares with it.";
+    "it has no benchmark program; \"./dev bench engine\" in Keyway's source compares with it.";
 
 fn suite(name: &str) -> Result<Suite> {
     Suite::find(name).ok_or_else(|| {

@@ -17,12 +17,12 @@ pub(super) fn read(path: &Path) -> Result<Results> {
             Failure::new(Exit::Permission, format!("Cannot read {shown}: permission denied."))
         }
         std::io::ErrorKind::InvalidData => {
-            Failure::new(Exit::Device, format!("{shown}: no results of bench: it is no text."))
+            Failure::new(Exit::Device, format!("{shown}: not results of bench: it is not text."))
         }
         _ => Failure::new(Exit::Device, format!("Cannot read {shown}: {error}.")),
     })?;
     Results::parse(&text).map_err(|corrupt| {
-        Failure::new(Exit::Device, format!("{shown}: no results of bench, or damaged: {corrupt}."))
+        Failure::new(Exit::Device, format!("{shown}: not results of bench, or damaged: {corrupt}."))
     })
 }
 
@@ -85,7 +85,7 @@ impl Request for Merge {
     fn from_args(args: &Args) -> Result<Self> {
         let files = args.operands().get(1..).unwrap_or_default();
         if files.is_empty() {
-            let usage = "bench merge takes results files, one a machine.";
+            let usage = "bench merge takes results files, one per machine.";
             return Err(Failure::new(Exit::Parameters, usage));
         }
         Ok(Self { files: files.iter().map(PathBuf::from).collect(), reports: Reports::from_args(args)? })

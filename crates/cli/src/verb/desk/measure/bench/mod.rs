@@ -31,32 +31,34 @@ pub(crate) static COMMAND: Command = Command {
         Operand { name: "FILE...", required: false, help: "Results files, as --save writes them." },
     ],
     about: "Measure ciphers, key derivation and disks; compare measurements.",
-    man: "Measures in memory, in this process, on one core and on all. Around every sample the output is compared with the portable \
-          code's: wrong work has no figure. Cases take turns, and each is measured until the 95 % interval of its median lies \
-          within one percent, or its share of --time is used up. Combinations that cannot exist are rows with the rule that forbids \
-          them. What is used when nothing is chosen (aes-xts-plain64 with 512 bits) is always there, and marked. docs/METHOD.md in \
-          the source says how all of this is done, and why.\n\n\
-          Suites: quick (what people choose between), default (cryptsetup's list and more), article (every combination of \"Cipher \
-          benchmark for dm-crypt / LUKS\"), all (everything that dm-crypt names; hours). Without one, --cipher, --key-size, --hash \
-          and --pbkdf choose from everything that exists; alone it is the suite default.\n\n\
-          A message is what one call is given: a sector, or a run of sectors of 64 KiB, as large requests are.\n\n\
-          --save keeps raw samples and everything about the machine in a JSON file, which is a whole document after each row. --resume \
-          goes on with it, with the options that it was begun with. Ctrl-C prints what there is.\n\n\
-          keyway bench kdf measures key derivation (and the one cipher that is always there), all of it when --pbkdf and --hash do not choose; \
-          with --json its output is what \"keyway passport --rate-file\" takes on another machine.\n\n\
-          keyway bench disk TARGET measures storage: plain, through Keyway and, with root and dm-crypt, through the kernel, in turn on the \
-          same bytes. TARGET is a directory (a scratch file without a name is made in it), or a file or block device, which is written \
-          over after a question; without a terminal --batch-mode must say so. What is mounted, in use or holds a known signature is \
-          refused. --cipher, --key-size and --sector-size choose one encryption, --time (300) bounds the run. fio makes the \
-          requests to devices where it is installed and --time leaves room for its starts. --save, --json, --json-lines, --csv, \
-          --markdown and --html report as they do of ciphers, with latencies, processor time and what limits it. Nothing is left, \
-          however it ends. keyway bench disk --resume FILE goes on with a run that was stopped or killed, on the same target.\n\n\
-          keyway bench diff OLD NEW says what changed beyond noise, and exits with 1 when something became slower or wrong, or lost \
-          its figure. keyway bench merge FILE... puts machines side by side; with --html it makes one page, with --json-lines or \
-          --csv one table of all of them.\n\n\
-          --compare measures others in turn with Keyway: kernel (the driver that dm-crypt gets, through AF_ALG, a sector a request, its output \
-          compared like Keyway's), openssl (its program \"openssl speed\", whose output nobody can check and which \
-          sets no IV), cryptsetup (PBKDF2 by \"cryptsetup benchmark\").",
+    man: "Measures in memory, in this process, on one core and on all. Around every sample the output is \
+          compared with the portable code's: a wrong result gets no figure. Cases take turns, and each is measured \
+          until the 95 % interval of its median lies within one percent, or its share of --time is used up. \
+          Combinations that cannot exist are rows with the rule that forbids them. The default cipher \
+          (aes-xts-plain64 with 512 bits) is always included, and marked. docs/METHOD.md in the source describes the \
+          method.\n\nSuites: quick (what people choose between), default (cryptsetup's list and more), article \
+          (every combination of \"Cipher benchmark for dm-crypt / LUKS\"), all (everything that dm-crypt names; \
+          hours). Without --suite, --cipher, --key-size, --hash and --pbkdf choose from everything that exists; \
+          without any of these it is the suite default.\n\nA message is the data of one call: a sector, or a run of \
+          sectors of 64 KiB, as in large requests.\n\n--save keeps raw samples and everything about the machine in a \
+          JSON file, which is a complete document after each row. --resume continues it, with the options that it \
+          was begun with. Ctrl-C prints the results so far.\n\nkeyway bench kdf measures key derivation (and the one \
+          cipher that is always included), all of it unless --pbkdf and --hash choose; with --json its output is \
+          what \"keyway passport --rate-file\" takes on another machine.\n\nkeyway bench disk TARGET measures \
+          storage: plain, through Keyway and, with root and dm-crypt, through the kernel, in turn on the same bytes. \
+          TARGET is a directory (for an unnamed scratch file in it), or a file or block device, which is overwritten \
+          after a question; without a terminal --batch-mode must confirm this. A target that is mounted, in use or \
+          holds a known signature is refused. --cipher, --key-size and --sector-size choose one encryption, --time \
+          (300) bounds the run. fio makes the requests to devices if it is installed and --time allows for its \
+          starts. --save, --json, --json-lines, --csv, --markdown and --html report as they do for ciphers, with \
+          latencies, processor time and what limits it. Nothing is left behind, however it ends. keyway bench disk \
+          --resume FILE continues a run that was stopped or killed, on the same target.\n\nkeyway bench diff OLD NEW \
+          says what changed beyond noise, and exits with 1 if anything became slower or wrong, or lost its figure. \
+          keyway bench merge FILE... puts machines side by side; with --html it makes one page, with --json-lines or \
+          --csv one table of all of them.\n\n--compare measures others in turn with Keyway: kernel (the driver that \
+          dm-crypt gets, through AF_ALG, one sector per request, its output compared like Keyway's), openssl (its \
+          program \"openssl speed\", whose output cannot be checked and which sets no IV), cryptsetup (PBKDF2 by \
+          \"cryptsetup benchmark\").",
     options: &[options::ALL],
     examples: &[
         Example { line: "keyway bench --suite quick", does: "The ciphers that people choose between." },

@@ -41,7 +41,7 @@ pub(super) static MESSAGE: Opt = Opt {
     short: None,
     value: "SIZE",
     kind: Kind::Size,
-    help: "Bytes that one call is given (a sector).",
+    help: "Bytes per call (a sector).",
     man: "A whole number of sectors, at most 16 MiB. May be given several times.",
 };
 pub(super) static DIRECTION: Opt = Opt {
@@ -49,11 +49,11 @@ pub(super) static DIRECTION: Opt = Opt {
     short: None,
     value: "WAY",
     kind: Kind::Choice(&["encrypt", "decrypt"]),
-    help: "Only one way: encrypt or decrypt.",
+    help: "Only one direction: encrypt or decrypt.",
     man: "",
 };
 pub(super) static THREADS: Opt =
-    text("threads", "N", "Threads at once: numbers, or all (1,all).", "Parted by commas.");
+    text("threads", "N", "Threads at once: numbers, or all (1,all).", "Separated by commas.");
 pub(super) static HASH: Opt = Opt {
     long: "hash",
     short: Some('h'),
@@ -69,14 +69,14 @@ pub(super) static ITER_TIME: Opt = Opt {
     short: Some('i'),
     value: "MS",
     kind: Kind::Number(3_600_000),
-    help: "Also find the costs that take so long.",
+    help: "Also find the costs that take this long.",
     man: "Iterations of PBKDF2 or passes of Argon2 that take this many milliseconds here, as luksFormat would choose them.",
 };
 pub(super) static COMPARE: Opt = text(
     "compare",
     "WHO",
-    "Others too: kernel, openssl, cryptsetup.",
-    "Parted by commas. Who is not there has rows that say what is missing.",
+    "Also measure kernel, openssl, cryptsetup.",
+    "Separated by commas. One that is not available has rows that say what is missing.",
 );
 pub(super) static TIME: Opt = Opt {
     long: "time",
@@ -88,25 +88,25 @@ pub(super) static TIME: Opt = Opt {
           still repeated six times. Without it a case takes at most half a second.",
 };
 pub(super) static SAVE: Opt =
-    file("save", "Keep the results: raw samples as JSON.", "The file grows as rows come.");
+    file("save", "Save the results: raw samples as JSON.", "The file grows row by row.");
 pub(super) static RESUME: Opt =
-    file("resume", "Go on with a run that was stopped.", "Cases that have their rows are left alone.");
-pub(super) static CSV: Opt = file("csv", "Write a row a line; - is standard output.", "");
+    file("resume", "Resume a run that was stopped.", "Cases that have their rows are not repeated.");
+pub(super) static CSV: Opt = file("csv", "Write one row per line; - is standard output.", "");
 pub(super) static MARKDOWN: Opt = file("markdown", "Write tables for a README; - likewise.", "");
 pub(super) static HTML: Opt =
-    file("html", "Write one page with charts; - likewise.", "It holds everything and loads nothing.");
+    file("html", "Write one page with charts; - likewise.", "It is self-contained and loads nothing.");
 pub(super) static JSON_LINES: Opt = file(
     "json-lines",
-    "Write an object a line; - likewise.",
+    "Write one object per line; - likewise.",
     "One schema for many machines: docs/METHOD.md.",
 );
-pub(super) static NAME: Opt = text("name", "NAME", "What the machine is called (its hostname).", "");
+pub(super) static NAME: Opt = text("name", "NAME", "Name of the machine (its hostname).", "");
 pub(super) static THRESHOLD: Opt = Opt {
     long: "threshold",
     short: None,
     value: "PERCENT",
     kind: Kind::Number(100),
-    help: "diff: leave smaller changes alone (0).",
+    help: "diff: ignore smaller changes (0).",
     man: "",
 };
 

@@ -39,7 +39,7 @@ impl Reports {
             if path != Path::new("-") {
                 files.push((path.to_owned(), report));
             } else if shown.replace(report).is_some() {
-                let why = "Standard output can take one report: give the others a file.";
+                let why = "Only one report can go to standard output: give the others a file.";
                 return Err(Failure::new(Exit::Parameters, why));
             }
         }
@@ -97,7 +97,7 @@ pub(super) fn cannot_write(path: &Path, error: &std::io::Error) -> Failure {
             Failure::new(Exit::Permission, format!("Cannot write {path}: {error}."))
         }
         std::io::ErrorKind::AlreadyExists => {
-            Failure::new(Exit::Parameters, format!("{path} exists already; --force replaces it."))
+            Failure::new(Exit::Parameters, format!("{path} already exists; --force replaces it."))
         }
         std::io::ErrorKind::PermissionDenied => {
             Failure::new(Exit::Permission, format!("Cannot write {path}: permission denied."))

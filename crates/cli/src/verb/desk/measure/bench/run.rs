@@ -69,10 +69,10 @@ fn measure(asked: Asked, options: RunOptions) -> Result<()> {
 
 fn stopped(path: Option<&Path>, done: usize, all: usize) -> Failure {
     let hint = path.map_or_else(
-        || "with --save it could be gone on with.".to_owned(),
-        |path| format!("\"keyway bench --resume {}\" goes on.", path.display()),
+        || "with --save it could be resumed.".to_owned(),
+        |path| format!("\"keyway bench --resume {}\" continues it.", path.display()),
     );
-    Failure::new(Exit::Parameters, format!("Stopped with {done} of {all} cases; {hint}"))
+    Failure::new(Exit::Parameters, format!("Stopped after {done} of {all} cases; {hint}"))
 }
 
 /// A new run.
@@ -122,15 +122,17 @@ fn resumed(asked: &Asked, path: &Path) -> Result<(Results, Vec<Listed>)> {
     let refuse = |why: String| Err(Failure::new(Exit::Parameters, format!("{}: {why}", path.display())));
     if results.settings.suite == "disk" {
         let shown = path.display();
-        return refuse(format!("this run was over storage; \"keyway bench disk --resume {shown}\" goes on."));
+        return refuse(format!(
+            "this run measured storage; \"keyway bench disk --resume {shown}\" continues it."
+        ));
     }
     files::begun_here(&results, path)?;
     let Some(begun_with) = Asked::from_filters(&results.settings.filters, results.machine.cpus) else {
-        return refuse("its options are none of bench's: it cannot be gone on with.".to_owned());
+        return refuse("its options are not those of bench: it cannot be resumed.".to_owned());
     };
     if !asked.filters().is_empty() && asked.filters() != begun_with.filters() {
         let options = begun_with.filters().join(" ");
-        return refuse(format!("the run began with other options ({options}); leave them out to go on."));
+        return refuse(format!("the run began with other options ({options}); give none to resume it."));
     }
     let listed = cases(&begun_with)?;
     Ok((results, listed))

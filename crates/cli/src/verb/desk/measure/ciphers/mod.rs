@@ -21,25 +21,24 @@ pub(crate) static COMMAND: Command = Command {
     name: "ciphers",
     aliases: &[],
     group: Group::Rootless,
-    operands: &[Operand { name: "FILTER", required: false, help: "What --cipher is, without the option." }],
+    operands: &[Operand { name: "FILTER", required: false, help: "What to list, as with --cipher." }],
     about: "List ciphers, modes and IVs: what exists, and what runs it.",
-    man: "The whole space of dm-crypt's ciphers, modes, IVs, key sizes and sector sizes: which combinations exist, which \
-          rule forbids the others, which code runs them on this CPU, and whether the running kernel has them (from \
-          /proc/crypto and /lib/modules; nothing is loaded).\n\n\
-          Alone it prints two tables, ciphers by modes and IVs by modes. With a filter it prints the combinations that \
-          have all of its parts, one a line, and then what cannot exist with the rule that says so. A complete \
-          specification, also one that starts with capi:, is described in full.\n\n\
-          ESSIV stands with sha256 for all hashes, unless --all is given.\n\n\
-          JSON is one object. \"kernel\": \"release\", \"dm_crypt\" (loaded, built-in, loadable, absent or unknown). \
-          \"combinations\": an array, each with \"spec\", \"cipher\", \"mode\", \"iv\" (null where there is none) and \
-          \"exists\". Those that exist have \"block_bits\", \"iv_bytes\", \"key_bits\" and \"sector_sizes\" (arrays of \
-          numbers), \"code\" (what runs it here; null when this build does not) and \"kernel\" (as above); those that \
-          do not have \"reason\".",
+    man: "Covers all of dm-crypt's ciphers, modes, IVs, key sizes and sector sizes: which combinations exist, \
+          which rule forbids the others, which code runs them on this CPU, and whether the running kernel has them \
+          (from /proc/crypto and /lib/modules; nothing is loaded).\n\nWithout a filter it prints two tables, ciphers \
+          by modes and IVs by modes. With a filter it prints the combinations that have all of its parts, one per \
+          line, then those that cannot exist, with the rule that forbids them. A complete specification, or one that \
+          starts with capi:, is described in full.\n\nESSIV with sha256 represents all hashes, unless --all is \
+          given.\n\nJSON is one object. \"kernel\": \"release\", \"dm_crypt\" (loaded, built-in, loadable, absent or \
+          unknown). \"combinations\": an array, each with \"spec\", \"cipher\", \"mode\", \"iv\" (null where there \
+          is none) and \"exists\". Those that exist have \"block_bits\", \"iv_bytes\", \"key_bits\" and \
+          \"sector_sizes\" (arrays of numbers), \"code\" (what runs it here; null when this build does not) and \
+          \"kernel\" (as above); those that do not have \"reason\".",
     options: &[&[&CIPHER, &ALL, &shared::JSON]],
     examples: &[
-        Example { line: "keyway ciphers", does: "What there is, as two tables." },
+        Example { line: "keyway ciphers", does: "What exists, as two tables." },
         Example { line: "keyway ciphers serpent-xts", does: "All combinations of a cipher and a mode." },
-        Example { line: "keyway ciphers blowfish-xts-plain64", does: "Why there is no such thing." },
+        Example { line: "keyway ciphers blowfish-xts-plain64", does: "Why this cannot exist." },
         Example { line: "keyway ciphers --json --all", does: "Everything, for programs." },
     ],
     run: door::run::<Ciphers>,

@@ -24,12 +24,12 @@ pub(super) fn run(luks: &mut Luks, passport: &Passport, key: &KeyOptions, backup
     let file = Path::new(backup_file);
     if file.exists() {
         let message = format!(
-            "Header backup file {backup_file} exists already; name another with --header-backup-file."
+            "Header backup file {backup_file} already exists; name another with --header-backup-file."
         );
         return Err(Failure::new(Exit::Parameters, message));
     }
     let warning = format!(
-        "This will give keyslot {slot} of {} another cost; {backup_file} keeps the header as it is now.",
+        "This will change the cost of keyslot {slot} of {}; {backup_file} keeps the current header.",
         passport.device
     );
     question::confirm(key.manner, &warning, "Nothing was changed.", Exit::Parameters)?;
@@ -37,7 +37,7 @@ pub(super) fn run(luks: &mut Luks, passport: &Passport, key: &KeyOptions, backup
     let unlock_options = UnlockOptions { keyslot: Some(slot), ..key.limits() };
     let unlocked = keyway_volume::unlock(luks, &passphrase, &unlock_options)?;
     backup(luks, file)?;
-    output::print(&format!("\n  The header as it was is in {backup_file}.\n"))?;
+    output::print(&format!("\n  The previous header is in {backup_file}.\n"))?;
     let options = AddKey {
         keyslot: None,
         kdf: KdfChoice::Pbkdf2 { hash: hash.clone(), cost: Cost::Forced(iterations) },

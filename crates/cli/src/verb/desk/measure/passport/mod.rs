@@ -25,17 +25,18 @@ pub(crate) static COMMAND: Command = Command {
     group: Group::Rootless,
     operands: &[Operand { name: "VOLUME", required: true, help: "The file or device with the volume." }],
     about: "Tell what each keyslot costs you, and a thief.",
-    man: "For every keyslot: its key derivation, the seconds that it takes here (this machine's rate, measured, times the cost; with \
-          --key-file also a real derivation), the seconds until it opens on --target with all that is tried before it, and what it \
-          costs to search a passphrase of --entropy bits on --hardware: guesses a second, and years and dollars until half of all \
-          passphrases are tried. The weakest keyslot is named. docs/COST.md in the source traces every figure and says what the \
-          models leave out.\n\n\
-          Targets: grub-2.06, grub-2.12 and grub-2.14 (GRUB in firmware on a CPU like this one), linux (an initramfs here), pi4 (published \
-          figures), pi3 (estimated from those); with --rate-file the target's CPU is the one where \"keyway bench kdf --json >FILE\" was run. \
-          GRUB tries keyslots one after the other, and each wrong one costs its derivation and its digest.\n\n\
-          --within says how long opening may take, and what to change for that is advised: the keyslot, its new cost, the commands, and how \
-          much cheaper that makes the search. --apply does it, after a header backup (--header-backup-file, by default beside the \
-          current directory's other files as VOLUME.header-backup) and a question; it needs the keyslot's passphrase.",
+    man: "Shows for every keyslot: its key derivation, the seconds that it takes here (this machine's rate, \
+          measured, times the cost; with --key-file also a real derivation), the seconds until it opens on --target \
+          with everything that is tried before it, and what it costs to search for a passphrase of --entropy bits on \
+          --hardware: guesses per second, and years and dollars until half of all passphrases are tried. The weakest \
+          keyslot is named. docs/COST.md in the source derives every figure and says what the models leave \
+          out.\n\nTargets: grub-2.06, grub-2.12 and grub-2.14 (GRUB in firmware on a CPU like this one), linux (an \
+          initramfs here), pi4 (published figures), pi3 (estimated from those); with --rate-file the target's CPU is \
+          the one where \"keyway bench kdf --json >FILE\" was run. GRUB tries keyslots one after the other, and each \
+          wrong one costs its derivation and its digest.\n\n--within limits the time that opening may take, and adds \
+          advice on what to change: the keyslot, its new cost, the commands, and how much cheaper that makes the \
+          search. --apply makes the change, after a header backup (--header-backup-file, by default \
+          VOLUME.header-backup in the current directory) and a question; it needs the keyslot's passphrase.",
     options: &[options::ALL],
     examples: &[
         Example { line: "keyway passport disk.luks", does: "What does each keyslot cost?" },

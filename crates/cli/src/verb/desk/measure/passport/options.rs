@@ -8,7 +8,7 @@ pub(super) static TARGET: Opt = Opt {
     short: None,
     value: "NAME",
     kind: Kind::Text,
-    help: "Who unlocks: grub-2.14, pi4 ... (linux).",
+    help: "What unlocks: grub-2.14, pi4 ... (linux).",
     man: "",
 };
 pub(super) static RATE_FILE: Opt = Opt {
@@ -16,15 +16,15 @@ pub(super) static RATE_FILE: Opt = Opt {
     short: None,
     value: "FILE",
     kind: Kind::Path,
-    help: "What keyway bench --save wrote there.",
-    man: "The rows of Keyway's own PBKDF2 and Argon2 are used; for GRUB, that of PBKDF2 with SHA-512 is the measure.",
+    help: "What keyway bench kdf --json printed there.",
+    man: "Uses the rows of Keyway's own PBKDF2 and Argon2; for GRUB, the row of PBKDF2 with SHA-512.",
 };
 pub(super) static WITHIN: Opt = Opt {
     long: "within",
     short: None,
     value: "TIME",
     kind: Kind::Text,
-    help: "Advise how it opens in this time (4s).",
+    help: "Advise how to open in this time (4s).",
     man: "",
 };
 pub(super) static ENTROPY: Opt = Opt {
@@ -33,14 +33,15 @@ pub(super) static ENTROPY: Opt = Opt {
     value: "BITS",
     kind: Kind::Text,
     help: "Bits of the passphrase (51.7).",
-    man: "Four words of a list of 7776 have 51.7 bits, eight letters and digits drawn at random 47.6; what people make up has far fewer.",
+    man: "Four words from a list of 7776 have 51.7 bits, eight random letters and digits 47.6; passphrases that \
+        people make up have far fewer.",
 };
 pub(super) static HARDWARE: Opt = Opt {
     long: "hardware",
     short: None,
     value: "NAME",
     kind: Kind::Text,
-    help: "What searches for it (rtx4090).",
+    help: "Hardware that searches for it (rtx4090).",
     man: "",
 };
 pub(super) static PRICE: Opt = Opt {
@@ -48,7 +49,7 @@ pub(super) static PRICE: Opt = Opt {
     short: None,
     value: "DOLLARS",
     kind: Kind::Text,
-    help: "What an hour of that hardware costs.",
+    help: "Price of an hour of that hardware.",
     man: "",
 };
 pub(super) static APPLY: Opt = Opt {
@@ -56,7 +57,7 @@ pub(super) static APPLY: Opt = Opt {
     short: None,
     value: "",
     kind: Kind::Flag,
-    help: "Do it, after a header backup.",
+    help: "Make the change, after a header backup.",
     man: "",
 };
 
@@ -65,7 +66,7 @@ pub(super) static HTML: Opt = Opt {
     short: None,
     value: "FILE",
     kind: Kind::Path,
-    help: "Write a page for a browser, too.",
+    help: "Also write a page for a browser.",
     man: "",
 };
 

@@ -29,7 +29,7 @@ fn page(passport: &Passport) -> PassportPage {
         ("Price", format!("{} an hour", dollars(passport.price))),
     ];
     let warnings = match passport.weakest.filter(|_| passport.slots.len() > 1) {
-        Some(weakest) => vec![format!("Keyslot {weakest} is the weakest: whoever searches begins there.")],
+        Some(weakest) => vec![format!("Keyslot {weakest} is the weakest: an attacker begins there.")],
         None => Vec::new(),
     };
     PassportPage {

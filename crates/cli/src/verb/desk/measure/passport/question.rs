@@ -27,9 +27,9 @@ pub(super) struct Question {
 impl Question {
     pub(super) fn from_args(args: &Args) -> Result<Self> {
         let hardware = hardware(args.text(&HARDWARE).unwrap_or("rtx4090"))?;
-        let within = args.text(&WITHIN).map(|text| {
-            seconds(text).ok_or_else(|| wrong(&WITHIN, text, "a time is written 4s, 500ms or 2m"))
-        });
+        let within = args
+            .text(&WITHIN)
+            .map(|text| seconds(text).ok_or_else(|| wrong(&WITHIN, text, "write a time as 4s, 500ms or 2m")));
         let within = within.transpose()?;
         let target = Target::named(args.text(&TARGET).unwrap_or("linux"), args.path(&RATE_FILE))?;
         let entropy = args.text(&ENTROPY).map(|text| decimal(&ENTROPY, text, 1.0..=1024.0));

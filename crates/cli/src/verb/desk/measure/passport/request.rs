@@ -36,11 +36,11 @@ impl door::Request for Request {
         let json = args.given(&shared::JSON);
         let answer = match args.given(&APPLY) {
             true if question.within.is_none() => {
-                let why = "--apply does what --within advises: say --within TIME too.";
+                let why = "--apply makes the change that --within advises: give --within TIME too.";
                 return Err(Failure::new(Exit::Parameters, why));
             }
             true if json => {
-                let why = "--apply asks and tells; --json shows: one of them.";
+                let why = "--apply is interactive and cannot be combined with --json.";
                 return Err(Failure::new(Exit::Parameters, why));
             }
             true => Answer::Apply,

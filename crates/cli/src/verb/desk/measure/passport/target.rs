@@ -50,8 +50,8 @@ impl Target {
             None => Err(wrong(
                 &TARGET,
                 name,
-                "there are grub-2.06, grub-2.12, grub-2.14, linux, pi3 and pi4; for another machine run \"keyway bench kdf --json \
-                 >rates.json\" there and say --rate-file rates.json",
+                "there are grub-2.06, grub-2.12, grub-2.14, linux, pi3 and pi4; for another machine run \
+                 \"keyway bench kdf --json >rates.json\" there and give --rate-file rates.json",
             )),
         }
     }

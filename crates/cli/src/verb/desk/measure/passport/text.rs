@@ -74,7 +74,7 @@ fn on_target(slot: &Keyslot, paint: Paint) -> String {
         }
         (_, Some(alone)) => match slot.before.filter(|before| *before >= 0.05) {
             Some(before) => format!(
-                "{}: {} for those that are tried before it, {} for its own",
+                "{}: {} for keyslots tried before it, {} for its own",
                 paint.strong(&seconds(before + alone)),
                 seconds(before),
                 seconds(alone)
@@ -117,14 +117,14 @@ fn advice(page: &mut String, passport: &Passport, advised: &Advised, paint: Pain
 pub(super) fn strength(cheaper: f64) -> String {
     let bits = cheaper.log2();
     if bits <= 0.0 {
-        return format!("Its passphrase becomes {} times dearer to find.", large(1.0 / cheaper));
+        return format!("Its passphrase becomes {} times more expensive to find.", large(1.0 / cheaper));
     }
     let more = |count: f64, one: &str| match count.ceil() as u64 {
         1 => format!("one more {one}"),
         many => format!("{many} more {one}s"),
     };
     format!(
-        "Its passphrase becomes {} times cheaper to find: {bits:.1} bits, which {} or {} make up for.",
+        "Its passphrase becomes {} times cheaper to find: {bits:.1} bits, which {} or {} compensate for.",
         large(cheaper),
         more(bits / 36_f64.log2(), "random letter"),
         more(bits / 7776_f64.log2(), "diceware word")

@@ -96,7 +96,7 @@ pub(super) fn is_wrong(row: &Row) -> bool {
 
 fn running() -> Result<System> {
     System::look(Path::new("/")).map_err(|why| {
-        let hint = "is /proc mounted, and has this kernel CONFIG_CRYPTO?";
+        let hint = "is /proc mounted, and does this kernel have CONFIG_CRYPTO?";
         Failure::new(Exit::Device, format!("/proc/crypto cannot be read: {why}; {hint}"))
     })
 }

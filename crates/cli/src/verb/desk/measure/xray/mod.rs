@@ -31,19 +31,20 @@ pub(crate) static COMMAND: Command = Command {
         help: "A cipher (aes-xts-plain64), or a volume.",
     }],
     about: "Show which code the kernel runs for a cipher, and check it.",
-    man: "Lists the kernel's drivers of a cipher in the order of their priority, the one that dm-crypt and fscrypt get (they \
-          refuse some, by the kernel's version), and which of them are engines off the CPU: those are usually slower for \
-          disk encryption, and some have encrypted wrongly. Each driver is tried by its name through AF_ALG: its output is compared \
-          with Keyway's on random data, in pieces of odd sizes and with continued IVs, and its speed is measured with one \
-          request of 512 or 4096 bytes at a time (system calls included). Asking makes the kernel load the modules it needs. No \
-          rights are needed; what cannot be seen or measured says which module or right is missing.\n\n\
-          With a volume (a file named like a cipher is ./NAME), its header says which cipher; no passphrase is needed, and what the kernel lacks for it is \
-          listed. --root and --initramfs look for that in a directory or in an initramfs image (cpio, also packed with gzip, \
-          zstd, xz, lzma, lz4 or bzip2) and measure nothing.\n\n\
-          It exits with 1 when a driver's output is wrong or something that is needed is missing.\n\n\
-          JSON is one object: \"kernel\" (\"release\", \"version\", \"flags\": kernel or table, \"self_tests\"), \"cpu\", \"ciphers\" (each \
-          with \"spec\", \"algorithm\", \"dm_crypt\", \"fscrypt\", \"drivers\", \"keyway\", \"verdict\") and \"places\" (each with \
-          \"place\", \"release\" and \"needs\"); speeds are bytes a second, what is unknown is null.",
+    man: "Lists the kernel's drivers for a cipher by priority, the one that dm-crypt and fscrypt get (they \
+          refuse some, depending on the kernel's version), and which of them are engines off the CPU: those are \
+          usually slower for disk encryption, and some have encrypted wrongly. Each driver is run by name through \
+          AF_ALG: its output is compared with Keyway's on random data, in pieces of odd sizes and with continued \
+          IVs, and its speed is measured with one request of 512 or 4096 bytes at a time (system calls included). \
+          This makes the kernel load the modules it needs. No rights are needed; where something cannot be seen or \
+          measured, the missing module or right is named.\n\nWith a volume (for a file named like a cipher, write \
+          ./NAME), its header says which cipher; no passphrase is needed, and what the kernel lacks for it is \
+          listed. --root and --initramfs look for that in a directory or in an initramfs image (cpio, also \
+          compressed with gzip, zstd, xz, lzma, lz4 or bzip2) and measure nothing.\n\nThe exit code is 1 if a \
+          driver's output is wrong or something that is needed is missing.\n\nJSON is one object: \"kernel\" \
+          (\"release\", \"version\", \"flags\": kernel or table, \"self_tests\"), \"cpu\", \"ciphers\" (each with \
+          \"spec\", \"algorithm\", \"dm_crypt\", \"fscrypt\", \"drivers\", \"keyway\", \"verdict\") and \"places\" \
+          (each with \"place\", \"release\" and \"needs\"); speeds are bytes per second, unknown values are null.",
     options: &[&[
         &ALL,
         &ROOT,
@@ -77,7 +78,7 @@ static ALL: Opt = Opt {
     value: "",
     kind: Kind::Flag,
     help: "Check every sector cipher that is in use.",
-    man: "Nothing is loaded for it, and no speeds are measured.",
+    man: "Loads no modules and measures no speeds.",
 };
 static ROOT: Opt = Opt {
     long: "root",
@@ -85,7 +86,7 @@ static ROOT: Opt = Opt {
     value: "DIR",
     kind: Kind::Path,
     help: "Look for the modules in this root file system.",
-    man: "Every kernel in its lib/modules is looked at.",
+    man: "Checks every kernel in its lib/modules.",
 };
 static INITRAMFS: Opt = Opt {
     long: "initramfs",
@@ -102,14 +103,14 @@ static PROC_CRYPTO: Opt = Opt {
     value: "FILE",
     kind: Kind::Path,
     help: "Read another machine's /proc/crypto.",
-    man: "Nothing is measured then; --kernel-version says which rules that kernel has.",
+    man: "Nothing is measured then; --kernel-version says which kernel's rules apply.",
 };
 static KERNEL_VERSION: Opt = Opt {
     long: "kernel-version",
     short: None,
     value: "VERSION",
     kind: Kind::Text,
-    help: "With --proc-crypto: which Linux it is from.",
+    help: "With --proc-crypto: its version of Linux.",
     man: "",
 };
 static NO_MEASURE: Opt = Opt {
@@ -117,7 +118,7 @@ static NO_MEASURE: Opt = Opt {
     short: None,
     value: "",
     kind: Kind::Flag,
-    help: "Look only: try no driver, load nothing.",
+    help: "Only look: run no driver, load nothing.",
     man: "",
 };
 
@@ -142,12 +143,12 @@ impl Request for Xray {
         let elsewhere = args.given(&ROOT) || args.given(&INITRAMFS);
         if elsewhere && (sent || all || no_measure) {
             return wrong(
-                "--root and --initramfs look for modules and measure nothing: --proc-crypto, --all and --no-measure are for kernels that run.",
+                "--root and --initramfs look for modules and measure nothing: --proc-crypto, --all and --no-measure are for the running kernel.",
             );
         }
         if args.given(&KERNEL_VERSION) && !sent {
             return wrong(
-                "--kernel-version is for --proc-crypto: the running kernel says itself which one it is.",
+                "--kernel-version is for --proc-crypto: the running kernel reports its own version.",
             );
         }
         if all && (sent || args.operand(0).is_some()) {

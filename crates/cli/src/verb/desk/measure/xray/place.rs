@@ -52,10 +52,8 @@ pub(super) fn running(system: &System, subject: &Subject) -> Place {
     let inventory = found.unwrap_or_else(|_| Inventory::unseen(&system.release));
     let mut place = Place::of("the running system".into(), &inventory, subject, Some(system));
     if inventory.is_empty() {
-        place.notes = vec![format!(
-            "/lib/modules/{} is not here: what is not loaded cannot be looked for.",
-            system.release
-        )];
+        place.notes =
+            vec![format!("/lib/modules/{} is missing: only loaded modules can be found.", system.release)];
     }
     place
 }
@@ -86,7 +84,8 @@ pub(super) fn look(root: Option<&Path>, image: Option<&Path>, subject: &Subject)
                 ));
             }
             Err(_) => notes.push(
-                "The image does not say what its kernel has built in: what is not a module may still be there.".to_owned(),
+                "The image does not say what its kernel has built in: what is not a module may be built in."
+                    .to_owned(),
             ),
         }
     }

@@ -38,10 +38,10 @@ impl Asked {
             let known: Vec<String> = space().filter(|it| it.outcome.is_ok()).map(|it| it.text).collect();
             let hint = match nearest(text, known.iter().map(String::as_str)) {
                 Some(near) => format!(" Did you mean {near}?"),
-                None => " \"keyway ciphers\" lists what there is; a volume in this directory is ./NAME."
+                None => " \"keyway ciphers\" lists what is available; a volume in this directory is ./NAME."
                     .to_owned(),
             };
-            Failure::new(Exit::Parameters, format!("{text} is no file, and as a cipher: {why}.{hint}"))
+            Failure::new(Exit::Parameters, format!("{text} is not a file, and as a cipher: {why}.{hint}"))
         })
     }
 }

@@ -50,7 +50,7 @@ fn head(page: &mut String, system: &System, findings: &Findings, paint: Paint) {
         row("CPU", &format!("{}: {features}", printable(&machine.cpu)));
     }
     if let Err(missing) = &system.flags {
-        row("Flags", &format!("not told by the kernel: {missing}; the table of engines is used"));
+        row("Flags", &format!("not reported by the kernel: {missing}; the table of engines is used"));
     }
 }
 
@@ -167,8 +167,8 @@ fn modules(page: &mut String, place: &Place, paint: Paint) {
     let unknown = place.needs.iter().any(|(_, found)| *found == Found::Unknown);
     let verdict = match (lacking.is_empty(), unknown) {
         (false, _) => paint.bad(&format!("It cannot map this volume: {} missing.", listed(&lacking))),
-        (true, true) => paint.warning("Nothing is known to be missing, but not all could be seen."),
-        (true, false) => paint.good("It has all that this needs."),
+        (true, true) => paint.warning("Nothing is known to be missing, but not everything could be checked."),
+        (true, false) => paint.good("It has everything that this needs."),
     };
     let _ = writeln!(page, "  {verdict}");
     for note in &place.notes {

@@ -37,20 +37,20 @@ impl Asked {
         if results.settings.suite != SUITE {
             let shown = path.display();
             return refuse(format!(
-                "this run was not over storage; \"keyway bench --resume {shown}\" goes on."
+                "this run did not measure storage; \"keyway bench --resume {shown}\" continues it."
             ));
         }
         files::begun_here(&results, path)?;
         let Some(asked) = Self::from_filters(&results.settings.filters) else {
-            return refuse("its options are none of bench disk's: it cannot be gone on with.".to_owned());
+            return refuse("its options are not those of bench disk: it cannot be resumed.".to_owned());
         };
         if encryptions.is_some_and(|chosen| chosen != asked.encryptions) {
             let options = asked.filters().join(" ");
-            return refuse(format!("the run began with other options ({options}); leave them out to go on."));
+            return refuse(format!("the run began with other options ({options}); give none to resume it."));
         }
         if target.is_some_and(|target| absolute(target) != asked.target) {
             let began = asked.target.display();
-            return refuse(format!("the run began on {began}; leave TARGET out to go on there."));
+            return refuse(format!("the run began on {began}; omit TARGET to resume there."));
         }
         let there = results.versions.get("fio");
         let here = there.and_then(|_| Fio::find()).map(|fio| fio.version);

@@ -117,13 +117,13 @@ fn measure(asked: &Asked, results: Results, options: RunOptions, clock: &Machine
 
 fn stopped(path: Option<&Path>, done: usize, all: usize) -> Failure {
     let hint = path.map_or_else(
-        || "with --save it could be gone on with.".to_owned(),
-        |path| format!("\"keyway bench disk --resume {}\" goes on.", path.display()),
+        || "with --save it could be resumed.".to_owned(),
+        |path| format!("\"keyway bench disk --resume {}\" continues it.", path.display()),
     );
     let what = match (done, all) {
         (0, _) => "before anything was measured".to_owned(),
-        (done, 0) => format!("with the {done} cases that there were"),
-        (done, all) => format!("with {done} of {all} cases"),
+        (done, 0) => format!("after {done} cases"),
+        (done, all) => format!("after {done} of {all} cases"),
     };
     Failure::new(Exit::Parameters, format!("Stopped {what}; {hint}"))
 }
@@ -219,8 +219,8 @@ impl Whole<'_> {
                     return Ok((paths, Some((fio, start))));
                 }
                 format!(
-                    "it takes {start:.2} s to start, and one sample of everything {least:.0} s of the {left:.0} s that \
-                     there are"
+                    "it takes {start:.2} s to start, and one sample of everything {least:.0} s of the {left:.0} \
+                     s that are left"
                 )
             }
             Err(error) => error.to_string(),
@@ -228,7 +228,7 @@ impl Whole<'_> {
         // Mappings have names, so the old ones must be removed first.
         drop(paths);
         let mut paths = Paths::over(scratch, target, region, encryptions, false)?;
-        paths.warnings.push(format!("fio was left out, the built-in engine made all requests: {why}."));
+        paths.warnings.push(format!("fio was not used; the built-in engine made all requests: {why}."));
         Ok((paths, None))
     }
 
@@ -240,7 +240,7 @@ impl Whole<'_> {
             match disk::drivers(&self.asked.encryptions) {
                 Ok(drivers) => cases.extend(drivers),
                 Err(why) => live.warn(format!(
-                    "the kernel's cipher could not be measured, so that dm-crypt is held against Keyway's: {why}"
+                    "the kernel's cipher could not be measured, so dm-crypt is compared with Keyway's: {why}"
                 )),
             }
         }

@@ -128,7 +128,7 @@ impl Target {
         let (Kind::File(..) | Kind::Device(..)) = self.kind else { return Ok(()) };
         let path = self.path.display();
         if !manner.batch_mode && !rustix::termios::isatty(rustix::stdio::stdin()) {
-            let message = format!("{path} would be written over; --batch-mode says that this is meant.");
+            let message = format!("{path} would be overwritten; --batch-mode confirms this.");
             return Err(Failure::new(Exit::Parameters, message));
         }
         let warning = format!("This will overwrite data on {path} irrevocably.");
@@ -181,7 +181,8 @@ fn refuse_known(file: &File, path: &Path) -> Result<()> {
     let known = content::found(file, path)?;
     known.first().map_or(Ok(()), |what| {
         let name = path.display();
-        let way_out = format!("Nothing was written; \"wipefs -a {name}\" if nobody needs it any more.");
+        let way_out =
+            format!("Nothing was written; run \"wipefs -a {name}\" if its content is no longer needed.");
         Err(Failure::new(Exit::Device, format!("{what} {way_out}")))
     })
 }
