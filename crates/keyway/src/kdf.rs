@@ -2,7 +2,7 @@
 
 use keyway_crypto::kdf::Argon2Variant;
 use keyway_format::luks2;
-use keyway_volume::kdf_cost::{DEFAULT_LANES, DEFAULT_MEMORY_KIB, DEFAULT_TIME};
+use keyway_volume::kdf_cost::{DEFAULT_HASH, DEFAULT_TIME, KdfFunction};
 use keyway_volume::{Cost, KdfChoice};
 use std::time::Duration;
 
@@ -74,13 +74,14 @@ impl NewKdf {
     /// Argon2id for two seconds, with at most 1 GiB of memory and four lanes. See [`NewKdf`] for an
     /// example.
     pub fn argon2id() -> Self {
-        Self::argon2id_of(DEFAULT_MEMORY_KIB, DEFAULT_LANES, Cost::Time(DEFAULT_TIME))
+        Self(KdfChoice::default())
     }
 
     /// Argon2id with exactly these passes (at least 4), this memory and these lanes. See [`NewKdf`]
     /// for an example.
     pub fn argon2id_forced(passes: u32, memory_kib: u32, lanes: u32) -> Self {
-        Self::argon2id_of(memory_kib, lanes, Cost::Forced(passes))
+        let (variant, cost) = (Argon2Variant::Argon2id, Cost::Forced(passes));
+        Self(KdfChoice::Argon2 { variant, memory_kib, lanes, cost })
     }
 
     /// PBKDF2 with exactly these iterations (at least 1000) of SHA-256; LUKS1 uses its header's
@@ -132,19 +133,18 @@ impl NewKdf {
 
     /// The default for a header of this version: LUKS1 has PBKDF2 only.
     pub(crate) fn default_of(version: u8) -> Self {
-        if version == 1 { Self::pbkdf2_measured() } else { Self::argon2id() }
+        match KdfFunction::default_of(version) {
+            KdfFunction::Pbkdf2 => Self::pbkdf2_measured(),
+            KdfFunction::Argon2(_) => Self::argon2id(),
+        }
     }
 
     pub(crate) fn choice(&self) -> KdfChoice {
         self.0.clone()
     }
 
-    fn argon2id_of(memory_kib: u32, lanes: u32, cost: Cost) -> Self {
-        Self(KdfChoice::Argon2 { variant: Argon2Variant::Argon2id, memory_kib, lanes, cost })
-    }
-
     fn pbkdf2_of(cost: Cost) -> Self {
-        Self(KdfChoice::Pbkdf2 { hash: "sha256".to_owned(), cost })
+        Self(KdfChoice::Pbkdf2 { hash: DEFAULT_HASH.to_owned(), cost })
     }
 }
 

@@ -112,8 +112,14 @@ pub enum Refusal {
     OnlyLuks2,
     /// A volume key of that length does not fit.
     KeyLength,
+    /// The cipher has no key.
+    NoVolumeKey,
+    /// Volumes made from the same seed would reveal what they differ in.
+    SameKeyStream,
     /// The hash cannot be used in that place.
     Hash,
+    /// No keyslot has a KDF of that name.
+    Kdf,
     /// A KDF with that cost is not possible.
     Cost,
     /// It is not a UUID.

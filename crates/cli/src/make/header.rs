@@ -5,13 +5,14 @@
 
 use crate::device;
 use crate::door::{Args, Opt, shared};
-use crate::make::kdf::{self, KdfOptions};
+use crate::make::kdf::KdfOptions;
 use crate::say::failure::{Exit, Failure, Result};
 use crate::unlock::admission::{self, WeakCiphers};
 use crate::unlock::{self, passphrase};
-use keyway_crypto::{CipherSpec, Secret, SectorSize, Weakness};
-use keyway_volume::create::{Luks1Params, Luks2Params};
-use keyway_volume::{KdfChoice, Locking, Random};
+use keyway_crypto::{CipherSpec, Secret, SectorSize};
+use keyway_volume::create::{self, Luks1Params, Luks2Params};
+use keyway_volume::kdf_cost::DEFAULT_HASH;
+use keyway_volume::{Error, KdfChoice, Locking, Random, Refusal};
 use std::path::{Path, PathBuf};
 
 /// The properties of a new header.
@@ -42,8 +43,8 @@ impl HeaderParams {
     /// From the format options.
     pub(crate) fn from_args(args: &Args, version: u8) -> Result<Self> {
         check_options(args, version)?;
-        let cipher = args.text(&shared::CIPHER).unwrap_or(DEFAULT_CIPHER).to_owned();
-        let hash = args.text(&shared::HASH).unwrap_or(kdf::DEFAULT_HASH).to_owned();
+        let cipher = args.text(&shared::CIPHER).unwrap_or(CipherSpec::DEFAULT).to_owned();
+        let hash = args.text(&shared::HASH).unwrap_or(DEFAULT_HASH).to_owned();
         let key_bits = key_bits(args, version, &cipher)?;
         let kdf_options = KdfOptions::from_args(args)?;
         let text = |option| args.text(option).map(str::to_owned);
@@ -128,30 +129,24 @@ impl HeaderParams {
     /// Chooses a cost that does not differ from run to run, and refuses a cipher under which two
     /// volumes with the same key reveal information about each other.
     pub(crate) fn make_reproducible(&mut self) -> Result<()> {
-        self.check_reproducible()?;
-        self.kdf_options.fixed(&mut self.kdf)
-    }
-
-    fn check_reproducible(&self) -> Result<()> {
-        let spec = CipherSpec::parse(&self.cipher).map_err(keyway_volume::Error::from)?;
-        if spec.weakness() != Some(Weakness::KeyStream) {
-            return Ok(());
-        }
-        Err(refusal(&format!(
-            "--reproducible gives the same key for the same seed, and {spec} then uses the same key stream: two \
-             such volumes reveal where and how their contents differ. Use a block mode, such as {DEFAULT_CIPHER}."
-        )))
+        let spec = CipherSpec::parse(&self.cipher).map_err(Error::from)?;
+        create::check_reproducible(&spec).map_err(|_| {
+            refusal(&format!(
+                "--reproducible gives the same key for the same seed, and {spec} then uses the same key stream: two such \
+                 volumes reveal where and how their contents differ. Use a block mode, such as {}.",
+                CipherSpec::DEFAULT
+            ))
+        })?;
+        self.kdf = self.kdf_options.reproducible(self.version)?.choice(self.version, &self.hash)?;
+        Ok(())
     }
 
     /// The volume key, from `--volume-key-file` or random.
     pub(crate) fn volume_key(&self, rng: &mut dyn Random) -> Result<Secret> {
-        let len = self.key_bits as usize / 8;
-        if let Some(file) = &self.volume_key_file {
-            return passphrase::volume_key(file, len);
+        match &self.volume_key_file {
+            Some(file) => passphrase::volume_key(file, self.key_bits as usize / 8),
+            None => Ok(create::random_volume_key(self.key_bits, rng)?),
         }
-        let mut key = Secret::zeroed(len);
-        rng.fill(key.expose_mut())?;
-        Ok(key)
     }
 }
 
@@ -171,50 +166,29 @@ fn check_options(args: &Args, version: u8) -> Result<()> {
     if args.given(&shared::USE_RANDOM) && args.given(&shared::USE_URANDOM) {
         return Err(refusal("Only one of --use-[u]random options is allowed."));
     }
-    let sector_size = args.number(&shared::SECTOR_SIZE);
-    if sector_size.is_some_and(|n| !matches!(n, 512 | 1024 | 2048 | 4096)) {
-        return Err(refusal("Unsupported encryption sector size: 512, 1024, 2048 or 4096."));
-    }
-    if version == 1 && sector_size.is_some_and(|n| n != 512) {
-        return Err(refusal("Unsupported encryption sector size: LUKS1 supports only 512 bytes."));
-    }
+    args.number32(&shared::SECTOR_SIZE).map_or(Ok(()), |bytes| create::check_sector_size(bytes, version))?;
     if let Some(option) = LUKS2_ONLY.iter().find(|o| version == 1 && args.given(o)) {
         return Err(refusal(&format!("--{} needs LUKS2; omit it or use --type luks2.", option.long)));
     }
     check_keyslot_encryption(args)
 }
 
-/// `--key-size`, or cryptsetup's default for the mode, or if the cipher does not accept that, the
-/// largest key that it does; checked against the cipher.
+/// `--key-size`, or the cipher's default; checked against the cipher.
 fn key_bits(args: &Args, version: u8, cipher: &str) -> Result<u32> {
-    let spec = CipherSpec::parse(cipher).map_err(keyway_volume::Error::from)?;
+    let spec = CipherSpec::parse(cipher).map_err(Error::from)?;
     if let Some(size) = args.number32(&shared::SECTOR_SIZE) {
-        let size = SectorSize::new(size).map_err(keyway_volume::Error::from)?;
-        spec.check_sector_size(size).map_err(keyway_volume::Error::from)?;
+        let size = SectorSize::new(size).map_err(Error::from)?;
+        spec.check_sector_size(size).map_err(Error::from)?;
     }
-    let bits = match args.number32(&shared::KEY_SIZE) {
-        Some(bits) if !bits.is_multiple_of(8) => {
-            return Err(refusal("Key size must be a multiple of 8 bits."));
+    let bits = args.number32(&shared::KEY_SIZE).unwrap_or_else(|| create::default_key_bits(&spec));
+    create::check_key_bits(&spec, bits, version).map_err(|error| match error {
+        Error::Refused { kind: Refusal::NoVolumeKey, why } => {
+            refusal(&format!("{why}; choose a cipher with a key, or give its size with --key-size."))
         }
-        Some(bits) => bits,
-        None => {
-            let usual =
-                if cipher.split('-').nth(1) == Some("xts") { 2 * DEFAULT_KEY_BITS } else { DEFAULT_KEY_BITS };
-            let largest = || spec.key_bits().last().map_or(usual, |bits| *bits as u32);
-            if spec.check_key_bits(usual as usize).is_ok() { usual } else { largest() }
-        }
-    };
-    spec.check_key_bits(bits as usize).map_err(keyway_volume::Error::from)?;
-    match bits {
-        0 => Err(refusal(&format!(
-            "LUKS needs a volume key, and {spec} would have none; choose a cipher with a key, or give its size \
-            with --key-size."
-        ))),
-        _ if version == 1 && bits > LUKS1_MOST_KEY_BITS => Err(refusal(&format!(
-            "LUKS1 takes keys of up to {LUKS1_MOST_KEY_BITS} bits, {spec} needs {bits} bits; use --type luks2."
-        ))),
-        _ => admission::check_new(WeakCiphers::from_args(args), &spec, bits as usize / 8).map(|()| bits),
-    }
+        Error::Refused { kind: Refusal::OnlyLuks2, why } => refusal(&format!("{why}; use --type luks2.")),
+        error => error.into(),
+    })?;
+    admission::check_new(WeakCiphers::from_args(args), &spec, bits as usize / 8).map(|()| bits)
 }
 
 fn refusal(message: &str) -> Failure {
@@ -230,10 +204,3 @@ static LUKS2_ONLY: &[&Opt] = &[
     &shared::LABEL,
     &shared::SUBSYSTEM,
 ];
-
-/// cryptsetup's default.
-const DEFAULT_CIPHER: &str = CipherSpec::DEFAULT;
-/// The longest volume key that a LUKS1 header can declare: 512 bytes.
-const LUKS1_MOST_KEY_BITS: u32 = 4096;
-/// cryptsetup's default volume key: 256 bits, doubled for XTS.
-const DEFAULT_KEY_BITS: u32 = CipherSpec::DEFAULT_CIPHER_KEY_BITS;

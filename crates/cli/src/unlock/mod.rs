@@ -2,7 +2,6 @@
 //! with cryptsetup's prompts, tries and messages.
 
 pub(crate) mod admission;
-mod argon2_lock;
 pub(crate) mod key_options;
 pub(crate) mod passphrase;
 pub(crate) mod policy;
@@ -17,6 +16,7 @@ use crate::say::output;
 use crate::unlock::passphrase::PassphraseSource;
 use keyway::{Admitted, ErrorKind, Key, VolumeKey};
 use keyway_crypto::Secret;
+use keyway_volume::unlock::Turn;
 use keyway_volume::{Luks, UnlockOptions, Unlocked};
 use std::path::Path;
 use std::time::Instant;
@@ -99,7 +99,7 @@ impl KeyOptions {
         output::debug(self.manner, &line)?;
         loop {
             let passphrase = source.read()?;
-            let turn = argon2_lock::turn(self)?;
+            let turn = self.turn()?;
             let started = Instant::now();
             let result = open(passphrase);
             drop(turn);
@@ -116,6 +116,19 @@ impl KeyOptions {
                 Err(error) => return Err(explain::unlocking(error)),
             }
         }
+    }
+
+    /// Waits for this program's turn (`--serialize-memory-hard-pbkdf`), if requested. Where it
+    /// cannot be waited for, the program goes on, as cryptsetup does.
+    fn turn(&self) -> Result<Option<Turn>> {
+        if !self.one_at_a_time {
+            return Ok(None);
+        }
+        let turn = Turn::wait();
+        if let Err(error) = &turn {
+            output::debug(self.manner, &format!("{} cannot be locked: {error}.", Turn::FILE))?;
+        }
+        Ok(turn.ok())
     }
 
     /// The volume key, given on the command line or obtained with a token or passphrase, and the

@@ -13,7 +13,7 @@ use crate::process::handed::handed;
 use crate::say::failure::{Cause, Exit, Failure, Result};
 use crate::say::output;
 use crate::say::paint::printable;
-use crate::unlock::{KeyOptions, argon2_lock};
+use crate::unlock::KeyOptions;
 use keyway_attach::dm::keyring::{Key, Kind};
 use keyway_crypto::Secret;
 use keyway_format::luks2::Token;
@@ -149,7 +149,7 @@ impl Passphrases for Keyring<'_> {
     ) -> keyway_volume::Result<Unlocked> {
         let keyslot = options.keyslot.unwrap_or_default();
         self.debug(&format!("Trying token {number} on keyslot {keyslot}."));
-        let turn = argon2_lock::turn(self.key);
+        let turn = self.key.turn();
         let result = keyway_volume::unlock(luks, passphrase, options);
         drop(turn);
         if let Err(error) = &result {

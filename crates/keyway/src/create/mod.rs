@@ -9,10 +9,10 @@ use crate::error::At;
 use crate::{Device, Error, ErrorKind, Key, Limits, Location, NewKdf, Result, Version};
 use keyway_crypto::{CipherSpec, Secret};
 use keyway_volume::create::{
-    Luks1Params, Luks2Params, Plan, plan_luks1, plan_luks1_on, plan_luks2, plan_luks2_on,
+    self, Luks1Params, Luks2Params, Plan, plan_luks1, plan_luks1_on, plan_luks2, plan_luks2_on,
 };
 use keyway_volume::storage::{Exclusive, Memory, NewFile, Place, Readers};
-use keyway_volume::{Locking, OsRandom, Random, admission};
+use keyway_volume::{Locking, OsRandom, admission};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -320,7 +320,7 @@ impl Create {
         Ok((plan, data_len.ok_or_else(|| Error::refused("no file is so long"))?))
     }
 
-    /// A random volume key, for a cipher that protects.
+    /// A random volume key, for a cipher that protects, in a header that can describe it.
     fn volume_key(&self) -> Result<Secret> {
         let spec = CipherSpec::parse(&self.cipher).map_err(keyway_volume::Error::from)?;
         let len = self.key_bits as usize / 8;
@@ -328,9 +328,11 @@ impl Create {
             let why = Error::refused(format!("the volume would be under {spec}{why}"));
             return Err(Error::because(ErrorKind::Policy { rule: "weak-cipher" }, why));
         }
-        let mut key = Secret::zeroed(len);
-        OsRandom.fill(key.expose_mut())?;
-        Ok(key)
+        create::check_key_bits(&spec, self.key_bits, self.version.number())?;
+        if let Some(bytes) = self.sector_size {
+            create::check_sector_size(bytes, self.version.number())?;
+        }
+        Ok(create::random_volume_key(self.key_bits, &mut OsRandom)?)
     }
 
     fn luks1_params(&self) -> Luks1Params {

@@ -1,8 +1,9 @@
 //! Creates LUKS1 volumes, with cryptsetup's geometry.
 
-use super::{DEFAULT_ALIGNMENT, Plan, Room, check_offset, name_and_mode};
+use super::{DEFAULT_ALIGNMENT, Plan, Room, check_key_bits, check_offset, name_and_mode};
 use crate::area_cipher::Areas;
 use crate::digest::digest_value;
+use crate::kdf_cost::DEFAULT_HASH;
 use crate::keyslot::Keyslot;
 use crate::luks::Header;
 use crate::random::{parse_uuid, random_bytes, random_uuid};
@@ -42,8 +43,8 @@ impl Default for Luks1Params {
         Self {
             cipher: CipherSpec::DEFAULT.into(),
             key_bits: CipherSpec::DEFAULT_KEY_BITS,
-            hash: "sha256".into(),
-            kdf: KdfChoice::Pbkdf2 { hash: "sha256".into(), cost: Cost::Time(kdf_cost::DEFAULT_TIME) },
+            hash: DEFAULT_HASH.into(),
+            kdf: KdfChoice::Pbkdf2 { hash: DEFAULT_HASH.into(), cost: Cost::Time(kdf_cost::DEFAULT_TIME) },
             align_payload: None,
             payload_offset: None,
             uuid: None,
@@ -125,7 +126,7 @@ fn plan_in(
 fn check(params: &Luks1Params, volume_key: &Secret) -> Result<usize> {
     check_offset(params.payload_offset)?;
     let cipher = CipherSpec::parse(&params.cipher)?;
-    cipher.check_key_bits(params.key_bits as usize)?;
+    check_key_bits(&cipher, params.key_bits, 1)?;
     if volume_key.len() * 8 != params.key_bits as usize {
         return Err(Refusal::KeyLength.because(format!(
             "the volume key has {} bits, not {}",

@@ -1,9 +1,10 @@
 //! Creates LUKS2 volumes, with cryptsetup's geometry: by default, copies of 16 KiB, and 16 MiB for
 //! the whole header.
 
-use super::{DEFAULT_ALIGNMENT, Plan, Room, check_offset};
+use super::{DEFAULT_ALIGNMENT, Plan, Room, check_key_bits, check_offset};
 use crate::digest::digest_value;
 use crate::edit::NewKeyslot;
+use crate::kdf_cost::DEFAULT_HASH;
 use crate::luks::Header;
 use crate::random::{parse_uuid, random_bytes, random_uuid};
 use crate::{KdfChoice, Locking, Luks, Random, Refusal, Result, Storage, area_cipher};
@@ -63,7 +64,7 @@ impl Default for Luks2Params {
         Self {
             cipher: CipherSpec::DEFAULT.into(),
             key_bits: CipherSpec::DEFAULT_KEY_BITS,
-            hash: "sha256".into(),
+            hash: DEFAULT_HASH.into(),
             kdf: KdfChoice::default(),
             sector_size: None,
             keyslot_cipher: None,
@@ -193,7 +194,7 @@ pub(crate) fn new_digest(hash: Hash, key: &Secret, kdf: &KdfChoice, rng: &mut dy
 fn check(params: &Luks2Params, volume_key: &Secret) -> Result<()> {
     let refuse = |kind: Refusal, why: String| Err(kind.because(why));
     let spec = CipherSpec::parse(&params.cipher)?;
-    spec.check_key_bits(params.key_bits as usize)?;
+    check_key_bits(&spec, params.key_bits, 2)?;
     if volume_key.len() * 8 != params.key_bits as usize {
         return refuse(
             Refusal::KeyLength,

@@ -3,10 +3,12 @@
 
 mod luks1;
 mod luks2;
+mod rules;
 
 pub use luks1::{Luks1Params, create_luks1, plan_luks1, plan_luks1_on};
 pub(crate) use luks2::new_digest;
 pub use luks2::{Luks2Params, create_luks2, plan_luks2, plan_luks2_on};
+pub use rules::{check_key_bits, check_reproducible, check_sector_size, default_key_bits, random_volume_key};
 
 use crate::lock::{HeaderLock, LockMode};
 use crate::luks::{Header, read_header};

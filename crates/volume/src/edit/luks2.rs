@@ -6,7 +6,7 @@ use super::keyslots::{AddKey, in_use, not_active};
 use super::{commit_luks2, luks2_parts, wipe_area, write_material};
 use crate::area_cipher::Areas;
 use crate::create::new_digest;
-use crate::kdf_cost::online_cpus;
+use crate::kdf_cost::{DEFAULT_HASH, online_cpus};
 use crate::keyslot::Keyslot;
 use crate::random::random_bytes;
 use crate::unlock::verify_volume_key;
@@ -242,7 +242,7 @@ fn area_encryption(metadata: &Metadata, key: &Secret, options: &AddKey) -> Resul
 }
 
 fn af_hash(options: &AddKey) -> Result<Hash> {
-    Ok(Hash::parse(options.hash.as_deref().unwrap_or("sha256"))?)
+    Ok(Hash::parse(options.hash.as_deref().unwrap_or(DEFAULT_HASH))?)
 }
 
 fn free_number(metadata: &Metadata, wanted: Option<u32>) -> Result<u32> {

@@ -1,5 +1,9 @@
 //! The cost of a new keyslot's KDF: cryptsetup's rules, measured on this machine.
 
+mod request;
+
+pub use request::{DEFAULT_HASH, KdfFunction, KdfRequest};
+
 use crate::memory::Memory;
 use crate::{Error, Refusal, Result};
 use keyway_crypto::kdf::{self, Argon2Cost, Argon2Variant};

@@ -23,6 +23,9 @@ use std::thread::Builder;
 use std::time::{Duration, Instant};
 
 mod candidates;
+mod turn;
+
+pub use turn::Turn;
 
 /// How to unlock.
 #[derive(Debug, Clone)]

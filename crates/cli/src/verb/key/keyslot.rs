@@ -3,10 +3,11 @@
 
 use crate::door::{Args, shared};
 use crate::make::header;
-use crate::make::kdf::{self, KdfOptions};
+use crate::make::kdf::KdfOptions;
 use crate::say::failure::{Exit, Failure, Result};
 use crate::unlock::admission::WeakCiphers;
 use keyway_volume::edit::AddKey;
+use keyway_volume::kdf_cost::DEFAULT_HASH;
 use keyway_volume::{Header, Luks};
 
 /// KDF, hash and encryption of a new keyslot, without its number.
@@ -38,7 +39,7 @@ impl KeyslotOptions {
         }
         let default_hash = match luks.header() {
             Header::Luks1(header) => header.hash_spec.as_str(),
-            Header::Luks2 { .. } => kdf::DEFAULT_HASH,
+            Header::Luks2 { .. } => DEFAULT_HASH,
         };
         let hash = self.hash.as_deref().unwrap_or(default_hash);
         Ok(AddKey {

@@ -3,7 +3,6 @@
 //! them.
 
 use crate::door::{self, Args, Command, Example, Group, Operand, Opt, Request, Topic, shared};
-use crate::make::kdf;
 use crate::say::failure::{Exit, Failure, Result};
 use crate::say::output;
 use keyway_crypto::kdf::Argon2Variant;
@@ -11,7 +10,9 @@ use keyway_crypto::{CipherSpec, Cpu, Hash, Secret, SectorCipher, SectorSize};
 use keyway_format::json::{Object, Value};
 use keyway_kernel::Missing;
 use keyway_kernel::af_alg::{self, Direction};
-use keyway_volume::kdf_cost::{DEFAULT_LANES, DEFAULT_MEMORY_KIB, DEFAULT_TIME, argon2_cost, pbkdf2_rate};
+use keyway_volume::kdf_cost::{
+    DEFAULT_HASH, DEFAULT_LANES, DEFAULT_MEMORY_KIB, DEFAULT_TIME, KdfFunction, argon2_cost, pbkdf2_rate,
+};
 use std::cell::OnceCell;
 use std::hint::black_box;
 use std::time::{Duration, Instant};
@@ -84,8 +85,8 @@ struct Benchmark {
 enum What {
     /// PBKDF2 with this hash.
     Pbkdf2(String),
-    /// The Argon2 variant of this name.
-    Argon2(String),
+    /// This variant of Argon2.
+    Argon2(Argon2Variant),
     Cipher(String),
     /// The usual hashes and ciphers.
     Everything,
@@ -102,12 +103,13 @@ struct Argon2 {
 impl Request for Benchmark {
     fn from_args(args: &Args) -> Result<Self> {
         let text = |option: &Opt| args.text(option).map(str::to_owned);
-        let what = match (text(&shared::PBKDF), text(&shared::HASH), text(&shared::CIPHER)) {
+        let function = args.text(&shared::PBKDF).map(KdfFunction::parse).transpose()?;
+        let what = match (function, text(&shared::HASH), text(&shared::CIPHER)) {
             (None, Some(hash), _) => What::Pbkdf2(hash),
-            (Some(name), hash, _) if name == "pbkdf2" => {
-                What::Pbkdf2(hash.unwrap_or_else(|| kdf::DEFAULT_HASH.to_owned()))
+            (Some(KdfFunction::Pbkdf2), hash, _) => {
+                What::Pbkdf2(hash.unwrap_or_else(|| DEFAULT_HASH.to_owned()))
             }
-            (Some(name), _, _) => What::Argon2(name),
+            (Some(KdfFunction::Argon2(variant)), ..) => What::Argon2(variant),
             (None, None, Some(cipher)) => What::Cipher(cipher),
             (None, None, None) => What::Everything,
         };
@@ -127,7 +129,7 @@ impl Request for Benchmark {
         report.line("# Tests are approximate using memory only (no storage IO).")?;
         let outcome = match what {
             What::Pbkdf2(hash) => report.pbkdf2(&hash, key_bits),
-            What::Argon2(name) => report.argon2(&name, argon2, key_bits),
+            What::Argon2(variant) => report.argon2(variant, argon2, key_bits),
             What::Cipher(cipher) => report.cipher(&cipher, key_bits),
             What::Everything => report.everything(argon2, key_bits),
         };
@@ -153,8 +155,8 @@ impl Report {
             // A row that cannot be measured shows N/A; the other rows are measured all the same.
             let _ = self.pbkdf2(hash, key_bits);
         }
-        for name in ["argon2i", "argon2id"] {
-            self.argon2(name, argon2, key_bits)?;
+        for variant in [Argon2Variant::Argon2i, Argon2Variant::Argon2id] {
+            self.argon2(variant, argon2, key_bits)?;
         }
         for (cipher, bits) in CIPHERS {
             self.usual_cipher(cipher, *bits)?;
@@ -185,12 +187,8 @@ impl Report {
         }
     }
 
-    fn argon2(&mut self, name: &str, asked: Argon2, key_bits: u32) -> Result<()> {
-        let variant = match name {
-            "argon2i" => Argon2Variant::Argon2i,
-            "argon2id" => Argon2Variant::Argon2id,
-            other => return Err(kdf::unknown(other)),
-        };
+    fn argon2(&mut self, variant: Argon2Variant, asked: Argon2, key_bits: u32) -> Result<()> {
+        let name = KdfFunction::Argon2(variant).name();
         let Argon2 { memory_kib, lanes, time } = asked;
         let (cost, took) = argon2_cost(variant, memory_kib, lanes, key_bits as usize / 8, time)?;
         let row = Object::new().with("kdf", name).with("key_bits", key_bits).with("passes", cost.time);
