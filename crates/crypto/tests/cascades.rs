@@ -136,9 +136,9 @@ fn what_cannot_be_chained_is_refused() {
     };
     assert_eq!(refusal("aes-rot13", CascadeMode::Xts), "unknown cipher \"rot13\"");
     assert_eq!(refusal("aes-arc4", CascadeMode::Cbc), "aes-arc4: arc4 cannot be chained");
-    let rule = "aes-cast5: in XTS and LRW only ciphers of 128-bit blocks and 256-bit keys are chained, cast5 is none";
+    let rule = "aes-cast5: in XTS and LRW only ciphers of 128-bit blocks and 256-bit keys are chained, cast5 is not one";
     assert_eq!(refusal("aes-cast5", CascadeMode::Xts), rule);
-    assert!(refusal("seed", CascadeMode::Lrw).ends_with("seed is none"));
+    assert!(refusal("seed", CascadeMode::Lrw).ends_with("seed is not one"));
     let short = Cascade::new("aes-serpent", CascadeMode::Xts, &Secret::zeroed(127), Cpu::detect());
     assert_eq!(short.err().unwrap().to_string(), "aes-serpent takes a key of 1024 bits, not 1016 bits");
 }

@@ -135,7 +135,7 @@ fn a_volume_of_another_length_needs_no_key() {
     assert_eq!(read(&small.resized(None).unwrap(), 0, 40960), all);
     data.set_len(4096 * 13);
     assert_eq!(volume.resized(None).unwrap().len(), 4096 * 12);
-    for (length, why) in [(0, "starts at"), (4097, "no multiple of 4096"), (4096 * 13, "room for 49152")] {
+    for (length, why) in [(0, "starts at"), (4097, "not a multiple of 4096"), (4096 * 13, "room for 49152")] {
         let error = volume.resized(Some(length)).err().unwrap().to_string();
         assert!(error.contains(why), "{length}: {error}");
     }
