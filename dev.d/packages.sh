@@ -39,7 +39,7 @@ declare -A package_of=(
     [/usr/share/OVMF/OVMF_CODE.fd]=ovmf
     [/usr/lib/u-boot/qemu_arm64/u-boot.bin]=u-boot-qemu
     [/usr/lib/x86_64-linux-gnu/libelf.so.1]=libelf1
-    [script]=bsdutils
+    [script]=bsdutils [zsh]=zsh [fish]=fish
     [perl]=perl [make]=make
     [libcrypto.so.3]=libssl3
     [libgcrypt.so.20]=libgcrypt20
@@ -73,7 +73,7 @@ doors_bench_programs="cc nbdkit nbdcopy nbdfuse qemu-nbd fio fusermount3 bindfs"
 bench_programs="cc cryptsetup nbdkit nbdcopy libcrypto.so.3 libargon2.so.1"
 ct_programs="cc valgrind"
 measure_programs="jsonschema python3 openssl chromium chromedriver"
-all_programs="cc $ct_programs $measure_programs $interop_programs $doors_programs $aarch64_programs $vm_programs $boot_programs $bench_programs $doors_bench_programs $engine_programs"
+all_programs="cc zsh fish $ct_programs $measure_programs $interop_programs $doors_programs $aarch64_programs $vm_programs $boot_programs $bench_programs $doors_bench_programs $engine_programs"
 
 # want_packages PROGRAM…: installs what is missing where that is possible, names it elsewhere. Never fails: whoever
 # needs a program says so itself, tests by leaving themselves out by name.

@@ -116,7 +116,7 @@ layer_measure() {
 }
 
 layer_cli() {
-    want_packages $interop_programs
+    want_packages $interop_programs zsh fish
     proofs cli verbs unused
 }
 

@@ -4,7 +4,7 @@ use keyway_tests::{Scratch, keyway, need, peer};
 use std::os::unix::fs::symlink;
 use std::process::Command;
 
-const VERBS: &[&str] = &[
+pub(crate) const VERBS: &[&str] = &[
     "inspect",
     "read",
     "write",
@@ -92,31 +92,6 @@ fn man_pages_render_without_a_warning() {
         let path = entry.unwrap().path();
         peer("groff", "-man -Tascii -ww -z").arg(&path).ok().quiet();
     }
-}
-
-#[test]
-fn completions_know_every_verb() {
-    for shell in ["bash", "zsh", "fish"] {
-        let script = keyway("completions").arg(shell).ok().text();
-        for verb in VERBS {
-            assert!(script.contains(verb), "{shell} lacks {verb}");
-        }
-        assert!(script.contains("pbkdf-force-iterations"), "{shell} lacks options");
-    }
-}
-
-#[test]
-fn completions_are_valid_bash() {
-    need!("bash");
-    let scratch = Scratch::new();
-    let script = scratch.path("keyway.bash");
-    std::fs::write(&script, keyway("completions bash").ok().stdout).unwrap();
-    peer("bash", "-n").arg(&script).ok().quiet();
-    let line = format!(
-        "source {}; COMP_WORDS=(keyway luksF); COMP_CWORD=1; _keyway keyway luksF keyway; echo ${{COMPREPLY[@]}}",
-        script.display()
-    );
-    assert_eq!(peer("bash", "-c").arg(line).ok().text(), "luksFormat\n");
 }
 
 /// Scripts read the second word of cryptsetup's version.

@@ -3,6 +3,7 @@
 
 mod arguments;
 mod ciphers;
+mod completion;
 mod control_groups;
 mod differential;
 mod help;

@@ -1,24 +1,41 @@
-//! Options that belong together: lists that the tables of several commands share.
+//! Options that belong together, each list named once: a command is a list of groups, and its own
+//! few options.
 
 use super::shared::*;
 use super::table::Opt;
 
-/// Options for unlocking a volume, and limits on key derivation.
-pub(crate) const UNLOCKING: &[&Opt] = &[
-    &KEY_FILE,
-    &KEYFILE_OFFSET,
-    &KEYFILE_SIZE,
-    &VOLUME_KEY_FILE,
-    &KEY_SIZE,
-    &KEY_SLOT,
-    &HEADER,
-    &TYPE,
-    &MEMORY_BUDGET,
-    &TIME_LIMIT,
-    &TIMEOUT,
-    &TRIES,
-    &DISABLE_LOCKS,
-];
+/// Where an existing passphrase comes from.
+pub(crate) const KEY_INPUT: &[&Opt] = &[&KEY_FILE, &KEYFILE_OFFSET, &KEYFILE_SIZE];
+
+/// Which part of a key file the new passphrase is.
+pub(crate) const NEW_KEY_INPUT: &[&Opt] = &[&NEW_KEYFILE_OFFSET, &NEW_KEYFILE_SIZE];
+
+/// How a passphrase is asked for.
+pub(crate) const PROMPT: &[&Opt] = &[&TRIES, &TIMEOUT];
+
+/// What key derivation may cost.
+pub(crate) const LIMITS: &[&Opt] = &[&MEMORY_BUDGET, &TIME_LIMIT];
+
+/// Which volume is unlocked with which key; [`KEY_INPUT`], [`PROMPT`] and [`LIMITS`] go with it.
+pub(crate) const UNLOCKING: &[&Opt] =
+    &[&VOLUME_KEY_FILE, &KEY_SIZE, &KEY_SLOT, &HEADER, &TYPE, &DISABLE_LOCKS];
+
+/// The volume whose keyslots are edited or shown.
+pub(crate) const KEYSLOT_EDIT: &[&Opt] = &[&HEADER, &TYPE, &TIMEOUT, &WEAK_CIPHER];
+
+/// The key derivation of a new keyslot, and its cost.
+pub(crate) const KDF: &[&Opt] =
+    &[&PBKDF, &ITER_TIME, &PBKDF_MEMORY, &PBKDF_PARALLEL, &PBKDF_FORCE_ITERATIONS];
+
+/// The hash and the encryption of a new keyslot.
+pub(crate) const KEYSLOT: &[&Opt] = &[&HASH, &KEYSLOT_CIPHER, &KEYSLOT_KEY_SIZE];
+
+/// dm-crypt's flags for performance.
+pub(crate) const DM_CRYPT: &[&Opt] =
+    &[&PERF_SAME_CPU, &PERF_SUBMIT, &PERF_NO_READ, &PERF_NO_WRITE, &PERF_HIGH_PRIORITY];
+
+/// Which tokens open a volume.
+pub(crate) const TOKENS: &[&Opt] = &[&TOKEN_ID, &TOKEN_ONLY, &TOKEN_TYPE];
 
 /// Demands on a header, and exemptions for a header that few users would want.
 pub(crate) const ADMISSION: &[&Opt] = &[&REQUIRE, &SEAL_CONTEXT, &IGNORE_SEAL, &WEAK_CIPHER];
@@ -30,42 +47,23 @@ pub(crate) const DEMANDS: &[&Opt] = &[&REQUIRE, &SEAL_CONTEXT, &IGNORE_SEAL];
 pub(crate) const ADMISSION_TO_READ: &[&Opt] =
     &[&REQUIRE, &SEAL_CONTEXT, &IGNORE_SEAL, &WEAK_CIPHER, &LINEAR_SEGMENTS];
 
-/// The parameters of a plain volume, for commands where `--offset` has another meaning.
-pub(crate) const PLAIN: &[&Opt] =
-    &[&CIPHER, &HASH, &DEVICE_OFFSET, &SKIP, &SIZE, &DEVICE_SIZE, &SECTOR_SIZE, &IV_LARGE_SECTORS];
+/// A plain volume's encryption, and its size and IVs.
+pub(crate) const PLAIN_DATA: &[&Opt] =
+    &[&CIPHER, &HASH, &SKIP, &SIZE, &DEVICE_SIZE, &SECTOR_SIZE, &IV_LARGE_SECTORS];
 
-/// Options for getting the key of an open volume again.
-pub(crate) const KEY_AGAIN: &[&Opt] = &[
-    &KEY_FILE,
-    &KEYFILE_OFFSET,
-    &KEYFILE_SIZE,
-    &VOLUME_KEY_FILE,
-    &HEADER,
-    &DISABLE_KEYRING,
-    &TRIES,
-    &TIMEOUT,
-    &MEMORY_BUDGET,
-    &TIME_LIMIT,
-];
+/// The key of a volume that is open already; [`KEY_INPUT`], [`PROMPT`] and [`LIMITS`] go with it.
+pub(crate) const KEY_AGAIN: &[&Opt] = &[&VOLUME_KEY_FILE, &HEADER, &DISABLE_KEYRING];
 
-/// The parameters of a new LUKS volume.
+/// The parameters of a new LUKS volume; [`KDF`] and [`KEYSLOT`] go with it.
 pub(crate) const NEW_VOLUME: &[&Opt] = &[
     &TYPE,
     &CIPHER,
     &KEY_SIZE,
-    &HASH,
     &SECTOR_SIZE,
-    &PBKDF,
-    &ITER_TIME,
-    &PBKDF_MEMORY,
-    &PBKDF_PARALLEL,
-    &PBKDF_FORCE_ITERATIONS,
     &OFFSET,
     &ALIGN_PAYLOAD,
     &LUKS2_METADATA_SIZE,
     &LUKS2_KEYSLOTS_SIZE,
-    &KEYSLOT_CIPHER,
-    &KEYSLOT_KEY_SIZE,
     &UUID,
     &LABEL,
     &SUBSYSTEM,

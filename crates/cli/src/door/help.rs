@@ -28,7 +28,7 @@ pub(super) fn overview(commands: &Commands, program: &str) -> String {
             wrapped(&names_in(commands, Group::Cryptsetup(topic)), 16)
         );
     }
-    let _ = writeln!(text, "  {:<14}{}", "Not built yet", wrapped(&names_in(commands, Group::Absent), 16));
+    let _ = writeln!(text, "  {:<14}{}", "Planned", wrapped(&names_in(commands, Group::Absent), 16));
     text.push_str(
         "\nExample: keyway luksFormat disk.img && keyway open disk.img home\n\
          \"keyway COMMAND --help\" shows a command's options; \"man keyway\" tells all.\n",

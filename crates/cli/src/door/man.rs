@@ -25,7 +25,7 @@ fn overview(commands: &Commands) -> String {
         ("CRYPTSETUP'S COMMANDS: PASSPHRASES", Group::Cryptsetup(Topic::Passphrases)),
         ("CRYPTSETUP'S COMMANDS: HEADERS", Group::Cryptsetup(Topic::Headers)),
         ("CRYPTSETUP'S COMMANDS: QUESTIONS", Group::Cryptsetup(Topic::Questions)),
-        ("NOT BUILT YET", Group::Absent),
+        ("NOT IMPLEMENTED YET", Group::Absent),
     ] {
         let _ = writeln!(text, ".SH \"{}\"", escape(heading));
         for command in commands.of(group) {

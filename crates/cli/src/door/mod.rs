@@ -19,7 +19,9 @@ mod values;
 pub(crate) use parser::{Invocation, parse};
 #[cfg(feature = "desk")]
 pub(crate) use suggest::nearest;
-pub(crate) use table::{Alias, Command, Commands, Example, Group, Kind, Operand, Opt, Request, Topic, run};
+pub(crate) use table::{
+    Alias, Command, Commands, Example, Group, Kind, Offers, Operand, Opt, Request, Topic, run,
+};
 pub(crate) use values::Args;
 
 /// The arguments of a command line that a test types; its first word is the program's name.

@@ -3,7 +3,7 @@
 //! can be bundled, `--` ends the options.
 
 use super::suggest::nearest;
-use super::table::{self, Alias, Command, Commands, Opt};
+use super::table::{Alias, Command, Commands, Opt};
 use super::values::Args;
 use super::{help, shared};
 use crate::say::failure::{Exit, Failure, Result};
@@ -175,8 +175,7 @@ pub(super) fn clap_command(command: &'static Command) -> clap::Command {
     for option in command.all_options() {
         parser = parser.arg(clap_arg(option));
     }
-    let operands = Arg::new("operands").num_args(0..).value_parser(ValueParser::os_string());
-    parser.arg(operands.value_hint(clap::ValueHint::FilePath))
+    parser.arg(Arg::new("operands").num_args(0..).value_parser(ValueParser::os_string()))
 }
 
 fn clap_arg(option: &'static Opt) -> Arg {
@@ -188,11 +187,10 @@ fn clap_arg(option: &'static Opt) -> Arg {
         return arg.action(ArgAction::SetTrue);
     }
     // Like popt, takes the next argument as the value even if it starts with a dash.
-    arg = arg.action(ArgAction::Append).allow_hyphen_values(true).value_name(option.value);
-    match option.kind {
-        table::Kind::Path => arg.value_hint(clap::ValueHint::FilePath).value_parser(ValueParser::os_string()),
-        _ => arg.value_parser(ValueParser::os_string()),
-    }
+    arg.action(ArgAction::Append)
+        .allow_hyphen_values(true)
+        .value_name(option.value)
+        .value_parser(ValueParser::os_string())
 }
 
 fn check_operands(program: &str, command: &Command, operands: &[OsString]) -> Result<()> {

@@ -36,6 +36,27 @@ pub(crate) enum Kind {
     Size,
     /// One of these words.
     Choice(&'static [&'static str]),
+    /// Any text in UTF-8; shells offer these words.
+    Words(&'static [&'static str]),
+    /// A whole number up to the given one; shells offer these.
+    Numbers(u64, &'static [&'static str]),
+}
+
+/// What a shell's completion offers for an operand or a value.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Offers {
+    /// Nothing: the user knows it, or it is new.
+    Nothing,
+    /// Names of files.
+    Files,
+    /// Names of directories.
+    Directories,
+    /// These words.
+    Words(&'static [&'static str]),
+    /// The names of open volumes.
+    OpenVolumes,
+    /// Where file systems are mounted that `umount` may take.
+    MountPoints,
 }
 
 impl Opt {
@@ -54,6 +75,8 @@ pub(crate) struct Operand {
     pub(crate) required: bool,
     /// One line for the man page.
     pub(crate) help: &'static str,
+    /// What completion offers for it.
+    pub(crate) offers: Offers,
 }
 
 /// Another name for a command; cryptsetup's old names also fix the

@@ -148,8 +148,8 @@ impl Opt {
         };
         let text = raw.to_str().ok_or_else(|| wrong("not valid UTF-8".to_owned()))?;
         match self.kind {
-            Kind::Flag | Kind::Path | Kind::Text => Ok(()),
-            Kind::Number(most) => match size::parse_number(text) {
+            Kind::Flag | Kind::Path | Kind::Text | Kind::Words(_) => Ok(()),
+            Kind::Number(most) | Kind::Numbers(most, _) => match size::parse_number(text) {
                 Some(n) if n <= most => Ok(()),
                 Some(_) => Err(wrong(format!("at most {most} is allowed"))),
                 None => Err(wrong("a whole number is needed".to_owned())),

@@ -3,6 +3,12 @@
 use super::{U32, U64, flag, option};
 use crate::door::table::{Kind, Opt};
 
+/// Numbers of keyslots and tokens: LUKS2 has 32 of each, LUKS1 eight keyslots.
+pub(crate) const KEYSLOTS: &[&str] = &[
+    "0", "1", "2", "3", "4", "5", "6", "7", "8", "9", "10", "11", "12", "13", "14", "15", "16", "17", "18",
+    "19", "20", "21", "22", "23", "24", "25", "26", "27", "28", "29", "30", "31",
+];
+
 pub(crate) static KEY_FILE: Opt = option(
     "key-file",
     Some('d'),
@@ -65,7 +71,7 @@ pub(crate) static KEY_SLOT: Opt = option(
     "key-slot",
     Some('S'),
     "N",
-    Kind::Number(i32::MAX as u64),
+    Kind::Numbers(i32::MAX as u64, KEYSLOTS),
     "Use this keyslot only.",
     "LUKS1 has keyslots 0 to 7, LUKS2 0 to 31. For a new key the default is the first free one.",
 );
@@ -76,8 +82,8 @@ pub(crate) static UNBOUND: Opt = flag(
     "An unbound keyslot stores any key under a passphrase and opens no data.",
 );
 pub(crate) static TOKEN_ID: Opt =
-    option("token-id", None, "N", Kind::Number(i32::MAX as u64), "Use this token.", "");
+    option("token-id", None, "N", Kind::Numbers(i32::MAX as u64, KEYSLOTS), "Use this token.", "");
 pub(crate) static TOKEN_ONLY: Opt =
     flag("token-only", None, "Do not ask for a passphrase if tokens fail.", "");
 pub(crate) static TOKEN_TYPE: Opt =
-    option("token-type", None, "TYPE", Kind::Text, "Use tokens of this type only.", "");
+    option("token-type", None, "TYPE", Kind::Words(&["luks2-keyring"]), "Use tokens of this type only.", "");

@@ -3,11 +3,39 @@
 use super::{U32, U64, flag, option};
 use crate::door::table::{Kind, Opt};
 
+/// Ciphers that completion offers; `keyway ciphers` lists all.
+pub(crate) const CIPHERS: &[&str] = &[
+    "aes-xts-plain64",
+    "aes-cbc-essiv:sha256",
+    "aes-cbc-plain64",
+    "aes-hctr2-plain64",
+    "xchacha12,aes-adiantum-plain64",
+    "xchacha20,aes-adiantum-plain64",
+    "serpent-xts-plain64",
+    "twofish-xts-plain64",
+    "camellia-xts-plain64",
+];
+
+/// Hashes that completion offers.
+const HASHES: &[&str] = &[
+    "sha256",
+    "sha512",
+    "sha384",
+    "sha224",
+    "sha1",
+    "sha3-256",
+    "sha3-512",
+    "ripemd160",
+    "whirlpool",
+    "blake2b-512",
+    "blake2s-256",
+];
+
 pub(crate) static CIPHER: Opt = option(
     "cipher",
     Some('c'),
     "SPEC",
-    Kind::Text,
+    Kind::Words(CIPHERS),
     "Cipher, mode and IV (aes-xts-plain64).",
     "In dm-crypt's notation: cipher-mode-iv. An impossible combination is refused, with the reason.",
 );
@@ -15,7 +43,7 @@ pub(crate) static KEY_SIZE: Opt = option(
     "key-size",
     Some('s'),
     "BITS",
-    U32,
+    Kind::Numbers(u32::MAX as u64, &["128", "192", "256", "384", "512"]),
     "Size of the volume key.",
     "XTS uses two keys and this counts both: 512 bits with aes-xts is AES-256.",
 );
@@ -23,7 +51,7 @@ pub(crate) static HASH: Opt = option(
     "hash",
     Some('h'),
     "NAME",
-    Kind::Text,
+    Kind::Words(HASHES),
     "Hash of the header's key derivation (sha256).",
     "Used for PBKDF2, the volume key's digest and the anti-forensic splitter.",
 );
@@ -35,8 +63,14 @@ pub(crate) static ITER_TIME: Opt = option(
     "Target time to unlock, measured here (2000).",
     "The cost of key derivation is measured on this machine, so that opening takes about this many milliseconds.",
 );
-pub(crate) static PBKDF: Opt =
-    option("pbkdf", None, "NAME", Kind::Text, "Key derivation: argon2id, argon2i or pbkdf2.", "");
+pub(crate) static PBKDF: Opt = option(
+    "pbkdf",
+    None,
+    "NAME",
+    Kind::Words(&["argon2id", "argon2i", "pbkdf2"]),
+    "Key derivation: argon2id, argon2i or pbkdf2.",
+    "",
+);
 pub(crate) static PBKDF_FORCE_ITERATIONS: Opt = option(
     "pbkdf-force-iterations",
     None,
@@ -49,11 +83,23 @@ pub(crate) static PBKDF_MEMORY: Opt =
     option("pbkdf-memory", None, "KIB", U32, "Memory of Argon2 (1048576).", "");
 pub(crate) static PBKDF_PARALLEL: Opt = option("pbkdf-parallel", None, "N", U32, "Lanes of Argon2 (4).", "");
 pub(crate) static KEYSLOT_CIPHER: Opt =
-    option("keyslot-cipher", None, "SPEC", Kind::Text, "Cipher of the keyslot's area (LUKS2).", "");
-pub(crate) static KEYSLOT_KEY_SIZE: Opt =
-    option("keyslot-key-size", None, "BITS", U32, "Key size of the keyslot's area (LUKS2).", "");
-pub(crate) static SECTOR_SIZE: Opt =
-    option("sector-size", None, "BYTES", U32, "Encryption sector: 512, 1024, 2048 or 4096.", "");
+    option("keyslot-cipher", None, "SPEC", Kind::Words(CIPHERS), "Cipher of the keyslot's area (LUKS2).", "");
+pub(crate) static KEYSLOT_KEY_SIZE: Opt = option(
+    "keyslot-key-size",
+    None,
+    "BITS",
+    Kind::Numbers(u32::MAX as u64, &["256", "512"]),
+    "Key size of the keyslot's area (LUKS2).",
+    "",
+);
+pub(crate) static SECTOR_SIZE: Opt = option(
+    "sector-size",
+    None,
+    "BYTES",
+    Kind::Numbers(u32::MAX as u64, &["512", "1024", "2048", "4096"]),
+    "Encryption sector: 512, 1024, 2048 or 4096.",
+    "",
+);
 pub(crate) static OFFSET: Opt =
     option("offset", Some('o'), "SECTORS", U64, "Where the data starts, in 512-byte sectors.", "");
 pub(crate) static SKIP: Opt = option(

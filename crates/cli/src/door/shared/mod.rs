@@ -85,7 +85,7 @@ pub(crate) static TYPE: Opt = option(
     "type",
     Some('M'),
     "TYPE",
-    Kind::Text,
+    Kind::Words(&["luks", "luks1", "luks2", "plain"]),
     "The format: luks, luks1, luks2 or plain.",
     "luks means either version; a new volume is LUKS2. Plain volumes have no header: options describe them, and \
      a wrong passphrase yields noise.",

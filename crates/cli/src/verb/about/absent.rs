@@ -1,10 +1,11 @@
 //! cryptsetup's commands that this build lacks: each prints one line that says so and names what
 //! works instead.
 
-use crate::door::{self, Args, Command, Group, Kind, Operand, Opt, Request, shared};
+use crate::door::{self, Args, Command, Group, Kind, Offers, Operand, Opt, Request, shared};
 use crate::say::failure::{Exit, Failure, Result};
 
-const DEVICE: Operand = Operand { name: "DEVICE", required: true, help: "The encrypted device or file." };
+const DEVICE: Operand =
+    Operand { name: "DEVICE", required: true, help: "The encrypted device or file.", offers: Offers::Files };
 
 const fn absent(
     name: &'static str,
@@ -27,7 +28,7 @@ const fn absent(
 
 pub(crate) static REENCRYPT: Command = absent(
     "reencrypt",
-    &[Operand { name: "DEVICE", required: false, help: "The volume." }],
+    &[Operand { name: "DEVICE", required: false, help: "The volume.", offers: Offers::Files }],
     "Change the volume key in place.",
     &[&[
         &ENCRYPT,
@@ -128,8 +129,14 @@ static RESUME_ONLY: Opt = flag("resume-only", "Resume what was begun.");
 static HOTZONE_SIZE: Opt = option("hotzone-size", "SIZE", Kind::Size, "Limit for the data in flight.");
 static REDUCE_DEVICE_SIZE: Opt =
     option("reduce-device-size", "SIZE", Kind::Size, "Shrink the data to make room for the header.");
-static RESILIENCE: Opt = option("resilience", "MODE", Kind::Text, "How to survive a crash.");
-static RESILIENCE_HASH: Opt = option("resilience-hash", "NAME", Kind::Text, "Hash of the checksums.");
+static RESILIENCE: Opt = option(
+    "resilience",
+    "MODE",
+    Kind::Words(&["checksum", "journal", "none", "datashift"]),
+    "How to survive a crash.",
+);
+static RESILIENCE_HASH: Opt =
+    option("resilience-hash", "NAME", Kind::Words(&["sha256", "sha512", "sha1"]), "Hash of the checksums.");
 static KEEP_KEY: Opt = flag("keep-key", "Change the header only.");
 static BLOCK_SIZE: Opt = Opt {
     long: "block-size",

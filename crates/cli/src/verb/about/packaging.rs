@@ -1,6 +1,6 @@
 //! `man` and `completions`: the generated files of a package. Not listed in `--help`.
 
-use crate::door::{self, Args, Command, Group, Operand, Request, completion, man};
+use crate::door::{self, Args, Command, Group, Offers, Operand, Request, completion, man};
 use crate::say::failure::{Exit, Failure, Result};
 use crate::say::output;
 use crate::verb::COMMANDS;
@@ -14,7 +14,12 @@ pub(crate) static MAN: Command = Command {
     name: "man",
     aliases: &[],
     group: Group::Hidden,
-    operands: &[Operand { name: "DIR", required: true, help: "Where the pages are written." }],
+    operands: &[Operand {
+        name: "DIR",
+        required: true,
+        help: "Where the pages are written.",
+        offers: Offers::Directories,
+    }],
     about: "Write the man pages.",
     man: "",
     options: &[],
@@ -27,7 +32,12 @@ pub(crate) static COMPLETIONS: Command = Command {
     name: "completions",
     aliases: &[],
     group: Group::Hidden,
-    operands: &[Operand { name: "SHELL", required: true, help: "bash, zsh or fish." }],
+    operands: &[Operand {
+        name: "SHELL",
+        required: true,
+        help: "bash, zsh or fish.",
+        offers: Offers::Words(&["bash", "zsh", "fish"]),
+    }],
     about: "Print the completions of a shell.",
     man: "",
     options: &[],

@@ -1,7 +1,9 @@
 //! `luksAddKey`: adds a passphrase to a volume.
 
 use crate::device::{Target, Versions};
-use crate::door::{self, Args, Command, Example, Group, Kind, Operand, Opt, Request, Topic, groups, shared};
+use crate::door::{
+    self, Args, Command, Example, Group, Kind, Offers, Operand, Opt, Request, Topic, groups, shared,
+};
 use crate::say::failure::{Exit, Failure, Result};
 use crate::say::output;
 use crate::unlock::admission::Demands;
@@ -20,8 +22,13 @@ pub(crate) static COMMAND: Command = Command {
     aliases: &[],
     group: Group::Cryptsetup(Topic::Passphrases),
     operands: &[
-        Operand { name: "DEVICE", required: true, help: "The volume." },
-        Operand { name: "NEW-KEY-FILE", required: false, help: "The new passphrase, in a file." },
+        Operand { name: "DEVICE", required: true, help: "The volume.", offers: Offers::Files },
+        Operand {
+            name: "NEW-KEY-FILE",
+            required: false,
+            help: "The new passphrase, in a file.",
+            offers: Offers::Files,
+        },
     ],
     about: "Add a passphrase.",
     man: "An existing passphrase (or the volume key) is needed to add another. The new keyslot is the first free one, unless \
@@ -30,37 +37,16 @@ pub(crate) static COMMAND: Command = Command {
           With --unbound (LUKS2) the keyslot holds a random key of --key-size bits, or the one in --volume-key-file, that \
           opens no data.",
     options: &[
-        &[
-            &shared::KEY_FILE,
-            &shared::KEYFILE_OFFSET,
-            &shared::KEYFILE_SIZE,
-            &shared::NEW_KEYFILE,
-            &shared::NEW_KEYFILE_OFFSET,
-            &shared::NEW_KEYFILE_SIZE,
-            &shared::KEY_SLOT,
-            &NEW_KEY_SLOT,
-            &shared::VOLUME_KEY_FILE,
-            &shared::PBKDF,
-            &shared::ITER_TIME,
-            &shared::PBKDF_MEMORY,
-            &shared::PBKDF_PARALLEL,
-            &shared::PBKDF_FORCE_ITERATIONS,
-            &shared::HASH,
-            &shared::KEYSLOT_CIPHER,
-            &shared::KEYSLOT_KEY_SIZE,
-            &shared::UNBOUND,
-            &shared::KEY_SIZE,
-            &shared::HEADER,
-            &shared::TYPE,
-            &shared::VERIFY_PASSPHRASE,
-            &shared::TIMEOUT,
-            &shared::WEAK_CIPHER,
-            &shared::MEMORY_BUDGET,
-            &shared::TIME_LIMIT,
-            &NEW_TOKEN_ID,
-            &shared::EXTERNAL_TOKENS_PATH,
-            &shared::VOLUME_KEY_KEYRING,
-        ],
+        groups::KEY_INPUT,
+        &[&shared::NEW_KEYFILE],
+        groups::NEW_KEY_INPUT,
+        &[&shared::KEY_SLOT, &NEW_KEY_SLOT, &shared::VOLUME_KEY_FILE],
+        groups::KDF,
+        groups::KEYSLOT,
+        &[&shared::UNBOUND, &shared::KEY_SIZE, &shared::VERIFY_PASSPHRASE],
+        groups::KEYSLOT_EDIT,
+        groups::LIMITS,
+        &[&NEW_TOKEN_ID, &shared::EXTERNAL_TOKENS_PATH, &shared::VOLUME_KEY_KEYRING],
         groups::DEMANDS,
     ],
     examples: &[

@@ -1,7 +1,7 @@
 //! `luksChangeKey`: replaces an existing passphrase.
 
 use crate::device::{Target, Versions};
-use crate::door::{self, Args, Command, Example, Group, Operand, Request, Topic, groups, shared};
+use crate::door::{self, Args, Command, Example, Group, Offers, Operand, Request, Topic, groups, shared};
 use crate::say::failure::Result;
 use crate::say::output;
 use crate::unlock::admission::Demands;
@@ -18,37 +18,26 @@ pub(crate) static COMMAND: Command = Command {
     aliases: &[],
     group: Group::Cryptsetup(Topic::Passphrases),
     operands: &[
-        Operand { name: "DEVICE", required: true, help: "The volume." },
-        Operand { name: "NEW-KEY-FILE", required: false, help: "The new passphrase, in a file." },
+        Operand { name: "DEVICE", required: true, help: "The volume.", offers: Offers::Files },
+        Operand {
+            name: "NEW-KEY-FILE",
+            required: false,
+            help: "The new passphrase, in a file.",
+            offers: Offers::Files,
+        },
     ],
     about: "Change a passphrase.",
     man: "The keyslot that the existing passphrase opens gets the new one. After a crash, either the old or the \
           new passphrase works. The new key material therefore needs room beside the old: if no area (LUKS2) or \
           keyslot (LUKS1) is free, first remove a keyslot that is no longer needed.",
     options: &[
-        &[
-            &shared::KEY_FILE,
-            &shared::KEYFILE_OFFSET,
-            &shared::KEYFILE_SIZE,
-            &shared::NEW_KEYFILE_OFFSET,
-            &shared::NEW_KEYFILE_SIZE,
-            &shared::KEY_SLOT,
-            &shared::PBKDF,
-            &shared::ITER_TIME,
-            &shared::PBKDF_MEMORY,
-            &shared::PBKDF_PARALLEL,
-            &shared::PBKDF_FORCE_ITERATIONS,
-            &shared::HASH,
-            &shared::KEYSLOT_CIPHER,
-            &shared::KEYSLOT_KEY_SIZE,
-            &shared::HEADER,
-            &shared::TYPE,
-            &shared::VERIFY_PASSPHRASE,
-            &shared::TIMEOUT,
-            &shared::WEAK_CIPHER,
-            &shared::MEMORY_BUDGET,
-            &shared::TIME_LIMIT,
-        ],
+        groups::KEY_INPUT,
+        groups::NEW_KEY_INPUT,
+        &[&shared::KEY_SLOT, &shared::VERIFY_PASSPHRASE],
+        groups::KDF,
+        groups::KEYSLOT,
+        groups::KEYSLOT_EDIT,
+        groups::LIMITS,
         groups::DEMANDS,
     ],
     examples: &[Example {

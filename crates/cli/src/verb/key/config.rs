@@ -1,7 +1,9 @@
 //! `config`: what a LUKS2 header stores besides its keys: priorities and labels.
 
 use crate::device::{Target, Versions};
-use crate::door::{self, Alias, Args, Command, Example, Group, Kind, Operand, Opt, Request, Topic, shared};
+use crate::door::{
+    self, Alias, Args, Command, Example, Group, Kind, Offers, Operand, Opt, Request, Topic, shared,
+};
 use crate::say::failure::{Exit, Failure, Result};
 use crate::unlock::admission;
 use crate::verb::key::keyslot;
@@ -14,7 +16,7 @@ pub(crate) static COMMAND: Command = Command {
     name: "config",
     aliases: &[Alias { name: "luksConfig", device_type: Some("luks2") }],
     group: Group::Cryptsetup(Topic::Headers),
-    operands: &[Operand { name: "DEVICE", required: true, help: "The volume." }],
+    operands: &[Operand { name: "DEVICE", required: true, help: "The volume.", offers: Offers::Files }],
     about: "Set label, subsystem and keyslot priorities.",
     man: "Keyslots with priority \"prefer\" are tried first; those with \"ignore\" only when --key-slot names \
           them. Label and subsystem are set together: the one that is not given becomes empty. On a sealed volume \

@@ -1,7 +1,7 @@
 //! `luksConvertKey`: another key derivation function for the same passphrase (LUKS2).
 
 use crate::device::{Target, Versions};
-use crate::door::{self, Args, Command, Example, Group, Operand, Request, Topic, shared};
+use crate::door::{self, Args, Command, Example, Group, Offers, Operand, Request, Topic, groups, shared};
 use crate::say::failure::Result;
 use crate::say::output;
 use crate::unlock::KeyOptions;
@@ -14,29 +14,18 @@ pub(crate) static COMMAND: Command = Command {
     name: "luksConvertKey",
     aliases: &[],
     group: Group::Cryptsetup(Topic::Passphrases),
-    operands: &[Operand { name: "DEVICE", required: true, help: "The volume." }],
+    operands: &[Operand { name: "DEVICE", required: true, help: "The volume.", offers: Offers::Files }],
     about: "Give a keyslot another key derivation.",
     man: "The passphrase stays the same; --pbkdf and its companions, or the defaults of this machine, set the \
           new cost. A boot loader without Argon2 needs --pbkdf pbkdf2.",
-    options: &[&[
-        &shared::KEY_FILE,
-        &shared::KEYFILE_OFFSET,
-        &shared::KEYFILE_SIZE,
-        &shared::KEY_SLOT,
-        &shared::PBKDF,
-        &shared::ITER_TIME,
-        &shared::PBKDF_MEMORY,
-        &shared::PBKDF_PARALLEL,
-        &shared::PBKDF_FORCE_ITERATIONS,
-        &shared::HASH,
-        &shared::KEYSLOT_CIPHER,
-        &shared::KEYSLOT_KEY_SIZE,
-        &shared::HEADER,
-        &shared::TIMEOUT,
-        &shared::WEAK_CIPHER,
-        &shared::MEMORY_BUDGET,
-        &shared::TIME_LIMIT,
-    ]],
+    options: &[
+        groups::KEY_INPUT,
+        &[&shared::KEY_SLOT],
+        groups::KDF,
+        groups::KEYSLOT,
+        groups::KEYSLOT_EDIT,
+        groups::LIMITS,
+    ],
     examples: &[Example {
         line: "keyway luksConvertKey --pbkdf pbkdf2 --iter-time 500 disk.img",
         does: "A keyslot that GRUB opens in acceptable time.",

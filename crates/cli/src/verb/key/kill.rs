@@ -1,7 +1,9 @@
 //! `luksKillSlot`, `luksRemoveKey` and `erase`: keyslots are overwritten and removed.
 
 use crate::device::{Target, Versions};
-use crate::door::{self, Alias, Args, Command, Example, Group, Kind, Operand, Opt, Request, Topic, shared};
+use crate::door::{
+    self, Alias, Args, Command, Example, Group, Kind, Offers, Operand, Opt, Request, Topic, groups, shared,
+};
 use crate::process::sys;
 use crate::say::failure::{Exit, Failure, Result};
 use crate::say::manner::Manner;
@@ -19,24 +21,19 @@ pub(crate) static KILL_SLOT: Command = Command {
     aliases: &[],
     group: Group::Cryptsetup(Topic::Passphrases),
     operands: &[
-        Operand { name: "DEVICE", required: true, help: "The volume." },
-        Operand { name: "SLOT", required: true, help: "The keyslot's number." },
+        Operand { name: "DEVICE", required: true, help: "The volume.", offers: Offers::Files },
+        Operand {
+            name: "SLOT",
+            required: true,
+            help: "The keyslot's number.",
+            offers: Offers::Words(shared::KEYSLOTS),
+        },
     ],
     about: "Remove a keyslot by its number.",
     man: "The key material is overwritten before the header drops it. A passphrase of another keyslot is asked \
           for, so that you do not lock yourself out; with --batch-mode and no key file nothing is asked. Removing \
           the last keyslot makes the data permanently unreadable.",
-    options: &[&[
-        &shared::KEY_FILE,
-        &shared::KEYFILE_OFFSET,
-        &shared::KEYFILE_SIZE,
-        &shared::HEADER,
-        &shared::TYPE,
-        &shared::TIMEOUT,
-        &shared::WEAK_CIPHER,
-        &shared::MEMORY_BUDGET,
-        &shared::TIME_LIMIT,
-    ]],
+    options: &[groups::KEY_INPUT, groups::KEYSLOT_EDIT, groups::LIMITS],
     examples: &[Example {
         line: "keyway luksKillSlot disk.img 0",
         does: "Asks for a passphrase of another keyslot.",
@@ -50,22 +47,17 @@ pub(crate) static REMOVE_KEY: Command = Command {
     aliases: &[],
     group: Group::Cryptsetup(Topic::Passphrases),
     operands: &[
-        Operand { name: "DEVICE", required: true, help: "The volume." },
-        Operand { name: "KEY-FILE", required: false, help: "The passphrase to remove, in a file." },
+        Operand { name: "DEVICE", required: true, help: "The volume.", offers: Offers::Files },
+        Operand {
+            name: "KEY-FILE",
+            required: false,
+            help: "The passphrase to remove, in a file.",
+            offers: Offers::Files,
+        },
     ],
     about: "Remove a passphrase.",
     man: "Removes the keyslot that the passphrase opens. Removing the last one makes the data permanently unreadable.",
-    options: &[&[
-        &shared::KEY_FILE,
-        &shared::KEYFILE_OFFSET,
-        &shared::KEYFILE_SIZE,
-        &shared::HEADER,
-        &shared::TYPE,
-        &shared::TIMEOUT,
-        &shared::WEAK_CIPHER,
-        &shared::MEMORY_BUDGET,
-        &shared::TIME_LIMIT,
-    ]],
+    options: &[groups::KEY_INPUT, groups::KEYSLOT_EDIT, groups::LIMITS],
     examples: &[Example {
         line: "keyway luksRemoveKey disk.img",
         does: "Asks for the passphrase to remove.",
@@ -78,7 +70,7 @@ pub(crate) static ERASE: Command = Command {
     name: "erase",
     aliases: &[Alias { name: "luksErase", device_type: Some("luks") }],
     group: Group::Cryptsetup(Topic::Volumes),
-    operands: &[Operand { name: "DEVICE", required: true, help: "The volume." }],
+    operands: &[Operand { name: "DEVICE", required: true, help: "The volume.", offers: Offers::Files }],
     about: "Remove every keyslot; the data is gone for good.",
     man: "No passphrase is needed. The header stays, so that a header backup, if there is one, can restore the keys.",
     options: &[&[&shared::HEADER, &shared::TYPE, &FACTORY_RESET]],

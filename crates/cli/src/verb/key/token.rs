@@ -1,7 +1,7 @@
 //! `token`: adds, removes, imports, exports and unassigns LUKS2 tokens.
 
 use crate::device::{Target, Versions};
-use crate::door::{self, Args, Command, Example, Group, Kind, Operand, Opt, Request, Topic, shared};
+use crate::door::{self, Args, Command, Example, Group, Kind, Offers, Operand, Opt, Request, Topic, shared};
 use crate::say::failure::{Exit, Failure, Result};
 use crate::say::output;
 use crate::verb::key::keyslot;
@@ -19,8 +19,13 @@ pub(crate) static COMMAND: Command = Command {
     aliases: &[],
     group: Group::Cryptsetup(Topic::Passphrases),
     operands: &[
-        Operand { name: "ACTION", required: true, help: "add, remove, import, export or unassign." },
-        Operand { name: "DEVICE", required: true, help: "The volume." },
+        Operand {
+            name: "ACTION",
+            required: true,
+            help: "add, remove, import, export or unassign.",
+            offers: Offers::Words(&["add", "remove", "import", "export", "unassign"]),
+        },
+        Operand { name: "DEVICE", required: true, help: "The volume.", offers: Offers::Files },
     ],
     about: "Add, remove, import, export, unassign LUKS2 tokens.",
     man: "A token is a note in the header that says where a keyslot's passphrase comes from. add creates one \

@@ -3,7 +3,7 @@
 
 use crate::device::Versions;
 use crate::device::input::Input;
-use crate::door::{self, Args, Command, Example, Group, Kind, Operand, Opt, Request, groups, shared};
+use crate::door::{self, Args, Command, Example, Group, Kind, Offers, Operand, Opt, Request, groups, shared};
 use crate::make::new_volume::{self, Destination, FILL, KEEP_HOLES, NewVolume};
 use crate::make::replacing::Replacing;
 use crate::make::seal::{NewSeal, SEAL};
@@ -31,8 +31,14 @@ pub(crate) static COMMAND: Command = Command {
             name: "SOURCE",
             required: true,
             help: "The plaintext: a file, a device, - for standard input.",
+            offers: Offers::Files,
         },
-        Operand { name: "OUT", required: true, help: "The new volume: a new file, or a block device." },
+        Operand {
+            name: "OUT",
+            required: true,
+            help: "The new volume: a new file, or a block device.",
+            offers: Offers::Files,
+        },
     ],
     about: "Turn an image or standard input into a LUKS volume in one pass.",
     man: "The volume is as long as header and plaintext need; the plaintext is padded with zeros to whole \
@@ -55,6 +61,7 @@ pub(crate) static COMMAND: Command = Command {
           passes of Argon2id over 256 MiB in 4 lanes, or 1,000,000 iterations of PBKDF2, unless \
           --pbkdf-force-iterations sets another.",
     options: &[
+        groups::KEY_INPUT,
         &[
             &SIZE,
             &HEADROOM,
@@ -62,15 +69,14 @@ pub(crate) static COMMAND: Command = Command {
             &KEEP_HOLES,
             &REPRODUCIBLE,
             &shared::FORCE,
-            &shared::KEY_FILE,
-            &shared::KEYFILE_OFFSET,
-            &shared::KEYFILE_SIZE,
             &shared::KEY_SLOT,
             &shared::VOLUME_KEY_FILE,
             &shared::WEAK_CIPHER,
             &SEAL,
             &shared::SEAL_CONTEXT,
         ],
+        groups::KDF,
+        groups::KEYSLOT,
         groups::NEW_VOLUME,
         groups::PROGRESS,
     ],

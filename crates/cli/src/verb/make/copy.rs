@@ -1,7 +1,7 @@
 //! `copy`: LUKS to raw, raw to LUKS, or LUKS to LUKS under a new key and cipher.
 
 use crate::device::{self, explain};
-use crate::door::{self, Args, Command, Example, Group, Kind, Operand, Opt, Request, groups, shared};
+use crate::door::{self, Args, Command, Example, Group, Kind, Offers, Operand, Opt, Request, groups, shared};
 use crate::make::new_volume::{self, Destination, FILL, KEEP_HOLES, NewVolume, refuse_itself};
 use crate::make::output_file::{self, Creation};
 use crate::make::replacing::Replacing;
@@ -26,8 +26,18 @@ pub(crate) static COMMAND: Command = Command {
     aliases: &[],
     group: Group::Rootless,
     operands: &[
-        Operand { name: "SOURCE", required: true, help: "A LUKS volume, or a raw image or device." },
-        Operand { name: "DESTINATION", required: true, help: "A new file, or a block device or export." },
+        Operand {
+            name: "SOURCE",
+            required: true,
+            help: "A LUKS volume, or a raw image or device.",
+            offers: Offers::Files,
+        },
+        Operand {
+            name: "DESTINATION",
+            required: true,
+            help: "A new file, or a block device or export.",
+            offers: Offers::Files,
+        },
     ],
     about: "Copy LUKS to raw, raw to LUKS, or LUKS to LUKS under a new key.",
     man: "The source's header says whether it is LUKS. The destination is LUKS2 unless --to says otherwise: \
@@ -44,19 +54,17 @@ pub(crate) static COMMAND: Command = Command {
             &FILL,
             &KEEP_HOLES,
             &shared::FORCE,
-            &shared::KEY_FILE,
-            &shared::KEYFILE_OFFSET,
-            &shared::KEYFILE_SIZE,
             &shared::NEW_KEYFILE,
-            &shared::NEW_KEYFILE_OFFSET,
-            &shared::NEW_KEYFILE_SIZE,
             &shared::HEADER,
-            &shared::MEMORY_BUDGET,
-            &shared::TIME_LIMIT,
             &shared::TRIES,
             &shared::DISABLE_LOCKS,
         ],
+        groups::KEY_INPUT,
+        groups::NEW_KEY_INPUT,
+        groups::LIMITS,
         groups::ADMISSION_TO_READ,
+        groups::KDF,
+        groups::KEYSLOT,
         groups::NEW_VOLUME,
         groups::PROGRESS,
     ],

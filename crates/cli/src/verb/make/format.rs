@@ -1,7 +1,9 @@
 //! `luksFormat`: makes a LUKS volume on an existing file or device.
 
 use crate::device::{self, Target, Versions, content, explain};
-use crate::door::{self, Args, Command, Example, Group, Kind, Operand, Opt, Request, Topic, groups, shared};
+use crate::door::{
+    self, Args, Command, Example, Group, Kind, Offers, Operand, Opt, Request, Topic, groups, shared,
+};
 use crate::make::header::HeaderParams;
 use crate::make::seal::{NewSeal, SEAL};
 use crate::say::failure::{Exit, Failure, Result};
@@ -23,8 +25,14 @@ pub(crate) static COMMAND: Command = Command {
             name: "DEVICE",
             required: true,
             help: "The file or device that becomes the volume. It must exist.",
+            offers: Offers::Files,
         },
-        Operand { name: "KEY-FILE", required: false, help: "The first passphrase, in a file." },
+        Operand {
+            name: "KEY-FILE",
+            required: false,
+            help: "The first passphrase, in a file.",
+            offers: Offers::Files,
+        },
     ],
     about: "Make a LUKS volume on a file or device.",
     man: "Writes a new LUKS header and one keyslot. Everything on the device is lost: the word YES confirms \
@@ -32,10 +40,8 @@ pub(crate) static COMMAND: Command = Command {
           unless --volume-key-file gives it.\n\nThe default is LUKS2 with aes-xts-plain64, a key of 512 bits and \
           Argon2id. Numbers of sectors are in units of 512 bytes.",
     options: &[
+        groups::KEY_INPUT,
         &[
-            &shared::KEY_FILE,
-            &shared::KEYFILE_OFFSET,
-            &shared::KEYFILE_SIZE,
             &shared::KEY_SLOT,
             &shared::VOLUME_KEY_FILE,
             &shared::WEAK_CIPHER,
@@ -56,6 +62,8 @@ pub(crate) static COMMAND: Command = Command {
             &SEAL,
             &shared::SEAL_CONTEXT,
         ],
+        groups::KDF,
+        groups::KEYSLOT,
         groups::NEW_VOLUME,
     ],
     examples: &[

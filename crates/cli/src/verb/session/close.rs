@@ -1,7 +1,7 @@
 //! `close` and its old names: closes a mapping or a session.
 
 use crate::device::explain;
-use crate::door::{self, Alias, Args, Command, Example, Group, Kind, Operand, Opt, Request, Topic};
+use crate::door::{self, Alias, Args, Command, Example, Group, Kind, Offers, Operand, Opt, Request, Topic};
 use crate::mapping::{self, Mapping, Open};
 use crate::say::failure::{Exit, Failure, Result};
 use crate::say::{output, sentence};
@@ -28,7 +28,12 @@ pub(crate) static COMMAND: Command = Command {
         old_name("fvault2Close"),
     ],
     group: Group::Cryptsetup(Topic::Volumes),
-    operands: &[Operand { name: "NAME", required: true, help: "Name of the open volume." }],
+    operands: &[Operand {
+        name: "NAME",
+        required: true,
+        help: "Name of the open volume.",
+        offers: Offers::OpenVolumes,
+    }],
     about: "Close a volume and wipe its key.",
     man: "Closes what \"keyway open\" or cryptsetup opened, and no other mapping. Everything written reaches \
           the device first. A volume that is in use stays open (exit code 5), unless --deferred closes it after its \

@@ -1,7 +1,7 @@
 //! `mount`: shows a volume as a file in a directory, through FUSE.
 
 use crate::device::{self, Target};
-use crate::door::{self, Args, Command, Example, Group, Kind, Operand, Opt, Request, groups, shared};
+use crate::door::{self, Args, Command, Example, Group, Kind, Offers, Operand, Opt, Request, groups, shared};
 use crate::process::handed::handed;
 use crate::say::failure::{Exit, Failure, Result};
 use crate::say::{output, sentence};
@@ -21,8 +21,18 @@ pub(crate) static COMMAND: Command = Command {
     aliases: &[],
     group: Group::Rootless,
     operands: &[
-        Operand { name: "VOLUME", required: true, help: "The file or device with the volume." },
-        Operand { name: "DIR", required: true, help: "An empty directory that you own." },
+        Operand {
+            name: "VOLUME",
+            required: true,
+            help: "The file or device with the volume.",
+            offers: Offers::Files,
+        },
+        Operand {
+            name: "DIR",
+            required: true,
+            help: "An empty directory that you own.",
+            offers: Offers::Directories,
+        },
     ],
     about: "Show a volume as a file in a directory (FUSE).",
     man: "DIR then holds one file, plain: the volume's plaintext, of the right size, for loop mounts, fuse2fs, \
@@ -49,9 +59,13 @@ pub(crate) static COMMAND: Command = Command {
             &shared::SHARED,
             &shared::DIRECT_IO,
         ],
+        groups::KEY_INPUT,
         groups::UNLOCKING,
+        groups::PROMPT,
+        groups::LIMITS,
         groups::ADMISSION,
-        groups::PLAIN,
+        groups::PLAIN_DATA,
+        &[&shared::DEVICE_OFFSET],
     ],
     examples: &[
         Example { line: "keyway mount disk.luks ~/disk", does: "the plaintext is ~/disk/plain" },

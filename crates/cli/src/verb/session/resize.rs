@@ -1,7 +1,7 @@
 //! `resize`: an open mapping grows or shrinks; its content is left alone.
 
 use crate::device::explain;
-use crate::door::{self, Args, Command, Example, Group, Operand, Request, Topic, groups, shared};
+use crate::door::{self, Args, Command, Example, Group, Offers, Operand, Request, Topic, groups, shared};
 use crate::mapping::{self, Mapping, Open, Reopening};
 use crate::say::failure::{Exit, Failure, Result};
 use crate::volume::given_plain;
@@ -17,7 +17,12 @@ pub(crate) static COMMAND: Command = Command {
     name: "resize",
     aliases: &[],
     group: Group::Cryptsetup(Topic::Volumes),
-    operands: &[Operand { name: "NAME", required: true, help: "Name of the open volume." }],
+    operands: &[Operand {
+        name: "NAME",
+        required: true,
+        help: "Name of the open volume.",
+        offers: Offers::OpenVolumes,
+    }],
     about: "Change the size of an open volume.",
     man: "Without a size, the volume extends to the current end of its device, or of the file behind its loop \
           device. The header is not changed: the next open uses all of the device. Shrink a file system on it \
@@ -27,7 +32,10 @@ pub(crate) static COMMAND: Command = Command {
           with.",
     options: &[
         &[&shared::SIZE, &shared::DEVICE_SIZE, &shared::EXTERNAL_TOKENS_PATH],
+        groups::KEY_INPUT,
         groups::KEY_AGAIN,
+        groups::PROMPT,
+        groups::LIMITS,
         groups::ADMISSION,
     ],
     examples: &[

@@ -1,7 +1,7 @@
 //! `luksResume`: gives a suspended volume its key back; waiting requests go on.
 
 use crate::device::explain;
-use crate::door::{self, Args, Command, Example, Group, Operand, Request, Topic, groups, shared};
+use crate::door::{self, Args, Command, Example, Group, Offers, Operand, Request, Topic, groups, shared};
 use crate::mapping::{self, Mapping, Open, Reopening};
 use crate::say::failure::{Exit, Failure, Result};
 use keyway_attach::dm::crypt::Key;
@@ -12,12 +12,24 @@ pub(crate) static COMMAND: Command = Command {
     name: "luksResume",
     aliases: &[],
     group: Group::Cryptsetup(Topic::Volumes),
-    operands: &[Operand { name: "NAME", required: true, help: "Name of the open volume." }],
+    operands: &[Operand {
+        name: "NAME",
+        required: true,
+        help: "Name of the open volume.",
+        offers: Offers::OpenVolumes,
+    }],
     about: "Resume a suspended volume.",
     man: "Asks for a passphrase as open does. A plain volume has no header that would reveal a wrong one: its \
           process compares the key with a digest of the one that it was opened with. Hash and key size are those \
           that it was opened with.",
-    options: &[&[&shared::KEY_SLOT, &shared::EXTERNAL_TOKENS_PATH], groups::KEY_AGAIN, groups::ADMISSION],
+    options: &[
+        &[&shared::KEY_SLOT, &shared::EXTERNAL_TOKENS_PATH],
+        groups::KEY_INPUT,
+        groups::KEY_AGAIN,
+        groups::PROMPT,
+        groups::LIMITS,
+        groups::ADMISSION,
+    ],
     examples: &[Example { line: "keyway luksResume home", does: "After opening the lid." }],
     run: door::run::<Resume>,
 };

@@ -3,7 +3,7 @@
 //! The text is that of cryptsetup 2.6, which scripts parse; 2.8 has longer units in some lines.
 
 use crate::device::explain;
-use crate::door::{self, Args, Command, Example, Group, Operand, Request, Topic, shared};
+use crate::door::{self, Args, Command, Example, Group, Offers, Operand, Request, Topic, shared};
 use crate::mapping::{self, Mapping, Open, Reopening};
 use crate::say::failure::{Exit, Failure, Result};
 use crate::say::output;
@@ -23,6 +23,7 @@ pub(crate) static COMMAND: Command = Command {
         name: "NAME",
         required: true,
         help: "Name of the open volume, or its block device.",
+        offers: Offers::OpenVolumes,
     }],
     about: "Show what is open under a name.",
     man: "Exit code 4 means that nothing is open under this name. For a volume opened with nbd, fuse or ublk, \

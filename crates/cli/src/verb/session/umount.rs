@@ -2,7 +2,7 @@
 //! written.
 
 use crate::device::{explain, sessions};
-use crate::door::{self, Args, Command, Example, Group, Kind, Operand, Opt, Request};
+use crate::door::{self, Args, Command, Example, Group, Kind, Offers, Operand, Opt, Request};
 use crate::say::failure::{Exit, Failure, Result};
 use crate::session;
 use keyway_attach::dm::loopback;
@@ -22,6 +22,7 @@ pub(crate) static COMMAND: Command = Command {
         name: "PLACE...",
         required: true,
         help: "Where \"keyway mount\" has mounted a volume, or a file system in one.",
+        offers: Offers::MountPoints,
     }],
     about: "Unmount a volume, and wait until everything is written.",
     man: "If PLACE is the directory of \"keyway mount\" (or \"keyway open --backend fuse\"), umount waits until \

@@ -1,7 +1,7 @@
 //! `luksHeaderBackup` and `luksHeaderRestore`: copy the header and keyslots to a file and back.
 
 use crate::device::{self, Target, Versions, explain};
-use crate::door::{self, Args, Command, Example, Group, Operand, Request, Topic, shared};
+use crate::door::{self, Args, Command, Example, Group, Offers, Operand, Request, Topic, shared};
 use crate::say::failure::{Exit, Failure, Result};
 use crate::say::question;
 use keyway_volume::Access;
@@ -14,7 +14,7 @@ pub(crate) static BACKUP: Command = Command {
     name: "luksHeaderBackup",
     aliases: &[],
     group: Group::Cryptsetup(Topic::Headers),
-    operands: &[Operand { name: "DEVICE", required: true, help: "The volume." }],
+    operands: &[Operand { name: "DEVICE", required: true, help: "The volume.", offers: Offers::Files }],
     about: "Copy header and keyslots to a file.",
     man: "The file must not exist. Protect it as well as the volume: it opens with every passphrase that works \
           today, even one that is later removed from the volume. If a header is damaged and there is no backup, the \
@@ -32,7 +32,7 @@ pub(crate) static RESTORE: Command = Command {
     name: "luksHeaderRestore",
     aliases: &[],
     group: Group::Cryptsetup(Topic::Headers),
-    operands: &[Operand { name: "DEVICE", required: true, help: "The volume." }],
+    operands: &[Operand { name: "DEVICE", required: true, help: "The volume.", offers: Offers::Files }],
     about: "Put a header backup back.",
     man: "The keyslots of the backup replace those of the volume. What differs is shown, and the word YES asked \
           for. A device that is in use is refused, unless only mappings of the volume itself use it.",

@@ -1,7 +1,7 @@
 //! `convert` and `repair`: convert a header to another format, or repair it.
 
 use crate::device::{self, Target, Versions, explain};
-use crate::door::{self, Args, Command, Example, Group, Operand, Request, Topic, shared};
+use crate::door::{self, Args, Command, Example, Group, Offers, Operand, Request, Topic, shared};
 use crate::say::failure::{Exit, Failure, Result};
 use crate::say::{output, question};
 use keyway_volume::convert::{to_luks1, to_luks2};
@@ -14,7 +14,7 @@ pub(crate) static CONVERT: Command = Command {
     name: "convert",
     aliases: &[],
     group: Group::Cryptsetup(Topic::Volumes),
-    operands: &[Operand { name: "DEVICE", required: true, help: "The volume." }],
+    operands: &[Operand { name: "DEVICE", required: true, help: "The volume.", offers: Offers::Files }],
     about: "Turn LUKS1 into LUKS2 or back.",
     man: "The data does not move. LUKS1 becomes LUKS2 if there is room before the data for the second header. \
           LUKS2 becomes LUKS1 only if LUKS1 can express the same: PBKDF2 keyslots 0 to 7, 512-byte sectors, no \
@@ -32,7 +32,7 @@ pub(crate) static REPAIR: Command = Command {
     name: "repair",
     aliases: &[],
     group: Group::Cryptsetup(Topic::Headers),
-    operands: &[Operand { name: "DEVICE", required: true, help: "The volume." }],
+    operands: &[Operand { name: "DEVICE", required: true, help: "The volume.", offers: Offers::Files }],
     about: "Repair a damaged header.",
     man: "LUKS2 has two header copies: a damaged one is rewritten from the good one. For LUKS1, only damage \
           with one right answer is repaired. The changes are shown before the word YES is asked for.",

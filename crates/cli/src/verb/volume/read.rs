@@ -1,7 +1,7 @@
 //! `read`: copies any range of a volume's plaintext to a file or standard output.
 
 use crate::device::{self, place};
-use crate::door::{self, Args, Command, Example, Group, Kind, Operand, Opt, Request, groups, shared};
+use crate::door::{self, Args, Command, Example, Group, Kind, Offers, Operand, Opt, Request, groups, shared};
 use crate::make::output_file::{self, Creation};
 use crate::make::replacing::Replacing;
 use crate::say::failure::{Exit, Failure, Result};
@@ -22,7 +22,12 @@ pub(crate) static COMMAND: Command = Command {
     name: "read",
     aliases: &[],
     group: Group::Rootless,
-    operands: &[Operand { name: "VOLUME", required: true, help: "The file or device with the volume." }],
+    operands: &[Operand {
+        name: "VOLUME",
+        required: true,
+        help: "The file or device with the volume.",
+        offers: Offers::Files,
+    }],
     about: "Write a volume's plaintext to a file or standard output.",
     man: "The bytes are those that a mapping of the volume would show, from the first sector to the last: a \
           file system, a partition table, or anything else. Offset and length need not be whole sectors.\n\nA file \
@@ -39,9 +44,13 @@ pub(crate) static COMMAND: Command = Command {
           noise here as through the kernel; \"copy --to raw\" leaves them out.",
     options: &[
         &[&OFFSET, &LENGTH, &OUTPUT, &shared::FORCE, &shared::DIRECT_IO],
+        groups::KEY_INPUT,
         groups::UNLOCKING,
+        groups::PROMPT,
+        groups::LIMITS,
         groups::ADMISSION_TO_READ,
-        groups::PLAIN,
+        groups::PLAIN_DATA,
+        &[&shared::DEVICE_OFFSET],
         groups::PROGRESS,
     ],
     examples: &[

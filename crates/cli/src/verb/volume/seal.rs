@@ -1,7 +1,7 @@
 //! `seal`: signs a LUKS2 header with the volume key, so that a forged one is noticed.
 
 use crate::device::{self, Target, Versions, explain};
-use crate::door::{self, Args, Command, Example, Group, Kind, Operand, Opt, Request, groups};
+use crate::door::{self, Args, Command, Example, Group, Kind, Offers, Operand, Opt, Request, groups};
 use crate::say::failure::{Exit, Failure, Result};
 use crate::say::output;
 use crate::unlock::KeyOptions;
@@ -15,7 +15,7 @@ pub(crate) static COMMAND: Command = Command {
     name: "seal",
     aliases: &[],
     group: Group::Rootless,
-    operands: &[Operand { name: "DEVICE", required: true, help: "The volume." }],
+    operands: &[Operand { name: "DEVICE", required: true, help: "The volume.", offers: Offers::Files }],
     about: "Sign a volume's header, so that a forged one is refused.",
     man: "A LUKS2 header has a checksum, but nothing that proves who wrote it: whoever can write to the disk \
           can turn encryption off in it, move the data or allow what was not allowed. A seal is a token in the \
@@ -33,7 +33,14 @@ pub(crate) static COMMAND: Command = Command {
           policy. Nor does it protect the data itself: that takes authenticated encryption, which LUKS2 has only \
           with dm-integrity.\n\nThe string of --seal-context is not in the header: it must be given here again each \
           time, and wherever it is demanded. LUKS1 has no room for a seal.",
-    options: &[&[&REMOVE], groups::UNLOCKING, groups::ADMISSION],
+    options: &[
+        &[&REMOVE],
+        groups::KEY_INPUT,
+        groups::UNLOCKING,
+        groups::PROMPT,
+        groups::LIMITS,
+        groups::ADMISSION,
+    ],
     examples: &[
         Example { line: "keyway seal disk.luks", does: "From now on a changed header is refused." },
         Example {

@@ -1,7 +1,7 @@
 //! `luksUUID` and `isLuks`: whether a device is LUKS, and which volume it is.
 
 use crate::device::{self, Target, Versions};
-use crate::door::{self, Args, Command, Example, Group, Operand, Request, Topic, shared};
+use crate::door::{self, Args, Command, Example, Group, Offers, Operand, Request, Topic, shared};
 use crate::say::failure::{Exit, Failure, Result};
 use crate::say::paint::printable;
 use crate::say::{output, question};
@@ -15,7 +15,7 @@ pub(crate) static UUID: Command = Command {
     name: "luksUUID",
     aliases: &[],
     group: Group::Cryptsetup(Topic::Questions),
-    operands: &[Operand { name: "DEVICE", required: true, help: "The volume." }],
+    operands: &[Operand { name: "DEVICE", required: true, help: "The volume.", offers: Offers::Files }],
     about: "Show or set the UUID.",
     man: "Prints the UUID, or writes the one given with --uuid into the header.",
     options: &[&[&shared::UUID, &shared::HEADER, &shared::TYPE, &shared::TIMEOUT, &shared::JSON]],
@@ -31,7 +31,12 @@ pub(crate) static IS_LUKS: Command = Command {
     name: "isLuks",
     aliases: &[],
     group: Group::Cryptsetup(Topic::Questions),
-    operands: &[Operand { name: "DEVICE", required: true, help: "The file or device." }],
+    operands: &[Operand {
+        name: "DEVICE",
+        required: true,
+        help: "The file or device.",
+        offers: Offers::Files,
+    }],
     about: "Test for a LUKS volume: exit code 0 or 1.",
     man: "Prints nothing; the exit code is the answer. --type luks1 or luks2 tests for one version.",
     options: &[&[&shared::TYPE, &shared::HEADER, &shared::TIMEOUT]],

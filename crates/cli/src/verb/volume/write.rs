@@ -1,7 +1,7 @@
 //! `write`: copies plaintext from a file or standard input into a volume, at any offset.
 
 use crate::device::input::Input;
-use crate::door::{self, Args, Command, Example, Group, Kind, Operand, Opt, Request, groups, shared};
+use crate::door::{self, Args, Command, Example, Group, Kind, Offers, Operand, Opt, Request, groups, shared};
 use crate::say::failure::Result;
 use crate::say::progress::{self, Progress};
 use crate::say::transfer::{self, cannot_write};
@@ -14,8 +14,18 @@ pub(crate) static COMMAND: Command = Command {
     aliases: &[],
     group: Group::Rootless,
     operands: &[
-        Operand { name: "VOLUME", required: true, help: "The file or device with the volume." },
-        Operand { name: "FILE", required: false, help: "The plaintext; standard input by default." },
+        Operand {
+            name: "VOLUME",
+            required: true,
+            help: "The file or device with the volume.",
+            offers: Offers::Files,
+        },
+        Operand {
+            name: "FILE",
+            required: false,
+            help: "The plaintext; standard input by default.",
+            offers: Offers::Files,
+        },
     ],
     about: "Write a file or standard input into a volume.",
     man: "The content of the file replaces that of the volume from --offset on; everything else stays. Offset \
@@ -25,9 +35,13 @@ pub(crate) static COMMAND: Command = Command {
           mounted: the kernel's cache would not know of it.",
     options: &[
         &[&OFFSET, &shared::SHARED, &shared::DIRECT_IO],
+        groups::KEY_INPUT,
         groups::UNLOCKING,
+        groups::PROMPT,
+        groups::LIMITS,
         groups::ADMISSION,
-        groups::PLAIN,
+        groups::PLAIN_DATA,
+        &[&shared::DEVICE_OFFSET],
         groups::PROGRESS,
     ],
     examples: &[

@@ -11,7 +11,7 @@ mod volume;
 
 pub(crate) use init::is_first_process;
 
-use crate::door::{self, Args, Command, Example, Group, Kind, Operand, Opt, Request, groups, shared};
+use crate::door::{self, Args, Command, Example, Group, Kind, Offers, Operand, Opt, Request, groups, shared};
 use crate::say::failure::{Exit, Failure, Result};
 use crate::say::manner::Manner;
 use crate::say::output;
@@ -71,7 +71,12 @@ pub(crate) static COMMAND: Command = Command {
     name: "unlock",
     aliases: &[],
     group: Group::Rootless,
-    operands: &[Operand { name: "NAME...", required: false, help: "Only these volumes." }],
+    operands: &[Operand {
+        name: "NAME...",
+        required: false,
+        help: "Only these volumes.",
+        offers: Offers::Files,
+    }],
     about: "Open what the kernel's command line or crypttab names: at boot.",
     man: "The volumes are those of the kernel's command line (rd.luks.uuid=, rd.luks.name=, rd.luks.key=, \
           rd.luks.options=, cryptdevice=, cryptkey=, keyway.device=, keyway.name=, keyway.key=, keyway.header=, \
@@ -86,19 +91,7 @@ pub(crate) static COMMAND: Command = Command {
           kernel's command line (FILE, or the word sealed), of x-keyway.require= in crypttab, and \
           /keyway/policy.toml, which boot initramfs --require puts into the image: keyway-inspect(8) explains the \
           demands.\n\nThe exit code is that of open: 2 for a wrong passphrase, 4 for a device that never appeared.",
-    options: &[
-        &[
-            &CMDLINE,
-            &WAIT,
-            &DRY_RUN,
-            &INIT,
-            &shared::TRIES,
-            &shared::TIMEOUT,
-            &shared::MEMORY_BUDGET,
-            &shared::TIME_LIMIT,
-        ],
-        groups::ADMISSION,
-    ],
+    options: &[&[&CMDLINE, &WAIT, &DRY_RUN, &INIT], groups::PROMPT, groups::LIMITS, groups::ADMISSION],
     examples: &[
         Example { line: "keyway unlock", does: "Open everything that this boot names." },
         Example { line: "keyway unlock --dry-run", does: "Show what that would be." },

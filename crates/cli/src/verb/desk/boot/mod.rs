@@ -9,7 +9,7 @@ mod options;
 mod script;
 mod uki;
 
-use crate::door::{self, Args, Command, Example, Group, Operand, Request, nearest};
+use crate::door::{self, Args, Command, Example, Group, Offers, Operand, Request, nearest};
 use crate::say::failure::{Exit, Failure, Result};
 
 /// `keyway boot`.
@@ -18,8 +18,13 @@ pub(crate) static COMMAND: Command = Command {
     aliases: &[],
     group: Group::Rootless,
     operands: &[
-        Operand { name: "VERB", required: true, help: "initramfs, fit, script, uki or check." },
-        Operand { name: "FILE...", required: false, help: "What the verb works on." },
+        Operand {
+            name: "VERB",
+            required: true,
+            help: "initramfs, fit, script, uki or check.",
+            offers: Offers::Words(&["initramfs", "fit", "script", "uki", "check"]),
+        },
+        Operand { name: "FILE...", required: false, help: "What the verb works on.", offers: Offers::Files },
     ],
     about: "Make initramfs, FIT, boot.scr, UKI; check what a loader will do.",
     man: MAN,

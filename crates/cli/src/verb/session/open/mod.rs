@@ -14,11 +14,8 @@ pub(super) use door::OwnDoor;
 pub(crate) use refresh::COMMAND as REFRESH_COMMAND;
 
 use crate::device::{Target, Versions, explain, sessions};
-use crate::door::shared::{
-    self, ALLOW_DISCARDS, PERF_HIGH_PRIORITY, PERF_NO_READ, PERF_NO_WRITE, PERF_SAME_CPU, PERF_SUBMIT,
-    SERIALIZE,
-};
-use crate::door::{Alias, Args, Command, Example, Group, Operand, Opt, Request, Topic, groups};
+use crate::door::shared::{self, ALLOW_DISCARDS, SERIALIZE};
+use crate::door::{Alias, Args, Command, Example, Group, Offers, Operand, Opt, Request, Topic, groups};
 use crate::mapping::{self, GivenFlags, Reopening};
 use crate::say::failure::{Exit, Failure, Result};
 use crate::session;
@@ -54,8 +51,18 @@ pub(crate) static COMMAND: Command = Command {
     ],
     group: Group::Cryptsetup(Topic::Volumes),
     operands: &[
-        Operand { name: "DEVICE", required: true, help: "The volume, or a name from /etc/crypttab." },
-        Operand { name: "NAME", required: false, help: "Name of the volume while it is open." },
+        Operand {
+            name: "DEVICE",
+            required: true,
+            help: "The volume, or a name from /etc/crypttab.",
+            offers: Offers::Files,
+        },
+        Operand {
+            name: "NAME",
+            required: false,
+            help: "Name of the volume while it is open.",
+            offers: Offers::Nothing,
+        },
     ],
     about: "Open a volume under a name: in the kernel, or without root.",
     man: "As root, if the kernel has dm-crypt, the volume becomes /dev/mapper/NAME exactly as cryptsetup makes \
@@ -82,38 +89,15 @@ pub(crate) static COMMAND: Command = Command {
             &ALLOW_DISCARDS,
             &PERSISTENT,
             &REFRESH,
-            &shared::KEY_FILE,
-            &shared::KEYFILE_OFFSET,
-            &shared::KEYFILE_SIZE,
             &shared::KEY_SLOT,
             &shared::UNBOUND,
             &shared::VOLUME_KEY_FILE,
             &shared::KEY_SIZE,
             &shared::HEADER,
             &shared::TYPE,
-            &shared::TRIES,
-            &shared::TIMEOUT,
-            &shared::MEMORY_BUDGET,
-            &shared::TIME_LIMIT,
             &SERIALIZE,
             &shared::DISABLE_KEYRING,
             &LINK_VK,
-            &PERF_SAME_CPU,
-            &PERF_SUBMIT,
-            &PERF_NO_READ,
-            &PERF_NO_WRITE,
-            &PERF_HIGH_PRIORITY,
-            &shared::CIPHER,
-            &shared::HASH,
-            &shared::OFFSET,
-            &shared::SKIP,
-            &shared::SIZE,
-            &shared::DEVICE_SIZE,
-            &shared::SECTOR_SIZE,
-            &shared::IV_LARGE_SECTORS,
-            &shared::TOKEN_ID,
-            &shared::TOKEN_ONLY,
-            &shared::TOKEN_TYPE,
             &absent::TCRYPT_HIDDEN,
             &absent::TCRYPT_SYSTEM,
             &absent::TCRYPT_BACKUP,
@@ -123,7 +107,14 @@ pub(crate) static COMMAND: Command = Command {
             &shared::VOLUME_KEY_KEYRING,
             &shared::EXTERNAL_TOKENS_PATH,
         ],
+        groups::KEY_INPUT,
+        groups::TOKENS,
+        groups::PROMPT,
+        groups::LIMITS,
+        groups::DM_CRYPT,
         groups::ADMISSION,
+        &[&shared::OFFSET],
+        groups::PLAIN_DATA,
     ],
     examples: &[
         Example { line: "keyway open disk.img home", does: "Open it in the best way this machine offers." },

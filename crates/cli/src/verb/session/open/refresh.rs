@@ -2,10 +2,8 @@
 
 use super::options::PERSISTENT;
 use crate::device::explain;
-use crate::door::shared::{
-    self, ALLOW_DISCARDS, PERF_HIGH_PRIORITY, PERF_NO_READ, PERF_NO_WRITE, PERF_SAME_CPU, PERF_SUBMIT,
-};
-use crate::door::{self, Args, Command, Example, Group, Operand, Request, Topic, groups};
+use crate::door::shared::{self, ALLOW_DISCARDS};
+use crate::door::{self, Args, Command, Example, Group, Offers, Operand, Request, Topic, groups};
 use crate::mapping::{self, GivenFlags, Mapping, Open, Reopening};
 use crate::say::failure::{Exit, Failure, Result};
 use crate::say::sentence;
@@ -21,25 +19,24 @@ pub(crate) static COMMAND: Command = Command {
     name: "refresh",
     aliases: &[],
     group: Group::Cryptsetup(Topic::Volumes),
-    operands: &[Operand { name: "NAME", required: true, help: "The mapping's name." }],
+    operands: &[Operand {
+        name: "NAME",
+        required: true,
+        help: "The mapping's name.",
+        offers: Offers::OpenVolumes,
+    }],
     about: "Change the flags of an open mapping.",
     man: "The mapping stays in use. It gets the flags of the command line and those stored in its LUKS2 header, \
           and no others. A LUKS volume's passphrase is asked for; a plain volume keeps its key.\n\nA volume opened \
           with nbd, fuse or ublk needs no passphrase, and takes --allow-discards and --readonly; they apply to \
           connected clients from then on. A ublk device opened without --allow-discards cannot get it later.",
     options: &[
-        &[
-            &ALLOW_DISCARDS,
-            &PERF_SAME_CPU,
-            &PERF_SUBMIT,
-            &PERF_NO_READ,
-            &PERF_NO_WRITE,
-            &PERF_HIGH_PRIORITY,
-            &PERSISTENT,
-            &shared::READONLY,
-            &shared::KEY_SLOT,
-        ],
+        &[&ALLOW_DISCARDS, &PERSISTENT, &shared::READONLY, &shared::KEY_SLOT],
+        groups::DM_CRYPT,
+        groups::KEY_INPUT,
         groups::KEY_AGAIN,
+        groups::PROMPT,
+        groups::LIMITS,
         groups::ADMISSION,
     ],
     examples: &[Example {

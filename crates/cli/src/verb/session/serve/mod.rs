@@ -2,7 +2,7 @@
 
 use crate::device::tls::{self, TlsOptions};
 use crate::device::{self, explain, place, sessions};
-use crate::door::{self, Args, Command, Example, Group, Kind, Operand, Opt, Request, groups, shared};
+use crate::door::{self, Args, Command, Example, Group, Kind, Offers, Operand, Opt, Request, groups, shared};
 use crate::say::failure::{Exit, Failure, Result};
 use crate::say::paint::printable_lines;
 use crate::say::{output, sentence};
@@ -30,6 +30,7 @@ pub(crate) static COMMAND: Command = Command {
         name: "VOLUME...",
         required: true,
         help: "The files or devices with the volumes; each becomes an export.",
+        offers: Offers::Files,
     }],
     about: "Serve volumes to NBD clients: QEMU, libnbd, the kernel.",
     man: "Unlocks each volume and serves its plaintext as a network block device, in the foreground. When it \
@@ -69,9 +70,13 @@ pub(crate) static COMMAND: Command = Command {
             &shared::SHARED,
             &shared::DIRECT_IO,
         ],
+        groups::KEY_INPUT,
         groups::UNLOCKING,
+        groups::PROMPT,
+        groups::LIMITS,
         groups::ADMISSION,
-        groups::PLAIN,
+        groups::PLAIN_DATA,
+        &[&shared::DEVICE_OFFSET],
     ],
     examples: &[
         Example { line: "keyway serve disk.luks", does: "serve on a private socket, and say how to use it" },

@@ -6,7 +6,9 @@ mod luks2;
 mod summary;
 
 use crate::device::{Target, Versions};
-use crate::door::{self, Args, Command, Example, Group, Kind, Operand, Opt, Request, Topic, groups, shared};
+use crate::door::{
+    self, Args, Command, Example, Group, Kind, Offers, Operand, Opt, Request, Topic, groups, shared,
+};
 use crate::say::failure::{Exit, Failure, Result};
 use crate::say::paint::printable;
 use crate::say::{output, question};
@@ -25,7 +27,7 @@ pub(crate) static COMMAND: Command = Command {
     name: "luksDump",
     aliases: &[],
     group: Group::Cryptsetup(Topic::Questions),
-    operands: &[Operand { name: "DEVICE", required: true, help: "The volume." }],
+    operands: &[Operand { name: "DEVICE", required: true, help: "The volume.", offers: Offers::Files }],
     about: "Show the header.",
     man: "No passphrase is needed. The salts, digests and encrypted keys that it shows open nothing by \
           themselves.\n\nWith --dump-volume-key the passphrase is asked for and the volume key is shown, or written \
@@ -40,17 +42,11 @@ pub(crate) static COMMAND: Command = Command {
             &shared::VOLUME_KEY_FILE,
             &shared::UNBOUND,
             &shared::KEY_SLOT,
-            &shared::KEY_FILE,
-            &shared::KEYFILE_OFFSET,
-            &shared::KEYFILE_SIZE,
-            &shared::HEADER,
-            &shared::TYPE,
-            &shared::TIMEOUT,
-            &shared::WEAK_CIPHER,
-            &shared::MEMORY_BUDGET,
-            &shared::TIME_LIMIT,
             &shared::EXTERNAL_TOKENS_PATH,
         ],
+        groups::KEY_INPUT,
+        groups::KEYSLOT_EDIT,
+        groups::LIMITS,
         groups::DEMANDS,
     ],
     examples: &[

@@ -7,7 +7,9 @@ mod text;
 mod warnings;
 
 use crate::device::{self, Target, Versions};
-use crate::door::{self, Alias, Args, Command, Example, Group, Kind, Operand, Opt, Request, groups, shared};
+use crate::door::{
+    self, Alias, Args, Command, Example, Group, Kind, Offers, Operand, Opt, Request, groups, shared,
+};
 use crate::say::failure::Result;
 use crate::say::output;
 use crate::say::paint::Paint;
@@ -23,7 +25,12 @@ pub(crate) static COMMAND: Command = Command {
     name: "inspect",
     aliases: &[Alias { name: "status-of", device_type: None }],
     group: Group::Rootless,
-    operands: &[Operand { name: "VOLUME", required: true, help: "The file or device with the volume." }],
+    operands: &[Operand {
+        name: "VOLUME",
+        required: true,
+        help: "The file or device with the volume.",
+        offers: Offers::Files,
+    }],
     about: "Show what a volume is, at a glance.",
     man: "Format, cipher, place and size of the data, whether both header copies are sound, and every keyslot \
           with its key derivation, its cost and the time that unlocking takes on this machine: a short sample of \
@@ -42,7 +49,13 @@ pub(crate) static COMMAND: Command = Command {
           uses; min-pbkdf2-iterations = 1000000, min-argon2-memory = \"1GiB\" and min-argon2-passes = 4 are for the \
           keyslots that use it.\n\nsealed = true: the header has a seal made with the volume key, and matches it; \
           seal-context = \"TEXT\": with this string.",
-    options: &[&[&shared::JSON, &shared::REQUIRE, &VERIFY, &shared::SEAL_CONTEXT], groups::UNLOCKING],
+    options: &[
+        &[&shared::JSON, &shared::REQUIRE, &VERIFY, &shared::SEAL_CONTEXT],
+        groups::KEY_INPUT,
+        groups::UNLOCKING,
+        groups::PROMPT,
+        groups::LIMITS,
+    ],
     examples: &[
         Example { line: "keyway inspect disk.luks", does: "see what it is" },
         Example { line: "keyway inspect --json disk.luks | jq .keyslots", does: "the same for a script" },

@@ -14,7 +14,7 @@ mod options;
 mod outputs;
 mod run;
 
-use crate::door::{self, Args, Command, Example, Group, Operand, Request, nearest};
+use crate::door::{self, Args, Command, Example, Group, Offers, Operand, Request, nearest};
 use crate::say::failure::{Exit, Failure, Result};
 
 /// `keyway bench`.
@@ -27,8 +27,14 @@ pub(crate) static COMMAND: Command = Command {
             name: "VERB",
             required: false,
             help: "kdf, disk, diff or merge; nothing measures in memory.",
+            offers: Offers::Words(&["kdf", "disk", "diff", "merge"]),
         },
-        Operand { name: "FILE...", required: false, help: "Results files, as --save writes them." },
+        Operand {
+            name: "FILE...",
+            required: false,
+            help: "Results files, as --save writes them.",
+            offers: Offers::Files,
+        },
     ],
     about: "Measure ciphers, key derivation and disks; compare measurements.",
     man: "Measures in memory, in this process, on one core and on all. Around every sample the output is \

@@ -9,7 +9,7 @@ mod matrix;
 mod rows;
 mod survey;
 
-use crate::door::{self, Args, Command, Example, Group, Kind, Operand, Opt, Request, shared};
+use crate::door::{self, Args, Command, Example, Group, Kind, Offers, Operand, Opt, Request, shared};
 use crate::say::failure::Result;
 use crate::say::output;
 use kernel::Kernel;
@@ -21,7 +21,12 @@ pub(crate) static COMMAND: Command = Command {
     name: "ciphers",
     aliases: &[],
     group: Group::Rootless,
-    operands: &[Operand { name: "FILTER", required: false, help: "What to list, as with --cipher." }],
+    operands: &[Operand {
+        name: "FILTER",
+        required: false,
+        help: "What to list, as with --cipher.",
+        offers: Offers::Words(shared::CIPHERS),
+    }],
     about: "List ciphers, modes and IVs: what exists, and what runs it.",
     man: "Covers all of dm-crypt's ciphers, modes, IVs, key sizes and sector sizes: which combinations exist, \
           which rule forbids the others, which code runs them on this CPU, and whether the running kernel has them \

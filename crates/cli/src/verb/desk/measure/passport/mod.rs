@@ -15,7 +15,7 @@ mod target;
 mod text;
 mod words;
 
-use crate::door::{self, Command, Example, Group, Operand};
+use crate::door::{self, Command, Example, Group, Offers, Operand};
 use request::Request;
 
 /// `keyway passport`.
@@ -23,7 +23,12 @@ pub(crate) static COMMAND: Command = Command {
     name: "passport",
     aliases: &[],
     group: Group::Rootless,
-    operands: &[Operand { name: "VOLUME", required: true, help: "The file or device with the volume." }],
+    operands: &[Operand {
+        name: "VOLUME",
+        required: true,
+        help: "The file or device with the volume.",
+        offers: Offers::Files,
+    }],
     about: "Tell what each keyslot costs you, and a thief.",
     man: "Shows for every keyslot: its key derivation, the seconds that it takes here (this machine's rate, \
           measured, times the cost; with --key-file also a real derivation), the seconds until it opens on --target \

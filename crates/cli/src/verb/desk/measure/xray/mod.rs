@@ -11,7 +11,7 @@ mod subject;
 mod text;
 
 use crate::device::{Target, Versions};
-use crate::door::{self, Args, Command, Example, Group, Kind, Operand, Opt, Request, shared};
+use crate::door::{self, Args, Command, Example, Group, Kind, Offers, Operand, Opt, Request, shared};
 use crate::say::failure::{Exit, Failure, Result};
 use crate::say::output;
 use crate::say::paint::Paint;
@@ -29,6 +29,7 @@ pub(crate) static COMMAND: Command = Command {
         name: "SPEC|VOLUME",
         required: false,
         help: "A cipher (aes-xts-plain64), or a volume.",
+        offers: Offers::Files,
     }],
     about: "Show which code the kernel runs for a cipher, and check it.",
     man: "Lists the kernel's drivers for a cipher by priority, the one that dm-crypt and fscrypt get (they \
