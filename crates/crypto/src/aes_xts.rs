@@ -2,8 +2,8 @@
 //! boot loader can use it.
 
 use crate::block::aes::Aes;
-use crate::block::{BlockCipher, Cipher128};
-use crate::mode::BATCH;
+use crate::block_cipher::{BlockCipher, Cipher128};
+use crate::chaining::BATCH;
 use crate::secret::stop_if_wiped;
 use crate::{Cpu, Error, SectorSize};
 

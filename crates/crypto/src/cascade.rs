@@ -18,11 +18,12 @@
 //! are whitened like dm-crypt's tcw. IVs count 512-byte sectors: in LRW in blocks, starting at 1;
 //! otherwise in sectors.
 
-use crate::block::table::{Cipher, Make, Make128};
-use crate::block::{Block, BlockCipher, Cipher128, blowfish_le};
+use crate::block::blowfish_le;
+use crate::block::table::{Cipher, Make};
+use crate::block_cipher::{Block, BlockCipher, Cipher128, Make128};
 use crate::engine::{BATCH, Engine, Run};
 use crate::iv::{IvGenerator, WHITENING, Whitened};
-use crate::mode::{by_iv::ByIv, cbc, lrw::Lrw, xts::Xts};
+use crate::mode::{by_iv, by_iv::ByIv, lrw::Lrw, xts::Xts};
 use crate::secret::stop_if_wiped;
 use crate::{Cpu, Error, Secret, SectorSize};
 use alloc::boxed::Box;
@@ -192,7 +193,7 @@ fn whitened_cbc<const N: usize>(cipher: Box<dyn BlockCipher<N>>, area: &[u8]) ->
     let (seed, rest) = area.split_first_chunk::<N>().expect("an area of this length");
     let whitening = rest.first_chunk::<WHITENING>().expect("an area of this length");
     let iv = IvGenerator::seeded(seed);
-    Box::new(Whitened::new(Box::new(ByIv { cipher, iv, body: cbc::body() }), whitening))
+    Box::new(Whitened::new(Box::new(ByIv { cipher, iv, body: by_iv::cbc() }), whitening))
 }
 
 /// Ciphers of 128-bit blocks as one.

@@ -18,8 +18,12 @@ extern crate alloc;
 
 mod aes_xts;
 mod block;
+mod block_cipher;
 #[cfg(feature = "alloc")]
 pub mod cascade;
+mod chaining;
+#[cfg(feature = "alloc")]
+mod choice;
 pub mod cpu;
 #[cfg(feature = "alloc")]
 mod engine;
@@ -28,9 +32,12 @@ pub mod hash;
 #[cfg(feature = "alloc")]
 mod iv;
 pub mod kdf;
+#[cfg(feature = "alloc")]
 mod mode;
 pub mod secret;
 pub mod sector;
+mod sector_size;
+mod simd;
 #[cfg(feature = "alloc")]
 pub mod spec;
 mod sys;
@@ -45,6 +52,6 @@ pub use kdf::Stop;
 pub use secret::Secret;
 #[cfg(feature = "alloc")]
 pub use sector::SectorCipher;
-pub use sector::SectorSize;
+pub use sector_size::SectorSize;
 #[cfg(feature = "alloc")]
 pub use spec::{CipherSpec, Weakness};

@@ -6,6 +6,7 @@
 //! long.
 
 use crate::sys::Pages;
+pub(crate) use crate::sys::Plain;
 #[cfg(not(feature = "alloc"))]
 pub(crate) use crate::sys::SecretBox;
 #[cfg(feature = "alloc")]
@@ -98,20 +99,6 @@ const SPILLED: usize = 8 << 10;
 pub(crate) fn stop_if_wiped() {
     #[cfg(feature = "std")]
     crate::sys::wipe::stop_if_wiped();
-}
-
-/// Types made of plain data: `EMPTY` is where filling starts; being
-/// `Copy`, they have nothing to drop.
-pub(crate) trait Plain: Copy + Send + Sync + 'static {
-    const EMPTY: Self;
-}
-
-impl<const N: usize> Plain for [u8; N] {
-    const EMPTY: Self = [0; N];
-}
-
-impl<const N: usize> Plain for [u32; N] {
-    const EMPTY: Self = [0; N];
 }
 
 #[cfg(feature = "alloc")]

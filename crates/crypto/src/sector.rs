@@ -1,46 +1,14 @@
 //! A key, a cipher specification and a sector size: encrypts and decrypts runs of sectors.
 
-use crate::Error;
 #[cfg(feature = "alloc")]
-use crate::engine::{self, Engine, Run};
+use crate::engine::{Engine, Run};
 #[cfg(feature = "alloc")]
 use crate::secret::stop_if_wiped;
+pub use crate::sector_size::SectorSize;
 #[cfg(feature = "alloc")]
-use crate::{CipherSpec, Cpu, Secret, Weakness};
+use crate::{CipherSpec, Cpu, Error, Secret, Weakness, choice};
 #[cfg(feature = "alloc")]
 use alloc::boxed::Box;
-
-/// Encryption sector size: 512, 1024, 2048 or 4096 bytes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct SectorSize(u32);
-
-impl SectorSize {
-    /// 512 bytes: LUKS1, keyslot areas, and LUKS2's smallest.
-    pub const S512: Self = Self(512);
-    /// 4096 bytes: LUKS2's largest.
-    pub const S4096: Self = Self(4096);
-
-    /// All sizes, ascending.
-    pub const ALL: [Self; 4] = [Self(512), Self(1024), Self(2048), Self(4096)];
-
-    /// Accepts 512, 1024, 2048 and 4096.
-    pub fn new(bytes: u32) -> Result<Self, Error> {
-        match bytes {
-            512 | 1024 | 2048 | 4096 => Ok(Self(bytes)),
-            other => Err(Error::SectorSize(other)),
-        }
-    }
-
-    /// The size in bytes.
-    pub const fn bytes(self) -> usize {
-        self.0 as usize
-    }
-
-    /// How many 512-byte units a sector holds: the step of the IV from one sector to the next.
-    pub const fn units(self) -> u64 {
-        (self.0 / 512) as u64
-    }
-}
 
 /// An expanded key that encrypts and decrypts runs of sectors in place. Can be shared between
 /// threads.
@@ -59,7 +27,7 @@ impl SectorCipher {
         // cryptsetup's headers give a key length here too; dm-crypt is given no key.
         let key = if spec.weakness() == Some(Weakness::NoEncryption) { &[] } else { key.expose() };
         spec.check_key_bits(8 * key.len())?;
-        Ok(Self { sector_size, large_ivs: false, engine: engine::build(spec, key, cpu) })
+        Ok(Self { sector_size, large_ivs: false, engine: choice::engine(spec, key, cpu) })
     }
 
     /// Makes IVs count sectors instead of 512-byte units, like dm-crypt's `iv_large_sectors`.

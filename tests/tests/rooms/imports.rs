@@ -20,10 +20,12 @@ impl Imports {
         gather(src, "", &mut texts);
         texts.values_mut().for_each(|text| *text = without_tests(text));
         let modules: BTreeSet<String> = texts.keys().cloned().collect();
+        let exported = exports(texts.get("").map_or("", String::as_str));
         let named = |(module, text): (&String, &String)| {
             let mut named = BTreeSet::new();
             for path in paths(text) {
-                let module = absolute(module, &path).map(|path| longest(&modules, &path));
+                let path = absolute(module, &path).map(|path| origin(&exported, &path));
+                let module = path.map(|path| longest(&modules, &path));
                 named.extend(module);
             }
             named.remove(module);
@@ -90,7 +92,7 @@ fn gather(folder: &Path, module: &str, texts: &mut BTreeMap<String, String>) {
         if path.is_dir() {
             gather(&path, &inner, texts);
         } else if path.extension().is_some_and(|it| it == "rs") && name != "tests" {
-            let own = if name == "mod" || name == "main" { module.to_owned() } else { inner };
+            let own = if ["mod", "main", "lib"].contains(&name.as_str()) { module.to_owned() } else { inner };
             texts.insert(own, fs::read_to_string(&path).unwrap());
         }
     }
@@ -102,15 +104,32 @@ fn without_tests(text: &str) -> String {
     let mut kept = String::new();
     let mut lines = text.lines();
     while let Some(line) = lines.next() {
-        if line.trim() == "#[cfg(test)]" {
+        if line.trim() == "#[cfg(test)]" || line.starts_with("#[cfg(all(test, ") {
             // One item, up to its closing brace or semicolon in the first column.
-            lines.by_ref().find(|line| line.starts_with('}') || line.ends_with(';'));
+            lines
+                .by_ref()
+                .find(|line| line.starts_with('}') || !line.starts_with(' ') && line.ends_with(';'));
             continue;
         }
         kept.push_str(line.split("//").next().unwrap());
         kept.push('\n');
     }
     kept
+}
+
+/// What the root passes on (`pub use cpu::Cpu;`): the name, and the path behind it.
+fn exports(root: &str) -> BTreeMap<String, String> {
+    let mut found = Vec::new();
+    for (at, head) in root.match_indices("pub use ") {
+        expand(&root[at + head.len()..], "", &mut found);
+    }
+    found.into_iter().filter_map(|path| Some((path.rsplit_once("::")?.1.to_owned(), path))).collect()
+}
+
+/// A path from the root, with a name that the root passes on replaced by what is behind it.
+fn origin(exports: &BTreeMap<String, String>, path: &str) -> String {
+    let (name, rest) = path.split_at(path.find("::").unwrap_or(path.len()));
+    format!("{}{rest}", exports.get(name).map_or(name, String::as_str))
 }
 
 /// Every path that starts with `crate::` or `super::`, with trees expanded.

@@ -5,7 +5,7 @@
 //! reading old volumes.
 
 use super::involution::{SBOX, multiply};
-use super::{Block, BlockCipher, Cipher128};
+use crate::block_cipher::{Block, BlockCipher, Cipher128};
 use crate::secret::{Plain, SecretBox};
 
 /// An expanded Anubis key.

@@ -4,8 +4,8 @@
 //! Such code takes many blocks side by side and has no modes of its
 //! own: [`crate::mode`] hands it long runs.
 
-use super::{Block, BlockCipher, Cipher128};
-use crate::mode::xts;
+use crate::block_cipher::{Block, BlockCipher, Cipher128};
+use crate::chaining::xts;
 use crate::secret::{Plain, SecretBox};
 
 /// A key expanded to a schedule `S`, with one instruction set's functions.
@@ -60,7 +60,7 @@ pub(super) mod tests {
 
     use super::*;
     use crate::Cpu;
-    use crate::block::table::Make128;
+    use crate::block_cipher::Make128;
     use proptest::collection::vec;
     use proptest::prelude::*;
     use proptest::test_runner::TestRunner;

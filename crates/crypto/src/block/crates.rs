@@ -13,7 +13,7 @@
 //! crates make expanded keys on the stack and wipe them on drop; they are stored where other
 //! schedules are.
 
-use super::{Block, BlockCipher, Cipher128};
+use crate::block_cipher::{Block, BlockCipher, Cipher128};
 use crate::secret::SecretBox;
 use alloc::boxed::Box;
 use aria::{Aria128, Aria192, Aria256};

@@ -8,7 +8,7 @@
 //! reading old volumes. [`LANES`] blocks are processed side by side, to hide the latency of a
 //! lookup.
 
-use super::BlockCipher;
+use crate::block_cipher::BlockCipher;
 use crate::secret::{Plain, SecretBox};
 
 /// One or three expanded keys.

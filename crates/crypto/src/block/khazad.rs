@@ -4,8 +4,8 @@
 //! Its tables are indexed by secrets: on a shared CPU their cache lines can be watched. Kept for
 //! reading old volumes.
 
-use super::BlockCipher;
 use super::involution::{SBOX, multiply};
+use crate::block_cipher::BlockCipher;
 use crate::secret::{Plain, SecretBox};
 
 /// An expanded Khazad key.

@@ -4,7 +4,7 @@
 //! Its tables are indexed by secrets: on a shared CPU their cache lines can be watched. Kept for
 //! reading old volumes.
 
-use super::{Block, BlockCipher, Cipher128};
+use crate::block_cipher::{Block, BlockCipher, Cipher128};
 use crate::secret::{Plain, SecretBox};
 
 /// An expanded SEED key.

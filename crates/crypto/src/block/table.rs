@@ -7,6 +7,7 @@ use super::aes::Aes;
 use super::anubis::Anubis;
 use super::arc4::Arc4;
 use super::camellia::Camellia;
+use super::crates;
 use super::des::Des;
 use super::fcrypt::Fcrypt;
 use super::khazad::Khazad;
@@ -15,8 +16,8 @@ use super::seed::Seed;
 use super::serpent::{Serpent, Tnepres};
 use super::tea::{Extended, Misread, Original, Tea};
 use super::twofish::Twofish;
-use super::{BlockCipher, Cipher128, crates};
 use crate::Cpu;
+use crate::block_cipher::{BlockCipher, Make128};
 use crate::engine::Engine;
 use alloc::boxed::Box;
 use blowfish::Blowfish;
@@ -42,9 +43,6 @@ pub(crate) enum Make {
     /// No blocks to chain: exists only in ECB and takes whole sectors.
     EcbOnly(fn(&[u8], Cpu) -> Box<dyn Engine>),
 }
-
-/// The constructor of a cipher of 128-bit blocks.
-pub(crate) type Make128 = fn(&[u8], Cpu) -> Box<dyn Cipher128>;
 
 impl Cipher {
     pub(crate) fn find(name: &str) -> Option<&'static Self> {

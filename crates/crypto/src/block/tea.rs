@@ -6,7 +6,7 @@
 //! kernel reads words of keys and blocks little endian. No tables and no branches on secrets.
 //! [`LANES`] blocks are processed side by side, which compilers turn into vector code.
 
-use super::BlockCipher;
+use crate::block_cipher::BlockCipher;
 use crate::secret::{Plain, SecretBox};
 use core::marker::PhantomData;
 

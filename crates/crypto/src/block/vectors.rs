@@ -1,6 +1,6 @@
 //! How this folder's tests check a cipher against a published vector.
 
-use super::BlockCipher;
+use crate::block_cipher::BlockCipher;
 
 /// The bytes of a hexadecimal text.
 pub(crate) fn hex(text: &str) -> Vec<u8> {

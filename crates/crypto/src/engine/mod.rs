@@ -1,11 +1,10 @@
-//! The inside of a sector cipher: a mode, its ciphers and its IVs, over runs of sectors.
+//! The inside of a sector cipher: what a mode with its keys does to a run of sectors. The engine for
+//! a specification is built in [`crate::choice`].
 
-mod build;
 mod turns;
 
-pub(crate) use crate::mode::BATCH;
-pub(crate) use build::build;
-use turns::Turns;
+pub(crate) use crate::chaining::BATCH;
+pub(crate) use turns::Turns;
 
 /// A keyed mode over runs of sectors.
 pub(crate) trait Engine: Send + Sync {

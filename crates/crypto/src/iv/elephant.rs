@@ -15,9 +15,7 @@
 //! Within a sector each word depends on the word two before it, so [`LANES`] sectors are processed
 //! side by side.
 
-use crate::Cpu;
-use crate::block::BlockCipher;
-use crate::block::aes::Aes;
+use crate::block_cipher::BlockCipher;
 use crate::engine::{BATCH, Engine, Run};
 use alloc::boxed::Box;
 use zeroize::Zeroizing;
@@ -25,13 +23,13 @@ use zeroize::Zeroizing;
 /// A mode over diffused sectors.
 pub(crate) struct Elephant {
     mode: Box<dyn Engine>,
-    sector_keys: Aes,
+    sector_keys: Box<dyn BlockCipher>,
 }
 
 impl Elephant {
-    /// `key`: the AES key for the sector keys.
-    pub(crate) fn new(mode: Box<dyn Engine>, key: &[u8], cpu: Cpu) -> Self {
-        Self { mode, sector_keys: Aes::new(key, cpu) }
+    /// `sector_keys`: AES, under the key for the sector keys.
+    pub(crate) fn new(mode: Box<dyn Engine>, sector_keys: Box<dyn BlockCipher>) -> Self {
+        Self { mode, sector_keys }
     }
 
     /// Calls `work` with the keys and the words of [`LANES`] sectors at a time.

@@ -18,10 +18,9 @@ mod elephant;
 mod lmk;
 mod tcw;
 
-use crate::block::BlockCipher;
+use crate::block_cipher::BlockCipher;
 use crate::engine::{Engine, Run};
 use crate::secret::SecretBox;
-use crate::spec::Iv;
 use alloc::boxed::Box;
 pub(crate) use elephant::Elephant;
 pub(crate) use lmk::Lmk;
@@ -50,19 +49,6 @@ impl<const N: usize> IvGenerator<N> {
     /// The generator for tcw, from its seed.
     pub(crate) fn seeded(seed: &[u8; N]) -> Self {
         Self::Seeded(SecretBox::new_with(|secret: &mut [u8; N]| secret.copy_from_slice(seed)))
-    }
-
-    /// For an IV that depends on the sector number only. `block_len`: the mode's block in bytes,
-    /// which benbi counts.
-    pub(crate) fn numbered(iv: Iv, block_len: usize) -> Self {
-        match iv {
-            Iv::Absent | Iv::Null => Self::Null,
-            Iv::Plain => Self::Plain,
-            Iv::Plain64 => Self::Plain64,
-            Iv::Plain64be => Self::Plain64be,
-            Iv::Benbi => Self::Benbi { shift: 9 - block_len.ilog2() },
-            other => unreachable!("{other:?} takes more than a number"),
-        }
     }
 
     /// The IVs of the first `bytes` bytes of a run, in the elements of `ivs` that it needs.

@@ -4,21 +4,18 @@
 //! Sectors are independent: as many are encrypted together as the cipher can process side by side.
 
 use super::by_iv::Body;
-use super::xor;
-use crate::block::BlockCipher;
+use crate::block_cipher::BlockCipher;
+use crate::chaining::xor;
 
 /// The mode as an engine's body.
 pub(crate) fn body<const N: usize>() -> Body<N> {
-    Body {
-        encrypt: |cipher, ivs, sector, data| encrypt(cipher, ivs, sector, data),
-        decrypt: |cipher, ivs, sector, data| decrypt(cipher, ivs, sector, data),
-    }
+    Body { encrypt, decrypt }
 }
 
-/// Encrypts at most [`BATCH`](super::BATCH) sectors: the same block of each in one call of the
+/// Encrypts at most [`BATCH`](crate::engine::BATCH) sectors: the same block of each in one call of the
 /// cipher.
 fn encrypt<const N: usize>(
-    cipher: &(impl BlockCipher<N> + ?Sized),
+    cipher: &dyn BlockCipher<N>,
     chain: &mut [[u8; N]],
     sector: usize,
     data: &mut [u8],
@@ -36,12 +33,7 @@ fn encrypt<const N: usize>(
 }
 
 /// Decrypts sectors, whole sectors together.
-fn decrypt<const N: usize>(
-    cipher: &(impl BlockCipher<N> + ?Sized),
-    ivs: &[[u8; N]],
-    sector: usize,
-    data: &mut [u8],
-) {
+fn decrypt<const N: usize>(cipher: &dyn BlockCipher<N>, ivs: &mut [[u8; N]], sector: usize, data: &mut [u8]) {
     let blocks_a_sector = sector / N;
     let sectors = MOST_BYTES / sector;
     let mut masks = [0; MOST_BYTES];
@@ -77,7 +69,7 @@ mod tests {
         encrypt(&aes, &mut [iv], 64, &mut data);
         assert_eq!(data[16..32], hex("c8a64537a0b3a93fcde3cdad9f1ce58b"));
         assert_eq!(data[48..], hex("c04b05357c5d1c0eeac4c66f9ff7f2e6"));
-        decrypt(&aes, &[iv], 64, &mut data);
+        decrypt(&aes, &mut [iv], 64, &mut data);
         assert_eq!(data, plaintext);
     }
 }

@@ -1,6 +1,6 @@
 //! ECB (NIST SP 800-38A, section 6.1): each block on its own, without IVs.
 
-use crate::block::BlockCipher;
+use crate::block_cipher::BlockCipher;
 use crate::engine::{Engine, Run};
 use alloc::boxed::Box;
 

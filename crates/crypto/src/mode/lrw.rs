@@ -10,7 +10,7 @@
 //! numbers below [`WINDOW`]; the masks of a window of that many blocks differ from those products
 //! by one constant. Which of them are read depends on sector numbers only, never on the key.
 
-use crate::block::{Block, BlockCipher};
+use crate::block_cipher::{Block, BlockCipher};
 use crate::engine::{BATCH, Engine, Run};
 use crate::iv::IvGenerator;
 use crate::secret::{Plain, SecretBox};

@@ -5,23 +5,15 @@
 //! side.
 
 use super::by_iv::Body;
-use crate::block::BlockCipher;
+use crate::block_cipher::BlockCipher;
 
 /// The mode as an engine's body.
 pub(crate) fn body<const N: usize>() -> Body<N> {
-    Body {
-        encrypt: |cipher, ivs, sector, data| crypt(cipher, ivs, sector, data),
-        decrypt: |cipher, ivs, sector, data| crypt(cipher, ivs, sector, data),
-    }
+    Body { encrypt: crypt, decrypt: crypt }
 }
 
 /// Adds the key streams of sectors.
-fn crypt<const N: usize>(
-    cipher: &(impl BlockCipher<N> + ?Sized),
-    ivs: &[[u8; N]],
-    sector: usize,
-    data: &mut [u8],
-) {
+fn crypt<const N: usize>(cipher: &dyn BlockCipher<N>, ivs: &mut [[u8; N]], sector: usize, data: &mut [u8]) {
     let sectors = MOST_BYTES / sector;
     let mut stream = [0; MOST_BYTES];
     for (ivs, batch) in ivs.chunks(sectors).zip(data.chunks_mut(sectors * sector)) {

@@ -5,21 +5,18 @@
 //! Sectors are independent: as many are encrypted together as the cipher can process side by side.
 
 use super::by_iv::Body;
-use super::xor;
-use crate::block::BlockCipher;
+use crate::block_cipher::BlockCipher;
+use crate::chaining::xor;
 
 /// The mode as an engine's body.
 pub(crate) fn body<const N: usize>() -> Body<N> {
-    Body {
-        encrypt: |cipher, ivs, sector, data| encrypt(cipher, ivs, sector, data),
-        decrypt: |cipher, ivs, sector, data| decrypt(cipher, ivs, sector, data),
-    }
+    Body { encrypt, decrypt }
 }
 
-/// Encrypts at most [`BATCH`](super::BATCH) sectors: the same block
+/// Encrypts at most [`BATCH`](crate::engine::BATCH) sectors: the same block
 /// of each in one call of the cipher.
 fn encrypt<const N: usize>(
-    cipher: &(impl BlockCipher<N> + ?Sized),
+    cipher: &dyn BlockCipher<N>,
     chain: &mut [[u8; N]],
     sector: usize,
     data: &mut [u8],
@@ -40,12 +37,7 @@ fn encrypt<const N: usize>(
 }
 
 /// Decrypts sectors, one per cipher call.
-fn decrypt<const N: usize>(
-    cipher: &(impl BlockCipher<N> + ?Sized),
-    ivs: &[[u8; N]],
-    sector: usize,
-    data: &mut [u8],
-) {
+fn decrypt<const N: usize>(cipher: &dyn BlockCipher<N>, ivs: &mut [[u8; N]], sector: usize, data: &mut [u8]) {
     let mut ciphertext = [0; LARGEST_SECTOR];
     for (iv, sector) in ivs.iter().zip(data.chunks_exact_mut(sector)) {
         let ciphertext = &mut ciphertext[..sector.len()];
@@ -86,7 +78,7 @@ mod tests {
                 "00f00e1175e62382eeac98624451e484c359d8aa6460aef7d2d9137972a3450323b562d70cf527d1f8913cac442292ef"
             )
         );
-        decrypt(&*cipher, &[iv], 48, &mut data);
+        decrypt(&*cipher, &mut [iv], 48, &mut data);
         assert_eq!(data, plaintext);
     }
 }

@@ -4,7 +4,7 @@
 //! of its bytes behind, as for any value; a boot loader must wipe its stack before it starts the
 //! kernel.
 
-use crate::secret::Plain;
+use super::Plain;
 use core::ops::Deref;
 use core::sync::atomic::{Ordering, compiler_fence};
 

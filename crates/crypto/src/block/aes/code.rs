@@ -2,7 +2,7 @@
 //! run of sectors.
 
 use super::schedule::Schedule;
-use crate::block::Block;
+use crate::block_cipher::Block;
 
 /// One instruction set's functions.
 pub(super) struct Code {

@@ -4,7 +4,7 @@
 //! takes the width's proof; that is why the methods are safe. They are always inlined,
 //! into functions compiled for those instructions.
 
-use crate::block::Block;
+use crate::block_cipher::Block;
 
 /// Blocks in the widest register.
 pub(super) const WIDEST: usize = 4;

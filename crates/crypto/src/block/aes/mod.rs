@@ -14,8 +14,9 @@ mod wide;
 mod x86;
 
 use crate::Cpu;
-use crate::block::{Block, BlockCipher, Cipher128};
+use crate::block_cipher::{Block, BlockCipher, Cipher128};
 use crate::secret::SecretBox;
+use crate::simd::vector_code;
 use code::Code;
 use schedule::Schedule;
 
@@ -73,13 +74,7 @@ impl Cipher128 for Aes {
 
 /// The best code that `cpu` can run.
 fn choose(cpu: Cpu) -> &'static Code {
-    #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
-    let vector = x86::choose(cpu);
-    #[cfg(target_arch = "aarch64")]
-    let vector = arm::choose(cpu);
-    #[cfg(not(any(all(target_arch = "x86_64", target_feature = "sse2"), target_arch = "aarch64")))]
-    let (vector, _) = (None, cpu);
-    vector.unwrap_or(&soft::CODE)
+    vector_code!(cpu).unwrap_or(&soft::CODE)
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@
 //! The S-box is computed, not looked up: inversion in GF(2^8) as the
 //! power 254, four bytes of a word side by side.
 
-use crate::block::Block;
+use crate::block_cipher::Block;
 use crate::secret::{Plain, SecretBox};
 
 /// Round keys in the order of use, for encryption and for the

@@ -6,10 +6,10 @@ use super::bytes::Bytes;
 use super::rounds;
 use super::schedule::{Schedule, Subkeys};
 use crate::Cpu;
-use crate::block::Block;
 use crate::block::bulk::Code;
+use crate::block_cipher::Block;
+use crate::chaining::xts;
 use crate::cpu::Feature;
-use crate::mode::xts;
 use core::arch::aarch64::*;
 use core::ops::{BitAnd, BitOr, BitXor};
 

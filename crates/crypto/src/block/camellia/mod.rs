@@ -20,7 +20,8 @@ mod x86;
 
 use super::bulk::{Bulk, Code};
 use crate::Cpu;
-use crate::mode::xts;
+use crate::chaining::xts;
+use crate::simd::vector_code;
 use schedule::Schedule;
 
 /// An expanded Camellia key of 128, 192 or 256 bits.
@@ -38,16 +39,7 @@ impl Camellia {
 
 /// The widest code that `cpu` can run.
 fn choose(cpu: Cpu) -> &'static Code<Schedule> {
-    #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
-    let vector = x86::choose(cpu);
-    #[cfg(target_arch = "aarch64")]
-    let vector = arm::choose(cpu);
-    #[cfg(not(any(all(target_arch = "x86_64", target_feature = "sse2"), target_arch = "aarch64")))]
-    let vector = {
-        let _ = cpu;
-        None
-    };
-    vector.unwrap_or(&PORTABLE)
+    vector_code!(cpu).unwrap_or(&PORTABLE)
 }
 
 /// Two blocks side by side, over tables.

@@ -1,8 +1,8 @@
 //! Camellia over tables: each S-box together with the function P, eight lookups a round.
 
-use super::boxes::{ORDER, TARGETS, substitute};
+use super::boxes::f;
 use super::schedule::Subkeys;
-use crate::block::Block;
+use crate::block_cipher::Block;
 
 /// Encrypts blocks, or decrypts them under reversed subkeys.
 pub(super) fn blocks(keys: &Subkeys, blocks: &mut [Block]) {
@@ -38,13 +38,6 @@ fn run<const N: usize>(keys: &Subkeys, blocks: &mut [Block; N]) {
     }
 }
 
-/// The function F.
-#[inline(always)]
-pub(super) fn f(half: u64, key: u64) -> u64 {
-    let bytes = (half ^ key).to_be_bytes();
-    (0..8).fold(0, |sum, index| sum ^ TABLES[index][bytes[index] as usize])
-}
-
 /// The function FL.
 fn fl(half: u64, key: u64) -> u64 {
     let (left, right) = ((half >> 32) as u32, half as u32);
@@ -59,28 +52,4 @@ fn fl_inverse(half: u64, key: u64) -> u64 {
     let left = left ^ (right | key as u32);
     let right = right ^ (left & (key >> 32) as u32).rotate_left(1);
     u64::from(left) << 32 | u64::from(right)
-}
-
-/// What a byte of F's input adds to its output: 16 KiB.
-static TABLES: [[u64; 256]; 8] = tables();
-
-const fn tables() -> [[u64; 256]; 8] {
-    let mut tables = [[0; 256]; 8];
-    let mut place = 0;
-    while place < 8 {
-        // A byte 0x01 for each target.
-        let mut targets = 0;
-        let mut bit = 0;
-        while bit < 8 {
-            targets |= ((TARGETS[place] >> bit) as u64 & 1) << (8 * bit);
-            bit += 1;
-        }
-        let mut byte = 0;
-        while byte < 256 {
-            tables[place][byte] = targets * substitute(ORDER[place], byte as u8) as u64;
-            byte += 1;
-        }
-        place += 1;
-    }
-    tables
 }

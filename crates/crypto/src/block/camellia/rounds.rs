@@ -2,7 +2,7 @@
 
 use super::bytes::Bytes;
 use super::schedule::{SpreadKey, Subkeys};
-use crate::block::Block;
+use crate::block_cipher::Block;
 
 /// Half a block: eight bytes, the first one first.
 type Half<V> = [V; 8];

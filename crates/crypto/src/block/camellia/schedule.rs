@@ -1,6 +1,6 @@
 //! Camellia's key schedule (RFC 3713, section 2.2).
 
-use super::portable::f;
+use super::boxes::f;
 use crate::secret::{Plain, SecretBox};
 use zeroize::Zeroize;
 

@@ -4,10 +4,10 @@ use super::rounds;
 use super::schedule::Schedule;
 use super::words::{Pair, Words};
 use crate::Cpu;
-use crate::block::Block;
 use crate::block::bulk::Code;
+use crate::block_cipher::Block;
+use crate::chaining::xts;
 use crate::cpu::Feature;
-use crate::mode::xts;
 use core::arch::aarch64::*;
 use core::ops::{BitAnd, BitOr, BitXor, Not};
 

@@ -20,9 +20,10 @@ mod words;
 mod x86;
 
 use super::bulk::{Bulk, Code};
-use super::{Block, BlockCipher, Cipher128};
 use crate::Cpu;
-use crate::mode::xts;
+use crate::block_cipher::{Block, BlockCipher, Cipher128};
+use crate::chaining::xts;
+use crate::simd::vector_code;
 use schedule::Schedule;
 use zeroize::Zeroizing;
 
@@ -82,16 +83,7 @@ impl Cipher128 for Tnepres {}
 
 /// The widest code that `cpu` can run.
 fn choose(cpu: Cpu) -> &'static Code<Schedule> {
-    #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
-    let vector = x86::choose(cpu);
-    #[cfg(target_arch = "aarch64")]
-    let vector = arm::choose(cpu);
-    #[cfg(not(any(all(target_arch = "x86_64", target_feature = "sse2"), target_arch = "aarch64")))]
-    let vector = {
-        let _ = cpu;
-        None
-    };
-    vector.unwrap_or(&PORTABLE)
+    vector_code!(cpu).unwrap_or(&PORTABLE)
 }
 
 /// One block after the other.

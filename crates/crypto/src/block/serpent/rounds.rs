@@ -3,7 +3,7 @@
 
 use super::schedule::Schedule;
 use super::words::Words;
-use crate::block::Block;
+use crate::block_cipher::Block;
 
 /// Encrypts or decrypts blocks, `V::BLOCKS` at a time; the last blocks form a batch padded with
 /// zeros.

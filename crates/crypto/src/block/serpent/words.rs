@@ -5,14 +5,11 @@
 //! takes the width's proof; that is why the methods are safe. They are always inlined,
 //! into functions compiled for those instructions.
 
-use super::sbox;
-use crate::block::Block;
-use core::ops::{BitAnd, BitOr, BitXor, Not};
+use super::sbox::{self, Gates};
+use crate::block_cipher::Block;
 
 /// One word from each of [`Words::BLOCKS`] blocks.
-pub(super) trait Words:
-    Copy + BitAnd<Output = Self> + BitOr<Output = Self> + BitXor<Output = Self> + Not<Output = Self>
-{
+pub(super) trait Words: Gates {
     /// Evidence that the CPU has the instructions of this width.
     type Proof: Copy;
 
@@ -142,7 +139,8 @@ impl<V: Copy> Pair<V> {
 
 #[cfg(any(all(target_arch = "x86_64", target_feature = "sse2"), target_arch = "aarch64"))]
 mod pair {
-    use super::{BitAnd, BitOr, BitXor, Not, Pair, Words};
+    use super::{Pair, Words};
+    use core::ops::{BitAnd, BitOr, BitXor, Not};
 
     impl<V: Words> BitAnd for Pair<V> {
         type Output = Self;

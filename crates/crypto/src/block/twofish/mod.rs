@@ -15,7 +15,7 @@ mod x86;
 
 use super::bulk::{Bulk, Code};
 use crate::Cpu;
-use crate::mode::xts;
+use crate::chaining::xts;
 use schedule::Schedule;
 
 /// An expanded Twofish key of 128, 192 or 256 bits.

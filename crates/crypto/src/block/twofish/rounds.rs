@@ -2,7 +2,7 @@
 //! side by side, so that the lookups of one hide the latency of the other.
 
 use super::schedule::Schedule;
-use crate::block::Block;
+use crate::block_cipher::Block;
 
 /// Encrypts or decrypts blocks.
 pub(super) fn blocks<const ENCRYPT: bool>(schedule: &Schedule, blocks: &mut [Block]) {

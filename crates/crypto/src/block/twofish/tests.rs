@@ -1,8 +1,8 @@
 //! Twofish's own vectors at every level of the CPU, and random keys against another implementation.
 
 use super::*;
-use crate::block::BlockCipher;
 use crate::block::bulk::tests::{every_level_equals_the_reference, known_answers};
+use crate::block_cipher::BlockCipher;
 use ::twofish::cipher::{Array, BlockCipherEncrypt, KeyInit};
 use alloc::boxed::Box;
 

@@ -12,7 +12,7 @@
 
 use super::code::StreamKey;
 use super::words::{MOST_LANES, Words};
-use crate::block::Block;
+use crate::block_cipher::Block;
 
 /// Adds to each sector the key stream of its nonce: `nonces` hold the first 16 of 24 bytes, one per
 /// sector.

@@ -2,10 +2,7 @@
 //! per batch of sectors.
 
 use super::nh::HashKey;
-use super::portable::Four;
-use super::{chacha, nh};
-use crate::Cpu;
-use crate::block::Block;
+use crate::block_cipher::Block;
 
 /// One instruction set's functions.
 pub(super) struct Code {
@@ -25,25 +22,4 @@ pub(super) struct StreamKey {
     pub(super) rounds: u8,
     /// The third of the nonce's three 64-bit words.
     pub(super) nonce_end: u32,
-}
-
-/// The readable reference, for every CPU.
-pub(super) static PORTABLE: Code = Code {
-    name: "portable",
-    hash: |key, sector, data, hashes| nh::hash::<Four>((), key, sector, data, hashes),
-    stream: |key, nonces, sector, data| chacha::xor_stream::<Four>((), key, nonces, sector, data),
-};
-
-/// The widest code that `cpu` can run.
-pub(super) fn choose(cpu: Cpu) -> &'static Code {
-    #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
-    let vector = super::x86::choose(cpu);
-    #[cfg(target_arch = "aarch64")]
-    let vector = super::arm::choose(cpu);
-    #[cfg(not(any(all(target_arch = "x86_64", target_feature = "sse2"), target_arch = "aarch64")))]
-    let vector = {
-        let _ = cpu;
-        None
-    };
-    vector.unwrap_or(&PORTABLE)
 }

@@ -28,14 +28,16 @@ mod words;
 mod x86;
 
 use crate::Cpu;
-use crate::block::table::Make128;
-use crate::block::{Block, Cipher128};
+use crate::block_cipher::Make128;
+use crate::block_cipher::{Block, Cipher128};
 use crate::mode::wide::Wide;
 use crate::secret::{Plain, SecretBox};
+use crate::simd::vector_code;
 use alloc::boxed::Box;
 use code::{Code, StreamKey};
 use nh::HashKey;
 use poly1305::{Point, Poly1305};
+use portable::PORTABLE;
 use zeroize::Zeroizing;
 
 /// An expanded key.
@@ -78,13 +80,13 @@ impl Adiantum {
             let mut nonce = [0; 16];
             nonce[0] = 1;
             keys.stream.nonce_end = 0;
-            (code::PORTABLE.stream)(&keys.stream, &[nonce], DERIVED, &mut *derived);
+            (PORTABLE.stream)(&keys.stream, &[nonce], DERIVED, &mut *derived);
             keys.stream.nonce_end = 1;
             let (header, bulk) = derived[32..].split_first_chunk().expect("enough key stream");
             keys.header = Point::new(*header);
             keys.bulk.fill(&bulk[..HashKey::BYTES]);
         });
-        Self { code: code::choose(cpu), keys, cipher: cipher(&derived[..32], cpu) }
+        Self { code: choose(cpu), keys, cipher: cipher(&derived[..32], cpu) }
     }
 
     /// Divides the run into batches that stay in the second-level cache between the passes over
@@ -169,6 +171,11 @@ impl Wide for Adiantum {
     fn code(&self) -> &'static str {
         self.code.name
     }
+}
+
+/// The widest code that `cpu` can run.
+fn choose(cpu: Cpu) -> &'static Code {
+    vector_code!(cpu).unwrap_or(&PORTABLE)
 }
 
 /// Bytes of key stream used for keys, rounded up to whole registers of the portable code.

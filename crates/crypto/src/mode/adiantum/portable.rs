@@ -1,7 +1,16 @@
 //! Four words in an array: the portable reference, which compilers
 //! turn into whatever registers there are.
 
+use super::code::Code;
 use super::words::Words;
+use super::{chacha, nh};
+
+/// The readable reference, for every CPU.
+pub(super) static PORTABLE: Code = Code {
+    name: "portable",
+    hash: |key, sector, data, hashes| nh::hash::<Four>((), key, sector, data, hashes),
+    stream: |key, nonces, sector, data| chacha::xor_stream::<Four>((), key, nonces, sector, data),
+};
 
 #[derive(Clone, Copy)]
 pub(super) struct Four([u32; 4]);

@@ -9,7 +9,7 @@
 /// [`Words`]: super::words::Words
 macro_rules! define_code {
     ($name:literal, $features:literal, $words:ty) => {
-        use crate::block::Block;
+        use crate::block_cipher::Block;
         use crate::mode::adiantum::code::{Code, StreamKey};
         use crate::mode::adiantum::nh::HashKey;
         use crate::mode::adiantum::{chacha, nh};

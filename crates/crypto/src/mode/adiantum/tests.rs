@@ -3,7 +3,7 @@
 
 use super::Adiantum;
 use crate::block::aes::Aes;
-use crate::block::{Block, BlockCipher, Cipher128};
+use crate::block_cipher::{Block, BlockCipher, Cipher128};
 use crate::mode::wide::Wide;
 use crate::{CipherSpec, Cpu, Secret, SectorCipher, SectorSize};
 use alloc::boxed::Box;

@@ -5,7 +5,7 @@
 //! takes the width's proof; that is why the methods are safe. They are always inlined,
 //! into functions compiled for those instructions.
 
-use crate::block::Block;
+use crate::block_cipher::Block;
 
 /// [`Lanes::BLOCKS`] field elements in one register.
 pub(super) trait Lanes: Copy {

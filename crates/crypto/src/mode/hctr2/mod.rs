@@ -28,15 +28,17 @@ mod tests;
 #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
 mod x86;
 
-use super::xor;
 use crate::Cpu;
-use crate::block::table::Make128;
-use crate::block::{Block, Cipher128};
+use crate::block_cipher::Make128;
+use crate::block_cipher::{Block, Cipher128};
+use crate::chaining::xor;
 use crate::mode::wide::Wide;
 use crate::secret::{Plain, SecretBox};
+use crate::simd::vector_code;
 use alloc::boxed::Box;
 use code::Code;
 use polyval::{Powers, STRIDE};
+use portable::PORTABLE;
 use zeroize::Zeroizing;
 
 /// An expanded key.
@@ -63,7 +65,7 @@ impl Plain for Keys {
 impl Hctr2 {
     /// Expands one of the cipher's keys.
     pub(crate) fn new(key: &[u8], cipher: Make128, cpu: Cpu) -> Self {
-        let (cipher, code) = (cipher(key, cpu), code::choose(cpu));
+        let (cipher, code) = (cipher(key, cpu), choose(cpu));
         let keys = SecretBox::new_with(|keys: &mut Keys| {
             let mut derived = Zeroizing::new([[0; 16], 1u128.to_le_bytes()]);
             cipher.encrypt_blocks(&mut *derived);
@@ -134,6 +136,11 @@ impl Wide for Hctr2 {
     fn code(&self) -> &'static str {
         self.cipher.code()
     }
+}
+
+/// The widest code that `cpu` can run.
+fn choose(cpu: Cpu) -> &'static Code {
+    vector_code!(cpu).unwrap_or(&PORTABLE)
 }
 
 /// The first block of the hashed message: twice the IV's bits, and 2 because sectors are whole

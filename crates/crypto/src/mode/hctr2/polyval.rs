@@ -9,7 +9,7 @@
 //! sector, once everything before the last block of the tweak is folded into it.
 
 use super::lanes::Lanes;
-use crate::block::Block;
+use crate::block_cipher::Block;
 
 /// Powers of the key under dot: H^32 first, H last.
 #[derive(Clone, Copy)]

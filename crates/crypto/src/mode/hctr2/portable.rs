@@ -5,8 +5,21 @@
 //! zeros after every bit, so at most 13 bits add up at one position and their carries end before
 //! the next position in use.
 
+use super::code::Code;
 use super::lanes::{Lanes, Product};
-use crate::block::Block;
+use super::polyval;
+use crate::block_cipher::Block;
+
+/// The readable reference, for every CPU.
+pub(super) static PORTABLE: Code = Code {
+    raise: |key, powers| polyval::raise::<Pair>((), key, powers),
+    dot: |powers, blocks| {
+        for block in blocks {
+            *block = polyval::dot::<Pair>((), powers, block);
+        }
+    },
+    hash: |powers, sector, data, heads| polyval::hash::<Pair>((), powers, sector, data, heads),
+};
 
 /// The lower and the upper 64 coefficients.
 #[derive(Clone, Copy)]

@@ -7,7 +7,7 @@
 /// The module that calls this keeps `CODE` behind a check of [`Cpu`](crate::Cpu).
 macro_rules! define_code {
     ($features:literal, $lanes:ty) => {
-        use crate::block::Block;
+        use crate::block_cipher::Block;
         use crate::mode::hctr2::code::Code;
         use crate::mode::hctr2::polyval::{self, Powers};
 

@@ -1,11 +1,11 @@
 //! HCTR2 against published vectors, and every level of the CPU against a second implementation,
 //! written from the paper bit by bit.
 
-use super::code;
+use super::choose;
 use super::polyval::Powers;
 use super::{Hctr2, STRIDE};
 use crate::block::aes::Aes;
-use crate::block::{Block, BlockCipher, Cipher128};
+use crate::block_cipher::{Block, BlockCipher, Cipher128};
 use crate::mode::wide::Wide;
 use crate::{CipherSpec, Cpu, Secret, SectorCipher, SectorSize};
 use alloc::boxed::Box;
@@ -27,7 +27,7 @@ fn rfc_8452_appendix_a() {
     let key = block("25629347589242761d31f826ba4b757b");
     let (x1, x2) = (block("4f4f95668c83dfb6401762bb2d01a262"), block("d1a24ddd2721d006bbe45f20d3c9f362"));
     for cpu in Cpu::levels() {
-        let code = code::choose(cpu);
+        let code = choose(cpu);
         let mut powers = Powers([[0; 16]; STRIDE]);
         (code.raise)(key, &mut powers);
         let mut state = [x1];

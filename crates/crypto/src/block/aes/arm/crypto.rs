@@ -8,11 +8,11 @@
 // intrinsics in them are inlined there too. Only newer compilers know this lint.
 #![allow(unknown_lints, inline_always_mismatching_target_features)]
 
-use crate::block::Block;
 use crate::block::aes::code::Code;
 use crate::block::aes::lanes::{Lanes, WIDEST};
 use crate::block::aes::schedule::Schedule;
 use crate::block::aes::wide;
+use crate::block_cipher::Block;
 use crate::cpu::Level;
 use core::arch::aarch64::*;
 

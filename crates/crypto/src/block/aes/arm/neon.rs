@@ -4,8 +4,7 @@
 use crate::block::aes::code::Code;
 use crate::block::aes::schedule::Schedule;
 use crate::block::aes::slice::{Plane, Sliced};
-use crate::block::{Block, BlockCipher};
-use crate::mode::{cbc, ctr, xts};
+use crate::block_cipher::{Block, BlockCipher, Cipher128};
 use core::arch::aarch64::*;
 
 /// To be called only on a CPU with NEON.
@@ -53,27 +52,27 @@ fn decrypt_blocks(schedule: &Schedule, blocks: &mut [Block]) {
 
 #[target_feature(enable = "neon")]
 fn xts_encrypt(schedule: &Schedule, tweaks: &[Block], sector: usize, data: &mut [u8]) {
-    xts::encrypt(&sliced(Proof::inside(), schedule), tweaks, sector, data);
+    sliced(Proof::inside(), schedule).xts_encrypt(tweaks, sector, data);
 }
 
 #[target_feature(enable = "neon")]
 fn xts_decrypt(schedule: &Schedule, tweaks: &[Block], sector: usize, data: &mut [u8]) {
-    xts::decrypt(&sliced(Proof::inside(), schedule), tweaks, sector, data);
+    sliced(Proof::inside(), schedule).xts_decrypt(tweaks, sector, data);
 }
 
 #[target_feature(enable = "neon")]
 fn xctr(schedule: &Schedule, starts: &[Block], sector: usize, data: &mut [u8]) {
-    ctr::crypt(&sliced(Proof::inside(), schedule), ctr::count_beside_from_zero, starts, sector, data);
+    sliced(Proof::inside(), schedule).xctr(starts, sector, data);
 }
 
 #[target_feature(enable = "neon")]
 fn cbc_encrypt(schedule: &Schedule, ivs: &[Block], sector: usize, data: &mut [u8]) {
-    cbc::encrypt(&sliced(Proof::inside(), schedule), ivs, sector, data);
+    sliced(Proof::inside(), schedule).cbc_encrypt(ivs, sector, data);
 }
 
 #[target_feature(enable = "neon")]
 fn cbc_decrypt(schedule: &Schedule, ivs: &[Block], sector: usize, data: &mut [u8]) {
-    cbc::decrypt(&sliced(Proof::inside(), schedule), ivs, sector, data);
+    sliced(Proof::inside(), schedule).cbc_decrypt(ivs, sector, data);
 }
 
 #[inline(always)]

@@ -12,7 +12,7 @@ mod sbox;
 pub(super) use plane::{Plane, Word};
 
 use super::schedule::Schedule;
-use crate::block::{Block, BlockCipher};
+use crate::block_cipher::{Block, BlockCipher, Cipher128};
 use core::marker::PhantomData;
 
 /// An expanded key, run in slices of `P`.
@@ -53,6 +53,8 @@ impl<P: Plane> BlockCipher for Sliced<'_, P> {
         self.eight_at_a_time(blocks, |eight| decrypt::<P>(self.proof, self.schedule, eight));
     }
 }
+
+impl<P: Plane> Cipher128 for Sliced<'_, P> {}
 
 /// The cipher (FIPS 197, 5.1).
 #[inline(always)]

@@ -3,7 +3,7 @@
 //! A value exists only where the CPU has the instructions, because every way to make one takes the
 //! vector's proof as an argument.
 
-use crate::block::Block;
+use crate::block_cipher::Block;
 
 /// Sixteen bytes in the order of an AES state: byte 4c + r is row r of column c.
 pub(in crate::block::aes) trait Plane: Copy {

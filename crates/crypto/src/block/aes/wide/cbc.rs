@@ -7,9 +7,9 @@
 //! register each way, on top of one instruction per round.
 
 use super::{IN_FLIGHT, cipher};
-use crate::block::Block;
 use crate::block::aes::lanes::{Lanes, WIDEST};
 use crate::block::aes::schedule::Schedule;
+use crate::block_cipher::Block;
 
 /// CBC decryption: eight registers of a sector side by side.
 #[inline(always)]

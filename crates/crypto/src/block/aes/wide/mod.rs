@@ -14,7 +14,7 @@ pub(super) use cbc::{cbc_decrypt, cbc_encrypt};
 
 use super::lanes::Lanes;
 use super::schedule::Schedule;
-use crate::block::Block;
+use crate::block_cipher::Block;
 
 /// An array of eight values, written out: the compiler might leave a loop over registers as a loop
 /// over memory.

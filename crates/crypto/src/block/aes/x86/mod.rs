@@ -12,10 +12,10 @@ use crate::cpu::Feature;
 /// [`Lanes`]: crate::block::aes::lanes::Lanes
 macro_rules! define_code {
     ($level:expr, $features:literal, $wide:ty, $narrow:ty, $wide_proof:expr, $narrow_proof:expr) => {
-        use crate::block::Block;
         use crate::block::aes::code::Code;
         use crate::block::aes::schedule::Schedule;
         use crate::block::aes::wide;
+        use crate::block_cipher::Block;
         use crate::cpu::Level;
 
         /// To be called only on a CPU that has the features this module is compiled for.

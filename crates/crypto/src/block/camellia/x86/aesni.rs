@@ -2,12 +2,12 @@
 //! around it are lookups of nibbles in registers.
 
 use super::linear::{AFTER, BEFORE, INPUT, Linear, OUTPUT, apply, rotate_then, then_rotate};
-use crate::block::Block;
 use crate::block::bulk::Code;
 use crate::block::camellia::bytes::Bytes;
 use crate::block::camellia::rounds;
 use crate::block::camellia::schedule::{Schedule, Subkeys};
-use crate::mode::xts;
+use crate::block_cipher::Block;
+use crate::chaining::xts;
 use core::arch::x86_64::*;
 use core::ops::{BitAnd, BitOr, BitXor};
 

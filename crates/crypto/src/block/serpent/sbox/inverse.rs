@@ -1,10 +1,10 @@
 //! The inverses of Serpent's S-boxes, Osvik's circuits as in [`super`].
 
-use crate::block::serpent::words::Words;
+use super::Gates;
 
 /// The inverse of S0.
 #[inline(always)]
-pub(super) fn s0<W: Words>([a, b, c, d]: [W; 4]) -> [W; 4] {
+pub(super) fn s0<W: Gates>([a, b, c, d]: [W; 4]) -> [W; 4] {
     let t1 = b ^ a;
     let t2 = d | t1;
     let t3 = d ^ t1;
@@ -26,7 +26,7 @@ pub(super) fn s0<W: Words>([a, b, c, d]: [W; 4]) -> [W; 4] {
 
 /// The inverse of S1.
 #[inline(always)]
-pub(super) fn s1<W: Words>([a, b, c, d]: [W; 4]) -> [W; 4] {
+pub(super) fn s1<W: Gates>([a, b, c, d]: [W; 4]) -> [W; 4] {
     let t1 = b ^ d;
     let t2 = a ^ c;
     let t3 = !c;
@@ -48,7 +48,7 @@ pub(super) fn s1<W: Words>([a, b, c, d]: [W; 4]) -> [W; 4] {
 
 /// The inverse of S2.
 #[inline(always)]
-pub(super) fn s2<W: Words>([a, b, c, d]: [W; 4]) -> [W; 4] {
+pub(super) fn s2<W: Gates>([a, b, c, d]: [W; 4]) -> [W; 4] {
     let t1 = c ^ b;
     let t2 = !d | t1;
     let t3 = t1 ^ d;
@@ -69,7 +69,7 @@ pub(super) fn s2<W: Words>([a, b, c, d]: [W; 4]) -> [W; 4] {
 
 /// The inverse of S3.
 #[inline(always)]
-pub(super) fn s3<W: Words>([a, b, c, d]: [W; 4]) -> [W; 4] {
+pub(super) fn s3<W: Gates>([a, b, c, d]: [W; 4]) -> [W; 4] {
     let t1 = c ^ b;
     let t2 = b & t1;
     let t3 = t2 ^ a;
@@ -92,7 +92,7 @@ pub(super) fn s3<W: Words>([a, b, c, d]: [W; 4]) -> [W; 4] {
 
 /// The inverse of S4.
 #[inline(always)]
-pub(super) fn s4<W: Words>([a, b, c, d]: [W; 4]) -> [W; 4] {
+pub(super) fn s4<W: Gates>([a, b, c, d]: [W; 4]) -> [W; 4] {
     let t1 = c ^ d;
     let t2 = a & b;
     let t3 = t2 ^ t1;
@@ -115,7 +115,7 @@ pub(super) fn s4<W: Words>([a, b, c, d]: [W; 4]) -> [W; 4] {
 
 /// The inverse of S5.
 #[inline(always)]
-pub(super) fn s5<W: Words>([a, b, c, d]: [W; 4]) -> [W; 4] {
+pub(super) fn s5<W: Gates>([a, b, c, d]: [W; 4]) -> [W; 4] {
     let t1 = b | c;
     let t2 = c ^ b;
     let t3 = t1 ^ d;
@@ -140,7 +140,7 @@ pub(super) fn s5<W: Words>([a, b, c, d]: [W; 4]) -> [W; 4] {
 
 /// The inverse of S6.
 #[inline(always)]
-pub(super) fn s6<W: Words>([a, b, c, d]: [W; 4]) -> [W; 4] {
+pub(super) fn s6<W: Gates>([a, b, c, d]: [W; 4]) -> [W; 4] {
     let t1 = a ^ c;
     let t2 = t1 & d;
     let t3 = c ^ d;
@@ -162,7 +162,7 @@ pub(super) fn s6<W: Words>([a, b, c, d]: [W; 4]) -> [W; 4] {
 
 /// The inverse of S7.
 #[inline(always)]
-pub(super) fn s7<W: Words>([a, b, c, d]: [W; 4]) -> [W; 4] {
+pub(super) fn s7<W: Gates>([a, b, c, d]: [W; 4]) -> [W; 4] {
     let t1 = d & a;
     let t2 = a ^ c;
     let t3 = c | d;

@@ -7,11 +7,22 @@
 
 mod inverse;
 
-use super::words::Words;
+use core::ops::{BitAnd, BitOr, BitXor, Not};
+
+/// What a circuit is made of.
+pub(super) trait Gates:
+    Copy + BitAnd<Output = Self> + BitOr<Output = Self> + BitXor<Output = Self> + Not<Output = Self>
+{
+}
+
+impl<W> Gates for W where
+    W: Copy + BitAnd<Output = Self> + BitOr<Output = Self> + BitXor<Output = Self> + Not<Output = Self>
+{
+}
 
 /// S-box number `BOX`.
 #[inline(always)]
-pub(super) fn substitute<W: Words, const BOX: usize>(words: [W; 4]) -> [W; 4] {
+pub(super) fn substitute<W: Gates, const BOX: usize>(words: [W; 4]) -> [W; 4] {
     match BOX {
         0 => s0(words),
         1 => s1(words),
@@ -26,7 +37,7 @@ pub(super) fn substitute<W: Words, const BOX: usize>(words: [W; 4]) -> [W; 4] {
 
 /// The inverse of S-box number `BOX`.
 #[inline(always)]
-pub(super) fn restore<W: Words, const BOX: usize>(words: [W; 4]) -> [W; 4] {
+pub(super) fn restore<W: Gates, const BOX: usize>(words: [W; 4]) -> [W; 4] {
     match BOX {
         0 => inverse::s0(words),
         1 => inverse::s1(words),
@@ -41,7 +52,7 @@ pub(super) fn restore<W: Words, const BOX: usize>(words: [W; 4]) -> [W; 4] {
 
 /// S0.
 #[inline(always)]
-fn s0<W: Words>([a, b, c, d]: [W; 4]) -> [W; 4] {
+fn s0<W: Gates>([a, b, c, d]: [W; 4]) -> [W; 4] {
     let t1 = d | a;
     let t2 = a ^ d;
     let t3 = d ^ c;
@@ -62,7 +73,7 @@ fn s0<W: Words>([a, b, c, d]: [W; 4]) -> [W; 4] {
 
 /// S1.
 #[inline(always)]
-fn s1<W: Words>([a, b, c, d]: [W; 4]) -> [W; 4] {
+fn s1<W: Gates>([a, b, c, d]: [W; 4]) -> [W; 4] {
     let t1 = b ^ a;
     let t2 = a ^ d;
     let t3 = b & t1;
@@ -83,7 +94,7 @@ fn s1<W: Words>([a, b, c, d]: [W; 4]) -> [W; 4] {
 
 /// S2.
 #[inline(always)]
-fn s2<W: Words>([a, b, c, d]: [W; 4]) -> [W; 4] {
+fn s2<W: Gates>([a, b, c, d]: [W; 4]) -> [W; 4] {
     let t1 = !d;
     let t2 = b ^ a;
     let t3 = a & c;
@@ -105,7 +116,7 @@ fn s2<W: Words>([a, b, c, d]: [W; 4]) -> [W; 4] {
 
 /// S3.
 #[inline(always)]
-fn s3<W: Words>([a, b, c, d]: [W; 4]) -> [W; 4] {
+fn s3<W: Gates>([a, b, c, d]: [W; 4]) -> [W; 4] {
     let t1 = b ^ d;
     let t2 = d | a;
     let t3 = b & a;
@@ -129,7 +140,7 @@ fn s3<W: Words>([a, b, c, d]: [W; 4]) -> [W; 4] {
 
 /// S4.
 #[inline(always)]
-fn s4<W: Words>([a, b, c, d]: [W; 4]) -> [W; 4] {
+fn s4<W: Gates>([a, b, c, d]: [W; 4]) -> [W; 4] {
     let t1 = d & a;
     let t2 = a ^ d;
     let t3 = t1 ^ c;
@@ -151,7 +162,7 @@ fn s4<W: Words>([a, b, c, d]: [W; 4]) -> [W; 4] {
 
 /// S5.
 #[inline(always)]
-fn s5<W: Words>([a, b, c, d]: [W; 4]) -> [W; 4] {
+fn s5<W: Gates>([a, b, c, d]: [W; 4]) -> [W; 4] {
     let t1 = b | a;
     let t2 = c ^ t1;
     let t3 = !d;
@@ -173,7 +184,7 @@ fn s5<W: Words>([a, b, c, d]: [W; 4]) -> [W; 4] {
 
 /// S6.
 #[inline(always)]
-fn s6<W: Words>([a, b, c, d]: [W; 4]) -> [W; 4] {
+fn s6<W: Gates>([a, b, c, d]: [W; 4]) -> [W; 4] {
     let t1 = d ^ a;
     let t2 = b ^ c;
     let t3 = c ^ a;
@@ -195,7 +206,7 @@ fn s6<W: Words>([a, b, c, d]: [W; 4]) -> [W; 4] {
 
 /// S7.
 #[inline(always)]
-fn s7<W: Words>([a, b, c, d]: [W; 4]) -> [W; 4] {
+fn s7<W: Gates>([a, b, c, d]: [W; 4]) -> [W; 4] {
     let t1 = !b;
     let t2 = !a;
     let t3 = t1 & c;

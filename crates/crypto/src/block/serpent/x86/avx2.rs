@@ -1,11 +1,11 @@
 //! Eight blocks per register set, with two sets side by side: AVX2.
 
-use crate::block::Block;
 use crate::block::bulk::Code;
 use crate::block::serpent::rounds;
 use crate::block::serpent::schedule::Schedule;
 use crate::block::serpent::words::{Pair, Words};
-use crate::mode::xts;
+use crate::block_cipher::Block;
+use crate::chaining::xts;
 use core::arch::x86_64::*;
 use core::ops::{BitAnd, BitOr, BitXor, Not};
 

@@ -3,13 +3,13 @@
 //! By instruction count, a round of sixteen blocks takes 12 cycles of the two 512-bit units: four
 //! additions of keys, seven or eight gates, six rotations, two shifts, four sums of three.
 
-use super::ternary;
-use crate::block::Block;
+use super::ternary::{self, Ternary};
 use crate::block::bulk::Code;
 use crate::block::serpent::rounds;
 use crate::block::serpent::schedule::Schedule;
 use crate::block::serpent::words::{Pair, Words};
-use crate::mode::xts;
+use crate::block_cipher::Block;
+use crate::chaining::xts;
 use core::arch::x86_64::*;
 use core::ops::{BitAnd, BitOr, BitXor, Not};
 
@@ -40,11 +40,11 @@ fn decrypt(schedule: &Schedule, blocks: &mut [Block]) {
 
 /// 16 words.
 #[derive(Clone, Copy)]
-pub(super) struct Zmm(__m512i);
+struct Zmm(__m512i);
 
 /// The CPU has AVX-512 F.
 #[derive(Clone, Copy)]
-pub(super) struct Proof(());
+struct Proof(());
 
 impl Proof {
     /// For functions compiled for these features: they run only on a CPU that has them.
@@ -91,12 +91,12 @@ impl Words for Zmm {
 
     #[inline(always)]
     fn substitute<const BOX: usize>(words: [Self; 4]) -> [Self; 4] {
-        ternary::substitute::<BOX>(words)
+        ternary::substitute::<Self, BOX>(words)
     }
 
     #[inline(always)]
     fn restore<const BOX: usize>(words: [Self; 4]) -> [Self; 4] {
-        ternary::restore::<BOX>(words)
+        ternary::restore::<Self, BOX>(words)
     }
 
     #[inline(always)]
@@ -106,11 +106,12 @@ impl Words for Zmm {
     }
 }
 
-/// Any function of three bits: `TABLE` holds its values.
-#[inline(always)]
-pub(super) fn gate<const TABLE: i32>(a: Zmm, b: Zmm, c: Zmm) -> Zmm {
-    // SAFETY: a value shows the features.
-    unsafe { Zmm(_mm512_ternarylogic_epi32::<TABLE>(a.0, b.0, c.0)) }
+impl Ternary for Zmm {
+    #[inline(always)]
+    fn gate<const TABLE: i32>(a: Self, b: Self, c: Self) -> Self {
+        // SAFETY: a value shows the features.
+        unsafe { Self(_mm512_ternarylogic_epi32::<TABLE>(a.0, b.0, c.0)) }
+    }
 }
 
 /// Transposes each 4×4 square of words: blocks to words of the same position, and back.

@@ -12,11 +12,11 @@
 //! The transposition back gives words again for the additions modulo 2^32. By instruction count, a
 //! round of 64 blocks takes 80 cycles of the two 512-bit units: 0.8 bytes a cycle.
 
-use crate::block::Block;
 use crate::block::bulk::Code;
 use crate::block::twofish::boxes::{MDS, MDS_FIELD, multiply};
 use crate::block::twofish::schedule::Schedule;
-use crate::mode::xts;
+use crate::block_cipher::Block;
+use crate::chaining::xts;
 use core::arch::x86_64::*;
 
 /// To be called only on a CPU that has the features this module is compiled for.

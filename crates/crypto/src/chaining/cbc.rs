@@ -3,29 +3,18 @@
 //! Encryption is serial inside a sector, but sectors are independent: as many are encrypted
 //! together as the cipher can process side by side.
 
-#[cfg(feature = "alloc")]
-use super::by_iv::Body;
 use super::{BATCH, xor};
-use crate::block::BlockCipher;
 
-/// The mode as an engine's body: ciphers may have dedicated code for it.
-#[cfg(feature = "alloc")]
-pub(crate) fn body<const N: usize>() -> Body<N> {
-    Body {
-        encrypt: |cipher, ivs, sector, data| cipher.cbc_encrypt(ivs, sector, data),
-        decrypt: |cipher, ivs, sector, data| cipher.cbc_decrypt(ivs, sector, data),
-    }
-}
-
-/// Encrypts sectors, several side by side.
+/// Encrypts sectors, several side by side, with a cipher that takes `parallel` blocks at a time.
 pub(crate) fn encrypt<const N: usize>(
-    cipher: &(impl BlockCipher<N> + ?Sized),
+    parallel: usize,
     ivs: &[[u8; N]],
     sector: usize,
     data: &mut [u8],
+    cipher: impl Fn(&mut [[u8; N]]),
 ) {
     let blocks_a_sector = sector / N;
-    let lanes = cipher.parallel().clamp(LEAST_LANES, BATCH);
+    let lanes = parallel.clamp(LEAST_LANES, BATCH);
     let blocks = data.as_chunks_mut::<N>().0;
     for (ivs, group) in ivs.chunks(lanes).zip(blocks.chunks_mut(lanes * blocks_a_sector)) {
         let mut chain = [[0; N]; BATCH];
@@ -35,7 +24,7 @@ pub(crate) fn encrypt<const N: usize>(
             for (lane, link) in chain.iter_mut().enumerate() {
                 xor(link, &group[lane * blocks_a_sector + index]);
             }
-            cipher.encrypt_blocks(chain);
+            cipher(chain);
             for (lane, link) in chain.iter().enumerate() {
                 group[lane * blocks_a_sector + index] = *link;
             }
@@ -45,10 +34,10 @@ pub(crate) fn encrypt<const N: usize>(
 
 /// Decrypts sectors, a batch of whole ones at a time.
 pub(crate) fn decrypt<const N: usize>(
-    cipher: &(impl BlockCipher<N> + ?Sized),
     ivs: &[[u8; N]],
     sector: usize,
     data: &mut [u8],
+    cipher: impl Fn(&mut [[u8; N]]),
 ) {
     let blocks_a_sector = sector / N;
     let sectors = MOST_BYTES / sector;
@@ -57,7 +46,7 @@ pub(crate) fn decrypt<const N: usize>(
         let ciphertext = &mut ciphertext[..batch.len()];
         ciphertext.copy_from_slice(batch);
         let (blocks, previous) = (batch.as_chunks_mut().0, ciphertext.as_chunks().0);
-        cipher.decrypt_blocks(blocks);
+        cipher(blocks);
         let sectors = blocks.chunks_exact_mut(blocks_a_sector).zip(previous.chunks_exact(blocks_a_sector));
         for (iv, (blocks, previous)) in ivs.iter().zip(sectors) {
             xor(&mut blocks[0], iv);

@@ -8,39 +8,18 @@
 //! dm-crypt can be configured to use these modes, and nobody should: an observer of two versions of
 //! a sector sees their difference.
 
-#[cfg(feature = "alloc")]
-use super::by_iv::Body;
 use super::xor;
-use crate::block::BlockCipher;
 
 /// Fills in the counters of a sector from its IV: [`count`] or [`count_beside`].
 pub(crate) type Counters<const N: usize> = fn(&[u8; N], &mut [[u8; N]]);
 
-/// CTR as an engine's body.
-#[cfg(feature = "alloc")]
-pub(crate) fn body<const N: usize>() -> Body<N> {
-    Body {
-        encrypt: |cipher, ivs, sector, data| crypt(cipher, count, ivs, sector, data),
-        decrypt: |cipher, ivs, sector, data| crypt(cipher, count, ivs, sector, data),
-    }
-}
-
-/// XCTR as an engine's body.
-#[cfg(feature = "alloc")]
-pub(crate) fn body_of_xctr<const N: usize>() -> Body<N> {
-    Body {
-        encrypt: |cipher, ivs, sector, data| crypt(cipher, count_beside, ivs, sector, data),
-        decrypt: |cipher, ivs, sector, data| crypt(cipher, count_beside, ivs, sector, data),
-    }
-}
-
 /// Adds the key streams of sectors, passing whole sectors through the cipher together.
 pub(crate) fn crypt<const N: usize>(
-    cipher: &(impl BlockCipher<N> + ?Sized),
     counters: Counters<N>,
     ivs: &[[u8; N]],
     sector: usize,
     data: &mut [u8],
+    cipher: impl Fn(&mut [[u8; N]]),
 ) {
     let sectors = MOST_BYTES / sector;
     let mut stream = [0; MOST_BYTES];
@@ -49,7 +28,7 @@ pub(crate) fn crypt<const N: usize>(
         for (iv, sector) in ivs.iter().zip(stream.chunks_exact_mut(sector / N)) {
             counters(iv, sector);
         }
-        cipher.encrypt_blocks(stream);
+        cipher(stream);
         batch.as_chunks_mut().0.iter_mut().zip(stream).for_each(|(block, mask)| xor(block, mask));
     }
 }
@@ -90,6 +69,7 @@ mod tests {
     use crate::Cpu;
     use crate::block::aes::Aes;
     use crate::block::vectors::hex;
+    use crate::block_cipher::BlockCipher;
 
     /// NIST SP 800-38A, F.5.1 and F.5.5: four blocks each.
     #[test]
@@ -107,9 +87,9 @@ mod tests {
         ] {
             let aes = Aes::new(&hex(key), Cpu::detect());
             let mut data = plaintext.clone();
-            crypt(&aes, count, &[iv], 64, &mut data);
+            crypt(count, &[iv], 64, &mut data, |blocks| aes.encrypt_blocks(blocks));
             assert_eq!(data[48..], hex(fourth));
-            crypt(&aes, count, &[iv], 64, &mut data);
+            crypt(count, &[iv], 64, &mut data, |blocks| aes.encrypt_blocks(blocks));
             assert_eq!(data, plaintext);
         }
     }

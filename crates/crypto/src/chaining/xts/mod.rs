@@ -8,73 +8,7 @@
 #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
 pub(crate) mod x86;
 
-#[cfg(feature = "alloc")]
-use super::BATCH;
-#[cfg(feature = "alloc")]
-use crate::block::Cipher128;
-use crate::block::{Block, BlockCipher};
-#[cfg(feature = "alloc")]
-use crate::engine::{Engine, Run};
-#[cfg(feature = "alloc")]
-use crate::iv::IvGenerator;
-#[cfg(feature = "alloc")]
-use alloc::boxed::Box;
-
-/// XTS with its two keys.
-#[cfg(feature = "alloc")]
-pub(crate) struct Xts {
-    pub(crate) data: Box<dyn Cipher128>,
-    pub(crate) tweak: Box<dyn Cipher128>,
-    pub(crate) iv: IvGenerator<16>,
-}
-
-#[cfg(feature = "alloc")]
-impl Xts {
-    /// Runs `work` over batches of sectors with their encrypted tweaks.
-    fn with_tweaks(&self, run: &Run, data: &mut [u8], work: impl Fn(&[Block], &mut [u8])) {
-        run.batches(data, |run, data| {
-            let mut tweaks = [[0; 16]; BATCH];
-            let tweaks = self.iv.fill(run, data.len(), &mut tweaks);
-            self.tweak.encrypt_blocks(tweaks);
-            work(tweaks, data);
-        });
-    }
-}
-
-#[cfg(feature = "alloc")]
-impl Engine for Xts {
-    fn encrypt(&self, run: &Run, data: &mut [u8]) {
-        self.with_tweaks(run, data, |tweaks, data| self.data.xts_encrypt(tweaks, run.sector, data));
-    }
-
-    fn decrypt(&self, run: &Run, data: &mut [u8]) {
-        self.with_tweaks(run, data, |tweaks, data| self.data.xts_decrypt(tweaks, run.sector, data));
-    }
-
-    fn code(&self) -> &'static str {
-        self.data.code()
-    }
-}
-
-/// Encrypts sectors under encrypted tweaks, one per sector.
-pub(crate) fn encrypt(
-    cipher: &(impl BlockCipher + ?Sized),
-    tweaks: &[Block],
-    sector: usize,
-    data: &mut [u8],
-) {
-    masked(&PORTABLE, tweaks, sector, data, |blocks| cipher.encrypt_blocks(blocks));
-}
-
-/// Decrypts sectors under encrypted tweaks, one per sector.
-pub(crate) fn decrypt(
-    cipher: &(impl BlockCipher + ?Sized),
-    tweaks: &[Block],
-    sector: usize,
-    data: &mut [u8],
-) {
-    masked(&PORTABLE, tweaks, sector, data, |blocks| cipher.decrypt_blocks(blocks));
-}
+use super::Block;
 
 /// Masks a batch of whole sectors, runs the cipher over it, then masks again.
 pub(crate) fn masked(

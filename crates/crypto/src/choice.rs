@@ -1,21 +1,23 @@
-//! Builds the engine for a specification and a key.
+//! The engine for a specification and a key: the one place that knows both the names of modes and
+//! IVs and the code that runs them.
 
-use super::{Engine, Turns};
-use crate::block::BlockCipher;
-use crate::block::table::{Make, Make128};
+use crate::block::aes::Aes;
+use crate::block::table::Make;
+use crate::block_cipher::{BlockCipher, Make128};
+use crate::engine::{Engine, Turns};
 use crate::iv::{Elephant, IvGenerator, Lmk, WHITENING, Whitened};
 use crate::mode::adiantum::Adiantum;
-use crate::mode::by_iv::ByIv;
+use crate::mode::by_iv::{self, ByIv};
 use crate::mode::hctr2::Hctr2;
 use crate::mode::wide::WithIvs;
-use crate::mode::{cbc, cfb, ctr, ecb::Ecb, lrw::Lrw, ofb, pcbc, xts::Xts};
+use crate::mode::{cfb, ecb::Ecb, lrw::Lrw, ofb, pcbc, xts::Xts};
 use crate::spec::{Iv, Mode};
 use crate::{CipherSpec, Cpu};
 use alloc::boxed::Box;
 use zeroize::Zeroizing;
 
 /// Expands `key`, whose size the caller has checked.
-pub(crate) fn build(spec: &CipherSpec, key: &[u8], cpu: Cpu) -> Box<dyn Engine> {
+pub(crate) fn engine(spec: &CipherSpec, key: &[u8], cpu: Cpu) -> Box<dyn Engine> {
     let layout = spec.key_layout(key.len()).expect("a key whose size has been checked");
     let (keys, extra) = key.split_at(layout.keys * layout.each);
     let nth = |index: usize| &keys[index * layout.each..][..layout.each];
@@ -30,7 +32,7 @@ pub(crate) fn build(spec: &CipherSpec, key: &[u8], cpu: Cpu) -> Box<dyn Engine> 
             let whitening = extra.last_chunk::<WHITENING>().expect("whitening behind the IV's seed");
             Box::new(Whitened::new(engine, whitening))
         }
-        Iv::Elephant => Box::new(Elephant::new(engine, extra, cpu)),
+        Iv::Elephant => Box::new(Elephant::new(engine, Box::new(Aes::new(extra, cpu)))),
         _ => engine,
     }
 }
@@ -80,7 +82,7 @@ impl Keyed<'_> {
 
     /// The generator of the wide modes' IVs, 256 bits computed from a number alone.
     fn wide_iv(&self) -> IvGenerator<32> {
-        IvGenerator::numbered(self.spec.iv(), self.spec.mode_block_len())
+        numbered(self.spec)
     }
 
     /// The generator of IVs of one block.
@@ -93,8 +95,21 @@ impl Keyed<'_> {
             Iv::Eboiv | Iv::Elephant => IvGenerator::ByteOffset(make(self.first_key)),
             Iv::Tcw => IvGenerator::seeded(self.extra.first_chunk().expect("the IV's seed")),
             Iv::Lmk => IvGenerator::Null,
-            iv => IvGenerator::numbered(iv, self.spec.mode_block_len()),
+            _ => numbered(self.spec),
         }
+    }
+}
+
+/// The generator for an IV that depends on the sector's number only.
+fn numbered<const N: usize>(spec: &CipherSpec) -> IvGenerator<N> {
+    match spec.iv() {
+        Iv::Absent | Iv::Null => IvGenerator::Null,
+        Iv::Plain => IvGenerator::Plain,
+        Iv::Plain64 => IvGenerator::Plain64,
+        Iv::Plain64be => IvGenerator::Plain64be,
+        // benbi counts the blocks of the mode.
+        Iv::Benbi => IvGenerator::Benbi { shift: 9 - spec.mode_block_len().ilog2() },
+        other => unreachable!("{other:?} takes more than a number"),
     }
 }
 
@@ -126,13 +141,13 @@ fn any_block<const N: usize>(
     iv: IvGenerator<N>,
 ) -> Box<dyn Engine> {
     let body = match spec.mode() {
-        Mode::Cbc => cbc::body(),
+        Mode::Cbc => by_iv::cbc(),
         Mode::Cfb => cfb::body(),
-        Mode::Ctr => ctr::body(),
+        Mode::Ctr => by_iv::ctr(),
         Mode::Ecb => return Box::new(Ecb { cipher }),
         Mode::Ofb => ofb::body(),
         Mode::Pcbc => pcbc::body(),
-        Mode::Xctr => ctr::body_of_xctr(),
+        Mode::Xctr => by_iv::xctr(),
         other => unreachable!("{other:?} is for ciphers of 128-bit blocks"),
     };
     Box::new(ByIv { cipher, iv, body })

@@ -2,8 +2,7 @@
 //!
 //! Uses byte and bit shifts only, so VPCLMULQDQ is not required: x^128 is x^7 + x^2 + x + 1.
 
-use super::{Masks, add};
-use crate::block::Block;
+use super::{Block, Masks, add};
 use core::arch::x86_64::*;
 
 /// To be called only on a CPU that has AVX-512 F and BW.

@@ -1,0 +1,16 @@
+//! What vector code for different ciphers, hashes and KDFs shares.
+
+/// The widest of the vector codes in `x86` and `arm` beside the caller that `$cpu` can run, or
+/// `None`.
+macro_rules! vector_code {
+    ($cpu:expr) => {{
+        #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
+        let code = x86::choose($cpu);
+        #[cfg(target_arch = "aarch64")]
+        let code = arm::choose($cpu);
+        #[cfg(not(any(all(target_arch = "x86_64", target_feature = "sse2"), target_arch = "aarch64")))]
+        let (code, _) = (None, $cpu);
+        code
+    }};
+}
+pub(crate) use vector_code;
