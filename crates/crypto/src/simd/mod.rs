@@ -1,5 +1,8 @@
 //! What vector code for different ciphers, hashes and KDFs shares.
 
+#[cfg(any(all(target_arch = "x86_64", target_feature = "sse2"), target_arch = "aarch64"))]
+pub(crate) mod sys;
+
 /// The widest of the vector codes in `x86` and `arm` beside the caller that `$cpu` can run, or
 /// `None`.
 macro_rules! vector_code {

@@ -7,13 +7,18 @@
 //! memory latency hides behind another's rounds.
 
 mod address;
+#[cfg(target_arch = "aarch64")]
+mod arm;
 mod compress;
+#[cfg(any(all(target_arch = "x86_64", target_feature = "sse2"), target_arch = "aarch64"))]
+mod lanes;
 mod slices;
 mod sys;
 #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
 mod x86;
 
 use super::{Argon2Cost, Argon2Variant, Stop};
+use crate::simd::vector_code;
 use crate::{Cpu, Error};
 use blake2::Blake2bVarCore;
 use blake2::digest::Output;
@@ -22,7 +27,7 @@ use blake2::digest::block_buffer::LazyBuffer;
 use compress::BLOCK_BYTES;
 pub use compress::Block as Argon2Block;
 use compress::Block;
-use sys::Matrix;
+use sys::{Fill, Matrix};
 use zeroize::{Zeroize, Zeroizing};
 
 /// Argon2 (RFC 9106, version 0x13, no secret, no associated data) into `out`, which must be at
@@ -105,11 +110,16 @@ fn derive_from(
             matrix.set(lane, column, &Block::from_bytes(&bytes));
         }
     }
-    slices::fill(sys::choose(cpu), &matrix, threads, stop)?;
+    slices::fill(choose(cpu), &matrix, threads, stop)?;
     let mut last = matrix.last_column();
     stretch(&[&*Zeroizing::new(last.to_bytes())], out);
     last.0.zeroize();
     Ok(())
+}
+
+/// The widest code that `cpu` can run.
+fn choose(cpu: Cpu) -> Fill {
+    vector_code!(cpu).unwrap_or(sys::PORTABLE)
 }
 
 /// The dimensions of the matrix, from which the rest follows.

@@ -8,7 +8,6 @@
 use super::address::{Counter, Place, Segment};
 use super::compress::{Block, Compress, Portable};
 use super::{Shape, Stop};
-use crate::Cpu;
 #[cfg(feature = "alloc")]
 use crate::sys::Pages;
 use core::marker::PhantomData;
@@ -111,37 +110,82 @@ impl Block {
 /// One instruction set's function that fills the segments of one slice in turn. Returns false if
 /// stopped.
 #[derive(Clone, Copy)]
-pub(super) struct Fill(unsafe fn(&Matrix, &[Segment], &Stop) -> bool);
+pub(super) struct Fill(pub(super) unsafe fn(&Matrix, &[Segment], &Stop) -> bool);
 
 impl Fill {
     pub(super) fn run(self, matrix: &Matrix, segments: &[Segment], stop: &Stop) -> bool {
-        // SAFETY: `choose` picked a function for this CPU; `slices` calls it once for each segment
+        // SAFETY: the function was chosen for this CPU; `slices` calls it once for each segment
         // of a slice, and moves to the next slice only after all segments are filled.
         unsafe { self.0(matrix, segments, stop) }
     }
 }
 
-/// The best code that `cpu` can run.
-pub(super) fn choose(cpu: Cpu) -> Fill {
-    #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
-    {
-        use super::x86;
-        use crate::cpu::Feature;
-        if cpu.has(Feature::Avx512) {
-            return Fill(x86::fill_avx512);
-        }
-        if cpu.has(Feature::Avx2) {
-            return Fill(x86::fill_avx2);
-        }
-    }
-    let _ = cpu;
-    Fill(fill_portable)
-}
+/// For every CPU.
+pub(super) const PORTABLE: Fill = Fill(fill_portable);
 
 unsafe fn fill_portable(matrix: &Matrix, segments: &[Segment], stop: &Stop) -> bool {
     // SAFETY: guaranteed by the caller.
     unsafe { fill(Portable, matrix, segments, stop) }
 }
+
+/// Defines `FILL`, the [`Fill`] of the instruction set named by `$features`, over
+/// [`Lanes`](super::lanes::Lanes), of which `$registers` hold a block.
+///
+/// The module that calls this keeps `FILL` behind a check of [`Cpu`](crate::Cpu).
+#[cfg(any(all(target_arch = "x86_64", target_feature = "sse2"), target_arch = "aarch64"))]
+macro_rules! define_fill {
+    ($features:literal, $lanes:ty, $registers:literal) => {
+        use crate::kdf::Stop;
+        use crate::kdf::argon2::address::Segment;
+        use crate::kdf::argon2::compress::{Block, Compress};
+        use crate::kdf::argon2::lanes;
+        use crate::kdf::argon2::sys::{self, Matrix};
+
+        /// To be called only on a CPU that has the features this module is compiled for.
+        pub(super) const FILL: sys::Fill = sys::Fill(fill);
+
+        /// # Safety
+        /// As [`fill`](crate::kdf::argon2::sys::fill); the CPU has the features.
+        #[target_feature(enable = $features)]
+        unsafe fn fill(matrix: &Matrix, segments: &[Segment], stop: &Stop) -> bool {
+            // SAFETY: guaranteed by the caller.
+            unsafe { sys::fill(Vector(Proof::inside()), matrix, segments, stop) }
+        }
+
+        #[derive(Clone, Copy)]
+        struct Vector(Proof);
+
+        impl Compress for Vector {
+            #[inline(always)]
+            fn compress(
+                self,
+                previous: &Block,
+                reference: &Block,
+                out: &mut Block,
+                add: bool,
+                early: impl FnOnce(u64),
+            ) {
+                // SAFETY: the proof shows the features.
+                unsafe { compress(self.0, previous, reference, out, add, early) }
+            }
+        }
+
+        #[inline]
+        #[target_feature(enable = $features)]
+        fn compress(
+            proof: Proof,
+            previous: &Block,
+            reference: &Block,
+            out: &mut Block,
+            add: bool,
+            early: impl FnOnce(u64),
+        ) {
+            lanes::compress::<$lanes, $registers>(proof, previous, reference, out, add, early);
+        }
+    };
+}
+#[cfg(any(all(target_arch = "x86_64", target_feature = "sse2"), target_arch = "aarch64"))]
+pub(super) use define_fill;
 
 /// A segment being filled.
 struct Cursor {
