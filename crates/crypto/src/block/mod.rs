@@ -25,6 +25,9 @@ mod seed;
 #[cfg(feature = "alloc")]
 pub(crate) mod serpent;
 #[cfg(feature = "alloc")]
+#[cfg(any(all(target_arch = "x86_64", target_feature = "sse2"), target_arch = "aarch64"))]
+mod sys;
+#[cfg(feature = "alloc")]
 pub(crate) mod table;
 #[cfg(feature = "alloc")]
 mod tea;

@@ -1,7 +1,11 @@
 //! What vector code for different ciphers, hashes and KDFs shares.
 
+#[cfg(target_arch = "aarch64")]
+pub(crate) mod arm;
 #[cfg(any(all(target_arch = "x86_64", target_feature = "sse2"), target_arch = "aarch64"))]
 pub(crate) mod sys;
+#[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
+pub(crate) mod x86;
 
 /// The widest of the vector codes in `x86` and `arm` beside the caller that `$cpu` can run, or
 /// `None`.

@@ -18,3 +18,41 @@ macro_rules! proof {
     };
 }
 pub(crate) use proof;
+
+/// Implements `&`, `|` and `^` for a vector around a register.
+#[cfg(feature = "alloc")]
+macro_rules! bitwise {
+    ($vector:ty, $and:ident, $or:ident, $xor:ident) => {
+        impl core::ops::BitAnd for $vector {
+            type Output = Self;
+
+            #[inline(always)]
+            fn bitand(self, other: Self) -> Self {
+                // SAFETY: a value shows the features.
+                unsafe { Self($and(self.0, other.0)) }
+            }
+        }
+
+        impl core::ops::BitOr for $vector {
+            type Output = Self;
+
+            #[inline(always)]
+            fn bitor(self, other: Self) -> Self {
+                // SAFETY: a value shows the features.
+                unsafe { Self($or(self.0, other.0)) }
+            }
+        }
+
+        impl core::ops::BitXor for $vector {
+            type Output = Self;
+
+            #[inline(always)]
+            fn bitxor(self, other: Self) -> Self {
+                // SAFETY: a value shows the features.
+                unsafe { Self($xor(self.0, other.0)) }
+            }
+        }
+    };
+}
+#[cfg(feature = "alloc")]
+pub(crate) use bitwise;

@@ -9,6 +9,8 @@ mod schedule;
 mod slice;
 mod soft;
 #[cfg(any(all(target_arch = "x86_64", target_feature = "sse2"), target_arch = "aarch64"))]
+mod sys;
+#[cfg(any(all(target_arch = "x86_64", target_feature = "sse2"), target_arch = "aarch64"))]
 mod wide;
 #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
 mod x86;

@@ -7,31 +7,23 @@ use super::rounds;
 use super::schedule::{Schedule, Subkeys};
 use crate::Cpu;
 use crate::block::bulk::Code;
+use crate::block::sys::define_code;
 use crate::block_cipher::Block;
 use crate::chaining::xts;
 use crate::cpu::Feature;
+use crate::simd::sys::{bitwise, proof};
 use core::arch::aarch64::*;
-use core::ops::{BitAnd, BitOr, BitXor};
 
 /// The code for `cpu`, unless `cpu` excludes NEON.
 pub(super) fn choose(cpu: Cpu) -> Option<&'static Code<Schedule>> {
     cpu.has(Feature::Neon).then_some(&CODE)
 }
 
-/// To be called only on a CPU that has NEON.
-static CODE: Code<Schedule> = Code {
-    name: "neon",
-    parallel: Quad::BLOCKS,
-    encrypt: |schedule, blocks| {
-        // SAFETY: `choose` hands `CODE` out only for a CPU that has the feature.
-        unsafe { all(&schedule.encrypt, blocks) }
-    },
-    decrypt: |schedule, blocks| {
-        // SAFETY: `choose` hands `CODE` out only for a CPU that has the feature.
-        unsafe { all(&schedule.decrypt, blocks) }
-    },
-    masks: &xts::PORTABLE,
-};
+define_code! {
+    "neon", "neon", Schedule, Quad::BLOCKS, &xts::PORTABLE,
+    encrypt(schedule, blocks): all(&schedule.encrypt, blocks),
+    decrypt(schedule, blocks): all(&schedule.decrypt, blocks),
+}
 
 #[target_feature(enable = "neon")]
 fn all(keys: &Subkeys, blocks: &mut [Block]) {
@@ -42,18 +34,9 @@ fn all(keys: &Subkeys, blocks: &mut [Block]) {
 #[derive(Clone, Copy)]
 struct Quad(uint8x16_t);
 
-/// The CPU has NEON.
-#[derive(Clone, Copy)]
-struct Proof(());
+bitwise!(Quad, vandq_u8, vorrq_u8, veorq_u8);
 
-impl Proof {
-    /// For functions compiled for NEON: they run only on a CPU that has it.
-    #[inline]
-    #[target_feature(enable = "neon")]
-    fn inside() -> Self {
-        Self(())
-    }
-}
+proof!("neon");
 
 impl Bytes for Quad {
     type Proof = Proof;
@@ -125,34 +108,4 @@ fn look_up(bytes: uint8x16_t) -> uint8x16_t {
 #[target_feature(enable = "neon")]
 fn rotate<const BY: i32, const REST: i32>(bytes: uint8x16_t) -> uint8x16_t {
     vsriq_n_u8::<REST>(vshlq_n_u8::<BY>(bytes), bytes)
-}
-
-impl BitAnd for Quad {
-    type Output = Self;
-
-    #[inline(always)]
-    fn bitand(self, other: Self) -> Self {
-        // SAFETY: a value shows the feature.
-        unsafe { Self(vandq_u8(self.0, other.0)) }
-    }
-}
-
-impl BitOr for Quad {
-    type Output = Self;
-
-    #[inline(always)]
-    fn bitor(self, other: Self) -> Self {
-        // SAFETY: a value shows the feature.
-        unsafe { Self(vorrq_u8(self.0, other.0)) }
-    }
-}
-
-impl BitXor for Quad {
-    type Output = Self;
-
-    #[inline(always)]
-    fn bitxor(self, other: Self) -> Self {
-        // SAFETY: a value shows the feature.
-        unsafe { Self(veorq_u8(self.0, other.0)) }
-    }
 }

@@ -5,58 +5,33 @@ use super::schedule::Schedule;
 use super::words::{Pair, Words};
 use crate::Cpu;
 use crate::block::bulk::Code;
+use crate::block::sys::define_code;
 use crate::block_cipher::Block;
 use crate::chaining::xts;
 use crate::cpu::Feature;
+use crate::simd;
+use crate::simd::sys::{bitwise, proof};
 use core::arch::aarch64::*;
-use core::ops::{BitAnd, BitOr, BitXor, Not};
+use core::ops::Not;
 
 /// The code for `cpu`, unless `cpu` excludes NEON.
 pub(super) fn choose(cpu: Cpu) -> Option<&'static Code<Schedule>> {
     cpu.has(Feature::Neon).then_some(&CODE)
 }
 
-/// To be called only on a CPU that has NEON.
-static CODE: Code<Schedule> = Code {
-    name: "neon",
-    parallel: 2 * Quad::BLOCKS,
-    encrypt: |schedule, blocks| {
-        // SAFETY: `choose` hands `CODE` out only for a CPU that has the feature.
-        unsafe { encrypt(schedule, blocks) }
-    },
-    decrypt: |schedule, blocks| {
-        // SAFETY: `choose` hands `CODE` out only for a CPU that has the feature.
-        unsafe { decrypt(schedule, blocks) }
-    },
-    masks: &xts::PORTABLE,
-};
-
-#[target_feature(enable = "neon")]
-fn encrypt(schedule: &Schedule, blocks: &mut [Block]) {
-    rounds::blocks::<Pair<Quad>, true>(Proof::inside(), schedule, blocks);
-}
-
-#[target_feature(enable = "neon")]
-fn decrypt(schedule: &Schedule, blocks: &mut [Block]) {
-    rounds::blocks::<Pair<Quad>, false>(Proof::inside(), schedule, blocks);
+define_code! {
+    "neon", "neon", Schedule, 2 * Quad::BLOCKS, &xts::PORTABLE,
+    encrypt(schedule, blocks): rounds::blocks::<Pair<Quad>, true>(Proof::inside(), schedule, blocks),
+    decrypt(schedule, blocks): rounds::blocks::<Pair<Quad>, false>(Proof::inside(), schedule, blocks),
 }
 
 /// Four words.
 #[derive(Clone, Copy)]
 struct Quad(uint32x4_t);
 
-/// The CPU has NEON.
-#[derive(Clone, Copy)]
-struct Proof(());
+bitwise!(Quad, vandq_u32, vorrq_u32, veorq_u32);
 
-impl Proof {
-    /// For functions compiled for NEON: they run only on a CPU that has it.
-    #[inline]
-    #[target_feature(enable = "neon")]
-    fn inside() -> Self {
-        Self(())
-    }
-}
+proof!("neon");
 
 impl Words for Quad {
     type Proof = Proof;
@@ -100,48 +75,9 @@ impl Words for Quad {
 
 /// Transposes the 4×4 square of words: blocks to words of the same position, and back.
 #[inline(always)]
-fn transpose([a, b, c, d]: [Quad; 4]) -> [Quad; 4] {
-    // SAFETY: a value shows the feature.
-    unsafe {
-        let pairs = |a, b| (vreinterpretq_u64_u32(vtrn1q_u32(a, b)), vreinterpretq_u64_u32(vtrn2q_u32(a, b)));
-        let ((ab_even, ab_odd), (cd_even, cd_odd)) = (pairs(a.0, b.0), pairs(c.0, d.0));
-        [
-            Quad(vreinterpretq_u32_u64(vtrn1q_u64(ab_even, cd_even))),
-            Quad(vreinterpretq_u32_u64(vtrn1q_u64(ab_odd, cd_odd))),
-            Quad(vreinterpretq_u32_u64(vtrn2q_u64(ab_even, cd_even))),
-            Quad(vreinterpretq_u32_u64(vtrn2q_u64(ab_odd, cd_odd))),
-        ]
-    }
-}
-
-impl BitAnd for Quad {
-    type Output = Self;
-
-    #[inline(always)]
-    fn bitand(self, other: Self) -> Self {
-        // SAFETY: a value shows the feature.
-        unsafe { Self(vandq_u32(self.0, other.0)) }
-    }
-}
-
-impl BitOr for Quad {
-    type Output = Self;
-
-    #[inline(always)]
-    fn bitor(self, other: Self) -> Self {
-        // SAFETY: a value shows the feature.
-        unsafe { Self(vorrq_u32(self.0, other.0)) }
-    }
-}
-
-impl BitXor for Quad {
-    type Output = Self;
-
-    #[inline(always)]
-    fn bitxor(self, other: Self) -> Self {
-        // SAFETY: a value shows the feature.
-        unsafe { Self(veorq_u32(self.0, other.0)) }
-    }
+fn transpose(rows: [Quad; 4]) -> [Quad; 4] {
+    // SAFETY: a value shows the features.
+    unsafe { simd::arm::transpose(rows.map(|row| row.0)).map(Quad) }
 }
 
 impl Not for Quad {

@@ -3,6 +3,8 @@
 use super::words::Words;
 use crate::Cpu;
 use crate::cpu::Feature;
+use crate::simd;
+use crate::simd::sys::proof;
 use core::arch::aarch64::*;
 
 super::sys::define_code!("neon", "neon", Quad);
@@ -16,18 +18,7 @@ pub(super) fn choose(cpu: Cpu) -> Option<&'static Code> {
 #[derive(Clone, Copy)]
 struct Quad(uint32x4_t);
 
-/// The CPU has NEON.
-#[derive(Clone, Copy)]
-struct Proof(());
-
-impl Proof {
-    /// For functions compiled for NEON: they run only on a CPU that has it.
-    #[inline]
-    #[target_feature(enable = "neon")]
-    fn inside() -> Self {
-        Self(())
-    }
-}
+proof!("neon");
 
 impl Words for Quad {
     type Proof = Proof;
@@ -146,19 +137,9 @@ impl Words for Quad {
 
 /// Transposes four by four words.
 #[inline(always)]
-fn transpose([a, b, c, d]: [Quad; 4]) -> [Quad; 4] {
-    // SAFETY: a value shows the feature.
-    unsafe {
-        let pair = |a, b| (vreinterpretq_u64_u32(vtrn1q_u32(a, b)), vreinterpretq_u64_u32(vtrn2q_u32(a, b)));
-        let (ab_even, ab_odd) = pair(a.0, b.0);
-        let (cd_even, cd_odd) = pair(c.0, d.0);
-        [
-            Quad(vreinterpretq_u32_u64(vtrn1q_u64(ab_even, cd_even))),
-            Quad(vreinterpretq_u32_u64(vtrn1q_u64(ab_odd, cd_odd))),
-            Quad(vreinterpretq_u32_u64(vtrn2q_u64(ab_even, cd_even))),
-            Quad(vreinterpretq_u32_u64(vtrn2q_u64(ab_odd, cd_odd))),
-        ]
-    }
+fn transpose(rows: [Quad; 4]) -> [Quad; 4] {
+    // SAFETY: a value shows the features.
+    unsafe { simd::arm::transpose(rows.map(|row| row.0)).map(Quad) }
 }
 
 /// The bytes of four words, each word rotated left by eight bits.

@@ -7,6 +7,7 @@
 use super::lanes::{Lanes, Product};
 use crate::Cpu;
 use crate::cpu::Feature;
+use crate::simd::sys::proof;
 use core::arch::aarch64::*;
 
 super::sys::define_code!("neon,aes", Quad);
@@ -20,18 +21,7 @@ pub(super) fn choose(cpu: Cpu) -> Option<&'static Code> {
 #[derive(Clone, Copy)]
 struct Quad(uint64x2_t);
 
-/// The CPU has NEON and PMULL.
-#[derive(Clone, Copy)]
-struct Proof(());
-
-impl Proof {
-    /// For functions compiled for these features: they run only on a CPU that has them.
-    #[inline]
-    #[target_feature(enable = "neon,aes")]
-    fn inside() -> Self {
-        Self(())
-    }
-}
+proof!("neon,aes");
 
 impl Lanes for Quad {
     type Proof = Proof;

@@ -8,110 +8,18 @@
 // intrinsics in them are inlined there too. Only newer compilers know this lint.
 #![allow(unknown_lints, inline_always_mismatching_target_features)]
 
-use crate::block::aes::code::Code;
 use crate::block::aes::lanes::{Lanes, WIDEST};
-use crate::block::aes::schedule::Schedule;
-use crate::block::aes::wide;
-use crate::block_cipher::Block;
-use crate::cpu::Level;
+use crate::block::aes::sys::define_wide_code;
+use crate::simd::sys::proof;
 use core::arch::aarch64::*;
 
-/// To be called only on a CPU with NEON and AES instructions.
-pub(super) static CODE: Code = Code {
-    name: Level::ArmCrypto.name(),
-    encrypt_blocks: |schedule, blocks| {
-        // SAFETY: `choose` hands `CODE` out only for a CPU that has the features.
-        unsafe { encrypt_blocks(schedule, blocks) }
-    },
-    decrypt_blocks: |schedule, blocks| {
-        // SAFETY: `choose` hands `CODE` out only for a CPU that has the features.
-        unsafe { decrypt_blocks(schedule, blocks) }
-    },
-    xts_encrypt: |schedule, tweaks, sector, data| {
-        // SAFETY: `choose` hands `CODE` out only for a CPU that has the features.
-        unsafe { xts_encrypt(schedule, tweaks, sector, data) }
-    },
-    xts_decrypt: |schedule, tweaks, sector, data| {
-        // SAFETY: `choose` hands `CODE` out only for a CPU that has the features.
-        unsafe { xts_decrypt(schedule, tweaks, sector, data) }
-    },
-    xctr: |schedule, starts, sector, data| {
-        // SAFETY: `choose` hands `CODE` out only for a CPU that has the features.
-        unsafe { xctr(schedule, starts, sector, data) }
-    },
-    cbc_encrypt: |schedule, ivs, sector, data| {
-        // SAFETY: `choose` hands `CODE` out only for a CPU that has the features.
-        unsafe { cbc_encrypt(schedule, ivs, sector, data) }
-    },
-    cbc_decrypt: |schedule, ivs, sector, data| {
-        // SAFETY: `choose` hands `CODE` out only for a CPU that has the features.
-        unsafe { cbc_decrypt(schedule, ivs, sector, data) }
-    },
-};
-
-#[target_feature(enable = "neon,aes")]
-fn encrypt_blocks(schedule: &Schedule, blocks: &mut [Block]) {
-    wide::ecb::<Quad, Quad, true>(Proof::inside(), Proof::inside(), schedule, blocks);
-}
-
-#[target_feature(enable = "neon,aes")]
-fn decrypt_blocks(schedule: &Schedule, blocks: &mut [Block]) {
-    wide::ecb::<Quad, Quad, false>(Proof::inside(), Proof::inside(), schedule, blocks);
-}
-
-#[target_feature(enable = "neon,aes")]
-fn xts_encrypt(schedule: &Schedule, tweaks: &[Block], sector: usize, data: &mut [u8]) {
-    match schedule.rounds {
-        10 => wide::xts::<Quad, 10, true>(Proof::inside(), schedule, tweaks, sector, data),
-        12 => wide::xts::<Quad, 12, true>(Proof::inside(), schedule, tweaks, sector, data),
-        _ => wide::xts::<Quad, 14, true>(Proof::inside(), schedule, tweaks, sector, data),
-    }
-}
-
-#[target_feature(enable = "neon,aes")]
-fn xts_decrypt(schedule: &Schedule, tweaks: &[Block], sector: usize, data: &mut [u8]) {
-    match schedule.rounds {
-        10 => wide::xts::<Quad, 10, false>(Proof::inside(), schedule, tweaks, sector, data),
-        12 => wide::xts::<Quad, 12, false>(Proof::inside(), schedule, tweaks, sector, data),
-        _ => wide::xts::<Quad, 14, false>(Proof::inside(), schedule, tweaks, sector, data),
-    }
-}
-
-#[target_feature(enable = "neon,aes")]
-fn xctr(schedule: &Schedule, starts: &[Block], sector: usize, data: &mut [u8]) {
-    match schedule.rounds {
-        10 => wide::xctr::<Quad, 10>(Proof::inside(), schedule, starts, sector, data),
-        12 => wide::xctr::<Quad, 12>(Proof::inside(), schedule, starts, sector, data),
-        _ => wide::xctr::<Quad, 14>(Proof::inside(), schedule, starts, sector, data),
-    }
-}
-
-#[target_feature(enable = "neon,aes")]
-fn cbc_encrypt(schedule: &Schedule, ivs: &[Block], sector: usize, data: &mut [u8]) {
-    wide::cbc_encrypt::<Quad, Quad>(Proof::inside(), Proof::inside(), schedule, ivs, sector, data);
-}
-
-#[target_feature(enable = "neon,aes")]
-fn cbc_decrypt(schedule: &Schedule, ivs: &[Block], sector: usize, data: &mut [u8]) {
-    wide::cbc_decrypt::<Quad>(Proof::inside(), schedule, ivs, sector, data);
-}
+define_wide_code!(Level::ArmCrypto, "neon,aes", Quad, Quad, Proof::inside(), Proof::inside());
 
 /// One block in a 128-bit register.
 #[derive(Clone, Copy)]
 struct Quad(uint8x16_t);
 
-/// The CPU has NEON and AES instructions.
-#[derive(Clone, Copy)]
-struct Proof(());
-
-impl Proof {
-    /// For functions compiled for these features: they run only on a CPU that has them.
-    #[inline]
-    #[target_feature(enable = "neon,aes")]
-    fn inside() -> Self {
-        Self(())
-    }
-}
+proof!("neon,aes");
 
 impl Lanes for Quad {
     type Proof = Proof;

@@ -1,44 +1,13 @@
 //! AES in bit slices on NEON: eight blocks in eight registers, bytes
 //! moved by table lookups in a register.
 
-use crate::block::aes::code::Code;
-use crate::block::aes::schedule::Schedule;
 use crate::block::aes::slice::{Plane, Sliced};
-use crate::block_cipher::{Block, BlockCipher, Cipher128};
+use crate::block::aes::sys::define_code;
+use crate::block_cipher::{BlockCipher, Cipher128};
+use crate::simd::sys::proof;
 use core::arch::aarch64::*;
 
-/// To be called only on a CPU with NEON.
-pub(super) static CODE: Code = Code {
-    name: "neon",
-    encrypt_blocks: |schedule, blocks| {
-        // SAFETY: `choose` hands `CODE` out only for a CPU that has NEON.
-        unsafe { encrypt_blocks(schedule, blocks) }
-    },
-    decrypt_blocks: |schedule, blocks| {
-        // SAFETY: `choose` hands `CODE` out only for a CPU that has NEON.
-        unsafe { decrypt_blocks(schedule, blocks) }
-    },
-    xts_encrypt: |schedule, tweaks, sector, data| {
-        // SAFETY: `choose` hands `CODE` out only for a CPU that has NEON.
-        unsafe { xts_encrypt(schedule, tweaks, sector, data) }
-    },
-    xts_decrypt: |schedule, tweaks, sector, data| {
-        // SAFETY: `choose` hands `CODE` out only for a CPU that has NEON.
-        unsafe { xts_decrypt(schedule, tweaks, sector, data) }
-    },
-    xctr: |schedule, starts, sector, data| {
-        // SAFETY: `choose` hands `CODE` out only for a CPU that has NEON.
-        unsafe { xctr(schedule, starts, sector, data) }
-    },
-    cbc_encrypt: |schedule, ivs, sector, data| {
-        // SAFETY: `choose` hands `CODE` out only for a CPU that has NEON.
-        unsafe { cbc_encrypt(schedule, ivs, sector, data) }
-    },
-    cbc_decrypt: |schedule, ivs, sector, data| {
-        // SAFETY: `choose` hands `CODE` out only for a CPU that has NEON.
-        unsafe { cbc_decrypt(schedule, ivs, sector, data) }
-    },
-};
+define_code!("neon");
 
 #[target_feature(enable = "neon")]
 fn encrypt_blocks(schedule: &Schedule, blocks: &mut [Block]) {
@@ -84,18 +53,7 @@ fn sliced(proof: Proof, schedule: &Schedule) -> Sliced<'_, Register> {
 #[derive(Clone, Copy)]
 struct Register(uint8x16_t);
 
-/// The CPU has NEON.
-#[derive(Clone, Copy)]
-struct Proof(());
-
-impl Proof {
-    /// For functions compiled for NEON: they run only on a CPU that has it.
-    #[inline]
-    #[target_feature(enable = "neon")]
-    fn inside() -> Self {
-        Self(())
-    }
-}
+proof!("neon");
 
 impl Register {
     /// Byte i of the result is byte `from[i]`.

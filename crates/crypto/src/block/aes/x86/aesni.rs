@@ -1,26 +1,17 @@
 //! One block per register: AES-NI, with PCLMULQDQ for XTS's masks.
 
 use crate::block::aes::lanes::{Lanes, WIDEST};
+use crate::block::aes::sys::define_wide_code;
+use crate::simd::sys::proof;
 use core::arch::x86_64::*;
 
-define_code!(Level::AesNi, "aes,ssse3,sse4.1,pclmulqdq", Xmm, Xmm, Proof::inside(), Proof::inside());
+define_wide_code!(Level::AesNi, "aes,ssse3,sse4.1,pclmulqdq", Xmm, Xmm, Proof::inside(), Proof::inside());
 
 /// One block.
 #[derive(Clone, Copy)]
 pub(super) struct Xmm(__m128i);
 
-/// The CPU has AES-NI, SSSE3, SSE4.1 and PCLMULQDQ.
-#[derive(Clone, Copy)]
-pub(super) struct Proof(());
-
-impl Proof {
-    /// For functions compiled for these features: they run only on a CPU that has them.
-    #[inline]
-    #[target_feature(enable = "aes,ssse3,sse4.1,pclmulqdq")]
-    pub(super) fn inside() -> Self {
-        Self(())
-    }
-}
+proof!("aes,ssse3,sse4.1,pclmulqdq");
 
 impl Lanes for Xmm {
     type Proof = Proof;

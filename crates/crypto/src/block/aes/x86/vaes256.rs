@@ -2,9 +2,12 @@
 
 use super::aesni::{Proof as NarrowProof, Xmm};
 use crate::block::aes::lanes::{Lanes, WIDEST};
+use crate::block::aes::sys::define_wide_code;
+use crate::simd::sys::proof;
+use crate::simd::x86::in_both_halves;
 use core::arch::x86_64::*;
 
-define_code!(
+define_wide_code!(
     Level::Vaes256,
     "avx2,aes,ssse3,sse4.1,pclmulqdq,vaes,vpclmulqdq",
     Ymm,
@@ -17,18 +20,7 @@ define_code!(
 #[derive(Clone, Copy)]
 struct Ymm(__m256i);
 
-/// The CPU has AVX2, VAES and VPCLMULQDQ.
-#[derive(Clone, Copy)]
-struct Proof(());
-
-impl Proof {
-    /// For functions compiled for these features: they run only on a CPU that has them.
-    #[inline]
-    #[target_feature(enable = "avx2,aes,pclmulqdq,vaes,vpclmulqdq")]
-    fn inside() -> Self {
-        Self(())
-    }
-}
+proof!("avx2,aes,pclmulqdq,vaes,vpclmulqdq");
 
 impl Lanes for Ymm {
     type Proof = Proof;
@@ -51,7 +43,7 @@ impl Lanes for Ymm {
     #[inline(always)]
     fn broadcast(_: Proof, block: &Block) -> Self {
         // SAFETY: `Proof` shows the features; one block is read.
-        unsafe { Self(_mm256_broadcastsi128_si256(_mm_loadu_si128(block.as_ptr().cast()))) }
+        unsafe { Self(in_both_halves(block)) }
     }
 
     #[inline(always)]

@@ -2,9 +2,11 @@
 
 use super::aesni::{Proof as NarrowProof, Xmm};
 use crate::block::aes::lanes::{Lanes, WIDEST};
+use crate::block::aes::sys::define_wide_code;
+use crate::simd::sys::proof;
 use core::arch::x86_64::*;
 
-define_code!(
+define_wide_code!(
     Level::Vaes512,
     "avx512f,avx512bw,avx512dq,avx512vl,aes,ssse3,sse4.1,pclmulqdq,vaes,vpclmulqdq",
     Zmm,
@@ -17,18 +19,7 @@ define_code!(
 #[derive(Clone, Copy)]
 struct Zmm(__m512i);
 
-/// The CPU has AVX-512 F, BW, DQ and VL, VAES and VPCLMULQDQ.
-#[derive(Clone, Copy)]
-struct Proof(());
-
-impl Proof {
-    /// For functions compiled for these features: they run only on a CPU that has them.
-    #[inline]
-    #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,aes,pclmulqdq,vaes,vpclmulqdq")]
-    fn inside() -> Self {
-        Self(())
-    }
-}
+proof!("avx512f,avx512bw,avx512dq,avx512vl,aes,pclmulqdq,vaes,vpclmulqdq");
 
 impl Lanes for Zmm {
     type Proof = Proof;

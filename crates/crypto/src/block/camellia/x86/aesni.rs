@@ -2,29 +2,21 @@
 //! around it are lookups of nibbles in registers.
 
 use super::linear::{AFTER, BEFORE, INPUT, Linear, OUTPUT, apply, rotate_then, then_rotate};
-use crate::block::bulk::Code;
 use crate::block::camellia::bytes::Bytes;
 use crate::block::camellia::rounds;
 use crate::block::camellia::schedule::{Schedule, Subkeys};
+use crate::block::sys::define_code;
 use crate::block_cipher::Block;
 use crate::chaining::xts;
+use crate::simd::sys::{bitwise, proof};
+use crate::simd::x86::in_both_halves;
 use core::arch::x86_64::*;
-use core::ops::{BitAnd, BitOr, BitXor};
 
-/// To be called only on a CPU that has the features this module is compiled for.
-pub(super) static CODE: Code<Schedule> = Code {
-    name: "avx2-aes",
-    parallel: Ymm::BLOCKS,
-    encrypt: |schedule, blocks| {
-        // SAFETY: `choose` hands `CODE` out only for a CPU that has the features.
-        unsafe { all(&schedule.encrypt, blocks) }
-    },
-    decrypt: |schedule, blocks| {
-        // SAFETY: `choose` hands `CODE` out only for a CPU that has the features.
-        unsafe { all(&schedule.decrypt, blocks) }
-    },
-    masks: &xts::PORTABLE,
-};
+define_code! {
+    "avx2-aes", "avx2,aes", Schedule, Ymm::BLOCKS, &xts::PORTABLE,
+    encrypt(schedule, blocks): all(&schedule.encrypt, blocks),
+    decrypt(schedule, blocks): all(&schedule.decrypt, blocks),
+}
 
 #[target_feature(enable = "avx2,aes")]
 fn all(keys: &Subkeys, blocks: &mut [Block]) {
@@ -35,18 +27,9 @@ fn all(keys: &Subkeys, blocks: &mut [Block]) {
 #[derive(Clone, Copy)]
 struct Ymm(__m256i);
 
-/// The CPU has AVX2 and AES-NI.
-#[derive(Clone, Copy)]
-struct Proof(());
+bitwise!(Ymm, _mm256_and_si256, _mm256_or_si256, _mm256_xor_si256);
 
-impl Proof {
-    /// For functions compiled for these features: they run only on a CPU that has them.
-    #[inline]
-    #[target_feature(enable = "avx2,aes")]
-    fn inside() -> Self {
-        Self(())
-    }
-}
+proof!("avx2,aes");
 
 impl Bytes for Ymm {
     type Proof = Proof;
@@ -115,8 +98,7 @@ impl Bytes for Ymm {
 fn invert_with_aes(bytes: Ymm) -> Ymm {
     // SAFETY: a value shows the features.
     unsafe {
-        let order =
-            _mm256_broadcastsi128_si256(_mm_set_epi8(3, 6, 9, 12, 15, 2, 5, 8, 11, 14, 1, 4, 7, 10, 13, 0));
+        let order = in_both_halves(&[0, 13, 10, 7, 4, 1, 14, 11, 8, 5, 2, 15, 12, 9, 6, 3]);
         let shuffled = _mm256_shuffle_epi8(bytes.0, order);
         let low = _mm_aesenclast_si128(_mm256_castsi256_si128(shuffled), _mm_setzero_si128());
         let high = _mm_aesenclast_si128(_mm256_extracti128_si256::<1>(shuffled), _mm_setzero_si128());
@@ -148,8 +130,8 @@ impl Nibbles {
         // SAFETY: a value shows the features; one table is read.
         unsafe {
             let nibble = _mm256_set1_epi8(15);
-            let low = _mm256_broadcastsi128_si256(_mm_loadu_si128(self.low.as_ptr().cast()));
-            let high = _mm256_broadcastsi128_si256(_mm_loadu_si128(self.high.as_ptr().cast()));
+            let low = in_both_halves(&self.low);
+            let high = in_both_halves(&self.high);
             let lower = _mm256_shuffle_epi8(low, _mm256_and_si256(bytes.0, nibble));
             let upper = _mm256_and_si256(_mm256_srli_epi16::<4>(bytes.0), nibble);
             Ymm(_mm256_xor_si256(lower, _mm256_shuffle_epi8(high, upper)))
@@ -179,33 +161,3 @@ const FROM_AES: Linear = {
     }
     map
 };
-
-impl BitAnd for Ymm {
-    type Output = Self;
-
-    #[inline(always)]
-    fn bitand(self, other: Self) -> Self {
-        // SAFETY: a value shows the features.
-        unsafe { Self(_mm256_and_si256(self.0, other.0)) }
-    }
-}
-
-impl BitOr for Ymm {
-    type Output = Self;
-
-    #[inline(always)]
-    fn bitor(self, other: Self) -> Self {
-        // SAFETY: a value shows the features.
-        unsafe { Self(_mm256_or_si256(self.0, other.0)) }
-    }
-}
-
-impl BitXor for Ymm {
-    type Output = Self;
-
-    #[inline(always)]
-    fn bitxor(self, other: Self) -> Self {
-        // SAFETY: a value shows the features.
-        unsafe { Self(_mm256_xor_si256(self.0, other.0)) }
-    }
-}

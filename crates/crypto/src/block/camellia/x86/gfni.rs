@@ -6,29 +6,20 @@
 //! bytes a cycle.
 
 use super::linear::{AFTER, BEFORE, INPUT, Linear, OUTPUT, apply, rotate_then, then_rotate};
-use crate::block::bulk::Code;
 use crate::block::camellia::bytes::Bytes;
 use crate::block::camellia::rounds;
 use crate::block::camellia::schedule::{Schedule, Subkeys};
+use crate::block::sys::define_code;
 use crate::block_cipher::Block;
 use crate::chaining::xts;
+use crate::simd::sys::{bitwise, proof};
 use core::arch::x86_64::*;
-use core::ops::{BitAnd, BitOr, BitXor};
 
-/// To be called only on a CPU that has the features this module is compiled for.
-pub(super) static CODE: Code<Schedule> = Code {
-    name: "avx512-gfni",
-    parallel: Zmm::BLOCKS,
-    encrypt: |schedule, blocks| {
-        // SAFETY: `choose` hands `CODE` out only for a CPU that has the features.
-        unsafe { all(&schedule.encrypt, blocks) }
-    },
-    decrypt: |schedule, blocks| {
-        // SAFETY: `choose` hands `CODE` out only for a CPU that has the features.
-        unsafe { all(&schedule.decrypt, blocks) }
-    },
-    masks: &xts::x86::AVX512,
-};
+define_code! {
+    "avx512-gfni", "avx512f,avx512bw,gfni", Schedule, Zmm::BLOCKS, &xts::x86::AVX512,
+    encrypt(schedule, blocks): all(&schedule.encrypt, blocks),
+    decrypt(schedule, blocks): all(&schedule.decrypt, blocks),
+}
 
 #[target_feature(enable = "avx512f,avx512bw,gfni")]
 fn all(keys: &Subkeys, blocks: &mut [Block]) {
@@ -39,18 +30,9 @@ fn all(keys: &Subkeys, blocks: &mut [Block]) {
 #[derive(Clone, Copy)]
 struct Zmm(__m512i);
 
-/// The CPU has AVX-512 F and BW, and GFNI.
-#[derive(Clone, Copy)]
-struct Proof(());
+bitwise!(Zmm, _mm512_and_si512, _mm512_or_si512, _mm512_xor_si512);
 
-impl Proof {
-    /// For functions compiled for these features: they run only on a CPU that has them.
-    #[inline]
-    #[target_feature(enable = "avx512f,avx512bw,gfni")]
-    fn inside() -> Self {
-        Self(())
-    }
-}
+proof!("avx512f,avx512bw,gfni");
 
 impl Bytes for Zmm {
     type Proof = Proof;
@@ -130,34 +112,4 @@ const fn matrix(map: Linear) -> i64 {
         input += 1;
     }
     matrix
-}
-
-impl BitAnd for Zmm {
-    type Output = Self;
-
-    #[inline(always)]
-    fn bitand(self, other: Self) -> Self {
-        // SAFETY: a value shows the features.
-        unsafe { Self(_mm512_and_si512(self.0, other.0)) }
-    }
-}
-
-impl BitOr for Zmm {
-    type Output = Self;
-
-    #[inline(always)]
-    fn bitor(self, other: Self) -> Self {
-        // SAFETY: a value shows the features.
-        unsafe { Self(_mm512_or_si512(self.0, other.0)) }
-    }
-}
-
-impl BitXor for Zmm {
-    type Output = Self;
-
-    #[inline(always)]
-    fn bitxor(self, other: Self) -> Self {
-        // SAFETY: a value shows the features.
-        unsafe { Self(_mm512_xor_si512(self.0, other.0)) }
-    }
 }

@@ -4,56 +4,30 @@
 //! additions of keys, seven or eight gates, six rotations, two shifts, four sums of three.
 
 use super::ternary::{self, Ternary};
-use crate::block::bulk::Code;
 use crate::block::serpent::rounds;
 use crate::block::serpent::schedule::Schedule;
 use crate::block::serpent::words::{Pair, Words};
+use crate::block::sys::define_code;
 use crate::block_cipher::Block;
 use crate::chaining::xts;
+use crate::simd;
+use crate::simd::sys::{bitwise, proof};
 use core::arch::x86_64::*;
-use core::ops::{BitAnd, BitOr, BitXor, Not};
+use core::ops::Not;
 
-/// To be called only on a CPU that has the features this module is compiled for.
-pub(super) static CODE: Code<Schedule> = Code {
-    name: "avx512",
-    parallel: 2 * Zmm::BLOCKS,
-    encrypt: |schedule, blocks| {
-        // SAFETY: `choose` hands `CODE` out only for a CPU that has the features.
-        unsafe { encrypt(schedule, blocks) }
-    },
-    decrypt: |schedule, blocks| {
-        // SAFETY: `choose` hands `CODE` out only for a CPU that has the features.
-        unsafe { decrypt(schedule, blocks) }
-    },
-    masks: &xts::x86::AVX512,
-};
-
-#[target_feature(enable = "avx512f")]
-fn encrypt(schedule: &Schedule, blocks: &mut [Block]) {
-    rounds::blocks::<Pair<Zmm>, true>(Proof::inside(), schedule, blocks);
-}
-
-#[target_feature(enable = "avx512f")]
-fn decrypt(schedule: &Schedule, blocks: &mut [Block]) {
-    rounds::blocks::<Pair<Zmm>, false>(Proof::inside(), schedule, blocks);
+define_code! {
+    "avx512", "avx512f", Schedule, 2 * Zmm::BLOCKS, &xts::x86::AVX512,
+    encrypt(schedule, blocks): rounds::blocks::<Pair<Zmm>, true>(Proof::inside(), schedule, blocks),
+    decrypt(schedule, blocks): rounds::blocks::<Pair<Zmm>, false>(Proof::inside(), schedule, blocks),
 }
 
 /// 16 words.
 #[derive(Clone, Copy)]
 struct Zmm(__m512i);
 
-/// The CPU has AVX-512 F.
-#[derive(Clone, Copy)]
-struct Proof(());
+bitwise!(Zmm, _mm512_and_si512, _mm512_or_si512, _mm512_xor_si512);
 
-impl Proof {
-    /// For functions compiled for these features: they run only on a CPU that has them.
-    #[inline]
-    #[target_feature(enable = "avx512f")]
-    fn inside() -> Self {
-        Self(())
-    }
-}
+proof!("avx512f");
 
 impl Words for Zmm {
     type Proof = Proof;
@@ -116,48 +90,9 @@ impl Ternary for Zmm {
 
 /// Transposes each 4×4 square of words: blocks to words of the same position, and back.
 #[inline(always)]
-fn transpose([a, b, c, d]: [Zmm; 4]) -> [Zmm; 4] {
+fn transpose(rows: [Zmm; 4]) -> [Zmm; 4] {
     // SAFETY: a value shows the features.
-    unsafe {
-        let (ab, cd) = (_mm512_unpacklo_epi32(a.0, b.0), _mm512_unpacklo_epi32(c.0, d.0));
-        let (ab_high, cd_high) = (_mm512_unpackhi_epi32(a.0, b.0), _mm512_unpackhi_epi32(c.0, d.0));
-        [
-            Zmm(_mm512_unpacklo_epi64(ab, cd)),
-            Zmm(_mm512_unpackhi_epi64(ab, cd)),
-            Zmm(_mm512_unpacklo_epi64(ab_high, cd_high)),
-            Zmm(_mm512_unpackhi_epi64(ab_high, cd_high)),
-        ]
-    }
-}
-
-impl BitAnd for Zmm {
-    type Output = Self;
-
-    #[inline(always)]
-    fn bitand(self, other: Self) -> Self {
-        // SAFETY: a value shows the features.
-        unsafe { Self(_mm512_and_si512(self.0, other.0)) }
-    }
-}
-
-impl BitOr for Zmm {
-    type Output = Self;
-
-    #[inline(always)]
-    fn bitor(self, other: Self) -> Self {
-        // SAFETY: a value shows the features.
-        unsafe { Self(_mm512_or_si512(self.0, other.0)) }
-    }
-}
-
-impl BitXor for Zmm {
-    type Output = Self;
-
-    #[inline(always)]
-    fn bitxor(self, other: Self) -> Self {
-        // SAFETY: a value shows the features.
-        unsafe { Self(_mm512_xor_si512(self.0, other.0)) }
-    }
+    unsafe { simd::x86::transpose_512(rows.map(|row| row.0)).map(Zmm) }
 }
 
 impl Not for Zmm {

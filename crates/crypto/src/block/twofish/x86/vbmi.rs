@@ -12,27 +12,18 @@
 //! The transposition back gives words again for the additions modulo 2^32. By instruction count, a
 //! round of 64 blocks takes 80 cycles of the two 512-bit units: 0.8 bytes a cycle.
 
-use crate::block::bulk::Code;
+use crate::block::sys::define_code;
 use crate::block::twofish::boxes::{MDS, MDS_FIELD, multiply};
 use crate::block::twofish::schedule::Schedule;
 use crate::block_cipher::Block;
 use crate::chaining::xts;
 use core::arch::x86_64::*;
 
-/// To be called only on a CPU that has the features this module is compiled for.
-pub(super) static CODE: Code<Schedule> = Code {
-    name: "avx512-gfni",
-    parallel: BLOCKS,
-    encrypt: |schedule, blocks| {
-        // SAFETY: `choose` hands `CODE` out only for a CPU that has the features.
-        unsafe { all::<true>(schedule, blocks) }
-    },
-    decrypt: |schedule, blocks| {
-        // SAFETY: `choose` hands `CODE` out only for a CPU that has the features.
-        unsafe { all::<false>(schedule, blocks) }
-    },
-    masks: &xts::x86::AVX512,
-};
+define_code! {
+    "avx512-gfni", "avx512f,avx512bw,avx512vbmi,gfni", Schedule, BLOCKS, &xts::x86::AVX512,
+    encrypt(schedule, blocks): all::<true>(schedule, blocks),
+    decrypt(schedule, blocks): all::<false>(schedule, blocks),
+}
 
 /// One word of 64 blocks.
 type Word = [__m512i; 4];

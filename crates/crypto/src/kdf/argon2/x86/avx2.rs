@@ -3,6 +3,7 @@
 use crate::kdf::argon2::lanes::{Fours, Lanes, permute_fours};
 use crate::kdf::argon2::sys::define_fill;
 use crate::simd::sys::proof;
+use crate::simd::x86::in_both_halves;
 use core::arch::x86_64::*;
 
 proof!("avx2");
@@ -64,9 +65,7 @@ impl Lanes for Ymm {
         unsafe {
             Self(_mm256_shuffle_epi8(
                 self.0,
-                _mm256_broadcastsi128_si256(_mm_setr_epi8(
-                    3, 4, 5, 6, 7, 0, 1, 2, 11, 12, 13, 14, 15, 8, 9, 10,
-                )),
+                in_both_halves(&[3, 4, 5, 6, 7, 0, 1, 2, 11, 12, 13, 14, 15, 8, 9, 10]),
             ))
         }
     }
@@ -77,9 +76,7 @@ impl Lanes for Ymm {
         unsafe {
             Self(_mm256_shuffle_epi8(
                 self.0,
-                _mm256_broadcastsi128_si256(_mm_setr_epi8(
-                    2, 3, 4, 5, 6, 7, 0, 1, 10, 11, 12, 13, 14, 15, 8, 9,
-                )),
+                in_both_halves(&[2, 3, 4, 5, 6, 7, 0, 1, 10, 11, 12, 13, 14, 15, 8, 9]),
             ))
         }
     }

@@ -9,13 +9,11 @@
 //! they enter the schedule as constants.
 
 mod sha1;
-mod sha256;
-mod sha512;
+mod sha2;
 
 use super::chains::Chain;
 pub(super) use sha1::sha1;
-pub(super) use sha256::sha256;
-pub(super) use sha512::sha512;
+pub(super) use sha2::{sha256, sha512};
 
 /// [`Lanes::LANES`] words in one register.
 pub(super) trait Lanes: Copy {

@@ -6,6 +6,7 @@ use crate::Cpu;
 use crate::cpu::Feature;
 use crate::kdf::pbkdf2::chains::Chain;
 use crate::kdf::pbkdf2::lanes::{self, Lanes, MOST_LANES};
+use crate::simd::sys::proof;
 use core::arch::x86_64::*;
 
 define_lanes! {
@@ -14,18 +15,7 @@ define_lanes! {
     sha512_4: sha512::<Long4, DIGEST>, [u64; 8], Avx2, "avx2";
 }
 
-/// The CPU has AVX2.
-#[derive(Clone, Copy)]
-pub(super) struct Proof(());
-
-impl Proof {
-    /// For functions compiled for AVX2: they run only on a CPU that has it.
-    #[inline]
-    #[target_feature(enable = "avx2")]
-    fn inside() -> Self {
-        Self(())
-    }
-}
+proof!("avx2");
 
 /// A vector: its words, and the instructions for broadcasting, adding and shifting.
 macro_rules! lanes {

@@ -6,6 +6,7 @@ use crate::Cpu;
 use crate::cpu::Feature;
 use crate::kdf::pbkdf2::chains::Chain;
 use crate::kdf::pbkdf2::lanes::{self, Lanes, MOST_LANES};
+use crate::simd::sys::proof;
 use core::arch::x86_64::*;
 
 define_lanes! {
@@ -18,18 +19,7 @@ define_lanes! {
     sha512_4: sha512::<Long4, DIGEST>, [u64; 8], Avx512, "avx512f,avx512vl";
 }
 
-/// The CPU has AVX-512 F and VL.
-#[derive(Clone, Copy)]
-pub(super) struct Proof(());
-
-impl Proof {
-    /// For functions compiled for these features: they run only on a CPU that has them.
-    #[inline]
-    #[target_feature(enable = "avx512f,avx512vl")]
-    fn inside() -> Self {
-        Self(())
-    }
-}
+proof!("avx512f,avx512vl");
 
 /// A vector: its register and words, and the instructions for loading, storing, broadcasting,
 /// adding, exclusive or, three-way logic, rotating and shifting.

@@ -1,6 +1,9 @@
 //! Eight words per register: AVX2.
 
 use crate::mode::adiantum::words::Words;
+use crate::simd;
+use crate::simd::sys::proof;
+use crate::simd::x86::in_both_halves;
 use core::arch::x86_64::*;
 
 crate::mode::adiantum::sys::define_code!("avx2", "avx2", Ymm);
@@ -9,18 +12,7 @@ crate::mode::adiantum::sys::define_code!("avx2", "avx2", Ymm);
 #[derive(Clone, Copy)]
 struct Ymm(__m256i);
 
-/// The CPU has AVX2.
-#[derive(Clone, Copy)]
-struct Proof(());
-
-impl Proof {
-    /// For functions compiled for this feature: they run only on a CPU that has it.
-    #[inline]
-    #[target_feature(enable = "avx2")]
-    fn inside() -> Self {
-        Self(())
-    }
-}
+proof!("avx2");
 
 impl Words for Ymm {
     type Proof = Proof;
@@ -63,8 +55,8 @@ impl Words for Ymm {
     fn rotate_16(self) -> Self {
         // SAFETY: a value shows the feature.
         unsafe {
-            let bytes = _mm_set_epi8(13, 12, 15, 14, 9, 8, 11, 10, 5, 4, 7, 6, 1, 0, 3, 2);
-            Self(_mm256_shuffle_epi8(self.0, _mm256_broadcastsi128_si256(bytes)))
+            let bytes = in_both_halves(&[2, 3, 0, 1, 6, 7, 4, 5, 10, 11, 8, 9, 14, 15, 12, 13]);
+            Self(_mm256_shuffle_epi8(self.0, bytes))
         }
     }
 
@@ -78,8 +70,8 @@ impl Words for Ymm {
     fn rotate_8(self) -> Self {
         // SAFETY: a value shows the feature.
         unsafe {
-            let bytes = _mm_set_epi8(14, 13, 12, 15, 10, 9, 8, 11, 6, 5, 4, 7, 2, 1, 0, 3);
-            Self(_mm256_shuffle_epi8(self.0, _mm256_broadcastsi128_si256(bytes)))
+            let bytes = in_both_halves(&[3, 0, 1, 2, 7, 4, 5, 6, 11, 8, 9, 10, 15, 12, 13, 14]);
+            Self(_mm256_shuffle_epi8(self.0, bytes))
         }
     }
 
@@ -169,16 +161,7 @@ impl Words for Ymm {
 
 /// Transposes four by four words inside each lane of 128 bits.
 #[inline(always)]
-fn transpose_words([a, b, c, d]: [Ymm; 4]) -> [Ymm; 4] {
-    // SAFETY: a value shows the feature.
-    unsafe {
-        let (ab_low, ab_high) = (_mm256_unpacklo_epi32(a.0, b.0), _mm256_unpackhi_epi32(a.0, b.0));
-        let (cd_low, cd_high) = (_mm256_unpacklo_epi32(c.0, d.0), _mm256_unpackhi_epi32(c.0, d.0));
-        [
-            Ymm(_mm256_unpacklo_epi64(ab_low, cd_low)),
-            Ymm(_mm256_unpackhi_epi64(ab_low, cd_low)),
-            Ymm(_mm256_unpacklo_epi64(ab_high, cd_high)),
-            Ymm(_mm256_unpackhi_epi64(ab_high, cd_high)),
-        ]
-    }
+fn transpose_words(rows: [Ymm; 4]) -> [Ymm; 4] {
+    // SAFETY: a value shows the features.
+    unsafe { simd::x86::transpose_256(rows.map(|row| row.0)).map(Ymm) }
 }

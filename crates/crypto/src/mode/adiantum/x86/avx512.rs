@@ -1,6 +1,8 @@
 //! Sixteen words per register: AVX-512.
 
 use crate::mode::adiantum::words::Words;
+use crate::simd;
+use crate::simd::sys::proof;
 use core::arch::x86_64::*;
 
 crate::mode::adiantum::sys::define_code!("avx512", "avx512f,avx512bw,avx512dq,avx512vl", Zmm);
@@ -9,18 +11,7 @@ crate::mode::adiantum::sys::define_code!("avx512", "avx512f,avx512bw,avx512dq,av
 #[derive(Clone, Copy)]
 struct Zmm(__m512i);
 
-/// The CPU has AVX-512 F, BW, DQ and VL.
-#[derive(Clone, Copy)]
-struct Proof(());
-
-impl Proof {
-    /// For functions compiled for these features: they run only on a CPU that has them.
-    #[inline]
-    #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
-    fn inside() -> Self {
-        Self(())
-    }
-}
+proof!("avx512f,avx512bw,avx512dq,avx512vl");
 
 impl Words for Zmm {
     type Proof = Proof;
@@ -170,18 +161,9 @@ impl Words for Zmm {
 
 /// Transposes four by four words inside each lane of 128 bits.
 #[inline(always)]
-fn transpose_words([a, b, c, d]: [Zmm; 4]) -> [Zmm; 4] {
+fn transpose_words(rows: [Zmm; 4]) -> [Zmm; 4] {
     // SAFETY: a value shows the features.
-    unsafe {
-        let (ab_low, ab_high) = (_mm512_unpacklo_epi32(a.0, b.0), _mm512_unpackhi_epi32(a.0, b.0));
-        let (cd_low, cd_high) = (_mm512_unpacklo_epi32(c.0, d.0), _mm512_unpackhi_epi32(c.0, d.0));
-        [
-            Zmm(_mm512_unpacklo_epi64(ab_low, cd_low)),
-            Zmm(_mm512_unpackhi_epi64(ab_low, cd_low)),
-            Zmm(_mm512_unpacklo_epi64(ab_high, cd_high)),
-            Zmm(_mm512_unpackhi_epi64(ab_high, cd_high)),
-        ]
-    }
+    unsafe { simd::x86::transpose_512(rows.map(|row| row.0)).map(Zmm) }
 }
 
 /// Transposes four by four lanes of 128 bits.

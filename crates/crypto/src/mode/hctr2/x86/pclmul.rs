@@ -1,6 +1,7 @@
 //! One element per register: PCLMULQDQ.
 
 use crate::mode::hctr2::lanes::{Lanes, Product};
+use crate::simd::sys::proof;
 use core::arch::x86_64::*;
 
 crate::mode::hctr2::sys::define_code!("sse4.1,ssse3,pclmulqdq", Xmm);
@@ -9,18 +10,7 @@ crate::mode::hctr2::sys::define_code!("sse4.1,ssse3,pclmulqdq", Xmm);
 #[derive(Clone, Copy)]
 struct Xmm(__m128i);
 
-/// The CPU has SSSE3, SSE4.1 and PCLMULQDQ.
-#[derive(Clone, Copy)]
-struct Proof(());
-
-impl Proof {
-    /// For functions compiled for these features: they run only on a CPU that has them.
-    #[inline]
-    #[target_feature(enable = "sse4.1,ssse3,pclmulqdq")]
-    fn inside() -> Self {
-        Self(())
-    }
-}
+proof!("sse4.1,ssse3,pclmulqdq");
 
 impl Lanes for Xmm {
     type Proof = Proof;

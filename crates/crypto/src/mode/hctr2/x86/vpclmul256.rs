@@ -1,6 +1,7 @@
 //! Two elements per register: VPCLMULQDQ on 256-bit registers.
 
 use crate::mode::hctr2::lanes::{Lanes, Product};
+use crate::simd::sys::proof;
 use core::arch::x86_64::*;
 
 crate::mode::hctr2::sys::define_code!("avx2,pclmulqdq,vpclmulqdq", Ymm);
@@ -9,18 +10,7 @@ crate::mode::hctr2::sys::define_code!("avx2,pclmulqdq,vpclmulqdq", Ymm);
 #[derive(Clone, Copy)]
 struct Ymm(__m256i);
 
-/// The CPU has AVX2 and VPCLMULQDQ.
-#[derive(Clone, Copy)]
-struct Proof(());
-
-impl Proof {
-    /// For functions compiled for these features: they run only on a CPU that has them.
-    #[inline]
-    #[target_feature(enable = "avx2,pclmulqdq,vpclmulqdq")]
-    fn inside() -> Self {
-        Self(())
-    }
-}
+proof!("avx2,pclmulqdq,vpclmulqdq");
 
 impl Lanes for Ymm {
     type Proof = Proof;

@@ -1,6 +1,7 @@
 //! Four elements per register: VPCLMULQDQ on AVX-512's registers.
 
 use crate::mode::hctr2::lanes::{Lanes, Product};
+use crate::simd::sys::proof;
 use core::arch::x86_64::*;
 
 crate::mode::hctr2::sys::define_code!("avx512f,avx512bw,avx512dq,avx512vl,pclmulqdq,vpclmulqdq", Zmm);
@@ -9,18 +10,7 @@ crate::mode::hctr2::sys::define_code!("avx512f,avx512bw,avx512dq,avx512vl,pclmul
 #[derive(Clone, Copy)]
 struct Zmm(__m512i);
 
-/// The CPU has AVX-512 F, BW, DQ and VL, and VPCLMULQDQ.
-#[derive(Clone, Copy)]
-struct Proof(());
-
-impl Proof {
-    /// For functions compiled for these features: they run only on a CPU that has them.
-    #[inline]
-    #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,pclmulqdq,vpclmulqdq")]
-    fn inside() -> Self {
-        Self(())
-    }
-}
+proof!("avx512f,avx512bw,avx512dq,avx512vl,pclmulqdq,vpclmulqdq");
 
 impl Lanes for Zmm {
     type Proof = Proof;
