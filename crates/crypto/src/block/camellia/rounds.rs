@@ -3,6 +3,7 @@
 use super::bytes::Bytes;
 use super::schedule::{SpreadKey, Subkeys};
 use crate::block_cipher::Block;
+use crate::simd::eight;
 
 /// Half a block: eight bytes, the first one first.
 type Half<V> = [V; 8];
@@ -22,27 +23,6 @@ pub(super) fn blocks<V: Bytes>(proof: V::Proof, keys: &Subkeys, blocks: &mut [Bl
         run::<V>(proof, keys, &mut batch[..V::BLOCKS]);
         rest.copy_from_slice(&batch[..rest.len()]);
     }
-}
-
-/// An array of eight values, written out: the compiler might leave a loop over registers as a loop
-/// over memory.
-macro_rules! eight {
-    ($index:ident => $value:expr) => {
-        [
-            eight!(@ $index, 0, $value),
-            eight!(@ $index, 1, $value),
-            eight!(@ $index, 2, $value),
-            eight!(@ $index, 3, $value),
-            eight!(@ $index, 4, $value),
-            eight!(@ $index, 5, $value),
-            eight!(@ $index, 6, $value),
-            eight!(@ $index, 7, $value),
-        ]
-    };
-    (@ $index:ident, $number:literal, $value:expr) => {{
-        const $index: usize = $number;
-        $value
-    }};
 }
 
 #[inline(always)]

@@ -15,27 +15,7 @@ pub(super) use cbc::{cbc_decrypt, cbc_encrypt};
 use super::lanes::Lanes;
 use super::schedule::Schedule;
 use crate::block_cipher::Block;
-
-/// An array of eight values, written out: the compiler might leave a loop over registers as a loop
-/// over memory.
-macro_rules! eight {
-    ($index:ident => $value:expr) => {
-        [
-            eight!(@ $index, 0, $value),
-            eight!(@ $index, 1, $value),
-            eight!(@ $index, 2, $value),
-            eight!(@ $index, 3, $value),
-            eight!(@ $index, 4, $value),
-            eight!(@ $index, 5, $value),
-            eight!(@ $index, 6, $value),
-            eight!(@ $index, 7, $value),
-        ]
-    };
-    (@ $index:ident, $number:literal, $value:expr) => {{
-        const $index: usize = $number;
-        $value
-    }};
-}
+use crate::simd::eight;
 
 /// XTS (IEEE 1619) under encrypted tweaks, one per sector of `sector` bytes.
 #[inline(always)]
