@@ -263,7 +263,7 @@ mod tests {
             ("nbd+unix:///x", "the socket is missing"),
             ("nbd+unix://host/x?socket=s", "has no host"),
             ("nbd://host/x?socket=s", "needs nbd+unix"),
-            ("nbd://host/x?colour=red", "parameter colour is not known"),
+            ("nbd://host/x?colour=red", "parameter colour is unknown"),
             ("nbd://host:ten/", "\"ten\" is not a port"),
             ("nbd://host:70000/", "\"70000\" is not a port"),
             ("nbd://[::1/", "no closing bracket"),

@@ -81,7 +81,7 @@ mod tests {
         assert_eq!(why(&[url("http://h/")], "https://h/"), "nothing");
         assert!(why(&[url("https://h/")], "http://h/2").contains("unprotected address (status 302)"));
         assert!(why(&[url("http://h/")], "http://h/").contains("without end"));
-        assert!(why(&[url("http://h/")], "ftp://h/").contains("nowhere"));
+        assert!(why(&[url("http://h/")], "ftp://h/").contains("without a target"));
         let many: Vec<Url> = (0..11).map(|i| url(&format!("http://h/{i}"))).collect();
         assert_eq!(why(&many[..10], "http://h/x"), "nothing");
         assert!(why(&many, "http://h/x").contains("without end"));

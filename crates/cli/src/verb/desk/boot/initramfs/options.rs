@@ -65,7 +65,7 @@ pub(super) static COMPRESS: Opt = Opt {
 pub(super) static DIFF: Opt = file(
     "diff",
     "ORIGINAL",
-    "Show the differences between an image and this.",
+    "Show the differences from this image.",
     "+ marks new names, - missing ones, ~ changed ones.",
 );
 
