@@ -102,7 +102,7 @@ fn a04_ciphers_that_protect_little_need_a_word() {
 
         format().args(word).ok().quiet();
         for opener in openers(&scratch, &volume, &key, keyway) {
-            opener.fails(1).says(&format!("volume: Segment 0 is under {why}")).says(word);
+            opener.fails(1).says(&format!("volume: Segment 0 uses {why}")).says(word);
         }
         keyway("inspect").arg(&volume).ok().says(&format!("It is not opened: segment 0 uses {why}"));
         let input = scratch.random_file("data", 4, 4096);
