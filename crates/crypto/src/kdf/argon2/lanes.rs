@@ -8,6 +8,7 @@
 //! into functions compiled for those instructions.
 
 use super::compress::Block;
+use crate::simd::eight;
 
 /// [`Lanes::WORDS`] words in one register.
 pub(super) trait Lanes: Copy {
@@ -69,20 +70,17 @@ pub(super) fn compress<V: Lanes, const REGISTERS: usize>(
     let mut early = Some(early);
     let row_len = REGISTERS / 8;
     for columns in 0..row_len {
-        let mut pairs = [state[columns]; 8];
-        for (row, pair) in pairs.iter_mut().enumerate() {
-            *pair = state[row * row_len + columns];
-        }
-        for (row, pair) in permute_pairs(pairs).into_iter().enumerate() {
-            let place = &mut out.0[(row * row_len + columns) * V::WORDS..];
-            let sum = V::load(proof, place).xor(pair);
+        let pairs = permute_pairs(eight!(ROW => state[ROW * row_len + columns]));
+        eight!(ROW => {
+            let place = &mut out.0[(ROW * row_len + columns) * V::WORDS..];
+            let sum = V::load(proof, place).xor(pairs[ROW]);
             sum.store(place);
-            if row == 0
+            if ROW == 0
                 && let Some(early) = early.take()
             {
                 early(sum.first());
             }
-        }
+        });
     }
 }
 

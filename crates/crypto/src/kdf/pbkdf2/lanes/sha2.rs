@@ -156,7 +156,8 @@ fn round<V: Lanes<Word: Word>, const ROUND: usize>(
     let place = 16 - ROUND;
     let (a, b, c) = (state[place % 8], state[(place + 1) % 8], state[(place + 2) % 8]);
     let (e, f, g) = (state[(place + 4) % 8], state[(place + 5) % 8], state[(place + 6) % 8]);
-    let (large_0, large_1) = (V::Word::large_0(a), V::Word::large_1(e));
+    let large_1 = V::Word::large_1(e);
+    let large_0 = V::Word::large_0(a);
     let ready = message[ROUND].add(V::splat(proof, constants[ROUND]));
     let first = state[(place + 7) % 8].add(ready).add(e.choose(f, g)).add(large_1);
     state[(place + 3) % 8] = state[(place + 3) % 8].add(first);
