@@ -41,7 +41,7 @@ pub use background::{Background, until};
 pub use compare::{assert_same_bytes, assert_same_lines};
 pub use console::{Board, Console};
 pub use data::random;
-pub use peers::{cryptsetup, keyway, peer};
+pub use peers::{cryptsetup, fusermount, keyway, peer};
 pub use pty::Terminal;
 pub use run::{Outcome, Run};
 pub use scratch::Scratch;

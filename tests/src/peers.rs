@@ -2,9 +2,11 @@
 
 use crate::run::Run;
 use crate::skip::find;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
+use std::thread;
+use std::time::{Duration, Instant};
 
 /// Cheapest costs that cryptsetup accepts: so that a LUKS1 test spends its time on what it tests.
 pub const CHEAP_PBKDF2: &str = "--pbkdf-force-iterations 1000";
@@ -47,4 +49,20 @@ fn build() -> PathBuf {
     // Test executables are in target/PROFILE/deps.
     let test = std::env::current_exe().expect("this executable has a path");
     test.ancestors().nth(3).expect("a target directory").join("debug/keyway")
+}
+
+/// Unmounts a FUSE directory. A program that another test is just starting has our open files until
+/// it runs: the directory is busy as long.
+#[track_caller]
+pub fn fusermount(directory: &Path) {
+    let deadline = Instant::now() + Duration::from_secs(20);
+    loop {
+        let outcome = peer("fusermount3", "-u").arg(directory).outcome();
+        if outcome.code == Some(0) {
+            return;
+        }
+        let is_busy = outcome.errors().contains("busy") && Instant::now() < deadline;
+        assert!(is_busy, "{outcome}");
+        thread::sleep(Duration::from_millis(20));
+    }
 }

@@ -3,7 +3,9 @@
 use crate::tls::free_port;
 use keyway_tests::nbd::{Nbd, listens};
 use keyway_tests::peers::CHEAP_LUKS2_PBKDF2;
-use keyway_tests::{Background, Run, Scratch, assert_same_bytes, keyway, need, need_that, peer, random};
+use keyway_tests::{
+    Background, Run, Scratch, assert_same_bytes, fusermount, keyway, need, need_that, peer, random,
+};
 use std::fs::{self, File};
 use std::io::ErrorKind;
 use std::os::unix::fs::FileExt;
@@ -180,7 +182,7 @@ fn mounts_of_what_is_far_away() {
 impl Volume {
     /// Unmounts and waits until the background process is gone.
     fn unmount(&self) {
-        peer("fusermount3", "-u").arg(self.scratch.path("mounted")).ok();
+        fusermount(&self.scratch.path("mounted"));
         let deadline = Instant::now() + Duration::from_secs(20);
         while !self.keyway("list").ok().text().is_empty() {
             assert!(Instant::now() < deadline, "its process is still there");

@@ -2,7 +2,7 @@
 //! file systems without root, by QEMU and fio.
 
 use crate::mounted::{Mounted, PLAINTEXT};
-use keyway_tests::{Run, assert_same_bytes, need, need_that, peer, random, until};
+use keyway_tests::{Run, assert_same_bytes, fusermount, need, need_that, peer, random, until};
 use rustix::fs::{FallocateFlags, fallocate};
 use std::fs::{self, File};
 use std::os::unix::fs::{FileExt, MetadataExt, PermissionsExt};
@@ -208,7 +208,7 @@ fn file_systems_without_root_work_in_it() {
     peer("fuse2fs", "-o fakeroot,rw").arg(m.file()).arg(&inside).ok();
     let content = random(6, 3 << 20);
     let written = fs::write(inside.join("content"), &content);
-    peer("fusermount3", "-u").arg(&inside).ok();
+    fusermount(&inside);
     written.unwrap();
     until("fuse2fs lets go", || !is_open(&m.file()));
     peer("e2fsck", "-f -n").arg(m.file()).ok();
@@ -329,7 +329,7 @@ fn a_signal_unmounts_and_a_killed_process_leaves_what_can_be_cleared() {
     let code = || fs::metadata(&m.directory).err().and_then(|e| e.raw_os_error());
     until("the directory is dead", || code() == not_connected);
     m.mount("").fails(5).says("whose process was killed").says("fusermount3 -u");
-    peer("fusermount3", "-u").arg(&m.directory).ok();
+    fusermount(&m.directory);
     m.mount("").ok();
     m.unmount();
 }

@@ -6,7 +6,7 @@ use crate::served::Volume;
 use crate::session::Runtime;
 use keyway_tests::nbd::listens;
 use keyway_tests::peers::CHEAP_PBKDF2;
-use keyway_tests::{cryptsetup, need, need_that, peer};
+use keyway_tests::{cryptsetup, fusermount, need, need_that, peer};
 use std::fs::File;
 use std::process::Child;
 use std::thread;
@@ -27,7 +27,7 @@ fn two_keyways_and_formatting_are_refused() {
     keyway_tests::keyway("luksFormat -q --type luks1").arg(&m.volume).arg(&m.key).fails(5).says("in use");
     m.keyway("write --shared").arg(&m.volume).arg(&m.key).ok();
     mount("--shared").ok();
-    peer("fusermount3", "-u").arg(&again).ok();
+    fusermount(&again);
     m.unmount();
     m.keyway("write").arg(&m.volume).arg(&m.key).ok();
 
@@ -35,7 +35,7 @@ fn two_keyways_and_formatting_are_refused() {
     m.mount("--readonly").ok();
     mount("--readonly").ok();
     m.keyway("write").arg(&m.volume).arg(&m.key).fails(5).says("in use");
-    peer("fusermount3", "-u").arg(&again).ok();
+    fusermount(&again);
     m.unmount();
 }
 

@@ -3,7 +3,7 @@
 
 use crate::served::Volume;
 use crate::session::Runtime;
-use keyway_tests::{keyway, need, need_that, peer, random, until};
+use keyway_tests::{fusermount, keyway, need, need_that, peer, random, until};
 use std::fs;
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::Path;
@@ -245,6 +245,6 @@ fn b18_a_suspended_mount_closes() {
     // From outside.
     open();
     runtime.keyway("luksSuspend home").ok();
-    peer("fusermount3", "-u").arg(plain.parent().unwrap()).ok();
+    fusermount(plain.parent().unwrap());
     until("the session is over", || !runtime.directory("home").exists());
 }

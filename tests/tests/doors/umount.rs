@@ -3,7 +3,7 @@
 use crate::mounted::Mounted;
 use crate::served::Volume;
 use crate::session::Runtime;
-use keyway_tests::{Run, need, need_that, peer, random, until};
+use keyway_tests::{Run, fusermount, need, need_that, peer, random, until};
 use nix::unistd::geteuid;
 use std::fs::{self, File};
 use std::path::Path;
@@ -68,7 +68,7 @@ fn b23_fusermount3_of_the_file_system_may_come_first() {
         }
         peer("fuse2fs", "-o fakeroot,rw").arg(m.file()).arg(&files).ok();
         fs::write(files.join("content"), random(round, 3 << 20)).unwrap();
-        peer("fusermount3", "-u").arg(&files).ok();
+        fusermount(&files);
         if round % 2 == 0 {
             umount(&m, "").arg(&m.directory).ok();
         } else {

@@ -8,7 +8,7 @@ use keyway_volume::{Storage, Volume};
 use std::io::{self, ErrorKind};
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 /// What a door permits.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -22,7 +22,9 @@ pub struct Rights {
 /// A volume that can be suspended.
 pub struct Gate {
     volume: RwLock<Option<Volume>>,
-    source: Source,
+    /// What the volume is built from again; `None` when it does not come back.
+    source: Mutex<Option<Arc<Source>>>,
+    is_distant: bool,
     len: AtomicU64,
     unit: u64,
     read_only: AtomicBool,
@@ -52,7 +54,8 @@ impl Gate {
     pub fn open(source: Source, key: &Secret, rights: Rights) -> Result<Self> {
         let volume = source.build(key)?;
         Ok(Self {
-            source,
+            is_distant: source.storage.is_distant(),
+            source: Mutex::new(Some(Arc::new(source))),
             len: AtomicU64::new(volume.len()),
             unit: volume.unit(),
             read_only: AtomicBool::new(rights.read_only || volume.is_read_only()),
@@ -90,13 +93,11 @@ impl Gate {
     /// # Errors
     /// [`Error::NotSuspended`]; [`Error::Volume`], above all with another key.
     pub fn resume(&self, key: &Secret) -> Result<()> {
-        if !self.is_suspended() {
-            return Err(Error::NotSuspended);
-        }
-        let fresh = self.source.rebuild(key)?;
+        let source = self.source().filter(|_| self.is_suspended()).ok_or(Error::NotSuspended)?;
+        let fresh = source.rebuild(key)?;
         // A volume that was resized keeps its size.
         let fresh =
-            if fresh.len() == self.len() { fresh } else { self.source.resized(&fresh, Some(self.len()))? };
+            if fresh.len() == self.len() { fresh } else { source.resized(&fresh, Some(self.len()))? };
         *self.lock_alone() = Some(fresh);
         *self.state() = State::Open;
         self.changed.notify_all();
@@ -110,10 +111,10 @@ impl Gate {
     /// [`Error::Suspended`], [`Error::Size`].
     pub fn resize(&self, size: Option<u64>) -> Result<()> {
         let mut volume = self.lock_alone();
-        let Some(open) = &*volume else {
+        let (Some(open), Some(source)) = (&*volume, self.source()) else {
             return Err(Error::Suspended);
         };
-        let fresh = self.source.resized(open, size)?;
+        let fresh = source.resized(open, size)?;
         self.len.store(fresh.len(), Ordering::Relaxed);
         *volume = Some(fresh);
         Ok(())
@@ -159,11 +160,17 @@ impl Gate {
         }
     }
 
-    /// Drops the volume and its key for good.
+    /// Drops the volume and its key for good, and the claim on its storage: whoever then finds the
+    /// session gone can use the volume.
     pub fn wipe(&self) {
         *self.state() = State::Wiped;
         *self.lock_alone() = None;
+        *self.source.lock().unwrap_or_else(PoisonError::into_inner) = None;
         self.changed.notify_all();
+    }
+
+    fn source(&self) -> Option<Arc<Source>> {
+        self.source.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// Runs with the volume, waiting while it is suspended; `refused` is called if it does not come
@@ -264,7 +271,7 @@ impl Storage for Gate {
     }
 
     fn is_distant(&self) -> bool {
-        self.source.storage.is_distant()
+        self.is_distant
     }
 
     fn unit(&self) -> u64 {

@@ -6,7 +6,6 @@ use crate::session::SizeFault;
 use keyway_volume::storage::Memory;
 use keyway_volume::{Layout, MappedSegment, Mapping};
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
@@ -15,6 +14,10 @@ fn key() -> Secret {
 }
 
 fn gate() -> Arc<Gate> {
+    gate_over(Arc::new(Memory::from(vec![7; 8192])))
+}
+
+fn gate_over(storage: Arc<dyn Storage>) -> Arc<Gate> {
     let segment = MappedSegment {
         plaintext_start: 0,
         length: Some(4096),
@@ -23,7 +26,7 @@ fn gate() -> Arc<Gate> {
     };
     let source = Source {
         device: PathBuf::from("disk"),
-        storage: Arc::new(Memory::from(vec![7; 8192])),
+        storage,
         layout: Layout { segments: vec![segment] },
         declared_len: None,
         check: Box::new(KeyDigest::of(&key()).unwrap()),
@@ -114,6 +117,19 @@ fn what_is_wiped_does_not_come_back() {
     assert!(gate.is_suspended());
     gate.stay();
     assert!(gate.read_at(&mut [0], 0).is_err(), "and nobody waits for it");
+}
+
+/// A claim is tied to the storage: whoever finds the session gone can use the volume.
+#[test]
+fn what_is_wiped_lets_go_of_its_storage() {
+    let storage: Arc<dyn Storage> = Arc::new(Memory::from(vec![7; 8192]));
+    let gate = gate_over(Arc::clone(&storage));
+    gate.suspend().unwrap();
+    assert_eq!(Arc::strong_count(&storage), 2, "it is kept while the key is away");
+    gate.wipe();
+    assert_eq!(Arc::strong_count(&storage), 1);
+    assert!(matches!(gate.resume(&key()), Err(Error::NotSuspended)));
+    assert!(matches!(gate.resize(None), Err(Error::Suspended)));
 }
 
 #[test]
