@@ -112,7 +112,7 @@ fn what_cannot_be_is_said_in_one_line() {
     refuses(&server.uri, 1, "its server exports it read-only.");
     refuses("nbd+unix:///?socket=/nowhere/at/all", 4, "No such file or directory");
     refuses("nbd://localhost:1/", 4, "refused");
-    refuses("nbd://localhost/?colour=red", 1, "parameter colour is not known.");
+    refuses("nbd://localhost/?colour=red", 1, "parameter colour is unknown.");
     refuses("nbds://localhost/?tls-psk-file=keys", 1, "use certificates.");
     refuses(&server.uri.replace("nbd+", "nbds+"), 4, "certificates");
 }
