@@ -154,7 +154,7 @@ fn ctrl_c_prints_what_there_is_and_resume_goes_on() {
     let ending = terminal.interrupt().finish();
     assert_eq!(ending.code, Some(1), "{}", ending.screen);
     assert!(ending.screen.contains("The run was stopped"), "{}", ending.screen);
-    assert!(ending.screen.contains("goes on."), "{}", ending.screen);
+    assert!(ending.screen.contains("continues it."), "{}", ending.screen);
     let before = fs::read_to_string(&path).unwrap();
     assert!(before.contains("\"complete\":false"));
 
