@@ -34,7 +34,7 @@ fn branch(text: &mut String, command: &'static Command) {
     text.push_str(" ;;\n");
 }
 
-/// "--cipher=[help]:SPEC:(words)"; a letter's value is the next word.
+/// `--cipher=[help]:SPEC:(words)`; a letter's value is the next word.
 fn of_option(option: &Opt, spelling: &str) -> String {
     let help = escaped(option.help).replace('[', "\\[").replace(']', "\\]");
     if !option.takes_value() {
