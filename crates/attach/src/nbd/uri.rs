@@ -267,7 +267,7 @@ mod tests {
             ("nbd://host:ten/", "\"ten\" is not a port"),
             ("nbd://host:70000/", "\"70000\" is not a port"),
             ("nbd://[::1/", "no closing bracket"),
-            ("nbd://[::1]8/", "no port"),
+            ("nbd://[::1]8/", "not a port"),
             ("nbd://host/%00", "no NUL"),
             ("nbd://host/%f", "not UTF-8"),
             ("nbd://host/%ff", "not UTF-8"),

@@ -10,7 +10,7 @@
 //! ```
 
 use super::Session;
-use super::error::{Error, Result};
+use super::error::{Answer, Error, Result};
 use super::facts::{Facts, Status};
 use super::gate::Rights;
 use super::life::{Close, Life};
@@ -113,20 +113,6 @@ fn exchange(mut stream: UnixStream, question: &str, key: Option<&Secret>) -> io:
 
 fn silent(facts: &Facts, why: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Error {
     Error::Silent { name: facts.name.clone(), pid: facts.pid, source: why.into() }
-}
-
-/// How a refusal goes through the socket.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Answer {
-    /// What the command that asked exits with: cryptsetup's codes.
-    pub code: u8,
-    /// The line for the user, a whole sentence.
-    pub sentence: String,
-}
-
-impl Answer {
-    /// The code of what exists already or is in use.
-    pub const BUSY: u8 = 5;
 }
 
 /// A session's end of its socket.

@@ -1,6 +1,5 @@
 //! Why something could not be done with a session.
 
-use super::control::Answer;
 use std::fmt;
 use std::io;
 use std::path::PathBuf;
@@ -207,4 +206,18 @@ impl From<crate::Error> for Error {
     fn from(error: crate::Error) -> Self {
         Self::Door(error)
     }
+}
+
+/// How a refusal goes through the socket.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Answer {
+    /// What the command that asked exits with: cryptsetup's codes.
+    pub code: u8,
+    /// The line for the user, a whole sentence.
+    pub sentence: String,
+}
+
+impl Answer {
+    /// The code of what exists already or is in use.
+    pub const BUSY: u8 = 5;
 }

@@ -28,8 +28,8 @@ mod runtime;
 mod source;
 
 pub use closing::{Waiting, patiently, wait_until};
-pub use control::{Answer, Control};
-pub use error::{Error, NameFault, Result, SizeFault};
+pub use control::Control;
+pub use error::{Answer, Error, NameFault, Result, SizeFault};
 pub use facts::{Facts, Status};
 pub use gate::{Gate, Rights};
 pub use life::{Close, Life, Opened, flush};

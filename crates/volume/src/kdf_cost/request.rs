@@ -129,7 +129,7 @@ mod tests {
         let argon2 = KdfRequest { function: KdfFunction::parse("argon2i").ok(), ..KdfRequest::default() };
         let refused = argon2.choice(1, DEFAULT_HASH).unwrap_err();
         assert!(matches!(refused, Error::Refused { kind: Refusal::OnlyLuks2, .. }));
-        assert_eq!(refused.to_string(), "LUKS1 knows PBKDF2 only, not argon2i");
+        assert_eq!(refused.to_string(), "LUKS1 supports only PBKDF2, not argon2i");
         assert!(matches!(KdfFunction::parse("scrypt"), Err(Error::Refused { kind: Refusal::Kdf, .. })));
     }
 
