@@ -88,11 +88,32 @@ pub fn wipe_all() {
 /// keys there.
 #[inline(never)]
 pub fn wipe_stack() {
-    core::hint::black_box(&mut [0_u64; SPILLED / size_of::<u64>()]);
+    core::hint::black_box(&mut [0_u64; CIPHER_DEPTH / size_of::<u64>()]);
 }
 
 /// The stack depth of a cipher's calls, in bytes; masks and tweaks are most of it.
-const SPILLED: usize = 8 << 10;
+const CIPHER_DEPTH: usize = 8 << 10;
+/// The stack depth of a key derivation.
+const KDF_DEPTH: usize = 32 << 10;
+
+/// Runs `work`, then overwrites what it left on the stack: threads pass their stacks on to later
+/// ones, which live longer than a derivation.
+pub(crate) fn on_clean_stack<T>(work: impl FnOnce() -> T) -> T {
+    let result = in_own_frame(work);
+    wipe_kdf_stack();
+    result
+}
+
+/// Not inlined: the frames of `work` lie where [`wipe_kdf_stack`]'s will.
+#[inline(never)]
+fn in_own_frame<T>(work: impl FnOnce() -> T) -> T {
+    work()
+}
+
+#[inline(never)]
+fn wipe_kdf_stack() {
+    core::hint::black_box(&mut [0_u64; KDF_DEPTH / size_of::<u64>()]);
+}
 
 /// Called after every run of a cipher; does not return after [`wipe_all`].
 #[inline]
@@ -249,6 +270,7 @@ mod tests {
         assert!(marks(|| ()) > 256, "what is not wiped is there");
         // The call's own frame overwrites a word or two.
         assert!(marks(wipe_stack) < 8);
+        assert!(marks(wipe_kdf_stack) < 8);
     }
 
     #[test]

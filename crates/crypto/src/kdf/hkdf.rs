@@ -3,20 +3,23 @@
 
 use super::hmac::{Hmac, LONGEST_DIGEST};
 use crate::Hash;
+use crate::secret::on_clean_stack;
 use zeroize::Zeroizing;
 
 /// HMAC of `message`, truncated to the length of `out`, which is at most the hash's output length.
 pub fn hmac(hash: Hash, key: &[u8], message: &[u8], out: &mut [u8]) {
-    Hmac::new(hash, key).mac([message, &[]], out);
+    on_clean_stack(|| Hmac::new(hash, key).mac([message, &[]], out));
 }
 
 /// One block of HKDF: a key for the purpose that `info` names, from key material that is already
 /// random. `out` is at most as long as the hash's output.
 pub fn hkdf(hash: Hash, material: &[u8], salt: &[u8], info: &[u8], out: &mut [u8]) {
-    let mut pseudorandom = Zeroizing::new([0; LONGEST_DIGEST]);
-    let pseudorandom = &mut pseudorandom[..hash.output_len()];
-    Hmac::new(hash, salt).mac([material, &[]], pseudorandom);
-    Hmac::new(hash, pseudorandom).mac([info, &[1]], out);
+    on_clean_stack(|| {
+        let mut pseudorandom = Zeroizing::new([0; LONGEST_DIGEST]);
+        let pseudorandom = &mut pseudorandom[..hash.output_len()];
+        Hmac::new(hash, salt).mac([material, &[]], pseudorandom);
+        Hmac::new(hash, pseudorandom).mac([info, &[1]], out);
+    });
 }
 
 #[cfg(test)]

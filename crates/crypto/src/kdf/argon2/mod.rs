@@ -18,6 +18,7 @@ mod sys;
 mod x86;
 
 use super::{Argon2Cost, Argon2Variant, Stop};
+use crate::secret::on_clean_stack;
 use crate::simd::vector_code;
 use crate::{Cpu, Error};
 use blake2::Blake2bVarCore;
@@ -68,8 +69,10 @@ pub fn argon2_on(
     }
     let shape = Shape::new(variant, cost);
     let matrix = Matrix::new(shape).ok_or(Error::NoMemory { kib: shape.blocks() as u32 })?;
-    let seed = Zeroizing::new(seed(&shape, cost, password, salt, out.len()));
-    derive_from(cpu, matrix, &seed, out, threads, stop)
+    on_clean_stack(|| {
+        let seed = Zeroizing::new(seed(&shape, cost, password, salt, out.len()));
+        derive_from(cpu, matrix, &seed, out, threads, stop)
+    })
 }
 
 /// [`argon2`](fn@argon2) in memory that the caller lends, on this thread alone: it needs no
@@ -90,8 +93,10 @@ pub fn argon2_in(
     check(cost, password, salt, out)?;
     let shape = Shape::new(variant, cost);
     let matrix = Matrix::lent(shape, memory).ok_or(Error::NoMemory { kib: shape.blocks() as u32 })?;
-    let seed = Zeroizing::new(seed(&shape, cost, password, salt, out.len()));
-    derive_from(Cpu::detect(), matrix, &seed, out, 1, stop)
+    on_clean_stack(|| {
+        let seed = Zeroizing::new(seed(&shape, cost, password, salt, out.len()));
+        derive_from(Cpu::detect(), matrix, &seed, out, 1, stop)
+    })
 }
 
 /// Everything after H_0.

@@ -20,6 +20,7 @@ mod x86;
 
 use super::Stop;
 use crate::hash::with_context;
+use crate::secret::on_clean_stack;
 use crate::{Cpu, Error, Hash};
 #[cfg(feature = "std")]
 pub use slots::{Derivation, pbkdf2_side_by_side};
@@ -95,8 +96,10 @@ pub fn pbkdf2_on(
         return Err(Error::Cost("PBKDF2 gives at most 2^32 - 1 digests"));
     }
     let inputs = [password, salt];
-    with_chained!(hash, C => chains::derive::<C>(cpu, hash, inputs, iterations, out, stop), else {
-        with_context!(hash, C => contexts::derive::<C>(hash, inputs, iterations, out, stop))
+    on_clean_stack(|| {
+        with_chained!(hash, C => chains::derive::<C>(cpu, hash, inputs, iterations, out, stop), else {
+            with_context!(hash, C => contexts::derive::<C>(hash, inputs, iterations, out, stop))
+        })
     })
 }
 

@@ -10,6 +10,7 @@ use super::super::Stop;
 use super::super::hmac::Hmac;
 use super::chains::{Chain, Chained, MOST_SIDE_BY_SIDE, Words, start};
 use super::{ROUNDS_A_LOOK, with_chained};
+use crate::secret::on_clean_stack;
 use crate::{Cpu, Error, Hash, Secret};
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
@@ -46,7 +47,7 @@ impl<'a> Derivation<'a> {
         len: usize,
         stop: &'a Stop,
     ) -> Option<Self> {
-        Self::on(Cpu::detect(), hash, password, salt, iterations, len, stop)
+        on_clean_stack(|| Self::on(Cpu::detect(), hash, password, salt, iterations, len, stop))
     }
 
     fn on(
@@ -107,13 +108,14 @@ fn on<'a>(
     board.lock().workers = threads;
     std::thread::scope(|scope| {
         for _ in 1..threads {
-            if std::thread::Builder::new().spawn_scoped(scope, || board.work(cpu)).is_err() {
+            if std::thread::Builder::new().spawn_scoped(scope, || on_clean_stack(|| board.work(cpu))).is_err()
+            {
                 // No further thread can be started (RLIMIT_NPROC): the existing threads do all the
                 // work.
                 board.lock().workers -= 1;
             }
         }
-        board.work(cpu);
+        on_clean_stack(|| board.work(cpu));
     });
 }
 
