@@ -15,6 +15,7 @@ use crate::unlock_lanes;
 use crate::unlock_time::UnlockTimes;
 use crate::{Error, Header, Luks, Refusal, Result};
 use candidates::{candidates, length_fits, serves_data};
+use keyway_crypto::secret::wipe_stack;
 use keyway_crypto::{Secret, Stop};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -189,7 +190,10 @@ impl Job {
     /// The key in the keyslot's area, right or wrong.
     pub(crate) fn open(&self, luks: &Luks, derived: &Secret) -> Result<Secret> {
         let _lock = luks.lock_shared()?;
-        self.keyslot.open(&**luks.storage(), derived)
+        let key = self.keyslot.open(&**luks.storage(), derived);
+        // The thread ends soon, and its stack goes on to the next one.
+        wipe_stack();
+        key
     }
 
     /// The key that the digest `at` verified.
