@@ -161,3 +161,25 @@ fn another_version_is_no_such_volume() {
         assert_eq!(admitted.uuid(), device.header().unwrap().uuid());
     }
 }
+
+#[test]
+fn what_is_admitted_is_shown_without_its_key() {
+    let admitted = device().admit_plain(&plain(), &Unlock::new()).unwrap();
+    assert_eq!(format!("{admitted:?}"), "AdmittedPlain { place: Location(Storage), .. }");
+}
+
+#[cfg(feature = "parts")]
+#[test]
+fn a_plain_volume_can_be_taken_apart() {
+    let bytes = Arc::new(Memory::zeroed(1 << 20));
+    let device = Device::options().write(true).over("a test", bytes.clone(), bytes);
+    let admitted = || device.admit_plain(&plain().offset(8192).unwrap(), &Unlock::new()).unwrap();
+    let parts = admitted().into_parts(&passphrase()).unwrap();
+    assert_eq!(parts.volume_key.expose(), HASHED);
+    assert_eq!((parts.layout.segments.len(), parts.layout.segments[0].storage_offset), (1, 8192));
+    assert_eq!((parts.data.len(), parts.header.is_none()), (1 << 20, true));
+    assert!(device.admit_plain(&plain(), &Unlock::new()).is_err(), "the parts hold the claim");
+    drop(parts);
+    let error = admitted().into_parts(&Key::VolumeKey(Secret::zeroed(31))).unwrap_err();
+    assert_eq!((error.kind(), error.place()), (&ErrorKind::WrongVolumeKey, Some("a test")));
+}

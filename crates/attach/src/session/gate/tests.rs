@@ -18,6 +18,10 @@ fn gate() -> Arc<Gate> {
 }
 
 fn gate_over(storage: Arc<dyn Storage>) -> Arc<Gate> {
+    gate_with(storage, Rights::default())
+}
+
+fn gate_with(storage: Arc<dyn Storage>, rights: Rights) -> Arc<Gate> {
     let segment = MappedSegment {
         plaintext_start: 0,
         length: Some(4096),
@@ -31,7 +35,7 @@ fn gate_over(storage: Arc<dyn Storage>) -> Arc<Gate> {
         declared_len: None,
         check: Box::new(KeyDigest::of(&key()).unwrap()),
     };
-    Arc::new(Gate::open(source, &key(), Rights::default()).unwrap())
+    Arc::new(Gate::open(source, &key(), rights).unwrap())
 }
 
 #[test]
@@ -117,6 +121,22 @@ fn what_is_wiped_does_not_come_back() {
     assert!(gate.is_suspended());
     gate.stay();
     assert!(gate.read_at(&mut [0], 0).is_err(), "and nobody waits for it");
+}
+
+#[test]
+fn it_is_read_only_where_the_rights_or_the_storage_say_so() {
+    let memory = || -> Arc<dyn Storage> { Arc::new(Memory::from(vec![7; 8192])) };
+    let program = std::env::current_exe().unwrap();
+    let file: Arc<dyn Storage> = Arc::new(keyway_volume::storage::File::open(program).unwrap());
+    let is_read_only = |storage, read_only| {
+        let gate = gate_with(storage, Rights { read_only, discards: false });
+        assert_eq!(gate.write_at(&[1], 0).is_err(), gate.is_read_only());
+        gate.is_read_only()
+    };
+    assert!(!is_read_only(memory(), false));
+    assert!(is_read_only(memory(), true));
+    assert!(is_read_only(Arc::clone(&file), false));
+    assert!(is_read_only(file, true));
 }
 
 /// A claim is tied to the storage: whoever finds the session gone can use the volume.
