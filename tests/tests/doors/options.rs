@@ -65,6 +65,19 @@ fn memory_hard_keyslots_take_turns() {
     in_scratch(&scratch, "close home").ok();
 }
 
+/// A locked header is busy as a volume in use is, but --shared does not go past its lock. (The lock
+/// of a header in a file is flock on that file.)
+#[test]
+fn a_locked_header_is_waited_for_and_not_shared() {
+    let scratch = Scratch::new();
+    let (key, path) = (scratch.file("key", "secret"), scratch.sized("disk", 20 << 20));
+    keyway("luksFormat -q --type luks2").args(CHEAP_ARGON2).arg(&path).arg(&key).ok();
+    let lock = File::open(&path).unwrap();
+    flock(&lock, FlockOperation::LockExclusive).unwrap();
+    let write = keyway("write -d").arg(&key).arg(&path).arg(&key);
+    write.fails(5).says(&format!("Device {} is busy: ", path.display())).lacks("--shared");
+}
+
 /// LUKS2 with authenticated encryption needs dm-integrity below it, which no door has.
 #[test]
 fn volumes_with_integrity_are_refused_by_name_at_every_door() {

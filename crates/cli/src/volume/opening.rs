@@ -12,7 +12,7 @@ use crate::volume::given_plain::GivenPlain;
 use crate::volume::plain_dmcrypt::PlainOptions;
 use crate::volume::unlocked::{Format, Plaintext, Unlocked};
 use crate::volume::usage::{Data, Sharing};
-use keyway::{Admitted, AdmittedPlain, Device, Key, Parts, Unlock, VolumeKey};
+use keyway::{Admitted, AdmittedPlain, Device, ErrorKind, Key, Parts, Unlock, VolumeKey};
 use keyway_format::text::Shown;
 use keyway_volume::{Access, Storage};
 use std::fmt;
@@ -188,8 +188,10 @@ impl Opening {
     }
 
     fn explain(&self, error: keyway::Error) -> Failure {
+        // A header that is locked is busy, too, but no option goes past that.
+        let is_shareable = matches!(error.kind(), ErrorKind::InUse { .. });
         let failure = explain::opening(&self.target.device, self.target.header_path(), error);
-        self.sharing.advise(failure)
+        if is_shareable { self.sharing.advise(failure) } else { failure }
     }
 
     fn debug(&self, what: fmt::Arguments<'_>) -> Result<()> {
