@@ -132,7 +132,7 @@ layer_oracle() {
     tests/grub/prepare "$grubs" || true
     build_static || layer_fails "the static build"
     export KEYWAY_BIN=$PWD/target/keyway
-    KEYWAY_GRUB=$grubs cargo_test --test oracle $(packages tests) -- --nocapture --test-threads 2
+    KEYWAY_GRUB=$grubs cargo_test --test oracle $(packages tests) -- --nocapture --test-threads 1
 }
 
 layer_doors() {

@@ -61,8 +61,15 @@ impl DeviceOptions {
 
 impl Error {
     /// The error of the crate `keyway-volume` that this one is made of, if it is of one: with the
-    /// figures and holders that a message of the caller's own may name. See [`Error`] for an
-    /// example.
+    /// figures and holders that a message of the caller's own may name.
+    ///
+    /// ```
+    /// # use keyway::{storage::Memory, Device, Unlock};
+    /// # use std::sync::Arc;
+    /// let blank = Device::from_storage(Arc::new(Memory::zeroed(4096)));
+    /// let error = blank.admit(&Unlock::new()).unwrap_err();
+    /// assert_eq!(error.into_volume_error().unwrap().to_string(), "not a LUKS header");
+    /// ```
     ///
     /// # Errors
     /// This error, if it is made of another.
@@ -72,7 +79,8 @@ impl Error {
 }
 
 impl Unlock {
-    /// These terms, where nothing else is asked for. See [`Unlock`] for an example.
+    /// Replaces all demands and everything that is tolerated: policies, seal, weak ciphers, linear
+    /// segments. See [`Unlock`] for an example of setting them one by one.
     #[must_use]
     pub fn with_terms(mut self, terms: Terms) -> Self {
         self.set_terms(terms);

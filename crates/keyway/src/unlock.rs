@@ -130,8 +130,17 @@ impl Unlock {
 
     /// Neither checks for other users of the volume nor keeps them away, for a look at data that
     /// others may be writing: what is read may then never have been there as a whole. Nothing can be
-    /// written, unless the caller makes a claim of its own (feature `parts`). See [`Unlock`] for an
-    /// example.
+    /// written, unless the caller makes a claim of its own (feature `parts`).
+    ///
+    /// ```
+    /// # use keyway::*;
+    /// # let key = Key::passphrase("correct horse");
+    /// # let device = Create::luks2().kdf(NewKdf::pbkdf2(1000)).in_memory(1 << 20, &key)?;
+    /// let writer = device.unlock(&key)?;
+    /// let looking = device.unlock_with(&key, &Unlock::new().unclaimed())?;
+    /// assert!(looking.is_read_only() && !writer.is_read_only());
+    /// # Ok::<(), keyway::Error>(())
+    /// ```
     #[must_use]
     pub fn unclaimed(mut self) -> Self {
         self.unclaimed = true;

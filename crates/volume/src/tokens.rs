@@ -79,11 +79,10 @@ pub trait Passphrases {
     fn open(
         &mut self,
         luks: &Luks,
-        number: u32,
+        _number: u32,
         passphrase: &Secret,
         options: &UnlockOptions,
     ) -> Result<Unlocked> {
-        let _ = number;
         unlock(luks, passphrase, options)
     }
 }
