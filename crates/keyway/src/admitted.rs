@@ -71,7 +71,7 @@ impl Admitted {
 
     /// The key, as one that was found here.
     pub(crate) fn own(&self, found: VolumeKey) -> VolumeKey {
-        VolumeKey { of: Some(Arc::clone(&self.mark)), ..found }
+        found.owned_by(Arc::clone(&self.mark))
     }
 
     /// Opens the volume with the volume key that [`Admitted::try_key`] found here. The key of
@@ -115,7 +115,7 @@ impl Admitted {
 
     /// The volume that the key opens, if the key was found here.
     pub(crate) fn into_opened(self, key: VolumeKey) -> Result<keyway_volume::Opened> {
-        if !key.of.is_some_and(|of| Arc::ptr_eq(&of, &self.mark)) {
+        if !key.is_of(&self.mark) {
             return Err(Error::new(ErrorKind::WrongVolumeKey).at(&self.place));
         }
         self.judged.open(key.secret, key.digest).at(&self.place)
@@ -138,13 +138,14 @@ impl fmt::Debug for Admitted {
     }
 }
 
-/// A volume key that a digest of the header has verified: from [`Admitted::try_key`]. Wiped on
-/// drop, never printed. See [`Device::admit`](crate::Device::admit) for an example.
+/// A volume key that a digest of the header has verified, or the key of an unbound keyslot: from
+/// [`Admitted::try_key`] or [`Header::try_key`](crate::Header::try_key). Wiped on drop, never
+/// printed. See [`Device::admit`](crate::Device::admit) for an example.
 pub struct VolumeKey {
     pub(crate) secret: Secret,
     pub(crate) digest: u32,
     pub(crate) keyslot: Option<u32>,
-    /// The [`Admitted`] that found it.
+    /// The mark of the [`Admitted`] or header that found it.
     of: Option<Arc<()>>,
 }
 
@@ -172,6 +173,14 @@ impl VolumeKey {
     /// [`Device::admit`](crate::Device::admit) for an example.
     pub fn expose(&self) -> &Secret {
         &self.secret
+    }
+
+    pub(crate) fn owned_by(self, mark: Arc<()>) -> Self {
+        Self { of: Some(mark), ..self }
+    }
+
+    pub(crate) fn is_of(&self, mark: &Arc<()>) -> bool {
+        self.of.as_ref().is_some_and(|of| Arc::ptr_eq(of, mark))
     }
 }
 

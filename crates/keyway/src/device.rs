@@ -3,10 +3,9 @@
 use crate::admitted::Held;
 use crate::error::At;
 use crate::users::Users;
-use crate::{Admitted, Error, Header, Key, Location, Probe, Result, Unlock, Volume, probe};
-use keyway_volume::backup::Restore as Prepared;
+use crate::{Admitted, Error, Header, Key, Location, Probe, Repair, Restore, Result, Unlock, Volume, probe};
 use keyway_volume::storage::File;
-use keyway_volume::{Access, DataDevice, Locking, Luks, Storage, in_use};
+use keyway_volume::{Access, DataDevice, Locking, Luks, Storage, backup, in_use, repair};
 use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
@@ -277,9 +276,32 @@ impl Device {
     /// data here: its data offset or the size of its keyslots differs.
     pub fn restore_header(&self, backup: impl AsRef<Path>) -> Result<Restore> {
         self.check_writable()?;
-        let backup = File::open(backup.as_ref()).at(&backup.as_ref().display())?;
-        let prepared = Prepared::prepare(Arc::clone(&self.header), &backup, self.locking);
-        Ok(Restore { prepared: prepared.at(self.header_place())?, place: self.header_place().clone() })
+        let source = File::open(backup.as_ref()).at(&backup.as_ref().display())?;
+        let prepared = backup::Restore::prepare(Arc::clone(&self.header), &source, self.locking);
+        Ok(Restore::new(prepared.at(self.header_place())?, self.header_place()))
+    }
+
+    /// Finds what is damaged in its header and can be repaired with certainty. Nothing is written
+    /// before [`Repair::run`].
+    ///
+    /// ```
+    /// # use keyway::*;
+    /// # let key = Key::passphrase("correct horse");
+    /// # let device = Create::luks2().kdf(NewKdf::pbkdf2(1000)).in_memory(1 << 20, &key)?;
+    /// let repair = device.repair()?;
+    /// for change in repair.changes() {
+    ///     eprintln!("{change}");
+    /// }
+    /// repair.run()?;
+    /// # Ok::<(), keyway::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// No header is left to repair; [`ErrorKind::ReadOnly`](crate::ErrorKind::ReadOnly).
+    pub fn repair(&self) -> Result<Repair> {
+        self.check_writable()?;
+        let prepared = repair::Repair::prepare(Arc::clone(&self.header), self.locking);
+        Ok(Repair::new(prepared.at(self.header_place())?, self.header_place()))
     }
 
     #[cfg(feature = "predict")]
@@ -335,42 +357,5 @@ impl fmt::Debug for Device {
         let mut shown = f.debug_struct("Device");
         shown.field("place", &self.place).field("header", &self.header_place).field("write", &self.write);
         shown.finish_non_exhaustive()
-    }
-}
-
-/// A header backup that fits its device and has not been written yet: from
-/// [`Device::restore_header`].
-pub struct Restore {
-    prepared: Prepared,
-    place: Location,
-}
-
-impl Restore {
-    /// What a person should confirm, one line each. See [`Header::backup`](crate::Header::backup)
-    /// for an example.
-    pub fn warnings(&self) -> Vec<String> {
-        self.prepared.warnings().iter().map(|warning| warning.of(&self.place).to_string()).collect()
-    }
-
-    /// Whether the device's header is sealed and the backup is not: the backup may be an attempt to
-    /// remove the seal. See [`Header::backup`](crate::Header::backup) for an example.
-    pub fn loses_seal(&self) -> bool {
-        self.prepared.loses_seal()
-    }
-
-    /// Writes the backup, under the header's lock, in an order that survives a kill: after an
-    /// interruption, running it again completes it. See [`Header::backup`](crate::Header::backup)
-    /// for an example.
-    ///
-    /// # Errors
-    /// Writing fails.
-    pub fn run(self) -> Result<()> {
-        self.prepared.run().at(&self.place)
-    }
-}
-
-impl fmt::Debug for Restore {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Restore").field("place", &self.place).finish_non_exhaustive()
     }
 }

@@ -143,6 +143,11 @@ impl NewKdf {
         self.0.clone()
     }
 
+    #[cfg(feature = "parts")]
+    pub(crate) fn of_choice(choice: KdfChoice) -> Self {
+        Self(choice)
+    }
+
     fn pbkdf2_of(cost: Cost) -> Self {
         Self(KdfChoice::Pbkdf2 { hash: DEFAULT_HASH.to_owned(), cost })
     }

@@ -90,6 +90,7 @@ mod plain;
 mod plaintext;
 #[cfg(feature = "predict")]
 mod predict;
+mod prepared;
 mod probe;
 #[cfg(feature = "keyring")]
 mod token;
@@ -101,9 +102,11 @@ pub use admitted::{Admitted, VolumeKey};
 #[cfg(any(feature = "nbd", feature = "fuse", feature = "ublk"))]
 pub use attach::Attached;
 pub use create::{Content, Create};
-pub use device::{Device, DeviceOptions, Restore};
+pub use device::{Device, DeviceOptions};
 pub use error::{Error, ErrorKind, Result};
-pub use header::{Header, Keyslot, LastKeyslot, NewKeyslot, Priority, Segment, Version};
+pub use header::{
+    Header, Keyslot, LastKeyslot, NewKeyslot, NewToken, Priority, Segment, StoredToken, Version,
+};
 pub use kdf::{Kdf, NewKdf};
 pub use key::{Key, KeyFile};
 /// Bytes that are locked in memory, left out of core dumps, and wiped on drop; never copied, never
@@ -120,6 +123,7 @@ pub use parts::Parts;
 pub use plain::{AdmittedPlain, Plain};
 #[cfg(feature = "predict")]
 pub use predict::{Finding, GrubVersion, Machine, Outcome, PredictedKeyslot, Prediction};
+pub use prepared::{Repair, Restore};
 pub use probe::{Probe, Signature, SignatureKind};
 #[cfg(feature = "keyring")]
 pub use token::Token;

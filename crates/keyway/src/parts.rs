@@ -2,9 +2,11 @@
 
 use crate::error::At;
 use crate::plain::AdmittedPlain;
-use crate::{Admitted, Device, DeviceOptions, Error, Key, Location, Plain, Result, Unlock, VolumeKey};
+use crate::{
+    Admitted, Device, DeviceOptions, Error, Header, Key, Location, NewKdf, Plain, Result, Unlock, VolumeKey,
+};
 use keyway_crypto::Secret;
-use keyway_volume::{Layout, Luks, PlainVolume, Storage, Terms, Unlocked};
+use keyway_volume::{KdfChoice, Layout, Luks, PlainVolume, Storage, Terms, Unlocked};
 use std::fmt;
 use std::sync::Arc;
 
@@ -111,6 +113,20 @@ impl Admitted {
         let data = self.data();
         let (header, layout, volume_key) = self.into_opened(key)?.into_parts();
         Ok(Parts { data, layout, volume_key, header: Some(header) })
+    }
+}
+
+impl Header {
+    /// The header as it was read, with everything that its format has. See [`Parts`] for an
+    /// example.
+    pub fn luks(&self) -> &Luks {
+        &self.luks
+    }
+}
+
+impl From<KdfChoice> for NewKdf {
+    fn from(choice: KdfChoice) -> Self {
+        Self::of_choice(choice)
     }
 }
 

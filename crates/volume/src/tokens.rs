@@ -181,7 +181,7 @@ mod tests {
         set_priority(&mut luks, 2, Priority::Ignore, &mut OsRandom).unwrap();
         for (kind, keyslots) in [("a", r#""0","1""#), ("a", r#""2""#), ("a", ""), ("b", r#""1","0""#)] {
             let json = format!(r#"{{"type":"{kind}","keyslots":[{keyslots}]}}"#);
-            token_import(&mut luks, None, json.as_bytes(), None, false, &mut OsRandom).unwrap();
+            token_import(&mut luks, None, json.as_bytes(), &[], false, &mut OsRandom).unwrap();
         }
         luks
     }

@@ -35,6 +35,17 @@ pub(crate) fn opening(device: &Path, header: &Path, error: keyway::Error) -> Fai
     }
 }
 
+impl From<keyway::Error> for Failure {
+    /// No line is made yet of an error that the library made of one of `keyway-volume`'s. Any other
+    /// names its place itself.
+    fn from(error: keyway::Error) -> Self {
+        match error.into_volume_error() {
+            Ok(error) => error.into(),
+            Err(other) => Self::new(Exit::Parameters, sentence(&other.to_string())),
+        }
+    }
+}
+
 /// An error of trying a key.
 pub(crate) fn unlocking(error: keyway::Error) -> Failure {
     match error.into_volume_error() {

@@ -7,7 +7,7 @@ use crate::process::handed::{Handed, handed};
 use crate::say::failure::{Exit, Failure, Result};
 use crate::say::manner::Manner;
 use crate::say::output;
-use keyway::{Device, Version};
+use keyway::{Device, DeviceOptions, Unlock, Version};
 use keyway_volume::{Access, DataDevice, Header, Locking, Luks, Storage};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -116,6 +116,40 @@ impl Target {
         Ok(luks)
     }
 
+    /// The header in the library's words, to be edited on the terms and within the limits of
+    /// `options`.
+    pub(crate) fn header(
+        &self,
+        access: Access,
+        versions: Versions,
+        options: &Unlock,
+    ) -> Result<keyway::Header> {
+        let path = self.header_path();
+        self.header_of(&self.header_device(device::storage(path, access)?, access), versions, options)
+    }
+
+    /// The header of this volume, opened as `device`.
+    pub(crate) fn header_of(
+        &self,
+        device: &Device,
+        versions: Versions,
+        options: &Unlock,
+    ) -> Result<keyway::Header> {
+        let path = self.header_path();
+        let header = device.header_with(options).map_err(|e| explain::placed(e.into(), Some(path)))?;
+        if versions.only().is_some_and(|only| only != header.version()) {
+            return Err(not_luks(path));
+        }
+        self.debug_header(header.luks(), header.luks().access())?;
+        Ok(header)
+    }
+
+    /// What holds the header, opened as `storage`, when the data is not touched.
+    pub(crate) fn header_device(&self, storage: Arc<dyn Storage>, access: Access) -> Device {
+        let options = self.options().write(access == Access::Write);
+        options.over(self.header_path(), Arc::clone(&storage), storage)
+    }
+
     /// The volume in the library's words: `data` is its data device, opened.
     pub(crate) fn open(&self, data: Arc<dyn Storage>, write: bool) -> Result<Device> {
         let path = self.header_path();
@@ -124,14 +158,23 @@ impl Target {
             let message = format!("Device {} was replaced while it was being opened.", path.display());
             return Err(Failure::new(Exit::Device, message));
         }
-        let mut options = Device::options().write(write);
-        if let Some(header) = &self.header {
-            options = options.header(header);
+        Ok(self.over(data, header, write))
+    }
+
+    /// The volume, of what the caller has opened.
+    pub(crate) fn over(&self, data: Arc<dyn Storage>, header: Arc<dyn Storage>, write: bool) -> Device {
+        let options = match &self.header {
+            Some(header) => self.options().header(header),
+            None => self.options(),
+        };
+        options.write(write).over(&self.device, data, header)
+    }
+
+    fn options(&self) -> DeviceOptions {
+        match self.locking {
+            Locking::Disabled => Device::options().without_header_lock(),
+            Locking::Wait(_) => Device::options(),
         }
-        if self.locking == Locking::Disabled {
-            options = options.without_header_lock();
-        }
-        Ok(options.over(&self.device, data, header))
     }
 
     /// With `--debug`, which header was read; with `--debug-json`, all of it.

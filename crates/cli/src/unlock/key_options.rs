@@ -4,7 +4,7 @@ use crate::door::{Args, shared};
 use crate::process::handed::handed;
 use crate::say::failure::Result;
 use crate::say::manner::Manner;
-use crate::unlock::admission::WeakCiphers;
+use crate::unlock::admission::{Demands, WeakCiphers};
 use crate::unlock::passphrase::PassphraseOptions;
 use crate::unlock::tokens::TokenOptions;
 use keyway::Unlock;
@@ -143,6 +143,17 @@ impl KeyOptions {
             Some(number) => unlock.keyslot(number),
             None => unlock,
         }
+    }
+
+    /// The terms of an edit of the header: these limits, and the demands that it must meet.
+    pub(crate) fn terms_to_edit(&self, demands: &Demands) -> Unlock {
+        self.terms().with_terms(demands.terms.clone())
+    }
+
+    /// The terms of an edit that gives no key away: the seal need not hold.
+    pub(crate) fn terms_without_demands(&self) -> Unlock {
+        let terms = self.terms().ignore_seal();
+        if self.limits.weak_ciphers_too { terms.weak_ciphers() } else { terms }
     }
 
     /// The limits on key derivation, with the keyslot that `--key-slot` names, if any.

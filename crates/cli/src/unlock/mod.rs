@@ -14,7 +14,7 @@ use crate::say::failure::{Exit, Failure, Result};
 use crate::say::manner::Manner;
 use crate::say::output;
 use crate::unlock::passphrase::PassphraseSource;
-use keyway::{Admitted, ErrorKind, Key, VolumeKey};
+use keyway::{Admitted, ErrorKind, Header, Key, VolumeKey};
 use keyway_crypto::Secret;
 use keyway_volume::unlock::Turn;
 use keyway_volume::{Luks, UnlockOptions, Unlocked};
@@ -81,7 +81,7 @@ impl KeyOptions {
                 self.ask(source, &options, |passphrase| admitted.try_key(&Key::Passphrase(passphrase)))?
             }
         };
-        key.keyslot().map_or(Ok(()), |keyslot| note_unlocked(self.manner, keyslot))?;
+        note_found(self.manner, &key)?;
         Ok(key)
     }
 
@@ -142,6 +142,14 @@ impl KeyOptions {
         Ok((unlocked.volume_key, unlocked.digest))
     }
 
+    /// The volume key from `--volume-key-file`, to authorize an edit of the header.
+    pub(crate) fn given_key(&self, header: &Header) -> Result<Option<VolumeKey>> {
+        match self.read_volume_key(header.luks())? {
+            Some(key) => Ok(Some(header.try_key(&Key::VolumeKey(key))?)),
+            None => Ok(None),
+        }
+    }
+
     /// The volume key from `--volume-key-file`, and the digest that it matches.
     pub(crate) fn given_volume_key(&self, luks: &Luks) -> Result<Option<(Secret, u32)>> {
         let Some(key) = self.read_volume_key(luks)? else { return Ok(None) };
@@ -167,6 +175,12 @@ impl KeyOptions {
 /// cryptsetup's usual prompt.
 pub(crate) fn prompt_for(device: &Path) -> String {
     format!("Enter passphrase for {}: ", device.display())
+}
+
+/// "Key slot 0 unlocked." with `-v`, for a key that came from a keyslot; returns the number.
+pub(crate) fn note_found(manner: Manner, key: &VolumeKey) -> Result<Option<u32>> {
+    key.keyslot().map_or(Ok(()), |keyslot| note_unlocked(manner, keyslot))?;
+    Ok(key.keyslot())
 }
 
 /// "Key slot 0 unlocked." with `-v`.

@@ -1,19 +1,25 @@
 //! A LUKS header: its content and its edits.
 
-mod edit;
+mod keys;
 mod keyslots;
+mod names;
+mod sealing;
+mod tokens;
+mod try_key;
 mod unlock_time;
+mod whole;
 
-pub use edit::{LastKeyslot, NewKeyslot};
+pub use keys::{LastKeyslot, NewKeyslot};
 pub use keyslots::{Keyslot, Priority};
+pub use tokens::{NewToken, StoredToken};
 
 use crate::error::At;
-use crate::{Location, Result, Unlock};
+use crate::{Error, ErrorKind, Key, Location, Result, Unlock, VolumeKey};
 use keyway_format::Sectors;
 use keyway_format::luks2::{SegmentKind, SegmentSize};
-use keyway_volume::seal::Seal;
-use keyway_volume::{DataDevice, Luks, admission};
+use keyway_volume::{Access, DataDevice, Luks, admission};
 use std::fmt;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// A LUKS header, of either version: from [`Device::header`](crate::Device::header). Its edits need
@@ -40,10 +46,12 @@ use std::time::Duration;
 /// # Ok::<(), keyway::Error>(())
 /// ```
 pub struct Header {
-    luks: Luks,
+    pub(crate) luks: Luks,
     place: Location,
     options: Unlock,
     data: DataDevice,
+    /// Identifies this value by its address.
+    mark: Arc<()>,
 }
 
 /// A version of LUKS. See [`Header`] for an example.
@@ -92,7 +100,7 @@ pub struct Segment {
 
 impl Header {
     pub(crate) fn new(luks: Luks, place: Location, options: Unlock, data: DataDevice) -> Self {
-        Self { luks, place, options, data }
+        Self { luks, place, options, data, mark: Arc::default() }
     }
 
     /// The version. See [`Header`] for an example.
@@ -103,14 +111,6 @@ impl Header {
     /// The UUID, as written in the header. See [`Header`] for an example.
     pub fn uuid(&self) -> &str {
         self.luks.uuid()
-    }
-
-    /// The label; empty where there is none, as in LUKS1. See [`Header`] for an example.
-    pub fn label(&self) -> &str {
-        match self.luks.header() {
-            keyway_volume::Header::Luks1(_) => "",
-            keyway_volume::Header::Luks2 { binary, .. } => &binary.label,
-        }
     }
 
     /// The cipher of the first encrypted segment. See [`Header`] for an example.
@@ -192,17 +192,6 @@ impl Header {
         unlock_time::of(&self.luks, keyslot, threads).at(&self.place)
     }
 
-    #[cfg(feature = "predict")]
-    pub(crate) fn luks(&self) -> &Luks {
-        &self.luks
-    }
-
-    /// Whether it has a seal. Only [`Device::unlock`](crate::Device::unlock) tells whether the seal
-    /// is genuine. See [`Header::seal`] for an example.
-    pub fn is_sealed(&self) -> bool {
-        !matches!(Seal::of(self.luks.header()), Ok(None))
-    }
-
     /// All objections to opening it, one line each, whatever the terms are. See [`Header`] for an
     /// example.
     pub fn findings(&self) -> Vec<String> {
@@ -217,6 +206,13 @@ impl Header {
     /// It cannot be read.
     pub fn has_damaged_copy(&self) -> Result<bool> {
         Ok(self.luks.damaged_copy().at(&self.place)?.is_some())
+    }
+
+    fn check_writable(&self) -> Result<()> {
+        match self.luks.access() {
+            Access::Write => Ok(()),
+            Access::Read | Access::Probe => Err(Error::new(ErrorKind::ReadOnly).at(&self.place)),
+        }
     }
 }
 

@@ -13,7 +13,7 @@ use std::time::Duration;
 pub(super) fn predict(header: &Header, board: Option<&Board>) -> Prediction {
     let threads = UnlockOptions::default().threads;
     let (mut keyslots, mut waited) = (Vec::new(), Some(Duration::ZERO));
-    for keyslot in keyslots_of(header.luks()) {
+    for keyslot in keyslots_of(&header.luks) {
         let time = match board {
             None => header.unlock_time(keyslot.number, threads).ok(),
             Some(board) => keyslot.on(board),

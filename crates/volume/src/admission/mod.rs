@@ -111,13 +111,33 @@ impl Admitted {
     /// [`Error::NotAdmitted`] for a key that can be guessed, or that is not the key of the
     /// segments; [`Error::Unmet`] for a key that the header was not sealed with.
     pub fn open(self, volume_key: Secret, digest: u32) -> Result<Opened> {
-        let (header, data_len) = (self.luks.header(), self.data_len);
-        self.terms.check_demands(Subject { header, data_len, volume_key: Some(&volume_key) })?;
-        let found = rules::findings_of_key(self.luks.header(), &self.layout, &volume_key, digest);
-        match found.into_iter().find(|finding| !self.terms.take(finding)) {
-            Some(finding) => Err(Error::NotAdmitted(finding)),
-            None => Ok(Opened { luks: self.luks, layout: self.layout, volume_key, digest }),
-        }
+        let Self { luks, layout, data_len, terms, .. } = self;
+        check_to_open_as(&luks, &layout, data_len, &terms, &volume_key, digest)?;
+        Ok(Opened { luks, layout, volume_key, digest })
+    }
+}
+
+/// What [`Admitted::open`] checks, for a volume that is not opened: one that is to be sealed.
+///
+/// # Errors
+/// As [`Admitted::open`].
+pub fn check_to_open(luks: &Luks, data_len: u64, terms: &Terms, key: &Secret, digest: u32) -> Result<()> {
+    check_to_open_as(luks, &luks.header().layout()?, Some(data_len), terms, key, digest)
+}
+
+fn check_to_open_as(
+    luks: &Luks,
+    layout: &Layout,
+    data_len: Option<u64>,
+    terms: &Terms,
+    key: &Secret,
+    digest: u32,
+) -> Result<()> {
+    terms.check_demands(Subject { header: luks.header(), data_len, volume_key: Some(key) })?;
+    let found = rules::findings_of_key(luks.header(), layout, key, digest);
+    match found.into_iter().find(|finding| !terms.take(finding)) {
+        Some(finding) => Err(Error::NotAdmitted(finding)),
+        None => Ok(()),
     }
 }
 

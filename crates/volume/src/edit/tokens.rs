@@ -26,34 +26,33 @@ pub fn token_add_keyring(
     Ok(number)
 }
 
-/// Imports a token from its JSON text, also binds it to `keyslot` if one is given, and returns its
-/// number.
+/// Imports a token from its JSON text, also binds it to `keyslots`, and returns its number.
 pub fn token_import(
     luks: &mut Luks,
     token: Option<u32>,
     json: &[u8],
-    keyslot: Option<u32>,
+    keyslots: &[u32],
     replace: bool,
     rng: &mut dyn Random,
 ) -> Result<u32> {
     let (_, metadata) = luks2_parts(luks)?;
     let number = number_for(&metadata, token, replace)?;
-    keyslot.map_or(Ok(()), |keyslot| check_keyslot(&metadata, keyslot))?;
+    keyslots.iter().try_for_each(|&keyslot| check_keyslot(&metadata, keyslot))?;
     edit_luks2(luks, rng, |_, metadata| {
         if metadata.tokens.contains_key(&number) {
             metadata.replace_token(number, json)?;
         } else {
             metadata.add_token(number, json)?;
         }
-        Ok(keyslot.map_or(Ok(()), |keyslot| metadata.assign_token(number, keyslot))?)
+        Ok(keyslots.iter().try_for_each(|&keyslot| metadata.assign_token(number, keyslot))?)
     })?;
     Ok(number)
 }
 
 /// A token's JSON text.
-pub fn token_export(luks: &Luks, token: u32) -> Result<Vec<u8>> {
+pub fn token_export(luks: &Luks, token: u32) -> Result<String> {
     let Header::Luks2 { metadata, .. } = luks.header() else { return Err(only_luks2()) };
-    metadata.token_json(token).map(String::into_bytes).ok_or_else(|| not_in_use(token))
+    metadata.token_json(token).ok_or_else(|| not_in_use(token))
 }
 
 /// Removes a token.

@@ -41,7 +41,7 @@ fn luks2() -> Luks {
     let options = edit::AddKey { kdf, ..edit::AddKey::default() };
     edit::add_key(&mut luks, &key(), &secret("second"), &options, &mut OsRandom).unwrap();
     edit::set_persistent_flags(&mut luks, &["allow-discards"], None, &mut OsRandom).unwrap();
-    edit::token_import(&mut luks, None, br#"{"type":"mine","keyslots":[]}"#, None, false, &mut OsRandom)
+    edit::token_import(&mut luks, None, br#"{"type":"mine","keyslots":[]}"#, &[], false, &mut OsRandom)
         .unwrap();
     luks
 }

@@ -239,7 +239,7 @@ fn keyslots_and_tokens_come_and_go_under_a_seal() {
     let unbound = Secret::copy_from(&[3; 32]);
     edit::add_unbound_key(&mut luks, &unbound, &secret("third"), &options, &mut OsRandom).unwrap();
     edit::kill_slot(&mut luks, 0, &mut OsRandom).unwrap();
-    edit::token_import(&mut luks, None, br#"{"type":"other","keyslots":["1"]}"#, None, false, &mut OsRandom)
+    edit::token_import(&mut luks, None, br#"{"type":"other","keyslots":["1"]}"#, &[], false, &mut OsRandom)
         .unwrap();
     edit::set_priority(&mut luks, 1, keyway_format::luks2::Priority::Prefer, &mut OsRandom).unwrap();
     assert_eq!(verify(&luks, &key, None), Ok(()));

@@ -12,6 +12,7 @@ mod terminal;
 use crate::door::{Args, shared};
 use crate::process::handed::handed;
 use crate::say::failure::{Cause, Exit, Failure, Result};
+use keyway::Key;
 use keyway_crypto::Secret;
 use keyway_volume::key_file::{End, Part};
 use std::path::{Path, PathBuf};
@@ -134,6 +135,11 @@ impl PassphraseSource {
     pub(crate) fn read(&self) -> Result<Secret> {
         let nothing = || Failure::new(Exit::Parameters, "Nothing to read on input.").because(Cause::NoInput);
         self.read_if_any()?.ok_or_else(nothing)
+    }
+
+    /// Reads the passphrase, as the library takes it.
+    pub(crate) fn read_key(&self) -> Result<Key> {
+        self.read().map(Key::Passphrase)
     }
 
     /// Reads the passphrase; `None` if standard input was empty.

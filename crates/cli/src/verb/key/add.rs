@@ -11,9 +11,9 @@ use crate::unlock::{self, KeyOptions, passphrase};
 use crate::verb::key::keyslot::{self, KeyslotOptions};
 use std::path::PathBuf;
 
+use keyway::{Header, Key, NewKeyslot, VolumeKey};
 use keyway_crypto::Secret;
-use keyway_volume::edit::{self, add_key, add_unbound_key};
-use keyway_volume::{Access, Header, Luks, OsRandom, Random, UnlockOptions};
+use keyway_volume::{Access, OsRandom, Random};
 use std::path::Path;
 
 /// `keyway luksAddKey`.
@@ -164,43 +164,48 @@ impl AddKey {
         existing: Option<u32>,
         new: Option<u32>,
     ) -> Result<u32> {
-        let mut luks = self.target.load(Access::Write, versions)?;
-        demands.check_header(&luks, self.target.header_path())?;
+        let mut key = self.key.clone();
+        key.keyslot = existing;
+        let mut header = self.target.header(Access::Write, versions, &key.terms_to_edit(demands))?;
+        header.check()?;
         if existing.is_none() && self.key.keyslot.is_some() && !self.target.manner.batch_mode {
             output::print("WARNING: The --key-slot parameter is used for new keyslot number.\n")?;
         }
-        let options = edit::AddKey { keyslot: new, ..self.keyslot.for_header(&luks)? };
-        keyslot::check_free(&luks, options.keyslot)?;
-        let (volume_key, new) = self.keys(&luks, demands, existing)?;
-        Ok(add_key(&mut luks, &volume_key, &new, &options, &mut OsRandom)?)
+        let options = self.new_keyslot(&header, new)?;
+        let existing = self.existing_key(&header)?;
+        Ok(header.add_key_with(&existing, &self.new_passphrase()?, &options)?)
     }
 
-    /// The volume key, then the new passphrase.
-    fn keys(&self, luks: &Luks, demands: &Demands, existing: Option<u32>) -> Result<(Secret, Secret)> {
-        let (key, device, manner) = (&self.key, self.target.header_path(), self.target.manner);
-        if let Some((key, digest)) = key.given_volume_key(luks)? {
-            demands.check_key(luks, device, None, &key, digest)?;
-            return Ok((key, self.new_passphrase()?));
+    /// What the volume is unlocked with.
+    fn existing_key(&self, header: &Header) -> Result<VolumeKey> {
+        let (key, manner) = (&self.key, self.target.manner);
+        if let Some(key) = key.given_key(header)? {
+            return Ok(key);
         }
         let source = key.passphrase.existing("Enter any existing passphrase: ");
-        let options = UnlockOptions { keyslot: existing, ..key.limits() };
-        output::debug(manner, &format!("Unlocking {} to add a key.", device.display()))?;
-        luks.check_requirements()?;
-        let unlocked = keyway_volume::unlock(luks, &source.read()?, &options)?;
-        demands.check_key(luks, device, None, &unlocked.volume_key, unlocked.digest)?;
+        let device = self.target.header_path().display();
+        output::debug(manner, &format!("Unlocking {device} to add a key."))?;
+        let found = header.try_key(&source.read_key()?)?;
         // With a key file, nobody waits for a message between the two passphrases, and cryptsetup
         // prints none.
         if source.uses_stdin() {
-            unlock::note_unlocked(manner, unlocked.keyslot)?;
+            unlock::note_found(manner, &found)?;
         }
-        Ok((unlocked.volume_key, self.new_passphrase()?))
+        Ok(found)
+    }
+
+    /// The new keyslot's properties; a number that cannot be had is refused.
+    fn new_keyslot(&self, header: &Header, number: Option<u32>) -> Result<NewKeyslot> {
+        let options = self.keyslot.for_header(header)?;
+        keyslot::check_free(header, number)?;
+        Ok(number.map_or(options.clone(), |number| options.number(number)))
     }
 
     fn add_unbound(&self, bits: u32, new: Option<u32>) -> Result<u32> {
-        let mut luks = self.target.load(Access::Write, Versions::Two)?;
-        let options = edit::AddKey { keyslot: new, ..self.keyslot.for_header(&luks)? };
-        keyslot::check_free(&luks, options.keyslot)?;
-        if let Header::Luks2 { metadata, .. } = luks.header() {
+        let mut header =
+            self.target.header(Access::Write, Versions::Two, &self.key.terms_without_demands())?;
+        let options = self.new_keyslot(&header, new)?;
+        if let keyway_volume::Header::Luks2 { metadata, .. } = header.luks().header() {
             // Before a key of any size is generated, or a passphrase asked for.
             let no_room =
                 |error| Failure::new(Exit::Parameters, format!("No space for new keyslot: {error}."));
@@ -214,11 +219,11 @@ impl AddKey {
                 key
             }
         };
-        Ok(add_unbound_key(&mut luks, &key, &self.new_passphrase()?, &options, &mut OsRandom)?)
+        Ok(header.add_unbound_key(&key, &self.new_passphrase()?, &options)?)
     }
 
-    fn new_passphrase(&self) -> Result<Secret> {
+    fn new_passphrase(&self) -> Result<Key> {
         let prompt = "Enter new passphrase for key slot: ";
-        self.key.passphrase.replacement(prompt, self.new_key_file.as_deref()).read()
+        self.key.passphrase.replacement(prompt, self.new_key_file.as_deref()).read_key()
     }
 }

@@ -7,8 +7,7 @@ use crate::say::output;
 use crate::unlock::admission::Demands;
 use crate::unlock::{self, KeyOptions};
 use crate::verb::key::keyslot::KeyslotOptions;
-use keyway_volume::edit::change_key;
-use keyway_volume::{Access, OsRandom, UnlockOptions};
+use keyway_volume::Access;
 use std::path::Path;
 use std::path::PathBuf;
 
@@ -70,18 +69,14 @@ impl Request for ChangeKey {
 
     fn run(self) -> Result<()> {
         let Self { target, key, demands, .. } = &self;
-        let (device, manner) = (target.header_path(), target.manner);
-        let mut luks = target.load(Access::Write, self.versions)?;
-        demands.check_header(&luks, device)?;
-        let options = self.keyslot.for_header(&luks)?;
-        luks.check_requirements()?;
+        let mut header = target.header(Access::Write, self.versions, &key.terms_to_edit(demands))?;
+        let options = self.keyslot.for_header(&header)?;
+        header.check()?;
         let existing = key.passphrase.existing("Enter passphrase to be changed: ");
-        let unlock_options = UnlockOptions { unbound_too: true, ..key.of_keyslot() };
-        let unlocked = keyway_volume::unlock(&luks, &existing.read()?, &unlock_options)?;
-        demands.check_key(&luks, device, None, &unlocked.volume_key, unlocked.digest)?;
-        unlock::note_unlocked(manner, unlocked.keyslot)?;
+        let found = header.try_keyslot(&existing.read_key()?)?;
+        unlock::note_found(target.manner, &found)?;
         let new = key.passphrase.replacement("Enter new passphrase: ", self.new_key_file.as_deref());
-        let slot = change_key(&mut luks, &unlocked, &new.read()?, &options, &mut OsRandom)?;
-        output::verbose(manner, &format!("Key slot {slot} created."))
+        let slot = header.change_key_with(found, &new.read_key()?, &options)?;
+        output::verbose(target.manner, &format!("Key slot {slot} created."))
     }
 }

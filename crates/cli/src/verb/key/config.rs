@@ -7,9 +7,7 @@ use crate::door::{
 use crate::say::failure::{Exit, Failure, Result};
 use crate::unlock::admission;
 use crate::verb::key::keyslot;
-use keyway_format::luks2::Priority;
-use keyway_volume::edit::{set_label, set_priority};
-use keyway_volume::{Access, OsRandom};
+use keyway::{Priority, Unlock};
 
 /// `keyway config`.
 pub(crate) static COMMAND: Command = Command {
@@ -37,6 +35,7 @@ static PRIORITY: Opt = Opt {
     help: "ignore, normal or prefer.",
     man: "",
 };
+use keyway_volume::Access;
 
 struct Config {
     target: Target,
@@ -65,14 +64,14 @@ impl Request for Config {
     }
 
     fn run(self) -> Result<()> {
-        let mut luks = self.target.load(Access::Write, Versions::Two)?;
+        let mut header = self.target.header(Access::Write, Versions::Two, &Unlock::new())?;
         if let Some((keyslot, priority)) = self.priority {
-            keyslot::check_active(&luks, keyslot)?;
-            set_priority(&mut luks, keyslot, priority, &mut OsRandom)?;
+            keyslot::check_active(&header, keyslot)?;
+            header.set_priority(keyslot, priority)?;
         }
         if let Some((label, subsystem)) = &self.names {
-            set_label(&mut luks, Some(label), Some(subsystem), &mut OsRandom)?;
-            admission::warn_of_seal(&luks, self.target.header_path());
+            header.set_names(label, subsystem)?;
+            admission::warn_of_seal(header.luks(), self.target.header_path());
         }
         Ok(())
     }

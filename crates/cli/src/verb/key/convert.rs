@@ -6,8 +6,6 @@ use crate::say::failure::Result;
 use crate::say::output;
 use crate::unlock::KeyOptions;
 use crate::verb::key::keyslot::{self, KeyslotOptions};
-use keyway_volume::edit::convert_key;
-use keyway_volume::{Access, OsRandom, UnlockOptions};
 
 /// `keyway luksConvertKey`.
 pub(crate) static COMMAND: Command = Command {
@@ -32,6 +30,7 @@ pub(crate) static COMMAND: Command = Command {
     }],
     run: door::run::<ConvertKey>,
 };
+use keyway_volume::Access;
 
 struct ConvertKey {
     target: Target,
@@ -47,17 +46,14 @@ impl Request for ConvertKey {
 
     fn run(self) -> Result<()> {
         let Self { target, key, keyslot } = &self;
-        let mut luks = target.load(Access::Write, Versions::Two)?;
+        let mut header = target.header(Access::Write, Versions::Two, &key.terms_without_demands())?;
         if let Some(number) = key.keyslot {
-            keyslot::check_active(&luks, number)?;
+            keyslot::check_active(&header, number)?;
         }
-        let options = keyslot.for_header(&luks)?;
-        luks.check_requirements()?;
+        let options = keyslot.for_header(&header)?;
+        header.check()?;
         let existing = key.passphrase.existing("Enter passphrase for keyslot to be converted: ");
-        let passphrase = existing.read()?;
-        let unlock_options = UnlockOptions { unbound_too: true, ..key.of_keyslot() };
-        let unlocked = keyway_volume::unlock(&luks, &passphrase, &unlock_options)?;
-        let slot = convert_key(&mut luks, &unlocked, &passphrase, &options, &mut OsRandom)?;
+        let slot = header.convert_key(&existing.read_key()?, &options)?;
         output::verbose(target.manner, &format!("Key slot {slot} created."))
     }
 }

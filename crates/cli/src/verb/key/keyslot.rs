@@ -5,16 +5,14 @@ use crate::door::{Args, shared};
 use crate::make::header;
 use crate::make::kdf::KdfOptions;
 use crate::say::failure::{Exit, Failure, Result};
-use crate::unlock::admission::WeakCiphers;
-use keyway_volume::edit::AddKey;
+use keyway::NewKeyslot;
+use keyway_volume::Header;
 use keyway_volume::kdf_cost::DEFAULT_HASH;
-use keyway_volume::{Header, Luks};
 
 /// KDF, hash and encryption of a new keyslot, without its number.
 pub(super) struct KeyslotOptions {
     kdf: KdfOptions,
     hash: Option<String>,
-    weak_cipher_too: bool,
     cipher: Option<String>,
     key_bits: Option<u32>,
 }
@@ -25,14 +23,14 @@ impl KeyslotOptions {
         Ok(Self {
             kdf: KdfOptions::from_args(args)?,
             hash: args.text(&shared::HASH).map(str::to_owned),
-            weak_cipher_too: WeakCiphers::from_args(args).taken,
             cipher: args.text(&shared::KEYSLOT_CIPHER).map(str::to_owned),
             key_bits: args.number32(&shared::KEYSLOT_KEY_SIZE),
         })
     }
 
     /// The keyslot parameters in a form that the header `luks` supports.
-    pub(super) fn for_header(&self, luks: &Luks) -> Result<AddKey> {
+    pub(super) fn for_header(&self, header: &keyway::Header) -> Result<NewKeyslot> {
+        let luks = header.luks();
         if luks.version() == 1 && self.cipher.is_some() {
             let message = "Keyslot encryption parameters can be set only for LUKS2 device.";
             return Err(Failure::new(Exit::Parameters, message));
@@ -42,20 +40,20 @@ impl KeyslotOptions {
             Header::Luks2 { .. } => DEFAULT_HASH,
         };
         let hash = self.hash.as_deref().unwrap_or(default_hash);
-        Ok(AddKey {
-            keyslot: None,
-            kdf: self.kdf.choice(luks.version(), hash)?,
-            hash: self.hash.clone(),
-            weak_cipher_too: self.weak_cipher_too,
-            keyslot_cipher: self.cipher.clone(),
-            keyslot_key_bits: self.key_bits,
-        })
+        let mut keyslot = NewKeyslot::new().kdf(self.kdf.choice(luks.version(), hash)?.into());
+        if let Some(hash) = &self.hash {
+            keyslot = keyslot.hash(hash);
+        }
+        if let (Some(cipher), Some(bits)) = (&self.cipher, self.key_bits) {
+            keyslot = keyslot.cipher(cipher, bits);
+        }
+        Ok(keyslot)
     }
 }
 
 /// Refuses a number that is out of range or taken, before the user types a passphrase.
-pub(super) fn check_free(luks: &Luks, keyslot: Option<u32>) -> Result<()> {
-    let Some(number) = keyslot else { return Ok(()) };
+pub(super) fn check_free(header: &keyway::Header, keyslot: Option<u32>) -> Result<()> {
+    let (Some(number), luks) = (keyslot, header.luks()) else { return Ok(()) };
     let last = luks.last_keyslot();
     if number > last {
         let message = format!("Key slot {number} is invalid, please select between 0 and {last}.");
@@ -69,8 +67,8 @@ pub(super) fn check_free(luks: &Luks, keyslot: Option<u32>) -> Result<()> {
 }
 
 /// Refuses the number of a keyslot that is not active.
-pub(super) fn check_active(luks: &Luks, keyslot: u32) -> Result<()> {
-    match luks.keyslot_state(keyslot).is_active() {
+pub(super) fn check_active(header: &keyway::Header, keyslot: u32) -> Result<()> {
+    match header.luks().keyslot_state(keyslot).is_active() {
         true => Ok(()),
         false => Err(Failure::new(Exit::Parameters, format!("Keyslot {keyslot} is not active."))),
     }

@@ -10,8 +10,8 @@ use crate::say::manner::Manner;
 use crate::say::{output, question};
 use crate::unlock::{self, KeyOptions};
 use crate::verb::key::keyslot;
-use keyway_volume::edit::{kill_slot, prove_another_key};
-use keyway_volume::{Access, Luks, OsRandom};
+use keyway::{Header, Key, LastKeyslot, Unlock};
+use keyway_volume::Access;
 use std::path::Path;
 use std::path::PathBuf;
 
@@ -109,15 +109,16 @@ impl Request for KillSlot {
 
     fn run(self) -> Result<()> {
         let (manner, keyslot) = (self.target.manner, self.keyslot);
-        let mut luks = self.target.load(Access::Write, self.versions)?;
-        keyslot::check_active(&luks, keyslot)?;
+        let mut header =
+            self.target.header(Access::Write, self.versions, &self.key.terms_without_demands())?;
+        keyslot::check_active(&header, keyslot)?;
         output::verbose(manner, &format!("Keyslot {keyslot} is selected for deletion."))?;
-        luks.check_requirements()?;
+        header.check()?;
         let on_terminal = rustix::termios::isatty(rustix::stdio::stdin());
         if !manner.batch_mode || self.has_key_file() || !on_terminal {
-            self.ask_for_another_key(&luks)?;
+            self.ask_for_another_key(&header)?;
         }
-        remove(manner, &mut luks, keyslot)
+        remove(manner, &mut header, keyslot)
     }
 }
 
@@ -128,8 +129,8 @@ impl KillSlot {
 
     /// Demands a passphrase that will still work afterwards or, for the last keyslot, the
     /// passphrase of that keyslot.
-    fn ask_for_another_key(&self, luks: &Luks) -> Result<()> {
-        let is_last = luks.bound_keyslots() == [self.keyslot];
+    fn ask_for_another_key(&self, header: &Header) -> Result<()> {
+        let is_last = header.luks().bound_keyslots() == [self.keyslot];
         if is_last && !self.has_key_file() {
             question::confirm(self.target.manner, LAST_SLOT, NOT_WIPED, Exit::Permission)?;
         }
@@ -139,7 +140,7 @@ impl KillSlot {
         }
         // Nobody can be asked: cryptsetup takes an empty standard input as consent.
         let Some(passphrase) = source.read_if_any()? else { return Ok(()) };
-        let opened = prove_another_key(luks, self.keyslot, &passphrase, &self.key.limits())?;
+        let opened = header.prove_another_key(self.keyslot, &Key::Passphrase(passphrase))?;
         unlock::note_unlocked(self.target.manner, opened)
     }
 }
@@ -164,17 +165,17 @@ impl Request for RemoveKey {
         if self.key_file.is_some() && key.passphrase.key_file.is_some() {
             say!("Option --key-file takes precedence over specified key file argument.");
         }
-        let mut luks = self.target.load(Access::Write, self.versions)?;
-        luks.check_requirements()?;
+        let mut header = self.target.header(Access::Write, self.versions, &key.terms_without_demands())?;
+        header.check()?;
         let source = key.passphrase.existing("Enter passphrase to be deleted: ");
         let source = source.or_key_file(self.key_file.as_deref());
-        let unlocked = keyway_volume::unlock(&luks, &source.read()?, &key.limits())?;
-        unlock::note_unlocked(manner, unlocked.keyslot)?;
-        output::verbose(manner, &format!("Keyslot {} is selected for deletion.", unlocked.keyslot))?;
-        if luks.bound_keyslots() == [unlocked.keyslot] {
+        let found = header.try_key(&source.read_key()?)?;
+        let Some(keyslot) = unlock::note_found(manner, &found)? else { return Ok(()) };
+        output::verbose(manner, &format!("Keyslot {keyslot} is selected for deletion."))?;
+        if header.luks().bound_keyslots() == [keyslot] {
             question::confirm(manner, LAST_SLOT, NOT_WIPED, Exit::Permission)?;
         }
-        remove(manner, &mut luks, unlocked.keyslot)
+        remove(manner, &mut header, keyslot)
     }
 }
 
@@ -195,19 +196,23 @@ impl Request for Erase {
 
     fn run(self) -> Result<()> {
         let (manner, device) = (self.target.manner, self.target.header_path());
-        let mut luks = self.target.load(Access::Write, self.versions)?;
+        let mut header = self.target.header(Access::Write, self.versions, &Unlock::new().ignore_seal())?;
         let warning = format!(
             "This operation will erase all keyslots on device {}.\nDevice will become unusable after this operation.",
             device.display()
         );
         let refusal = "Operation aborted, keyslots were NOT wiped.";
         question::confirm(manner, &warning, refusal, Exit::Permission)?;
-        luks.check_requirements()?;
-        luks.bound_keyslots().into_iter().try_for_each(|keyslot| remove(manner, &mut luks, keyslot))
+        header.check()?;
+        header
+            .luks()
+            .bound_keyslots()
+            .into_iter()
+            .try_for_each(|keyslot| remove(manner, &mut header, keyslot))
     }
 }
 
-fn remove(manner: Manner, luks: &mut Luks, keyslot: u32) -> Result<()> {
-    kill_slot(luks, keyslot, &mut OsRandom)?;
+fn remove(manner: Manner, header: &mut Header, keyslot: u32) -> Result<()> {
+    header.kill_keyslot(keyslot, LastKeyslot::Kill)?;
     output::verbose(manner, &format!("Key slot {keyslot} removed."))
 }

@@ -5,10 +5,10 @@ use crate::door::{self, Args, Command, Example, Group, Kind, Offers, Operand, Op
 use crate::say::failure::{Exit, Failure, Result};
 use crate::say::output;
 use crate::verb::key::keyslot;
+use keyway::{Header, NewToken, Unlock};
 use keyway_format::json;
-use keyway_volume::edit::{token_add_keyring, token_export, token_import, token_remove, token_unassign};
+use keyway_volume::Access;
 use keyway_volume::storage::Place;
-use keyway_volume::{Access, Header, Luks, OsRandom};
 use std::io::{Read, Write};
 use std::path::Path;
 use std::path::PathBuf;
@@ -99,17 +99,17 @@ impl Request for TokenRequest {
 
     fn run(self) -> Result<()> {
         let access = if matches!(self.action, Action::Export { .. }) { Access::Read } else { Access::Write };
-        let luks = &mut self.target.load(access, Versions::Two)?;
+        let header = &mut self.target.header(access, Versions::Two, &Unlock::new())?;
         let line = match self.action {
             Action::Add { token, replace, description, keyslots } => {
-                add(luks, token, replace, &description, &keyslots)?
+                add(header, token, replace, &description, &keyslots)?
             }
             Action::Import { token, replace, json, keyslot } => {
-                import(luks, token, replace, json.as_deref(), keyslot)?
+                import(header, token, replace, json.as_deref(), keyslot)?
             }
-            Action::Remove { token } => remove(luks, token)?,
-            Action::Export { token, json } => return export(luks, token, json.as_deref()),
-            Action::Unassign { token, keyslot } => return unassign(luks, token, keyslot),
+            Action::Remove { token } => remove(header, token)?,
+            Action::Export { token, json } => return export(header, token, json.as_deref()),
+            Action::Unassign { token, keyslot } => return unassign(header, token, keyslot),
         };
         output::verbose(self.target.manner, &line)
     }
@@ -156,84 +156,85 @@ impl Action {
 }
 
 fn add(
-    luks: &mut Luks,
+    header: &mut Header,
     token: Option<u32>,
     replace: bool,
     description: &str,
     keyslots: &Keyslots,
 ) -> Result<String> {
-    let replace = check_number(luks, token, replace)?;
+    let new = new_token(header, token, replace)?;
     let keyslots = match keyslots {
-        Keyslots::One(keyslot) => vec![active(luks, *keyslot)?],
+        Keyslots::One(keyslot) => vec![active(header, *keyslot)?],
         Keyslots::None => Vec::new(),
-        Keyslots::All => luks.active_keyslots(),
+        Keyslots::All => header.luks().active_keyslots(),
     };
-    let number = token_add_keyring(luks, token, description, &keyslots, replace, &mut OsRandom)?;
+    let number = header.add_keyring_token(description, &keyslots.into_iter().fold(new, NewToken::keyslot))?;
     Ok(format!("Token {number} created."))
 }
 
 fn import(
-    luks: &mut Luks,
+    header: &mut Header,
     token: Option<u32>,
     replace: bool,
     json: Option<&Path>,
     keyslot: Option<u32>,
 ) -> Result<String> {
-    let replace = check_number(luks, token, replace)?;
-    let keyslot = keyslot.map(|keyslot| active(luks, keyslot)).transpose()?;
+    let new = new_token(header, token, replace)?;
+    let keyslot = keyslot.map(|keyslot| active(header, keyslot)).transpose()?;
     let json = read_json(json)?;
-    let number = token_import(luks, token, &json, keyslot, replace, &mut OsRandom)?;
+    let number = header.import_token(&json, &keyslot.into_iter().fold(new, NewToken::keyslot))?;
     Ok(format!("Token {number} created."))
 }
 
-fn remove(luks: &mut Luks, token: u32) -> Result<String> {
-    if !exists(luks, token) {
+fn remove(header: &mut Header, token: u32) -> Result<String> {
+    if !exists(header, token) {
         return Err(Failure::new(Exit::Parameters, format!("Token {token} is not in use.")));
     }
-    token_remove(luks, token, &mut OsRandom)?;
+    header.remove_token(token)?;
     Ok(format!("Token {token} removed."))
 }
 
-fn export(luks: &Luks, token: u32, to: Option<&Path>) -> Result<()> {
-    if !exists(luks, token) {
+fn export(header: &Header, token: u32, to: Option<&Path>) -> Result<()> {
+    if !exists(header, token) {
         return Err(Failure::new(Exit::Parameters, format!("Failed to get token {token} for export.")));
     }
-    let json = token_export(luks, token)?;
+    let json = header.export_token(token)?;
     let Some(path) = to else {
-        return output::print(&json::shown(&String::from_utf8_lossy(&json)));
+        return output::print(&json::shown(&json));
     };
     let failed =
         |e| Failure::new(Exit::Parameters, format!("Cannot write JSON file {}: {e}.", path.display()));
     let mut file = Place::find(path, true).and_then(|place| place.make_or_empty(0o600)).map_err(failed)?;
-    file.write_all(&json).map_err(failed)
+    file.write_all(json.as_bytes()).map_err(failed)
 }
 
-fn unassign(luks: &mut Luks, token: u32, keyslot: u32) -> Result<()> {
-    if !exists(luks, token) {
+fn unassign(header: &mut Header, token: u32, keyslot: u32) -> Result<()> {
+    if !exists(header, token) {
         return Err(Failure::new(Exit::Parameters, format!("Token {token} is not in use.")));
     }
-    let keyslot = active(luks, keyslot)?;
-    Ok(token_unassign(luks, token, keyslot, &mut OsRandom)?)
+    let keyslot = active(header, keyslot)?;
+    Ok(header.unassign_token(token, keyslot)?)
 }
 
-/// Whether an existing token is to be replaced; refuses a number that is taken.
-fn check_number(luks: &Luks, token: Option<u32>, replace: bool) -> Result<bool> {
-    let Some(number) = token else { return Ok(false) };
+/// The number of a new token; refuses one that is taken, unless the token is to be replaced.
+fn new_token(header: &Header, token: Option<u32>, replace: bool) -> Result<NewToken> {
+    let Some(number) = token else { return Ok(NewToken::new()) };
     if number > 31 {
         return Err(Failure::new(Exit::Parameters, format!("Token {number} is invalid: 0 to 31.")));
     }
-    if exists(luks, number) && !replace {
+    if exists(header, number) && !replace {
         return Err(Failure::new(Exit::Parameters, format!("Token {number} in use.")));
     }
-    Ok(replace)
+    let new = NewToken::new().number(number);
+    Ok(if replace { new.replace() } else { new })
 }
 
-fn exists(luks: &Luks, token: u32) -> bool {
-    matches!(luks.header(), Header::Luks2 { metadata, .. } if metadata.tokens.contains_key(&token))
+fn exists(header: &Header, token: u32) -> bool {
+    header.tokens().iter().any(|stored| stored.number == token)
 }
 
-fn active(luks: &Luks, keyslot: u32) -> Result<u32> {
-    keyslot::check_active(luks, keyslot).map(|()| keyslot)
+fn active(header: &Header, keyslot: u32) -> Result<u32> {
+    keyslot::check_active(header, keyslot).map(|()| keyslot)
 }
 
 /// The token's JSON from `--json-file` or standard input.

@@ -1,11 +1,12 @@
 //! `luksHeaderBackup` and `luksHeaderRestore`: copy the header and keyslots to a file and back.
 
-use crate::device::{self, Target, Versions, explain};
+use crate::device::{self, Target, Versions};
 use crate::door::{self, Args, Command, Example, Group, Offers, Operand, Request, Topic, shared};
 use crate::say::failure::{Exit, Failure, Result};
 use crate::say::question;
-use keyway_volume::Access;
-use keyway_volume::backup::{Restore, backup};
+use keyway::{Restore, Unlock};
+use keyway_volume::{Access, Error};
+use std::error::Error as _;
 use std::path::Path;
 use std::path::PathBuf;
 
@@ -61,7 +62,8 @@ impl Request for Backup {
             let message = format!("Requested header backup file {} already exists.", self.file.display());
             return Err(Failure::new(Exit::Parameters, message));
         }
-        Ok(backup(&self.target.load(Access::Read, self.versions)?, &self.file)?)
+        let header = self.target.header(Access::Read, self.versions, &Unlock::new())?;
+        Ok(header.backup(&self.file)?)
     }
 }
 
@@ -79,12 +81,11 @@ impl Request for RestoreRequest {
         let path = self.target.header_path();
         let restore = self.prepare()?;
         if !restore.warnings().is_empty() {
-            let named = restore.warnings().iter().map(|warning| warning.of(&path.display()).to_string());
-            let warning = named.collect::<Vec<_>>().join("\n");
+            let warning = restore.warnings().join("\n");
             question::confirm(self.target.manner, &warning, "", Exit::Parameters)?;
         }
         let loses_seal = restore.loses_seal();
-        restore.run().map_err(|e| explain::on_device(path, &e))?;
+        restore.run()?;
         if loses_seal {
             let path = path.display();
             say!(
@@ -99,16 +100,18 @@ impl RestoreRequest {
     fn prepare(&self) -> Result<Restore> {
         let (file, path) = (&self.file, self.target.header_path());
         device::check_kind(file)?;
-        let source = keyway_volume::storage::File::open(file).map_err(|e| {
-            let message = format!("Header backup file {} cannot be opened: {e}.", file.display());
-            Failure::new(Exit::Parameters, message)
-        })?;
         let storage = device::storage(path, Access::Write)?;
-        Restore::prepare(storage, &source, self.target.locking).map_err(|e| match e {
-            keyway_volume::Error::Format(_) => {
+        let device = self.target.header_device(storage, Access::Write);
+        device.restore_header(file).map_err(|error| match error.into_volume_error() {
+            Ok(Error::Format(_)) => {
                 Failure::new(Exit::Parameters, "Header backup file does not contain compatible LUKS header.")
             }
-            other => explain::on_device(path, &other),
+            Ok(other) => other.into(),
+            Err(error) => {
+                let why = error.source().map_or_else(|| error.to_string(), ToString::to_string);
+                let message = format!("Header backup file {} cannot be opened: {why}.", file.display());
+                Failure::new(Exit::Parameters, message)
+            }
         })
     }
 }

@@ -1,12 +1,11 @@
 //! `convert` and `repair`: convert a header to another format, or repair it.
 
-use crate::device::{self, Target, Versions, explain};
+use crate::device::{self, Target, Versions};
 use crate::door::{self, Args, Command, Example, Group, Offers, Operand, Request, Topic, shared};
 use crate::say::failure::{Exit, Failure, Result};
 use crate::say::{output, question};
-use keyway_volume::convert::{to_luks1, to_luks2};
-use keyway_volume::repair::Repair;
-use keyway_volume::{Access, Luks, OsRandom};
+use keyway::{Unlock, Version};
+use keyway_volume::Access;
 use std::sync::Arc;
 
 /// `keyway convert`.
@@ -43,15 +42,14 @@ pub(crate) static REPAIR: Command = Command {
 
 struct Conversion {
     target: Target,
-    /// LUKS1 or LUKS2.
-    to: u8,
+    to: Version,
 }
 
 impl Request for Conversion {
     fn from_args(args: &Args) -> Result<Self> {
         let to = match args.device_type() {
-            Some("luks1") => 1,
-            Some("luks2") => 2,
+            Some("luks1") => Version::Luks1,
+            Some("luks2") => Version::Luks2,
             _ => {
                 let message = "Invalid LUKS type, only luks1 and luks2 are supported: name one with --type.";
                 return Err(Failure::new(Exit::Parameters, message));
@@ -63,17 +61,15 @@ impl Request for Conversion {
     fn run(self) -> Result<()> {
         let (path, to) = (self.target.header_path(), self.to);
         let alone = device::exclusive(path)?;
-        let luks = Luks::open_with(Arc::clone(&alone), Access::Write, self.target.locking);
-        let mut luks = luks.map_err(|e| explain::on_device(path, &e))?;
-        if luks.version() == to {
-            return Err(Failure::new(Exit::Parameters, format!("Device is already LUKS{to} type.")));
+        let device = self.target.header_device(Arc::clone(&alone), Access::Write);
+        let mut header = self.target.header_of(&device, Versions::Any, &Unlock::new())?;
+        if header.version() == to {
+            return Err(Failure::new(Exit::Parameters, format!("Device is already {to} type.")));
         }
-        let warning = format!("This operation will convert {} to LUKS{to} format.\n", path.display());
+        let warning = format!("This operation will convert {} to {to} format.\n", path.display());
         let refusal = "Operation aborted, device was NOT converted.";
         question::confirm(self.target.manner, &warning, refusal, Exit::Permission)?;
-        let result =
-            if to == 1 { to_luks1(&mut luks, &mut OsRandom) } else { to_luks2(&mut luks, &mut OsRandom) };
-        result.map_err(|e| explain::on_device(path, &e))
+        Ok(header.convert(to)?)
     }
 }
 
@@ -89,8 +85,8 @@ impl Request for RepairRequest {
 
     fn run(self) -> Result<()> {
         let (path, manner) = (self.target.header_path(), self.target.manner);
-        let repair = Repair::prepare(device::storage(path, Access::Write)?, self.target.locking)
-            .map_err(|e| explain::on_device(path, &e))?;
+        let storage = device::storage(path, Access::Write)?;
+        let repair = self.target.header_device(storage, Access::Write).repair()?;
         if repair.changes().is_empty() {
             return output::verbose(manner, "No known problems detected for LUKS header.");
         }
@@ -99,6 +95,6 @@ impl Request for RepairRequest {
         }
         let warning = "Really try to repair LUKS device header?";
         question::confirm(manner, warning, "Operation aborted.", Exit::Parameters)?;
-        repair.run().map_err(|e| explain::on_device(path, &e))
+        Ok(repair.run()?)
     }
 }

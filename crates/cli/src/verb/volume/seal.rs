@@ -1,14 +1,15 @@
 //! `seal`: signs a LUKS2 header with the volume key, so that a forged one is noticed.
 
-use crate::device::{self, Target, Versions, explain};
+use crate::device::{self, Target, Versions};
 use crate::door::{self, Args, Command, Example, Group, Kind, Offers, Operand, Opt, Request, groups};
 use crate::say::failure::{Exit, Failure, Result};
 use crate::say::output;
 use crate::unlock::KeyOptions;
-use crate::unlock::admission::{self, Demands};
-use keyway_volume::admission::Terms;
-use keyway_volume::seal::{self, Broken, Seal};
-use keyway_volume::{Access, Admitted, Luks, OsRandom};
+use crate::unlock::admission::Demands;
+use keyway::{Key, Unlock};
+use keyway_volume::seal::{Broken, Seal};
+use keyway_volume::{Access, Luks};
+use std::sync::Arc;
 
 /// `keyway seal`.
 pub(crate) static COMMAND: Command = Command {
@@ -81,41 +82,36 @@ impl Request for SealRequest {
     }
 
     fn run(self) -> Result<()> {
-        let luks = self.target.load(Access::Write, self.versions)?;
-        if self.remove { self.remove(luks) } else { self.seal(luks) }
+        if self.remove { self.remove() } else { self.seal() }
     }
 }
 
 impl SealRequest {
-    fn seal(&self, luks: Luks) -> Result<()> {
+    fn seal(&self) -> Result<()> {
         let (target, path) = (&self.target, self.target.header_path());
-        seal::check_sealable(&luks).map_err(|e| explain::on_device(path, &e))?;
-        let data = target.data_device(&*device::storage(&target.device, Access::Probe)?);
+        let data = device::storage(&target.device, Access::Probe)?;
+        let device = target.over(Arc::clone(&data), device::storage(path, Access::Write)?, true);
+        let terms = self.key.terms_to_edit(&self.demands);
+        let mut header = target.header_of(&device, self.versions, &terms)?;
         let context = self.demands.terms.seal_context.as_deref();
-        // The content and context of an old seal are no reason to refuse a new one.
-        let terms = Terms { ignore_seal: true, ..self.demands.terms.clone() };
-        let old = compared(&luks, data.len);
-        let seal = Seal::of(luks.header());
+        header.check_sealable()?;
+        let seal = Seal::of(header.luks().header());
         let had_context = seal.is_ok_and(|seal| seal.is_some_and(|seal| seal.has_context()));
-        let admitted = Admitted::judge(luks, Some(data), &terms).map_err(|e| explain::on_volume(path, &e))?;
-        if let Err(broken) = old {
+        if let Err(broken) = compared(header.luks(), data.len()) {
             say!("WARNING: Device {}: {broken}. It is now sealed as it is.", path.display());
         }
         if had_context && context.is_none() {
             let device = path.display();
             say!("WARNING: Device {device}: the old seal had a --seal-context, and the new one has none.");
         }
-        let (key, digest) = self.key.volume_key(admitted.luks(), path)?;
-        let (mut luks, _, key) = admission::open(admitted, path, key, digest)?.into_parts();
-        seal::seal(&mut luks, &key, data.len, context, &mut OsRandom)
-            .map_err(|e| explain::on_device(path, &e))?;
+        let (key, _) = self.key.volume_key(header.luks(), path)?;
+        header.seal(&Key::VolumeKey(key), context)?;
         output::verbose(target.manner, &format!("{} is sealed.", path.display()))
     }
 
-    fn remove(&self, mut luks: Luks) -> Result<()> {
+    fn remove(&self) -> Result<()> {
         let path = self.target.header_path();
-        let removed = seal::remove(&mut luks, &mut OsRandom).map_err(|e| explain::on_device(path, &e))?;
-        match removed {
+        match self.target.header(Access::Write, self.versions, &Unlock::new())?.unseal()? {
             true => output::verbose(self.target.manner, &format!("{} is no longer sealed.", path.display())),
             false => Err(Failure::new(Exit::Parameters, format!("Device {} is not sealed.", path.display()))),
         }

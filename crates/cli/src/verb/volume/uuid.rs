@@ -6,9 +6,9 @@ use crate::say::failure::{Exit, Failure, Result};
 use crate::say::paint::printable;
 use crate::say::{output, question};
 use crate::unlock::admission;
+use keyway::Unlock;
 use keyway_format::json::{Object, Value};
-use keyway_volume::edit::set_uuid;
-use keyway_volume::{Access, OsRandom};
+use keyway_volume::Access;
 
 /// `keyway luksUUID`.
 pub(crate) static UUID: Command = Command {
@@ -67,11 +67,11 @@ impl Request for Uuid {
 
     fn run(self) -> Result<()> {
         let Some(uuid) = &self.new else { return self.show() };
-        let mut luks = self.target.load(Access::Write, self.versions)?;
+        let mut header = self.target.header(Access::Write, self.versions, &Unlock::new())?;
         let warning = "Do you really want to change UUID of device?";
         question::confirm(self.target.manner, warning, "Operation aborted.", Exit::Permission)?;
-        set_uuid(&mut luks, Some(uuid), &mut OsRandom)?;
-        admission::warn_of_seal(&luks, self.target.header_path());
+        header.set_uuid(uuid)?;
+        admission::warn_of_seal(header.luks(), self.target.header_path());
         Ok(())
     }
 }

@@ -1,0 +1,64 @@
+//! Edits of a header as a whole: its conversion and its backup.
+
+use super::{Header, Version};
+use crate::Result;
+use crate::error::At;
+use keyway_volume::{OsRandom, backup, convert};
+use std::path::Path;
+
+impl Header {
+    /// Converts the header to another version, in place. Make a [`backup`](Header::backup) first.
+    ///
+    /// ```
+    /// # use keyway::*;
+    /// # let key = Key::passphrase("correct horse");
+    /// # let device = Create::luks1().kdf(NewKdf::pbkdf2(1000)).in_memory(1 << 20, &key)?;
+    /// device.header()?.convert(Version::Luks2)?;
+    /// assert_eq!(device.probe()?, Probe::Luks2);
+    /// device.unlock(&key)?;
+    /// # Ok::<(), keyway::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`ErrorKind::InUse`](crate::ErrorKind::InUse): the volume is in use; LUKS1 cannot express
+    /// the header; there is no room; [`ErrorKind::ReadOnly`](crate::ErrorKind::ReadOnly).
+    pub fn convert(&mut self, version: Version) -> Result<()> {
+        self.check_writable()?;
+        match version {
+            Version::Luks1 => convert::to_luks1(&mut self.luks, &mut OsRandom),
+            Version::Luks2 => convert::to_luks2(&mut self.luks, &mut OsRandom),
+        }
+        .at(&self.place)
+    }
+
+    /// Copies header and keyslots to a new file, which only its owner may read. All current
+    /// passphrases open the backup, even after they are changed or killed in the header. The file
+    /// is the same as cryptsetup's.
+    ///
+    /// ```
+    /// # use keyway::*;
+    /// # let directory = std::env::temp_dir().join(format!("keyway-backup-{}", std::process::id()));
+    /// # std::fs::create_dir_all(&directory)?;
+    /// # let file = directory.join("disk.header");
+    /// # let key = Key::passphrase("correct horse");
+    /// # let device = Create::luks2().kdf(NewKdf::pbkdf2(1000)).in_memory(1 << 20, &key)?;
+    /// device.header()?.backup(&file)?;
+    /// device.header()?.erase()?;
+    ///
+    /// let restore = device.restore_header(&file)?;
+    /// assert!(!restore.loses_seal());
+    /// for warning in restore.warnings() {
+    ///     eprintln!("{warning}");
+    /// }
+    /// restore.run()?;
+    /// device.unlock(&key)?;
+    /// # std::fs::remove_dir_all(&directory)?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`ErrorKind::Exists`](crate::ErrorKind::Exists); the file cannot be written.
+    pub fn backup(&self, file: impl AsRef<Path>) -> Result<()> {
+        backup::backup(&self.luks, file.as_ref()).at(&self.place)
+    }
+}

@@ -1,0 +1,142 @@
+//! What an edit of a header refuses: a key that was found elsewhere, a device that is open for
+//! reading, a header that breaks the caller's terms.
+
+use keyway::*;
+
+fn key(text: &str) -> Key {
+    Key::passphrase(text)
+}
+
+fn quick() -> NewKeyslot {
+    NewKeyslot::new().kdf(NewKdf::pbkdf2(1000))
+}
+
+fn volume() -> Device {
+    Create::luks2().kdf(NewKdf::pbkdf2(1000)).in_memory(1 << 20, &key("old")).unwrap()
+}
+
+#[test]
+fn a_key_that_was_found_on_another_header_edits_nothing() {
+    let (here, elsewhere) = (volume(), volume());
+    let (mut header, other) = (here.header().unwrap(), elsewhere.header().unwrap());
+    let found = other.try_key(&key("old")).unwrap();
+    let refused = header.add_key_with(&found, &key("new"), &quick()).unwrap_err();
+    assert_eq!(refused.kind(), &ErrorKind::WrongVolumeKey);
+    let refused = header.change_key_with(found, &key("new"), &quick()).unwrap_err();
+    assert_eq!(refused.kind(), &ErrorKind::WrongVolumeKey);
+    // A header that was read again is another one: it may have changed.
+    let found = here.header().unwrap().try_key(&key("old")).unwrap();
+    assert!(header.add_key_with(&found, &key("new"), &quick()).is_err());
+    assert_eq!(here.header().unwrap().keyslots().len(), 1);
+    assert_eq!(here.unlock(&key("new")).unwrap_err().kind(), &ErrorKind::WrongPassphrase);
+}
+
+#[test]
+fn a_volume_key_belongs_to_no_keyslot_that_could_be_changed() {
+    let device = volume();
+    let mut header = device.header().unwrap();
+    let secret = Secret::copy_from(header.try_key(&key("old")).unwrap().expose().expose());
+    let refused = header.change_key(&Key::VolumeKey(secret), &key("new"), &quick()).unwrap_err();
+    assert!(matches!(refused.kind(), ErrorKind::Refused { .. }), "{refused}");
+    device.unlock(&key("old")).unwrap();
+}
+
+#[test]
+fn an_unbound_keyslot_is_changed_and_converted_but_authorizes_nothing() {
+    let device = volume();
+    let mut header = device.header().unwrap();
+    header.add_unbound_key(&Secret::copy_from(&[7; 32]), &key("own"), &quick()).unwrap();
+    let refused = header.add_key(&key("own"), &key("new"), &quick()).unwrap_err();
+    assert_eq!(refused.kind(), &ErrorKind::WrongPassphrase);
+    let number = header.change_key(&key("own"), &key("other"), &quick()).unwrap();
+    assert_eq!(header.convert_key(&key("other"), &quick().hash("sha512")).unwrap(), number);
+    assert_eq!(header.try_keyslot(&key("other")).unwrap().expose().expose(), [7; 32]);
+    assert!(header.try_key(&key("other")).is_err());
+}
+
+/// Every edit, by its name.
+type Edit = fn(&mut Header) -> Result<()>;
+
+const EDITS: [(&str, Edit); 17] = [
+    ("add_key", |it| it.add_key(&key("old"), &key("new"), &quick()).map(drop)),
+    ("add_unbound_key", |it| {
+        it.add_unbound_key(&Secret::copy_from(&[7; 32]), &key("new"), &quick()).map(drop)
+    }),
+    ("change_key", |it| it.change_key(&key("old"), &key("new"), &quick()).map(drop)),
+    ("convert_key", |it| it.convert_key(&key("old"), &quick()).map(drop)),
+    ("kill_keyslot", |it| it.kill_keyslot(0, LastKeyslot::Kill)),
+    ("erase", Header::erase),
+    ("set_label", |it| it.set_label("x")),
+    ("set_names", |it| it.set_names("x", "y")),
+    ("set_uuid", |it| it.set_uuid("d1a5e3a4-0000-4000-8000-3c0754d1a5e3")),
+    ("set_priority", |it| it.set_priority(0, Priority::Prefer)),
+    ("add_keyring_token", |it| it.add_keyring_token("x", &NewToken::new()).map(drop)),
+    ("import_token", |it| it.import_token(r#"{"type":"x","keyslots":[]}"#, &NewToken::new()).map(drop)),
+    ("remove_token", |it| it.remove_token(0)),
+    ("assign_token", |it| it.assign_token(0, 0)),
+    ("unassign_token", |it| it.unassign_token(0, 0)),
+    ("seal", |it| it.seal(&key("old"), None)),
+    ("convert", |it| it.convert(Version::Luks1)),
+];
+
+#[test]
+fn a_device_that_is_open_for_reading_is_not_edited() {
+    let directory = std::env::temp_dir().join(format!("keyway-edits-{}", std::process::id()));
+    std::fs::create_dir_all(&directory).unwrap();
+    let path = directory.join("disk");
+    Create::luks2().kdf(NewKdf::pbkdf2(1000)).size(1 << 20).create(&path, &key("old")).unwrap();
+    let before = std::fs::read(&path).unwrap();
+    for (name, edit) in EDITS.into_iter().chain([("unseal", (|it| it.unseal().map(drop)) as Edit)]) {
+        let mut header = Device::open(&path).unwrap().header().unwrap();
+        assert_eq!(edit(&mut header).unwrap_err().kind(), &ErrorKind::ReadOnly, "{name}");
+    }
+    assert_eq!(Device::open(&path).unwrap().repair().unwrap_err().kind(), &ErrorKind::ReadOnly);
+    assert!(std::fs::read(&path).unwrap() == before);
+    std::fs::remove_dir_all(&directory).unwrap();
+}
+
+#[test]
+fn terms_that_the_header_breaks_stop_edits_that_a_key_authorizes() {
+    let device = volume();
+    let strict = Unlock::new().policy("fleet", "sealed = true").unwrap();
+    let unmet = &ErrorKind::Policy { rule: "sealed" };
+    let mut header = device.header_with(&strict).unwrap();
+    assert_eq!(header.check().unwrap_err().kind(), unmet);
+    for (name, edit) in &EDITS[..4] {
+        if *name != "add_unbound_key" {
+            assert_eq!(edit(&mut header).unwrap_err().kind(), unmet, "{name}");
+        }
+    }
+    // A policy that concerns the key is judged with the key.
+    let short = Unlock::new().policy("fleet", "min-key-bits = 1024").unwrap();
+    assert!(matches!(
+        device.header_with(&short).unwrap().try_key(&key("old")).unwrap_err().kind(),
+        ErrorKind::Policy { .. }
+    ));
+    assert_eq!(device.header().unwrap().keyslots().len(), 1);
+}
+
+#[test]
+fn a_header_that_would_not_be_opened_is_not_sealed() {
+    let weak = Create::luks2().cipher("aes-ecb", 256).weak_cipher().kdf(NewKdf::pbkdf2(1000));
+    let made = weak.in_memory(1 << 20, &key("old")).unwrap();
+    let refused = made.header().unwrap().seal(&key("old"), None).unwrap_err();
+    assert_eq!(refused.kind(), &ErrorKind::Policy { rule: "weak-cipher" });
+    assert!(!made.header().unwrap().is_sealed());
+    let tolerant = Unlock::new().weak_ciphers();
+    made.header_with(&tolerant).unwrap().seal(&key("old"), None).unwrap();
+    assert!(made.header().unwrap().is_sealed());
+}
+
+#[test]
+fn a_broken_seal_is_replaced_but_authorizes_nothing() {
+    let device = volume();
+    device.header().unwrap().seal(&key("old"), None).unwrap();
+    device.header().unwrap().set_label("changed").unwrap();
+    let mut header = device.header().unwrap();
+    let refused = header.add_key(&key("old"), &key("new"), &quick()).unwrap_err();
+    assert_eq!(refused.kind(), &ErrorKind::Policy { rule: "seal" });
+    header.seal(&key("old"), None).unwrap();
+    header.add_key(&key("old"), &key("new"), &quick()).unwrap();
+    device.unlock(&key("new")).unwrap();
+}
