@@ -139,6 +139,12 @@ impl NewKdf {
         }
     }
 
+    /// Whether its cost is measured on this machine.
+    pub(crate) fn is_measured(&self) -> bool {
+        let (KdfChoice::Pbkdf2 { cost, .. } | KdfChoice::Argon2 { cost, .. }) = &self.0;
+        matches!(cost, Cost::Time(_))
+    }
+
     pub(crate) fn choice(&self) -> KdfChoice {
         self.0.clone()
     }

@@ -101,6 +101,8 @@ mod volume;
 pub use admitted::{Admitted, VolumeKey};
 #[cfg(any(feature = "nbd", feature = "fuse", feature = "ublk"))]
 pub use attach::Attached;
+#[cfg(feature = "parts")]
+pub use create::Building;
 pub use create::{Content, Create};
 pub use device::{Device, DeviceOptions};
 pub use error::{Error, ErrorKind, Result};

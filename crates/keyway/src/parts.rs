@@ -3,10 +3,13 @@
 use crate::error::At;
 use crate::plain::AdmittedPlain;
 use crate::{
-    Admitted, Device, DeviceOptions, Error, Header, Key, Location, NewKdf, Plain, Result, Unlock, VolumeKey,
+    Admitted, Building, Create, Device, DeviceOptions, Error, Header, Key, Location, NewKdf, Plain, Result,
+    Unlock, VolumeKey,
 };
 use keyway_crypto::Secret;
-use keyway_volume::{KdfChoice, Layout, Luks, PlainVolume, Storage, Terms, Unlocked};
+use keyway_volume::build::{Content, Target};
+use keyway_volume::storage::Exclusive;
+use keyway_volume::{DataDevice, KdfChoice, Layout, Luks, PlainVolume, Storage, Terms, Unlocked};
 use std::fmt;
 use std::sync::Arc;
 
@@ -121,6 +124,57 @@ impl Header {
     /// example.
     pub fn luks(&self) -> &Luks {
         &self.luks
+    }
+}
+
+impl Create {
+    /// Writes the header over what is on `data`, or on `header` if it is detached, without asking
+    /// whether anything is there. The caller has claimed both.
+    ///
+    /// ```
+    /// # use keyway::{Create, Key, NewKdf, storage::Memory};
+    /// # use keyway_volume::storage::Exclusive;
+    /// # use std::sync::Arc;
+    /// let claimed = Exclusive::claim(Arc::new(Memory::zeroed(20 << 20)))?;
+    /// let create = Create::luks2().kdf(NewKdf::pbkdf2(1000));
+    /// let header = create.create_on(&claimed, None, &Key::passphrase("correct horse"))?;
+    /// assert_eq!(header.luks().version(), 2);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Those of [`Create::create`], but for what exists.
+    pub fn create_on(&self, data: &Exclusive, header: Option<Arc<dyn Storage>>, key: &Key) -> Result<Header> {
+        let holds_header = header.is_none();
+        let luks = self.write(data, header, key)?;
+        let data = DataDevice { len: data.len(), holds_header };
+        Ok(Header::new(luks, Location::STORAGE, Unlock::new(), data))
+    }
+
+    /// Plans the volume and makes room for its content on a target of the caller's own, for
+    /// [`Building::fill`] and [`Building::finish`]. From now on a device holds no volume.
+    ///
+    /// ```
+    /// # use keyway::{Create, Key, NewKdf, storage::Memory};
+    /// use keyway_volume::build::{Content, Target};
+    /// use keyway_volume::stream::{Holes, Meter, Options};
+    /// # use keyway_volume::storage::Exclusive;
+    /// # use std::sync::Arc;
+    /// let claimed = Exclusive::claim(Arc::new(Memory::zeroed(20 << 20)))?;
+    /// let image = Memory::zeroed(8192);
+    /// let content = || Content::whole(&image, Holes::Fill);
+    /// let create = Create::luks2().kdf(NewKdf::pbkdf2(1000));
+    /// let key = Key::passphrase("correct horse");
+    /// let building = create.begin(Target::Existing(&claimed), &key, &content())?;
+    /// let moved = building.fill(content(), Options::default(), &Meter::new())?;
+    /// building.finish(moved.length)?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Those of [`Create::build`].
+    pub fn begin<'a>(&self, target: Target<'a>, key: &Key, content: &Content<'_>) -> Result<Building<'a>> {
+        self.building(target, key, content)
     }
 }
 

@@ -128,7 +128,7 @@ fn tokens() {
     });
     harmless("token import and remove", |luks| {
         let json = br#"{"type":"foreign","keyslots":["1"],"kept":1.50}"#;
-        let token = edit::token_import(luks, Some(3), json, None, false, &mut OsRandom)?;
+        let token = edit::token_import(luks, Some(3), json, &[], false, &mut OsRandom)?;
         edit::token_remove(luks, token, &mut OsRandom)
     });
 }

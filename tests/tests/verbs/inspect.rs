@@ -23,10 +23,7 @@ fn a_luks2_volume_in_text_and_json() {
     }
     assert!(text.starts_with(&format!("{}  LUKS2\n", volume.display())), "{text}");
     assert!(text.contains("both copies good"), "{text}");
-    assert!(
-        text.contains("  0        first     argon2id, 4 passes over 32.0 KiB in 1 lane  under 0.01 s"),
-        "{text}"
-    );
+    assert!(text.contains("  0        first     argon2id, 4 passes over 32.0 KiB in 1 lane  "), "{text}");
     assert!(text.contains("  1        normal    pbkdf2 sha512, 123,456 iterations"), "{text}");
     assert!(text.contains("  0      luks2-keyring  0"), "{text}");
     assert!(text.contains("  ! Keyslot 0 is cheap to guess: 4 passes over 32 KiB, where at least"), "{text}");

@@ -1,5 +1,5 @@
 //! A volume that is made together with its content, in one pass: its properties and its
-//! destination, from the command line. [`keyway_volume::build`] makes it.
+//! destination, from the command line. [`keyway::Create::begin`] makes it.
 
 use crate::device::{self, explain};
 use crate::door::{Args, Kind, Opt};
@@ -11,31 +11,37 @@ use crate::say::failure::{Exit, Failure, Result};
 use crate::say::manner::Manner;
 use crate::say::progress::{self, Progress};
 use crate::say::question;
-use crate::say::transfer::{self, cannot_write};
+use crate::say::transfer;
+use keyway::{ErrorKind, Key, Version};
 use keyway_crypto::Secret;
-use keyway_volume::build::{self, Build, Content, ImageHoles, Params, Target};
+use keyway_volume::build::{Content, ImageHoles, Target};
 use keyway_volume::storage::{Exclusive, Readers};
 use keyway_volume::stream::{Moved, Options};
-use keyway_volume::{Access, Error, Luks, OsRandom, Random, SeededRandom, Storage, Unneeded};
+use keyway_volume::{Storage, Unneeded};
 use std::path::{Path, PathBuf};
 
 /// The properties of the new volume. Invalid combinations are refused when this is created, before
 /// anything is asked, read or written.
 pub(crate) struct NewVolume {
     params: HeaderParams,
-    seed: Option<Secret>,
     seal: NewSeal,
     progress: Progress,
 }
 
 impl NewVolume {
     /// From the format options. If a `seed` is given, all random values are derived from it.
-    pub(crate) fn from_args(args: &Args, version: u8, seed: Option<Secret>, seal: NewSeal) -> Result<Self> {
-        let mut params = HeaderParams::from_args(args, version)?;
-        if seed.is_some() {
-            params.make_reproducible()?;
-        }
-        Ok(Self { params, seed, seal, progress: args.progress() })
+    pub(crate) fn from_args(
+        args: &Args,
+        version: Version,
+        seed: Option<Secret>,
+        seal: NewSeal,
+    ) -> Result<Self> {
+        let params = HeaderParams::from_args(args, version)?;
+        let params = match seed {
+            Some(seed) => params.reproducible(seed)?,
+            None => params,
+        };
+        Ok(Self { params, seal, progress: args.progress() })
     }
 
     /// Makes the volume on `destination`, full of `content` from what messages call `name`.
@@ -44,48 +50,25 @@ impl NewVolume {
         destination: Destination,
         content: Content<'_>,
         name: &str,
-        passphrase: &Secret,
+        passphrase: Secret,
     ) -> Result<Moved> {
-        let mut rng: Box<dyn Random> = match &self.seed {
-            Some(seed) => Box::new(SeededRandom::new(seed)),
-            None => Box::new(OsRandom),
-        };
-        let volume_key = self.params.volume_key(&mut *rng)?;
-        let plan = build::plan(self.build_params(), &content, &volume_key, passphrase, &mut *rng)?;
+        let create = self.seal.of(self.params.create()?);
         let (path, total) = (destination.path().to_owned(), content.len);
-        let build = Build::start(plan, destination.target(), total, &volume_key)
-            .map_err(|e| destination.refused(e))?;
+        let building = create.begin(destination.target(), &Key::Passphrase(passphrase), &content);
+        let building = building.map_err(|e| destination.refused(e))?;
         let moved = progress::watch(self.progress, &path, total, |meter| {
-            build.fill(content, Options::default(), meter)
+            building.fill(content, Options::default(), meter)
         })
         .map_err(|e| transfer::failed(e, &name, &path.display()))?;
-        if moved.length == 0 {
-            let message = format!("{name} is empty; there is nothing to encrypt.");
-            return Err(Failure::new(Exit::Parameters, message));
-        }
-        build.settle(moved.length).map_err(|e| cannot_write(&path.display(), None, &e))?;
-        build.write_header(&mut *rng)?;
+        building.finish(moved.length).map_err(|error| match error.kind() {
+            ErrorKind::NoContent => {
+                let message = format!("{name} is empty; there is nothing to encrypt.");
+                Failure::new(Exit::Parameters, message)
+            }
+            _ => explain::placed(error.into(), Some(&path)),
+        })?;
         destination.complete()?;
-        if self.seal.is_wanted() {
-            self.seal(&path, &volume_key, &mut *rng)?;
-        }
         Ok(moved)
-    }
-
-    /// Seals the volume once it is complete: only then is its length known.
-    fn seal(&self, path: &Path, volume_key: &Secret, rng: &mut dyn Random) -> Result<()> {
-        let storage = device::storage(path, Access::Write)?;
-        let data_len = storage.len();
-        Luks::open(storage, Access::Write)
-            .and_then(|mut luks| self.seal.seal(&mut luks, volume_key, data_len, rng))
-            .map_err(|e| explain::on_device(path, &e))
-    }
-
-    fn build_params(&self) -> Params {
-        match self.params.version() {
-            1 => Params::Luks1(self.params.luks1()),
-            _ => Params::Luks2(self.params.luks2(None)),
-        }
     }
 }
 
@@ -175,13 +158,13 @@ impl Destination {
     }
 
     /// The line for a volume that cannot be made there.
-    fn refused(&self, error: Error) -> Failure {
-        match error {
-            Error::TooShort { needs, has } => {
+    fn refused(&self, error: keyway::Error) -> Failure {
+        match error.kind() {
+            ErrorKind::TooShort { needs, has } => {
                 let message = format!("{} has {has} bytes, {needs} are needed.", self.path().display());
                 Failure::new(Exit::Parameters, message)
             }
-            error => error.into(),
+            _ => error.into(),
         }
     }
 

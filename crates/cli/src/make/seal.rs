@@ -2,8 +2,7 @@
 
 use crate::door::{Args, Kind, Opt, shared};
 use crate::say::failure::{Exit, Failure, Result};
-use keyway_crypto::Secret;
-use keyway_volume::{Luks, Random, seal};
+use keyway::{Create, Version};
 
 /// `--seal`, for the commands that make volumes.
 pub(crate) static SEAL: Opt = Opt {
@@ -24,10 +23,10 @@ pub(crate) struct NewSeal {
 
 impl NewSeal {
     /// Refuses a seal if there will be no room for one, and a context without a seal.
-    pub(crate) fn from_args(args: &Args, version: u8) -> Result<Self> {
+    pub(crate) fn from_args(args: &Args, version: Version) -> Result<Self> {
         let refuse = |why: &str| Err(Failure::new(Exit::Parameters, why));
         match args.given(&SEAL) {
-            true if version == 1 => {
+            true if version == Version::Luks1 => {
                 refuse("--seal: a LUKS1 header has no room for a seal; nothing was written.")
             }
             false if args.given(&shared::SEAL_CONTEXT) => refuse("--seal-context needs --seal."),
@@ -38,23 +37,9 @@ impl NewSeal {
     /// No seal.
     pub(crate) const NONE: Self = Self { wanted: false, context: None };
 
-    /// Whether the volume is to be sealed.
-    pub(crate) fn is_wanted(&self) -> bool {
-        self.wanted
-    }
-
-    /// Seals a volume that was just made, if requested.
-    pub(crate) fn seal(
-        &self,
-        luks: &mut Luks,
-        volume_key: &Secret,
-        data_len: u64,
-        rng: &mut dyn Random,
-    ) -> keyway_volume::Result<()> {
-        match self.wanted {
-            true => seal::seal(luks, volume_key, data_len, self.context.as_deref(), rng),
-            false => Ok(()),
-        }
+    /// The volume that is to be created, sealed if requested.
+    pub(crate) fn of(&self, create: Create) -> Create {
+        if self.wanted { create.seal(self.context.as_deref()) } else { create }
     }
 }
 
@@ -66,12 +51,16 @@ mod tests {
     #[test]
     fn a04_what_cannot_be_sealed_is_refused_before_it_is_made() {
         for (options, version, why) in [
-            ("--seal", 1, Some("--seal: a LUKS1 header has no room for a seal; nothing was written.")),
-            ("--seal", 2, None),
-            ("--seal --seal-context x", 2, None),
-            ("--seal-context x", 2, Some("--seal-context needs --seal.")),
-            ("-q", 1, None),
-            ("-q", 2, None),
+            (
+                "--seal",
+                Version::Luks1,
+                Some("--seal: a LUKS1 header has no room for a seal; nothing was written."),
+            ),
+            ("--seal", Version::Luks2, None),
+            ("--seal --seal-context x", Version::Luks2, None),
+            ("--seal-context x", Version::Luks2, Some("--seal-context needs --seal.")),
+            ("-q", Version::Luks1, None),
+            ("-q", Version::Luks2, None),
         ] {
             let args = typed(&format!("keyway luksFormat {options} volume"));
             let refused = NewSeal::from_args(&args, version).err();

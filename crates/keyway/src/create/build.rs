@@ -1,15 +1,16 @@
 //! Creates new volumes together with their content, in one pass.
 
 use super::content::{Bytes, Content};
-use super::{Create, Found};
+use super::{Building, Create, Found};
 use crate::error::At;
 use crate::{Device, Error, ErrorKind, Key, Location, Result, Version};
+use keyway_volume::Storage;
 use keyway_volume::build::{self, Build, NoLength, Params, Target, plaintext_len};
 use keyway_volume::in_use::{self, Access, InUse};
 use keyway_volume::storage::{File, NewFile, Readers};
 use keyway_volume::stream::{Holes, Source};
-use keyway_volume::{OsRandom, Storage};
 use std::path::Path;
+use std::sync::Arc;
 
 impl Create {
     /// Creates the volume together with its content, in one pass, and opens it for writing. The
@@ -110,23 +111,36 @@ impl Create {
         headroom: u64,
     ) -> Result<()> {
         let content = self.content(source, holes, headroom)?;
-        let (volume_key, passphrase, rng) = (self.volume_key()?, key.read_passphrase()?, &mut OsRandom);
         if self.limits.is_cancelled() {
             return Err(Error::new(ErrorKind::Cancelled));
         }
-        let params = match self.version {
-            Version::Luks1 => Params::Luks1(self.luks1_params()),
-            Version::Luks2 => Params::Luks2(self.luks2_params(None)),
-        };
-        let plan = build::plan(params, &content, &volume_key, &passphrase, rng)?;
+        let building = self.building(target, key, &content)?;
         let meter = self.limits.begin(content.len);
+        let moved = building.fill(content, self.limits.transfer(), &meter)?;
+        building.finish(moved.length)
+    }
+
+    /// Plans the volume, and makes room for its content. From now on a device holds no volume.
+    pub(crate) fn building<'a>(
+        &self,
+        target: Target<'a>,
+        key: &Key,
+        content: &build::Content<'_>,
+    ) -> Result<Building<'a>> {
+        self.check()?;
+        let (passphrase, mut random) = (key.read_passphrase()?, self.random());
+        let volume_key = self.new_volume_key(&mut *random)?;
+        let params = match self.version {
+            Version::Luks1 => Params::Luks1(self.luks1_params(false)),
+            Version::Luks2 => Params::Luks2(self.luks2_params(false, None)),
+        };
+        let plan = build::plan(params, content, &volume_key, &passphrase, &mut *random)?;
         let build = Build::start(plan, target, content.len, &volume_key)?;
-        let moved = build.fill(content, self.limits.transfer(), &meter)?;
-        if moved.length == 0 {
-            return Err(empty());
-        }
-        build.settle(moved.length)?;
-        Ok(build.write_header(rng)?)
+        let storage = match target {
+            Target::New(new) => Arc::clone(new.file()) as Arc<dyn Storage>,
+            Target::Existing(storage) => Arc::clone(storage),
+        };
+        Ok(Building::new(build, storage, (volume_key, random), self.seal.clone()))
     }
 
     fn content<'a>(&self, source: Source<'a>, holes: Holes, headroom: u64) -> Result<build::Content<'a>> {
@@ -154,5 +168,5 @@ fn whole(storage: &dyn Storage) -> Source<'_> {
 }
 
 fn empty() -> Error {
-    Error::refused("the content is empty: a size or headroom gives the volume room")
+    Error::new(ErrorKind::NoContent)
 }

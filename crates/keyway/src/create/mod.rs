@@ -1,18 +1,24 @@
 //! Creates new volumes.
 
 mod build;
+mod building;
 mod content;
+mod options;
+mod plan;
 
+#[cfg(feature = "parts")]
+pub use building::Building;
+#[cfg(not(feature = "parts"))]
+use building::Building;
 pub use content::Content;
+use options::{Geometry, Names, Seal, Secrets};
 
 use crate::error::At;
 use crate::{Device, Error, ErrorKind, Key, Limits, Location, NewKdf, Result, Version};
-use keyway_crypto::{CipherSpec, Secret};
-use keyway_volume::create::{
-    self, Luks1Params, Luks2Params, Plan, plan_luks1, plan_luks1_on, plan_luks2, plan_luks2_on,
-};
+use keyway_crypto::CipherSpec;
+use keyway_volume::create::{plan_luks1_on, plan_luks2_on};
 use keyway_volume::storage::{Exclusive, Memory, NewFile, Place, Readers};
-use keyway_volume::{Locking, OsRandom, admission};
+use keyway_volume::{Locking, Luks, Storage};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -39,14 +45,20 @@ pub struct Create {
     version: Version,
     cipher: String,
     key_bits: u32,
+    hash: Option<String>,
     kdf: NewKdf,
+    keyslot: Option<u32>,
+    keyslot_cipher: Option<(String, u32)>,
     sector_size: Option<u32>,
-    label: Option<String>,
-    uuid: Option<String>,
+    geometry: Geometry,
+    names: Names,
     size: Option<u64>,
     header: Option<Location>,
+    secrets: Secrets,
+    seal: Option<Seal>,
     overwrite: bool,
     weak_cipher: bool,
+    locking: Locking,
     limits: Limits,
 }
 
@@ -70,14 +82,20 @@ impl Create {
             version,
             cipher: CipherSpec::DEFAULT.to_owned(),
             key_bits: CipherSpec::DEFAULT_KEY_BITS,
+            hash: None,
             kdf: NewKdf::default_of(version.number()),
+            keyslot: None,
+            keyslot_cipher: None,
             sector_size: None,
-            label: None,
-            uuid: None,
+            geometry: Geometry::default(),
+            names: Names::default(),
             size: None,
             header: None,
+            secrets: Secrets::default(),
+            seal: None,
             overwrite: false,
             weak_cipher: false,
+            locking: Locking::default(),
             limits: Limits::new(),
         }
     }
@@ -135,14 +153,14 @@ impl Create {
     /// A label of at most 47 bytes (LUKS2). See [`Create`] for an example.
     #[must_use]
     pub fn label(mut self, label: &str) -> Self {
-        self.label = Some(label.to_owned());
+        self.names.label = Some(label.to_owned());
         self
     }
 
     /// The UUID; random by default. See [`Header`](crate::Header) for an example.
     #[must_use]
     pub fn uuid(mut self, uuid: &str) -> Self {
-        self.uuid = Some(uuid.to_owned());
+        self.names.uuid = Some(uuid.to_owned());
         self
     }
 
@@ -217,22 +235,19 @@ impl Create {
         if let Some(header) = &self.header {
             return Err(Error::refused("a volume in memory holds its own header").at(header));
         }
-        let (plan, data_len) = self.plan(size, key)?;
-        let len = plan.data_offset.checked_add(data_len).and_then(|len| usize::try_from(len).ok());
+        let planned = self.plan(size, key)?;
+        let len = planned.len().ok().and_then(|len| usize::try_from(len).ok());
         let len = len.ok_or_else(|| Error::refused("so many bytes do not fit into memory"))?;
-        let memory = Memory::zeroed(len);
-        plan.write_to_new(&memory)?;
-        Ok(Device::from_storage(Arc::new(memory)))
+        let memory = Arc::new(Memory::zeroed(len));
+        planned.write_to_new(Arc::clone(&memory) as Arc<dyn Storage>, len as u64)?;
+        Ok(Device::from_storage(memory))
     }
 
     fn new_file(&self, path: &Path, key: &Key) -> Result<()> {
-        let size = self.size.ok_or_else(no_size)?;
-        let (plan, data_len) = self.plan(size, key)?;
-        let len =
-            plan.data_offset.checked_add(data_len).ok_or_else(|| Error::refused("no file is so long"))?;
-        let new = NewFile::create(path, false)?;
+        let planned = self.plan(self.size.ok_or_else(no_size)?, key)?;
+        let (len, new) = (planned.len()?, NewFile::create(path, false)?);
         new.file().set_len(len)?;
-        plan.write_to_new(&**new.file())?;
+        planned.write_to_new(Arc::clone(new.file()) as Arc<dyn Storage>, len)?;
         Ok(new.complete(Readers::Owner)?)
     }
 
@@ -251,14 +266,15 @@ impl Create {
         };
         let new_size = || self.size.ok_or_else(no_size);
         let size = claimed.as_ref().map_or_else(new_size, |data| Ok(data.len())).at(data)?;
-        let (plan, data_len) = self.plan(size, key).at(header)?;
+        let planned = self.plan(size, key).at(header)?;
+        let data_len = claimed.as_ref().map_or(planned.data_len, |data| data.len());
         if claimed.is_none() {
             let new = NewFile::create(data.path().unwrap_or(header_path), false).at(data)?;
             new.file().set_len(data_len).and_then(|()| new.complete(Readers::Owner)).at(data)?;
         }
         let new = NewFile::create(header_path, false).at(header)?;
-        new.file().set_len(plan.header_end).at(header)?;
-        plan.write_to_new(&**new.file()).at(header)?;
+        new.file().set_len(planned.plan.header_end).at(header)?;
+        planned.write_to_new(Arc::clone(new.file()) as Arc<dyn Storage>, data_len).at(header)?;
         new.complete(Readers::Owner).at(header)
     }
 
@@ -290,75 +306,36 @@ impl Create {
 
     fn existing(&self, location: &Location, key: &Key) -> Result<()> {
         self.refuse_size()?;
-        let storage = self.claim(location)?;
-        let (volume_key, passphrase, rng) = (self.volume_key()?, key.read_passphrase()?, &mut OsRandom);
+        self.write(&self.claim(location)?, None, key).map(drop)
+    }
+
+    /// Writes the header over what is on `data`, or on `header` if it is detached. `data` is
+    /// claimed.
+    pub(crate) fn write(
+        &self,
+        data: &Exclusive,
+        header: Option<Arc<dyn Storage>>,
+        key: &Key,
+    ) -> Result<Luks> {
+        self.check()?;
+        let is_detached = header.is_some();
+        let storage = header.unwrap_or_else(|| Arc::clone(data));
+        let (passphrase, mut random) = (key.read_passphrase()?, self.random());
+        let volume_key = self.new_volume_key(&mut *random)?;
         let plan = match self.version {
-            Version::Luks1 => plan_luks1_on(&**storage, &self.luks1_params(), &volume_key, &passphrase, rng)?,
-            Version::Luks2 => {
-                plan_luks2_on(&**storage, &self.luks2_params(None), &volume_key, &passphrase, rng)?
-            }
-        };
-        let meter = self.limits.begin(Some(plan.wiped(false)));
-        plan.write_metered(Arc::clone(&storage), false, Locking::default(), rng, &meter)?;
-        Ok(())
-    }
-
-    /// The header of a volume of exactly this size, and its data's length in whole sectors.
-    fn plan(&self, size: u64, key: &Key) -> Result<(Plan, u64)> {
-        let (volume_key, passphrase) = (self.volume_key()?, key.read_passphrase()?);
-        let (plan, sector) = match self.version {
             Version::Luks1 => {
-                (plan_luks1(&self.luks1_params(), None, &volume_key, &passphrase, &mut OsRandom)?, 512)
+                let params = self.luks1_params(is_detached);
+                plan_luks1_on(&*storage, &params, &volume_key, &passphrase, &mut *random)?
             }
             Version::Luks2 => {
-                let params = self.luks2_params(Some(size));
-                let sector = params.sector_size.unwrap_or(512).into();
-                (plan_luks2(&params, None, &volume_key, &passphrase, &mut OsRandom)?, sector)
+                let params = self.luks2_params(is_detached, is_detached.then(|| data.len()));
+                plan_luks2_on(&*storage, &params, &volume_key, &passphrase, &mut *random)?
             }
         };
-        let data_len = size.max(1).checked_next_multiple_of(sector);
-        Ok((plan, data_len.ok_or_else(|| Error::refused("no file is so long"))?))
-    }
-
-    /// A random volume key, for a cipher that protects, in a header that can describe it.
-    fn volume_key(&self) -> Result<Secret> {
-        let spec = CipherSpec::parse(&self.cipher).map_err(keyway_volume::Error::from)?;
-        let len = self.key_bits as usize / 8;
-        if let (Some(why), false) = (admission::weakness(&spec, len), self.weak_cipher) {
-            let why = Error::refused(format!("the volume would be under {spec}{why}"));
-            return Err(Error::because(ErrorKind::Policy { rule: "weak-cipher" }, why));
-        }
-        create::check_key_bits(&spec, self.key_bits, self.version.number())?;
-        if let Some(bytes) = self.sector_size {
-            create::check_sector_size(bytes, self.version.number())?;
-        }
-        Ok(create::random_volume_key(self.key_bits, &mut OsRandom)?)
-    }
-
-    fn luks1_params(&self) -> Luks1Params {
-        Luks1Params {
-            cipher: self.cipher.clone(),
-            key_bits: self.key_bits,
-            kdf: self.kdf.choice(),
-            uuid: self.uuid.clone(),
-            detached: self.header.is_some(),
-            ..Luks1Params::default()
-        }
-    }
-
-    /// Large sectors, unless `size` is not a multiple of them.
-    fn luks2_params(&self, size: Option<u64>) -> Luks2Params {
-        let sector_size = size.map(|size| if size.is_multiple_of(4096) { 4096 } else { 512 });
-        Luks2Params {
-            cipher: self.cipher.clone(),
-            key_bits: self.key_bits,
-            kdf: self.kdf.choice(),
-            sector_size: self.sector_size.or(sector_size),
-            label: self.label.clone(),
-            uuid: self.uuid.clone(),
-            detached: self.header.is_some(),
-            ..Luks2Params::default()
-        }
+        let meter = self.limits.begin(Some(plan.wiped(is_detached)));
+        let mut luks = plan.write_metered(storage, is_detached, self.locking, &mut *random, &meter)?;
+        self.seal.iter().try_for_each(|seal| seal.put(&mut luks, &volume_key, data.len(), &mut *random))?;
+        Ok(luks)
     }
 }
 

@@ -101,6 +101,8 @@ pub enum ErrorKind {
         /// Where the device ends.
         has: u64,
     },
+    /// The content of a new volume is empty, and neither a size nor headroom gives it room.
+    NoContent,
     /// It was opened for reading, or is read-only.
     ReadOnly,
     /// It already exists.
@@ -217,6 +219,7 @@ impl fmt::Display for ErrorKind {
             Self::TooShort { needs, has } => {
                 write!(f, "it ends at byte {has}, its header describes data up to byte {needs}")
             }
+            Self::NoContent => f.write_str("the content is empty: a size or headroom gives the volume room"),
             Self::ReadOnly => f.write_str("it can only be read"),
             Self::Exists => f.write_str("it already exists"),
             Self::NotFound => f.write_str("it does not exist"),

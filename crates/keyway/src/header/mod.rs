@@ -69,7 +69,8 @@ impl Version {
         if luks.version() == 1 { Self::Luks1 } else { Self::Luks2 }
     }
 
-    pub(crate) fn number(self) -> u8 {
+    /// 1 or 2. See [`Header`] for an example of versions.
+    pub fn number(self) -> u8 {
         match self {
             Self::Luks1 => 1,
             Self::Luks2 => 2,

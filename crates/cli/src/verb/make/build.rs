@@ -12,6 +12,7 @@ use crate::say::manner::Manner;
 use crate::say::output;
 use crate::say::size::human;
 use crate::unlock::{self, KeyOptions};
+use keyway::Version;
 use keyway_crypto::Secret;
 use keyway_volume::Storage;
 use keyway_volume::build::{Content, ImageHoles, MOST, NoLength, plaintext_len};
@@ -122,7 +123,7 @@ static REPRODUCIBLE: Opt = Opt {
 };
 
 struct Build {
-    version: u8,
+    version: Version,
     new: NewVolume,
     holes: ImageHoles,
     length: Length,
@@ -136,7 +137,7 @@ struct Build {
 
 impl Request for Build {
     fn from_args(args: &Args) -> Result<Self> {
-        let version = if Versions::from_args(args)? == Versions::One { 1 } else { 2 };
+        let version = Versions::from_args(args)?.only().unwrap_or(Version::Luks2);
         let seed = args.path(&REPRODUCIBLE);
         let seal = NewSeal::from_args(args, version)?;
         let new = NewVolume::from_args(args, version, seed.map(read_seed).transpose()?, seal)?;
@@ -184,13 +185,10 @@ impl Request for Build {
             headroom: self.length.headroom.unwrap_or(0),
             limit: self.length.size,
         };
-        let moved = self.new.make(destination, content, &name, &passphrase)?;
+        let moved = self.new.make(destination, content, &name, passphrase)?;
         self.warn(&moved);
         let (version, size, kept) = (self.version, human(moved.length), human(moved.holes));
-        output::verbose(
-            *manner,
-            &format!("{}: LUKS{version}, {size}, of that {kept} in holes.", to.display()),
-        )
+        output::verbose(*manner, &format!("{}: {version}, {size}, of that {kept} in holes.", to.display()))
     }
 }
 

@@ -12,6 +12,7 @@ use crate::say::question;
 use crate::say::transfer::{self, cannot_write};
 use crate::unlock;
 use crate::volume::{Data, Opening, Plaintext};
+use keyway::Version;
 use keyway_crypto::Secret;
 use keyway_volume::build::{Content, ImageHoles};
 use keyway_volume::storage::Readers;
@@ -109,8 +110,8 @@ impl Request for Copy {
         Ok(Self {
             new: match args.text(&TO) {
                 Some("raw") => None,
-                Some("luks1") => new(1)?,
-                _ => new(2)?,
+                Some("luks1") => new(Version::Luks1)?,
+                _ => new(Version::Luks2)?,
             },
             opening: Opening::from_args(args, 0)?,
             from: from.to_owned(),
@@ -143,7 +144,7 @@ impl Copy {
         let name = plain.device.display().to_string();
         let passphrase = self.new_passphrase()?;
         let content = Content::whole(&*plain.volume, self.holes.in_transfer());
-        new.make(self.destination()?, content, &name, &passphrase).map(drop)
+        new.make(self.destination()?, content, &name, passphrase).map(drop)
     }
 
     fn encrypt(&self, new: &NewVolume) -> Result<()> {
@@ -157,7 +158,7 @@ impl Copy {
         let view = new_volume::view(self.holes, &*raw, &name)?;
         let image: &dyn Storage = view.as_ref().map_or(&*raw, |view| view);
         let content = Content::whole(image, self.holes.in_transfer());
-        new.make(destination, content, &name, &passphrase).map(drop)
+        new.make(destination, content, &name, passphrase).map(drop)
     }
 
     fn destination(&self) -> Result<Destination> {

@@ -1,6 +1,6 @@
 //! `luksFormat`: makes a LUKS volume on an existing file or device.
 
-use crate::device::{self, Target, Versions, content, explain};
+use crate::device::{self, Target, Versions, content};
 use crate::door::{
     self, Args, Command, Example, Group, Kind, Offers, Operand, Opt, Request, Topic, groups, shared,
 };
@@ -9,9 +9,9 @@ use crate::make::seal::{NewSeal, SEAL};
 use crate::say::failure::{Exit, Failure, Result};
 use crate::say::{output, question};
 use crate::unlock::{self, KeyOptions};
-use keyway_volume::create::{create_luks1, create_luks2};
+use keyway::Version;
 use keyway_volume::storage::{Exclusive, File};
-use keyway_volume::{Access, Header, Luks, OsRandom, Storage};
+use keyway_volume::{Access, Header, Luks, Storage};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -125,7 +125,7 @@ impl Request for Format {
             let message = format!("--{} is not implemented yet; nothing was written.", option.long);
             return Err(Failure::new(Exit::Parameters, message));
         }
-        let version = if Versions::from_args(args)? == Versions::One { 1 } else { 2 };
+        let version = Versions::from_args(args)?.only().unwrap_or(Version::Luks2);
         Ok(Self {
             seal: NewSeal::from_args(args, version)?,
             params: HeaderParams::from_args(args, version)?,
@@ -145,24 +145,13 @@ impl Request for Format {
         let place = Place::open(&self.target)?;
         place.confirm()?;
         let path = place.header_path();
-        let passphrase = key.passphrase.first(unlock::prompt_for(path), self.key_file.as_deref()).read()?;
-        let mut rng = OsRandom;
-        let volume_key = params.volume_key(&mut rng)?;
-
-        let header = place.prepare_header()?;
-        let len_before = place.data.len();
-        let luks = if params.version() == 1 {
-            create_luks1(header, &params.luks1(), &volume_key, &passphrase, &mut rng)
-        } else {
-            let data_len = place.target.header.is_some().then(|| place.data.len());
-            create_luks2(header, &params.luks2(data_len), &volume_key, &passphrase, &mut rng)
-        };
-        let mut luks = luks.map_err(|e| explain::on_device(path, &e))?;
-        self.seal
-            .seal(&mut luks, &volume_key, place.data.len(), &mut rng)
-            .map_err(|e| explain::on_device(path, &e))?;
-        place.warn_of_no_room(&luks, len_before)?;
-        warn_of_few_keyslots(&luks)?;
+        let passphrase = key.passphrase.first(unlock::prompt_for(path), self.key_file.as_deref());
+        let passphrase = passphrase.read_key()?;
+        let create = self.seal.of(params.create()?);
+        let (header, len_before) = (place.prepare_header()?, place.data.len());
+        let header = create.create_on(&place.data, header, &passphrase)?;
+        place.warn_of_no_room(header.luks(), len_before)?;
+        warn_of_few_keyslots(header.luks())?;
         output::verbose(manner, &format!("Key slot {} created.", key.keyslot.unwrap_or(0)))
     }
 }
@@ -245,16 +234,16 @@ impl<'a> Place<'a> {
         ))
     }
 
-    /// The storage for the header; a header file is created if it does not exist.
-    fn prepare_header(&self) -> Result<Arc<dyn Storage>> {
-        let Some(path) = &self.target.header else { return Ok(Arc::clone(&self.data)) };
+    /// The storage for a detached header; a header file is created if it does not exist.
+    fn prepare_header(&self) -> Result<Option<Arc<dyn Storage>>> {
+        let Some(path) = &self.target.header else { return Ok(None) };
         if let Some(claimed) = &self.claimed_header {
-            return Ok(Arc::clone(claimed));
+            return Ok(Some(Arc::clone(claimed)));
         }
         output::debug(self.target.manner, &format!("Creating header file {}.", path.display()))?;
         let file = File::create_new(path).map_err(|e| {
             Failure::new(Exit::Parameters, format!("Cannot create header file {}: {e}.", path.display()))
         })?;
-        Ok(Arc::new(file))
+        Ok(Some(Arc::new(file)))
     }
 }
