@@ -25,6 +25,8 @@
 //! | to … | start at |
 //! |------|----------|
 //! | look at a header, add, change and remove keys, back up, convert, seal | [`Device::header`], [`Header`] |
+//! | ask for one key after the other to add or change one | [`Header::try_key`], [`Header::add_key_with`] |
+//! | repair a header, restore one | [`Device::repair`], [`Device::restore_header`] |
 //! | read and write the plaintext | [`Device::unlock`], [`Volume`] |
 //! | read and write a plain dm-crypt volume | [`Device::unlock_plain`], [`Plain`] |
 //! | ask a person for the passphrase, more than once | [`Device::admit`] |
