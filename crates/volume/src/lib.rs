@@ -17,6 +17,7 @@
 //! volume          Volume: the plaintext of an unlocked volume, a Storage itself
 //! stream          whole volumes through all cores in constant memory
 //! unused          which holes of an image are free space and may stay holes
+//! facts           what a header says about its volume, and what in it deserves attention
 //! probe           what a device holds: one table of signatures, a row per format, for luksFormat's
 //!                 warnings and wiping, LUKS2's recovery, build, bench and the ramdisk's mounts
 //! address         Address: a URL that prints without password, signature and query
@@ -38,6 +39,7 @@ pub mod create;
 mod digest;
 pub mod edit;
 pub mod error;
+pub mod facts;
 pub mod in_use;
 pub mod kdf_cost;
 pub mod key_file;

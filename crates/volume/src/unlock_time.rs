@@ -2,6 +2,7 @@
 //! KDF, multiplied by the cost.
 
 use crate::Result;
+use crate::facts::{Derivation, Keyslot};
 use keyway_crypto::kdf::{self, Argon2Cost, Argon2Variant};
 use keyway_crypto::{Hash, Secret, Stop};
 use keyway_format::luks2::Kdf;
@@ -19,6 +20,15 @@ impl UnlockTimes {
     /// Nothing is measured yet; Argon2's lanes will run on up to `threads` threads.
     pub fn new(threads: usize) -> Self {
         Self { threads, pbkdf2: Vec::new(), argon2: Vec::new() }
+    }
+
+    /// About how long a keyslot takes to open, with the digest that verifies its key; `None` where
+    /// that cannot be measured.
+    pub fn of_keyslot(&mut self, keyslot: &Keyslot) -> Option<Duration> {
+        let mut time = |of: &Derivation| self.of_kdf(&of.kdf, of.len).ok();
+        let derivation = time(keyslot.derivation.as_ref().ok()?)?;
+        let digest = keyslot.digest.as_ref().and_then(time).unwrap_or_default();
+        Some(derivation.saturating_add(digest))
     }
 
     /// About how long `kdf` takes to derive `key_len` bytes.

@@ -13,10 +13,12 @@
 //! Only an [`Opened`] gives out the [`Layout`] of a header, and without a layout there is no
 //! [`Volume`](crate::Volume), no kernel table and no door.
 
+mod audit;
 mod demands;
 mod finding;
 mod rules;
 
+pub use audit::Audit;
 pub use demands::{Required, Unmet};
 pub use finding::{Finding, Rule};
 pub use rules::weakness;

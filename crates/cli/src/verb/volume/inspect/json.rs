@@ -1,18 +1,22 @@
 //! The facts as JSON. Sizes are in bytes, times in seconds; unknown values are null.
 
-use super::facts::{Facts, HeaderState, Keyslot, SealState, Segment};
+use super::glance::{Glance, content, is_encrypted};
+use super::warnings;
 use keyway_format::json::{Object, Value};
 use keyway_format::luks2::{Copy, Kdf, Priority};
+use keyway_volume::facts::{Copies, Keyslot, SealState, Segment};
+use std::time::Duration;
 
 /// One indented object, with the results of an audit.
-pub(super) fn show(facts: &Facts, audit: Option<Object>) -> String {
-    let (primary, secondary, sequence_id) = match facts.header {
-        HeaderState::Single => ("good", Value::Null, Value::Null),
-        HeaderState::Both { sequence_id } => ("good", "good".into(), number(sequence_id)),
-        HeaderState::Damaged { copy: Copy::Primary, sequence_id } => {
+pub(super) fn show(glance: &Glance, audit: Option<Object>) -> String {
+    let facts = &glance.facts;
+    let (primary, secondary, sequence_id) = match facts.copies {
+        Copies::Single => ("good", Value::Null, Value::Null),
+        Copies::Both { sequence_id } => ("good", "good".into(), number(sequence_id)),
+        Copies::Damaged { copy: Copy::Primary, sequence_id } => {
             ("damaged", "good".into(), number(sequence_id))
         }
-        HeaderState::Damaged { copy: Copy::Secondary, sequence_id } => {
+        Copies::Damaged { copy: Copy::Secondary, sequence_id } => {
             ("good", "damaged".into(), number(sequence_id))
         }
     };
@@ -24,8 +28,9 @@ pub(super) fn show(facts: &Facts, audit: Option<Object>) -> String {
             .with("type", t.kind.as_str())
             .with("keyslots", list(t.keyslots.iter().map(|&n| number(n))))
     });
+    let keyslots = facts.keyslots.iter().zip(&glance.times).map(|(slot, time)| keyslot(slot, *time));
     let mut object = Object::new()
-        .with("device", facts.device.as_str())
+        .with("device", glance.device.as_str())
         .with("format", format!("luks{}", facts.version))
         .with("uuid", facts.uuid.as_str())
         .with("label", optional(facts.label.as_deref()))
@@ -35,10 +40,10 @@ pub(super) fn show(facts: &Facts, audit: Option<Object>) -> String {
         .with("header", header)
         .with("flags", texts(&facts.flags))
         .with("requirements", texts(&facts.requirements))
-        .with("keyslots", list(facts.keyslots.iter().map(keyslot)))
+        .with("keyslots", list(keyslots))
         .with("tokens", list(tokens))
-        .with("seal", seal(&facts.seal))
-        .with("warnings", texts(&facts.warnings));
+        .with("seal", seal(&glance.seal))
+        .with("warnings", texts(&warnings::of(facts, &glance.concerns)));
     if let Some(audit) = audit {
         object.set("audit", audit);
     }
@@ -57,21 +62,21 @@ fn seal(seal: &SealState) -> Object {
 
 fn segment(segment: &Segment) -> Object {
     Object::new()
-        .with("encrypted", Value::Bool(segment.encrypted))
-        .with("cipher", segment.cipher.as_str())
+        .with("encrypted", Value::Bool(is_encrypted(segment)))
+        .with("cipher", content(segment))
         .with("sector_size", number(segment.sector_size))
         .with("offset", number(segment.offset))
-        .with("length", number(segment.length))
+        .with("length", number(segment.len))
 }
 
-fn keyslot(keyslot: &Keyslot) -> Object {
+fn keyslot(keyslot: &Keyslot, time: Option<Duration>) -> Object {
     let priority = match keyslot.priority {
         Priority::Prefer => "prefer",
         Priority::Normal => "normal",
         Priority::Ignore => "ignore",
     };
-    let kdf = match &keyslot.kdf {
-        Ok(kdf) => derivation(kdf),
+    let kdf = match &keyslot.derivation {
+        Ok(known) => derivation(&known.kdf),
         Err(kind) => Object::new().with("type", kind.as_str()),
     };
     Object::new()
@@ -79,7 +84,7 @@ fn keyslot(keyslot: &Keyslot) -> Object {
         .with("priority", priority)
         .with("unbound", Value::Bool(keyslot.unbound))
         .with("kdf", kdf)
-        .with("seconds_here", keyslot.time.map_or(Value::Null, |t| decimal(t.as_secs_f64())))
+        .with("seconds_here", time.map_or(Value::Null, |t| decimal(t.as_secs_f64())))
 }
 
 fn derivation(kdf: &Kdf) -> Object {

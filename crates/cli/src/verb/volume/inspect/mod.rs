@@ -1,12 +1,13 @@
-//! `inspect`: a volume at a glance. `facts` gathers, `text` and `json` show.
+//! `inspect`: a volume at a glance. `glance` adds this machine's times to the
+//! facts, `warnings` says what deserves attention, `text` and `json` show.
 
 mod audit;
-mod facts;
+mod glance;
 mod json;
 mod text;
 mod warnings;
 
-use crate::device::{self, Target, Versions};
+use crate::device::{self, Target, Versions, explain};
 use crate::door::{
     self, Alias, Args, Command, Example, Group, Kind, Offers, Operand, Opt, Request, groups, shared,
 };
@@ -15,9 +16,10 @@ use crate::say::output;
 use crate::say::paint::Paint;
 use crate::unlock::KeyOptions;
 use crate::unlock::admission::Demands;
-use audit::Audit;
-use facts::{Facts, SealState};
+use glance::Glance;
 use keyway_volume::Access;
+use keyway_volume::admission::Audit;
+use keyway_volume::facts::{Concern, Facts, SealState};
 use keyway_volume::policy::Subject;
 
 /// `keyway inspect`.
@@ -108,17 +110,17 @@ impl Request for Inspection {
         let on = self.target.data_device(&*data);
         let audit = Audit::of(&terms.policies, &luks, on, subject);
         if let (false, Some(audit)) = (self.json, &audit) {
-            audit.print()?;
-            return audit.conclude(device);
+            audit::print(audit)?;
+            return audit::conclude(audit, device);
         }
-        let mut facts = Facts::gather(device, &luks, &*data)?;
-        facts.warnings = warnings::of_admission(&luks, on);
-        facts.warnings.extend(warnings::of(&facts, data.len()));
-        facts.seal = SealState::of(subject, terms.seal_context.as_deref());
+        let facts = Facts::of(&luks, data.len()).map_err(|e| explain::on_device(device, &e))?;
+        let concerns = Concern::all(&facts, &luks, on);
+        let seal = SealState::of(subject, terms.seal_context.as_deref());
+        let glance = Glance::measured(device.display().to_string(), facts, seal, concerns);
         if !self.json {
-            return output::print(&text::show(&facts, Paint::for_stdout()));
+            return output::print(&text::show(&glance, Paint::for_stdout()));
         }
-        output::print(&format!("{}\n", json::show(&facts, audit.as_ref().map(Audit::json))))?;
-        audit.map_or(Ok(()), |audit| audit.conclude(device))
+        output::print(&format!("{}\n", json::show(&glance, audit.as_ref().map(audit::json))))?;
+        audit.map_or(Ok(()), |audit| audit::conclude(&audit, device))
     }
 }

@@ -1,21 +1,25 @@
 //! The facts as text: aligned, short, in colour if wanted.
 
-use super::facts::{Facts, HeaderState, Keyslot, SealState};
+use super::glance::{Glance, content, is_encrypted};
+use super::warnings;
 use crate::say::paint::{Paint, printable};
 use crate::say::size::human;
 use keyway_format::luks2::{Copy, Kdf, Priority};
+use keyway_volume::facts::{Copies, Keyslot, SealState};
 use std::fmt::Write;
 use std::time::Duration;
 
 /// The whole page.
-pub(super) fn show(facts: &Facts, paint: Paint) -> String {
+pub(super) fn show(glance: &Glance, paint: Paint) -> String {
+    let facts = &glance.facts;
     let mut page = String::new();
     let kind = format!("LUKS{}", facts.version);
-    let _ = writeln!(page, "{}  {}", paint.strong(&printable(&facts.device)), paint.strong(&kind));
-    for (name, value) in rows(facts, paint) {
+    let _ = writeln!(page, "{}  {}", paint.strong(&printable(&glance.device)), paint.strong(&kind));
+    for (name, value) in rows(glance, paint) {
         let _ = writeln!(page, "  {}{value}", paint.faint(&format!("{name:<11}")));
     }
-    let keyslots = facts.keyslots.iter().map(keyslot_row).collect();
+    let keyslots =
+        facts.keyslots.iter().zip(&glance.times).map(|(slot, time)| keyslot_row(slot, *time)).collect();
     table(&mut page, ["Keyslot", "Priority", "Key derivation", "Time here"], keyslots, paint);
     let tokens = facts
         .tokens
@@ -23,31 +27,32 @@ pub(super) fn show(facts: &Facts, paint: Paint) -> String {
         .map(|t| [t.number.to_string(), printable(&t.kind), numbers(&t.keyslots), String::new()])
         .collect();
     table(&mut page, ["Token", "Type", "Keyslots", ""], tokens, paint);
-    if !facts.warnings.is_empty() {
+    if !glance.concerns.is_empty() {
         page.push('\n');
     }
-    for warning in &facts.warnings {
-        let _ = writeln!(page, "  {} {}", paint.warning("!"), printable(warning));
+    for warning in warnings::of(facts, &glance.concerns) {
+        let _ = writeln!(page, "  {} {}", paint.warning("!"), printable(&warning));
     }
     page
 }
 
-fn rows(facts: &Facts, paint: Paint) -> Vec<(&'static str, String)> {
+fn rows(glance: &Glance, paint: Paint) -> Vec<(&'static str, String)> {
+    let facts = &glance.facts;
     let mut rows = Vec::new();
     for segment in &facts.segments {
-        let words = facts.cipher_in_words().filter(|_| segment.encrypted);
+        let words = glance.cipher_in_words().filter(|_| is_encrypted(segment));
         rows.push((
             "Cipher",
             match words {
-                Some(words) => format!("{words}  {}", paint.faint(&printable(&segment.cipher))),
-                None => printable(&segment.cipher),
+                Some(words) => format!("{words}  {}", paint.faint(&printable(&content(segment)))),
+                None => printable(&content(segment)),
             },
         ));
         rows.push((
             "Data",
             format!(
                 "{} in sectors of {} bytes, from {} on",
-                human(segment.length),
+                human(segment.len),
                 segment.sector_size,
                 human(segment.offset)
             ),
@@ -59,20 +64,20 @@ fn rows(facts: &Facts, paint: Paint) -> Vec<(&'static str, String)> {
     if !facts.flags.is_empty() {
         rows.push(("Flags", printable(&facts.flags.join(", "))));
     }
-    match &facts.header {
-        HeaderState::Single => {}
-        HeaderState::Both { sequence_id } => {
-            let times = if *sequence_id == 1 { "once".to_owned() } else { format!("{sequence_id} times") };
+    match facts.copies {
+        Copies::Single => {}
+        Copies::Both { sequence_id } => {
+            let times = if sequence_id == 1 { "once".to_owned() } else { format!("{sequence_id} times") };
             rows.push(("Header", format!("{}, written {times}", paint.good("both copies good"))));
         }
-        HeaderState::Damaged { copy: Copy::Primary, .. } => {
+        Copies::Damaged { copy: Copy::Primary, .. } => {
             rows.push(("Header", paint.bad("primary copy damaged, secondary good")));
         }
-        HeaderState::Damaged { copy: Copy::Secondary, .. } => {
+        Copies::Damaged { copy: Copy::Secondary, .. } => {
             rows.push(("Header", paint.bad("secondary copy damaged, primary good")));
         }
     }
-    match &facts.seal {
+    match &glance.seal {
         SealState::None => {}
         SealState::Verified => rows.push(("Seal", paint.good("holds, verified with the volume key"))),
         SealState::Unverified => {
@@ -83,18 +88,18 @@ fn rows(facts: &Facts, paint: Paint) -> Vec<(&'static str, String)> {
     rows
 }
 
-fn keyslot_row(keyslot: &Keyslot) -> [String; 4] {
+fn keyslot_row(keyslot: &Keyslot, time: Option<Duration>) -> [String; 4] {
     let priority = match keyslot.priority {
         Priority::Prefer => "first",
         Priority::Normal => "normal",
         Priority::Ignore => "if named",
     };
-    let derivation = match &keyslot.kdf {
-        Ok(kdf) => derivation(kdf),
+    let derivation = match &keyslot.derivation {
+        Ok(known) => derivation(&known.kdf),
         Err(kind) => format!("type {}, unknown here", printable(kind)),
     };
     let unbound = if keyslot.unbound { " (holds another key)" } else { "" };
-    let time = keyslot.time.map_or("?".to_owned(), in_seconds);
+    let time = time.map_or("?".to_owned(), in_seconds);
     [keyslot.number.to_string(), priority.to_owned(), format!("{derivation}{unbound}"), time]
 }
 
