@@ -11,6 +11,7 @@
 //! an AMD EPYC (Zen 5), November 2026; docs/COST.md has the figures.
 
 use crate::loader::grub::Version;
+use keyway_format::luks2::Kdf;
 
 /// A single key derivation.
 #[derive(Debug, Clone, PartialEq)]
@@ -36,6 +37,17 @@ pub enum Work {
 }
 
 impl Work {
+    /// The derivation of this many bytes.
+    pub fn of_kdf(kdf: &Kdf, len: usize) -> Self {
+        match kdf {
+            Kdf::Pbkdf2 { hash, iterations, .. } => Self::pbkdf2(hash, (*iterations).into(), len),
+            Kdf::Argon2i { time, memory_kib, lanes, .. } | Kdf::Argon2id { time, memory_kib, lanes, .. } => {
+                let (time, memory_kib, lanes) = ((*time).into(), (*memory_kib).into(), (*lanes).into());
+                Self::Argon2 { time, memory_kib, lanes }
+            }
+        }
+    }
+
     /// PBKDF2 for a key of this many bytes.
     pub fn pbkdf2(hash: &str, iterations: u64, len: usize) -> Self {
         let output = keyway_crypto::Hash::find(hash).map_or(32, keyway_crypto::Hash::output_len);
@@ -71,6 +83,27 @@ impl Rates {
         works.into_iter().map(|work| self.seconds(work)).sum::<Option<f64>>()
     }
 
+    /// The times of keyslots that are tried one after the other: for each, what is computed when it
+    /// is tried.
+    pub fn in_turn<'a>(&self, keyslots: impl IntoIterator<Item = &'a [Work]>) -> Vec<Wait> {
+        let mut before = Some(0.0);
+        let wait = |works: &[Work]| {
+            let each = if works.is_empty() { 0.0 } else { self.each_slot };
+            let alone = self.total(works).map(|sum| sum + each);
+            let wait = Wait { alone, before };
+            before = wait.until_opened();
+            wait
+        };
+        keyslots.into_iter().map(wait).collect()
+    }
+
+    /// GRUB's rates on the CPU whose rates under Linux these are, with one lane of Argon2.
+    #[must_use]
+    pub fn of_grub(&self, version: Version, place: Place) -> Self {
+        let sha512 = self.pbkdf2.iter().find(|(hash, _)| hash == "sha512").map_or(0.0, |(_, rate)| *rate);
+        Yardstick { sha512, argon2_one_lane: self.argon2 }.grub(version, place)
+    }
+
     /// The rates of a machine that is faster by this factor.
     #[must_use]
     pub fn times(mut self, factor: f64) -> Self {
@@ -78,6 +111,22 @@ impl Rates {
         self.argon2 = self.argon2.map(|rate| rate * factor);
         self.each_slot /= factor;
         self
+    }
+}
+
+/// The seconds that a keyslot takes.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Wait {
+    /// If it is tried first; `None` if a rate is unknown.
+    pub alone: Option<f64>,
+    /// For the keyslots that are tried before it.
+    pub before: Option<f64>,
+}
+
+impl Wait {
+    /// With the keyslots that are tried before it.
+    pub fn until_opened(&self) -> Option<f64> {
+        self.before.zip(self.alone).map(|(before, alone)| before + alone)
     }
 }
 
@@ -217,6 +266,20 @@ mod tests {
         let argon2 = Work::Argon2 { time: 4, memory_kib: 1024, lanes: 4 };
         assert_eq!(rates.total([&argon2, &argon2]), Some(2.0));
         assert_eq!(rates.times(2.0).seconds(&argon2), Some(0.5));
+    }
+
+    #[test]
+    fn keyslots_wait_for_those_before_them() {
+        let rates = Rates { pbkdf2: vec![("sha256".into(), 1000.0)], argon2: None, each_slot: 0.5 };
+        let pbkdf2 = |iterations| vec![Work::pbkdf2("sha256", iterations, 32); 2];
+        let argon2 = vec![Work::Argon2 { time: 4, memory_kib: 1024, lanes: 4 }];
+        let keyslots = [pbkdf2(1000), Vec::new(), pbkdf2(2000), argon2, pbkdf2(1000)];
+        let waits = rates.in_turn(keyslots.iter().map(Vec::as_slice));
+        let of = |alone, before| Wait { alone, before };
+        let known = [of(Some(2.5), Some(0.0)), of(Some(0.0), Some(2.5)), of(Some(4.5), Some(2.5))];
+        assert_eq!(waits[..3], known, "a keyslot that is not tried takes no time");
+        assert_eq!(waits[2].until_opened(), Some(7.0));
+        assert_eq!(waits[3..], [of(None, Some(7.0)), of(Some(2.5), None)]);
     }
 
     #[test]

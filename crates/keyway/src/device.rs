@@ -342,7 +342,7 @@ impl Device {
         &self.place
     }
 
-    fn header_place(&self) -> &Location {
+    pub(crate) fn header_place(&self) -> &Location {
         self.header_place.as_ref().unwrap_or(&self.place)
     }
 

@@ -1,11 +1,8 @@
 //! What GRUB does with a volume, following the rules of its source code.
 
-use super::{Outcome, PredictedKeyslot, Prediction, seconds};
-use keyway_boot::loader::grub::{self, Disk, Judgement, Loader, Verdict, Version};
-use keyway_boot::unlock_time::{Place, Rates, Work, Yardstick};
-use keyway_crypto::Hash;
-use keyway_format::luks2::Kdf;
-use keyway_volume::{Storage, UnlockTimes};
+use super::{Outcome, Tried};
+use keyway_boot::loader::grub::{self, Judgement, Loader, Verdict, Version};
+use keyway_volume::Storage;
 use std::fmt;
 
 /// A GRUB release whose behaviour is known; a distribution's own build may differ. See
@@ -31,7 +28,7 @@ impl GrubVersion {
         }
     }
 
-    fn release(self) -> Version {
+    pub(super) fn release(self) -> Version {
         match self {
             Self::V2_06 => Version::V2_06,
             Self::V2_12 => Version::V2_12,
@@ -49,7 +46,7 @@ impl fmt::Display for GrubVersion {
 /// A rule of GRUB that applies to a volume. See [`Device::predict`](crate::Device::predict) for an
 /// example.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Finding(grub::Finding);
+pub struct Finding(pub(super) grub::Finding);
 
 impl Finding {
     /// Its name, stable across versions of this library. See
@@ -73,61 +70,20 @@ impl fmt::Display for Finding {
 }
 
 /// `data_len` is the length of the data device.
-pub(super) fn predict(header: &dyn Storage, data_len: u64, version: GrubVersion) -> Prediction {
-    let read = |offset: u64, len: usize| {
-        offset.checked_add(len as u64).filter(|end| *end <= header.len())?;
-        let mut bytes = vec![0; len];
-        header.read_at(&mut bytes, offset).ok().map(|()| bytes)
-    };
-    let judgement = Loader::new(version.release()).judge(&Disk::new(&read, data_len));
-    let rates = rates(&judgement, version.release());
-    let keyslots = judgement.slots.iter().map(|slot| keyslot(slot, &judgement, &rates)).collect();
-    Prediction {
-        keyslots,
-        refused: judgement.refused.map(Finding),
-        notes: judgement.notes.into_iter().map(Finding).collect(),
-        modules: judgement.modules,
-    }
+pub(super) fn judge(header: &dyn Storage, data_len: u64, version: GrubVersion) -> Judgement {
+    let read = |bytes: &mut [u8], at: u64| header.read_at(bytes, at);
+    Loader::new(version.release()).judge_header(header.len(), &read, data_len)
 }
 
-fn keyslot(slot: &grub::Slot, judgement: &Judgement, rates: &Rates) -> PredictedKeyslot {
-    let total = |works: Vec<&Work>| {
-        let each = rates.each_slot * works.len() as f64 / 2.0;
-        rates.total(works).and_then(|sum| seconds(sum + each))
-    };
-    PredictedKeyslot {
-        number: u32::try_from(slot.number).unwrap_or(u32::MAX),
-        outcome: match slot.verdict.clone() {
-            Verdict::Opens => Outcome::Opens,
-            Verdict::Cannot(finding) => Outcome::Cannot(Finding(finding)),
-            Verdict::SaysInvalidPassphrase(finding) => Outcome::SaysInvalidPassphrase(Finding(finding)),
-        },
-        time: total(slot.works.iter().collect()),
-        in_turn: total(judgement.works_until(slot.number)),
-    }
+pub(super) fn keyslots(judgement: &Judgement) -> Vec<Tried> {
+    judgement.slots.iter().map(tried).collect()
 }
 
-/// The speed of GRUB in firmware, on a CPU like this one.
-fn rates(judgement: &Judgement, version: Version) -> Rates {
-    // The best of three, so that the load of other programs does not count.
-    let once = |_| {
-        UnlockTimes::new(1)
-            .of_pbkdf2(Hash::Sha512, SAMPLE, 64)
-            .map_or(0.0, |time| f64::from(SAMPLE) / time.as_secs_f64())
+fn tried(slot: &grub::Slot) -> Tried {
+    let outcome = match slot.verdict.clone() {
+        Verdict::Opens => Outcome::Opens,
+        Verdict::Cannot(finding) => Outcome::Cannot(Finding(finding)),
+        Verdict::SaysInvalidPassphrase(finding) => Outcome::SaysInvalidPassphrase(Finding(finding)),
     };
-    let sha512 = (0..3).map(once).fold(0.0, f64::max);
-    let mut times = UnlockTimes::new(1);
-    let argon2 = judgement.slots.iter().flat_map(|slot| &slot.works).filter_map(|work| match work {
-        Work::Argon2 { time, memory_kib, .. } => {
-            let (time, memory_kib) = (*time as u32, *memory_kib as u32);
-            let kdf = Kdf::Argon2id { time, memory_kib, lanes: 1, salt: Vec::new() };
-            let took = times.of_kdf(&kdf, 64).ok()?.as_secs_f64().max(1e-9);
-            Some(f64::from(time) * f64::from(memory_kib) / took)
-        }
-        Work::Pbkdf2 { .. } => None,
-    });
-    let argon2_one_lane = argon2.reduce(f64::min);
-    Yardstick { sha512, argon2_one_lane }.grub(version, Place::Firmware)
+    Tried { number: u32::try_from(slot.number).unwrap_or(u32::MAX), outcome, works: slot.works.clone() }
 }
-
-const SAMPLE: u32 = 100_000;

@@ -3,11 +3,17 @@
 
 mod grub;
 mod linux;
+#[cfg(feature = "parts")]
+mod parts;
+mod rates;
 
 pub use grub::{Finding, GrubVersion};
 
+use crate::error::At;
 use crate::{Device, Result};
-use keyway_boot::unlock_time::Board;
+use keyway_boot::loader::grub::Judgement;
+use keyway_boot::unlock_time::{Board, Place, Rates, Wait, Work};
+use keyway_volume::{Access, Luks};
 use std::fmt;
 use std::time::Duration;
 
@@ -83,6 +89,21 @@ impl fmt::Display for Machine {
     }
 }
 
+impl Kind {
+    /// Its rates for these computations; `cpu` has those of its CPU under Linux, if it is another.
+    fn rates<'a>(&self, works: impl Iterator<Item = &'a Work> + Clone, cpu: Option<&Rates>) -> Rates {
+        match (self, cpu) {
+            (Self::Here, None) => rates::of_linux(works),
+            (Self::Board(board), None) => board.rates(),
+            (Self::Here | Self::Board(_), Some(cpu)) => cpu.clone(),
+            (Self::Grub(version), cpu) => {
+                let cpu = cpu.cloned().unwrap_or_else(|| rates::for_grub(works));
+                cpu.of_grub(version.release(), Place::Firmware)
+            }
+        }
+    }
+}
+
 /// What happens when a volume is opened on a [`Machine`]: from [`Device::predict`]; see there for
 /// an example.
 #[derive(Debug, Clone, PartialEq)]
@@ -91,6 +112,10 @@ pub struct Prediction {
     refused: Option<Finding>,
     notes: Vec<Finding>,
     modules: Vec<&'static str>,
+    #[cfg(feature = "parts")]
+    judgement: Option<Judgement>,
+    #[cfg(feature = "parts")]
+    rates: Rates,
 }
 
 impl Prediction {
@@ -102,7 +127,7 @@ impl Prediction {
     /// Whether the passphrase of at least one keyslot opens the volume. See [`Device::predict`] for
     /// an example.
     pub fn opens(&self) -> bool {
-        self.keyslots.iter().any(|keyslot| keyslot.outcome == Outcome::Opens)
+        self.keyslots.iter().any(PredictedKeyslot::opens)
     }
 
     /// The rule that keeps GRUB from trying any keyslot. See [`Device::predict`] for an example.
@@ -127,35 +152,52 @@ impl Prediction {
 /// example.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PredictedKeyslot {
+    tried: Tried,
+    wait: Wait,
+}
+
+/// A keyslot in its turn.
+#[derive(Debug, Clone, PartialEq)]
+struct Tried {
     number: u32,
     outcome: Outcome,
-    time: Option<Duration>,
-    in_turn: Option<Duration>,
+    /// What is computed when it is tried, whatever the passphrase.
+    works: Vec<Work>,
 }
 
 impl PredictedKeyslot {
     /// Its number in the header. See [`Device::predict`] for an example.
     pub fn number(&self) -> u32 {
-        self.number
+        self.tried.number
     }
 
     /// The outcome with the right passphrase. See [`Device::predict`] for an example.
     pub fn outcome(&self) -> &Outcome {
-        &self.outcome
+        &self.tried.outcome
+    }
+
+    /// Whether its key is derived, successfully or not, when a passphrase is tried on all keyslots.
+    /// See [`Device::predict`] for an example.
+    pub fn is_tried(&self) -> bool {
+        !self.tried.works.is_empty()
     }
 
     /// About how long the keyslot takes when it is tried first; `None` where it does not open, or
     /// where the speed of its key derivation on that machine is unknown. See [`Device::predict`]
     /// for an example.
     pub fn time(&self) -> Option<Duration> {
-        self.time.filter(|_| self.outcome == Outcome::Opens)
+        self.wait.alone.filter(|_| self.opens()).and_then(seconds)
     }
 
     /// The same, plus all keyslots that are tried in vain before it: GRUB and other programs try
     /// keyslots one after another; this library tries them in parallel. See [`Device::predict`] for
     /// an example.
     pub fn time_in_turn(&self) -> Option<Duration> {
-        self.in_turn.filter(|_| self.outcome == Outcome::Opens)
+        self.wait.until_opened().filter(|_| self.opens()).and_then(seconds)
+    }
+
+    fn opens(&self) -> bool {
+        self.tried.outcome == Outcome::Opens
     }
 }
 
@@ -184,7 +226,7 @@ impl Device {
     /// # let device = Create::luks2().kdf(argon2).in_memory(1 << 20, &key)?;
     /// for keyslot in device.predict(&Machine::find("pi4").unwrap())?.keyslots() {
     ///     println!("keyslot {}: {:?}, {:?}", keyslot.number(), keyslot.time(), keyslot.time_in_turn());
-    ///     assert_eq!(keyslot.outcome(), &Outcome::Opens);
+    ///     assert!(keyslot.is_tried() && *keyslot.outcome() == Outcome::Opens);
     /// }
     ///
     /// let boot = device.predict(&Machine::grub(GrubVersion::V2_06))?;
@@ -197,14 +239,45 @@ impl Device {
     /// # Ok::<(), keyway::Error>(())
     /// ```
     ///
+    /// Nothing is locked, and a damaged header copy is not repaired.
+    ///
     /// # Errors
     /// Those of [`Device::header`]; not for GRUB, where the prediction follows GRUB's own reading
     /// of the header.
     pub fn predict(&self, machine: &Machine) -> Result<Prediction> {
-        match machine.0 {
-            Kind::Here => Ok(linux::predict(&self.header()?, None)),
-            Kind::Board(board) => Ok(linux::predict(&self.header()?, Some(board))),
-            Kind::Grub(version) => Ok(grub::predict(&*self.header_storage(), self.len(), version)),
+        self.foretell(machine, None)
+    }
+
+    /// `cpu` has the rates of the machine's CPU under Linux, if it is another than this one.
+    fn foretell(&self, machine: &Machine, cpu: Option<&Rates>) -> Result<Prediction> {
+        let header = self.header_storage();
+        let judgement = match machine.0 {
+            Kind::Grub(version) => Some(grub::judge(&*header, self.len(), version)),
+            Kind::Here | Kind::Board(_) => None,
+        };
+        let keyslots = match &judgement {
+            Some(judgement) => grub::keyslots(judgement),
+            None => linux::keyslots(Luks::open(header, Access::Probe).at(self.header_place())?.header()),
+        };
+        let rates = machine.0.rates(keyslots.iter().flat_map(|keyslot| &keyslot.works), cpu);
+        Ok(Prediction::of(judgement, keyslots, rates))
+    }
+}
+
+impl Prediction {
+    fn of(judgement: Option<Judgement>, keyslots: Vec<Tried>, rates: Rates) -> Self {
+        let waits = rates.in_turn(keyslots.iter().map(|keyslot| keyslot.works.as_slice()));
+        let keyslots = keyslots.into_iter().zip(waits);
+        let found = judgement.as_ref();
+        Self {
+            keyslots: keyslots.map(|(tried, wait)| PredictedKeyslot { tried, wait }).collect(),
+            refused: found.and_then(|found| found.refused.clone()).map(Finding),
+            notes: found.map(|found| found.notes.iter().cloned().map(Finding).collect()).unwrap_or_default(),
+            modules: found.map(|found| found.modules.clone()).unwrap_or_default(),
+            #[cfg(feature = "parts")]
+            judgement,
+            #[cfg(feature = "parts")]
+            rates,
         }
     }
 }

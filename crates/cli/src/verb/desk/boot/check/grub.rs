@@ -4,12 +4,11 @@ use super::installed::Installed;
 use crate::device::{self, explain};
 use crate::say::failure::Result;
 use crate::unlock::passphrase::PassphraseSource;
+use keyway::{Device, Machine};
 use keyway_boot::loader::grub::typing::{self, Layout};
 use keyway_boot::loader::grub::{Finding, Judgement, Loader, Verdict, Version};
-use keyway_boot::unlock_time::{Place, Rates, Work, Yardstick};
-use keyway_crypto::{Hash, Secret};
-use keyway_format::luks2::Kdf;
-use keyway_volume::{Access, Error, Locking, Luks, Storage, UnlockOptions, UnlockTimes};
+use keyway_crypto::Secret;
+use keyway_volume::{Access, Error, Locking, Luks, Storage, UnlockOptions};
 use std::path::{Path, PathBuf};
 
 /// The prediction.
@@ -81,8 +80,10 @@ impl Grub {
             Some(path) => device::storage(path, Access::Probe)?,
             None => data.clone(),
         };
-        let read = |bytes: &mut [u8], at: u64| header.read_at(bytes, at);
-        let mut judgement = loader.judge_header(header.len(), &read, data.len());
+        let device = Device::options().over(&self.device, data, header.clone());
+        let prediction = device.predict(&Machine::grub(found.version.into()))?;
+        let seconds = prediction.keyslots().iter().map(|keyslot| keyslot.wait().until_opened()).collect();
+        let mut judgement = prediction.judgement().expect("the machine is GRUB").clone();
         if found.installs_luks2 {
             judgement.forget_the_installer();
         }
@@ -90,12 +91,6 @@ impl Grub {
             Some(given) => self.given(given, &loader)?,
             None => (Vec::new(), None),
         };
-        let rates = rates(&judgement, &loader);
-        let seconds = judgement.slots.iter().map(|slot| {
-            let works = judgement.works_until(slot.number);
-            rates.total(works.iter().copied()).map(|sum| sum + rates.each_slot * works.len() as f64 / 2.0)
-        });
-        let seconds = seconds.collect();
         let mut warnings = mounted(&found, &loader, &*header);
         if self.header.is_some() {
             warnings.extend(typing::detached(&loader).map(|finding| finding.because));
@@ -127,29 +122,6 @@ impl Grub {
             Err(error) => Err(on_device(error)),
         }
     }
-}
-
-/// GRUB's rates in firmware on a CPU like this one.
-fn rates(judgement: &Judgement, loader: &Loader) -> Rates {
-    let mut times = UnlockTimes::new(1);
-    // The best of three, since other programs' load does not belong to this CPU's rate.
-    let once = |_| {
-        UnlockTimes::new(1)
-            .of_pbkdf2(Hash::Sha512, SAMPLE, 64)
-            .map_or(0.0, |time| f64::from(SAMPLE) / time.as_secs_f64())
-    };
-    let sha512 = (0..3).map(once).fold(0.0, f64::max);
-    let works = judgement.slots.iter().flat_map(|slot| &slot.works);
-    let argon2 = works.filter_map(|work| match work {
-        Work::Argon2 { time, memory_kib, .. } => {
-            let (passes, kib) = (*time as u32, *memory_kib as u32);
-            let kdf = Kdf::Argon2id { time: passes, memory_kib: kib, lanes: 1, salt: Vec::new() };
-            Some(f64::from(passes) * f64::from(kib) / times.of_kdf(&kdf, 64).ok()?.as_secs_f64().max(1e-9))
-        }
-        Work::Pbkdf2 { .. } => None,
-    });
-    let argon2_one_lane = argon2.reduce(f64::min);
-    Yardstick { sha512, argon2_one_lane }.grub(loader.version, Place::Firmware)
 }
 
 /// Errors in the configuration's cryptomount lines.
@@ -190,5 +162,3 @@ fn lacking(found: &Installed, judgement: &Judgement) -> Vec<String> {
         false => vec![format!("{} lacks {}", Path::display(path), absent.join(", "))],
     }
 }
-
-const SAMPLE: u32 = 100_000;

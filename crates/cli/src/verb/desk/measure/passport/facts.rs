@@ -1,16 +1,16 @@
-//! The facts about each keyslot.
+//! What each keyslot costs its owner and an attacker.
 
 use super::question::Question;
 use crate::device;
 use crate::say::failure::Result;
 use crate::unlock::KeyOptions;
+use keyway::{PredictedKeyslot, Prediction};
 use keyway_boot::advice::{Advice, Candidate, advise};
 use keyway_boot::attack::{self, Cost};
-use keyway_boot::loader::grub::{Judgement, Loader, Verdict};
+use keyway_boot::loader::grub::Verdict;
 use keyway_boot::unlock_time::{Rates, Work};
-use keyway_format::luks1::SlotState;
-use keyway_format::luks2::{DigestKind, Kdf, KeyslotKind, Priority};
-use keyway_volume::{Access, Header, Luks, UnlockOptions, UnlockTimes};
+use keyway_format::luks2::Priority;
+use keyway_volume::{Access, Luks, UnlockOptions, UnlockTimes, facts};
 use std::time::Instant;
 
 /// A volume's keyslots, from the point of view of their owner and of an attacker.
@@ -40,6 +40,8 @@ pub(super) struct Keyslot {
     pub(super) key_len: usize,
     /// Seconds on this machine, for derivation and digest.
     pub(super) here: Option<f64>,
+    /// Whether the target derives its key when it tries all keyslots.
+    tried: bool,
     /// Seconds on the target if this keyslot is tried first.
     pub(super) alone: Option<f64>,
     /// Seconds that pass on the target before this keyslot is tried.
@@ -64,38 +66,16 @@ impl Passport {
         question: &Question,
         key: &KeyOptions,
     ) -> Result<Self> {
+        let data = device::storage(&volume.device, Access::Probe)?;
+        let prediction = question.target.predict(&volume.over(data, luks.storage().clone(), false))?;
         let mut times = UnlockTimes::new(UnlockOptions::default().threads);
-        let mut slots = keyslots(luks, &mut times);
-        let judgement = match question.target.grub {
-            Some(version) => {
-                let header = &**luks.storage();
-                let read = |bytes: &mut [u8], at: u64| header.read_at(bytes, at);
-                let data_len = device::storage(&volume.device, Access::Probe)?.len();
-                Some(Loader::new(version).judge_header(header.len(), &read, data_len))
-            }
-            None => None,
+        let slots = facts::keyslots_in_turn(luks.header());
+        let slots = slots.iter().filter_map(|slot| Keyslot::new(slot, question, &prediction, &mut times));
+        let mut slots: Vec<_> = slots.collect();
+        let place = |slot: &Keyslot| {
+            prediction.keyslots().iter().position(|predicted| u64::from(predicted.number()) == slot.number)
         };
-        if let Some(judgement) = &judgement {
-            let place =
-                |number| judgement.slots.iter().position(|slot| slot.number == number).unwrap_or(usize::MAX);
-            slots.sort_by_key(|slot| place(slot.number));
-        }
-        let works: Vec<Work> =
-            slots.iter().flat_map(|slot| [slot.derive.clone(), slot.digest.clone()]).collect();
-        let rates = question.target.rates(&works.iter().collect::<Vec<_>>(), &mut times);
-        let mut waited = Some(0.0);
-        for slot in &mut slots {
-            slot.verdict =
-                judgement.as_ref().and_then(|judgement| Some(judgement.slot(slot.number)?.verdict.clone()));
-            slot.cost = attack::cost(&slot.derive, question.hardware, question.entropy, question.price);
-            let tried = slot.works(judgement.as_ref());
-            slot.alone =
-                rates.total(tried.iter()).map(|seconds| seconds + rates.each_slot).filter(|_| slot.opens());
-            slot.before = waited;
-            if !tried.is_empty() {
-                waited = waited.zip(rates.total(tried.iter())).map(|(a, b)| a + b + rates.each_slot);
-            }
-        }
+        slots.sort_by_key(|slot| place(slot).unwrap_or(usize::MAX));
         let weakest = weakest(&slots);
         let mut passport = Self {
             device: volume.header_path().display().to_string(),
@@ -111,18 +91,12 @@ impl Passport {
             advice: None,
         };
         if let Some(within) = question.within {
-            passport.advice = Some(passport.advised(question, &rates, within, judgement.as_ref()));
+            passport.advice = Some(passport.advised(question, prediction.rates(), within));
         }
         Ok(passport)
     }
 
-    fn advised(
-        &self,
-        question: &Question,
-        rates: &Rates,
-        within: f64,
-        judgement: Option<&Judgement>,
-    ) -> Advised {
+    fn advised(&self, question: &Question, rates: &Rates, within: f64) -> Advised {
         let candidates: Vec<Candidate> = self
             .slots
             .iter()
@@ -133,9 +107,7 @@ impl Passport {
                 key_len: slot.key_len,
                 opens: slot.opens(),
                 tried: !slot.ignored
-                    && (judgement.is_none()
-                        || !slot.works(judgement).is_empty()
-                        || slot.verdict.as_ref().is_some_and(Verdict::is_for_its_kdf)),
+                    && (slot.tried || slot.verdict.as_ref().is_some_and(Verdict::is_for_its_kdf)),
             })
             .collect();
         // LUKS1 has one hash for everything; SHA-512 makes a 64-byte key in one block, and is the
@@ -181,88 +153,36 @@ impl Keyslot {
         !self.ignored && self.verdict.as_ref().is_none_or(|verdict| *verdict == Verdict::Opens)
     }
 
-    /// The derivations that the target computes when it tries this keyslot.
-    fn works(&self, judgement: Option<&Judgement>) -> Vec<Work> {
-        match judgement {
-            Some(judgement) => judgement.slot(self.number).map(|slot| slot.works.clone()).unwrap_or_default(),
-            None if self.ignored => Vec::new(),
-            None => vec![self.derive.clone(), self.digest.clone()],
-        }
-    }
-}
-
-fn keyslots(luks: &Luks, times: &mut UnlockTimes) -> Vec<Keyslot> {
-    let mut found = Vec::new();
-    match luks.header() {
-        Header::Luks1(header) => {
-            let hash = header.hash_spec.as_str();
-            for (number, slot) in
-                header.slots.iter().enumerate().filter(|(_, slot)| slot.state == SlotState::Enabled)
-            {
-                let kdf = Kdf::Pbkdf2 { hash: hash.into(), iterations: slot.iterations, salt: Vec::new() };
-                let digest = Work::pbkdf2(hash, header.digest_iterations.into(), header.digest.len());
-                found.push(Keyslot::new(
-                    number as u64,
-                    false,
-                    &kdf,
-                    header.key_bytes as usize,
-                    digest,
-                    times,
-                ));
-            }
-        }
-        Header::Luks2 { metadata, .. } => {
-            for (&number, slot) in &metadata.keyslots {
-                let KeyslotKind::Luks2 { kdf, area_key_size, .. } = &slot.kind else { continue };
-                if metadata.is_unbound(number) {
-                    continue;
-                }
-                let digest = metadata.digest_of_keyslot(number).and_then(|id| metadata.digests.get(&id));
-                let digest = match digest.map(|digest| &digest.kind) {
-                    Some(DigestKind::Pbkdf2 { hash, iterations, value, .. }) => {
-                        Work::pbkdf2(hash, u64::from(*iterations), value.len())
-                    }
-                    _ => Work::pbkdf2("sha256", 0, 32),
-                };
-                let ignored = slot.priority == Priority::Ignore;
-                found.push(Keyslot::new(number.into(), ignored, kdf, *area_key_size as usize, digest, times));
-            }
-            let prefers = |number: u64| metadata.keyslots[&(number as u32)].priority != Priority::Prefer;
-            found.sort_by_key(|slot| prefers(slot.number));
-        }
-    }
-    found
-}
-
-impl Keyslot {
+    /// Of a keyslot that this build knows.
     fn new(
-        number: u64,
-        ignored: bool,
-        kdf: &Kdf,
-        key_len: usize,
-        digest: Work,
+        known: &facts::Keyslot,
+        question: &Question,
+        prediction: &Prediction,
         times: &mut UnlockTimes,
-    ) -> Self {
-        let derive = match kdf {
-            Kdf::Pbkdf2 { hash, iterations, .. } => Work::pbkdf2(hash, u64::from(*iterations), key_len),
-            Kdf::Argon2i { time, memory_kib, lanes, .. } | Kdf::Argon2id { time, memory_kib, lanes, .. } => {
-                Work::Argon2 {
-                    time: (*time).into(),
-                    memory_kib: (*memory_kib).into(),
-                    lanes: (*lanes).into(),
-                }
-            }
+    ) -> Option<Self> {
+        let derivation = known.derivation.as_ref().ok()?;
+        let (number, ignored) = (u64::from(known.number), known.priority == Priority::Ignore);
+        let derive = Work::of_kdf(&derivation.kdf, derivation.len);
+        let digest = known.digest.as_ref().map(|digest| Work::of_kdf(&digest.kdf, digest.len));
+        let predicted = prediction.keyslots().iter().find(|predicted| predicted.number() == known.number);
+        let judged = prediction.judgement().and_then(|judgement| judgement.slot(number));
+        let wait = predicted.map(PredictedKeyslot::wait);
+        let mut slot = Self {
+            number,
+            ignored,
+            digest: digest.unwrap_or_else(|| Work::pbkdf2("sha256", 0, 32)),
+            variant: derivation.kdf.type_name().to_owned(),
+            key_len: derivation.len,
+            here: times.of_keyslot(known).map(|time| time.as_secs_f64()),
+            tried: predicted.is_some_and(PredictedKeyslot::is_tried),
+            alone: None,
+            before: wait.and_then(|wait| wait.before),
+            verdict: judged.map(|slot| slot.verdict.clone()),
+            cost: attack::cost(&derive, question.hardware, question.entropy, question.price),
+            derive,
         };
-        let mut here = times.of_kdf(kdf, key_len).ok().map(|time| time.as_secs_f64());
-        if let Work::Pbkdf2 { hash, iterations, .. } = &digest
-            && let (Some(seconds), Ok(hash)) = (here, keyway_crypto::Hash::parse(hash))
-        {
-            let digest = times.of_pbkdf2(hash, *iterations as u32, 32);
-            here = Some(seconds + digest.map_or(0.0, |time| time.as_secs_f64()));
-        }
-        let variant = kdf.type_name().to_owned();
-        let (alone, before, verdict, cost) = (None, None, None, None);
-        Self { number, ignored, derive, digest, variant, key_len, here, alone, before, verdict, cost }
+        slot.alone = wait.and_then(|wait| wait.alone).filter(|_| slot.opens());
+        Some(slot)
     }
 }
 

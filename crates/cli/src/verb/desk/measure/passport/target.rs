@@ -3,30 +3,27 @@
 use super::options::{TARGET, wrong};
 use crate::device::whole_file::{self, RESULTS};
 use crate::say::failure::{Exit, Failure, Result};
+use keyway::{Device, Machine, Prediction};
 use keyway_boot::loader::grub::Version;
-use keyway_boot::unlock_time::{Board, Place, Rates, Work, Yardstick};
+use keyway_boot::unlock_time::Rates;
 use keyway_crypto::Hash;
-use keyway_format::luks2::Kdf;
 use keyway_measure::results::{By, Case, Outcome, Results, Unit};
 use keyway_measure::stats::Summary;
-use keyway_volume::UnlockTimes;
 use std::path::Path;
 
 /// The machine that unlocks.
 pub(super) struct Target {
     /// A description.
     pub(super) title: String,
-    /// The version of GRUB, if the loader is GRUB.
-    pub(super) grub: Option<Version>,
-    /// Known rates; otherwise they are measured on this machine.
-    rates: Option<Rates>,
-    board: Option<&'static Board>,
+    machine: Machine,
+    /// The rates of its CPU under Linux, if it is another than this one.
+    cpu: Option<Rates>,
 }
 
 impl Target {
     /// The target of that name; its CPU is that of the results file, if there is one.
     pub(super) fn named(name: &str, file: Option<&Path>) -> Result<Self> {
-        let rates = file.map(from_file).transpose()?;
+        let cpu = file.map(from_file).transpose()?;
         let on = match file {
             Some(file) => format!("on the CPU of {}", file.display()),
             None => "on a CPU like this one".to_owned(),
@@ -35,69 +32,25 @@ impl Target {
             let Some(version) = Version::parse(version) else {
                 return Err(wrong(&TARGET, name, "there are grub-2.06, grub-2.12 and grub-2.14"));
             };
-            return Ok(Self {
-                title: format!("GRUB {version} in firmware, {on}"),
-                grub: Some(version),
-                rates,
-                board: None,
-            });
+            let title = format!("GRUB {version} in firmware, {on}");
+            return Ok(Self { title, machine: Machine::grub(version.into()), cpu });
         }
-        if name == "linux" {
-            return Ok(Self { title: format!("Linux {on}"), grub: None, rates, board: None });
-        }
-        match Board::find(name) {
-            Some(board) => Ok(Self { title: board.title.to_owned(), grub: None, rates, board: Some(board) }),
-            None => Err(wrong(
-                &TARGET,
-                name,
-                "there are grub-2.06, grub-2.12, grub-2.14, linux, pi3 and pi4; for another machine run \
-                 \"keyway bench kdf --json >rates.json\" there and give --rate-file rates.json",
-            )),
-        }
+        let machine = Machine::find(name).ok_or_else(|| {
+            let others = "there are grub-2.06, grub-2.12, grub-2.14, linux, pi3 and pi4; for another machine run \
+                          \"keyway bench kdf --json >rates.json\" there and give --rate-file rates.json";
+            wrong(&TARGET, name, others)
+        })?;
+        let title = if machine == Machine::here() { format!("Linux {on}") } else { machine.to_string() };
+        Ok(Self { title, machine, cpu })
     }
 
-    /// Its rates for these derivations.
-    pub(super) fn rates(&self, works: &[&Work], times: &mut UnlockTimes) -> Rates {
-        let rates = match (&self.rates, self.board) {
-            (Some(rates), _) => rates.clone(),
-            (None, Some(board)) => board.rates(),
-            (None, None) => here(works, times, self.grub.is_some()),
-        };
-        let Some(version) = self.grub else { return rates };
-        let sha512 = rates.pbkdf2.iter().find(|(hash, _)| hash == "sha512").map_or(0.0, |(_, rate)| *rate);
-        Yardstick { sha512, argon2_one_lane: rates.argon2 }.grub(version, Place::Firmware)
-    }
-}
-
-/// This machine's rates for the hashes that occur; for GRUB, with one lane of Argon2. SHA-512 and
-/// SHA-256 are always included.
-fn here(works: &[&Work], times: &mut UnlockTimes, one_lane: bool) -> Rates {
-    let mut rates = Rates { each_slot: 0.01, ..Rates::default() };
-    let hashes = works.iter().filter_map(|work| match work {
-        Work::Pbkdf2 { hash, .. } => Some(hash.as_str()),
-        Work::Argon2 { .. } => None,
-    });
-    for name in hashes.chain(["sha512", "sha256"]) {
-        let known = rates.pbkdf2.iter().any(|(known, _)| known == name);
-        let Some(hash) = Hash::find(name).filter(|_| !known) else { continue };
-        if let Ok(time) = times.of_pbkdf2(hash, SAMPLE, hash.output_len()) {
-            rates.pbkdf2.push((name.to_owned(), f64::from(SAMPLE) / time.as_secs_f64().max(1e-9)));
+    /// What happens when the volume on `device` is opened there.
+    pub(super) fn predict(&self, device: &Device) -> keyway::Result<Prediction> {
+        match &self.cpu {
+            Some(rates) => device.predict_on(&self.machine, rates),
+            None => device.predict(&self.machine),
         }
     }
-    for work in works {
-        let Work::Argon2 { time, memory_kib, lanes } = work else { continue };
-        let lanes = if one_lane { 1 } else { *lanes as u32 };
-        let kdf =
-            Kdf::Argon2id { time: *time as u32, memory_kib: *memory_kib as u32, lanes, salt: Vec::new() };
-        let took = times.of_kdf(&kdf, 64).ok().map(|took| took.as_secs_f64().max(1e-9));
-        let rate = took.map(|took| *time as f64 * *memory_kib as f64 / took);
-        // The slowest of several rates, so that the prediction is not too optimistic.
-        rates.argon2 = match (rates.argon2, rate) {
-            (Some(a), Some(b)) => Some(a.min(b)),
-            (a, b) => a.or(b),
-        };
-    }
-    rates
 }
 
 /// The rates in a results file.
@@ -146,5 +99,4 @@ fn from_file(path: &Path) -> Result<Rates> {
     }
 }
 
-const SAMPLE: u32 = 100_000;
 const ARGON2: &str = "argon2id";

@@ -1,0 +1,59 @@
+//! Predictions in the types of the crate `keyway-boot`, for programs that reason about them:
+//! feature `parts`.
+
+use super::{GrubVersion, Machine, PredictedKeyslot, Prediction};
+use crate::{Device, Result};
+use keyway_boot::loader::grub::{Judgement, Version};
+use keyway_boot::unlock_time::{Rates, Wait};
+
+impl From<Version> for GrubVersion {
+    fn from(release: Version) -> Self {
+        match release {
+            Version::V2_06 => Self::V2_06,
+            Version::V2_12 => Self::V2_12,
+            Version::V2_14 => Self::V2_14,
+        }
+    }
+}
+
+impl Device {
+    /// Predicts as [`Device::predict`], for a machine whose CPU derives keys at these rates under
+    /// Linux.
+    ///
+    /// ```
+    /// # use keyway::*;
+    /// # let key = Key::passphrase("correct horse");
+    /// # let device = Create::luks2().kdf(NewKdf::pbkdf2(1000)).in_memory(1 << 20, &key)?;
+    /// let pi4 = device.predict(&Machine::find("pi4").unwrap())?;
+    /// assert!(pi4.judgement().is_none(), "GRUB does not open it there");
+    /// let here = device.predict_on(&Machine::here(), pi4.rates())?;
+    /// assert_eq!(here.keyslots()[0].time(), pi4.keyslots()[0].time());
+    /// assert_eq!(here.keyslots()[0].wait().before, Some(0.0), "it is the only keyslot");
+    /// # Ok::<(), keyway::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Those of [`Device::predict`].
+    pub fn predict_on(&self, machine: &Machine, cpu: &Rates) -> Result<Prediction> {
+        self.foretell(machine, Some(cpu))
+    }
+}
+
+impl Prediction {
+    /// GRUB's own judgement, where GRUB is the machine. See [`Device::predict_on`] for an example.
+    pub fn judgement(&self) -> Option<&Judgement> {
+        self.judgement.as_ref()
+    }
+
+    /// The rates of which the times are made. See [`Device::predict_on`] for an example.
+    pub fn rates(&self) -> &Rates {
+        &self.rates
+    }
+}
+
+impl PredictedKeyslot {
+    /// How long it takes, whether it opens then or not. See [`Device::predict_on`] for an example.
+    pub fn wait(&self) -> Wait {
+        self.wait
+    }
+}
