@@ -143,6 +143,7 @@ impl Opening {
             terms = terms.version(version);
         }
         let admitted = volume.admit(&terms).map_err(|e| self.explain(e))?;
+        self.refuse_attached(data, claim)?;
         target.debug_header(admitted.judged().luks(), Access::Read)?;
         self.demands.warn(&target.device, admitted.judged().tolerated());
         Ok(admitted)
@@ -169,6 +170,7 @@ impl Opening {
         // cryptsetup opens plain volumes under weak ciphers, too.
         let admitted = volume.admit_plain(&plain.described(), &self.terms(data, claim).weak_ciphers());
         let admitted = admitted.map_err(|e| self.explain(e))?;
+        self.refuse_attached(data, claim)?;
         if data == Data::Write {
             plain.confirm(device, &*storage, self.target.manner)?;
         }
@@ -202,14 +204,15 @@ impl Opening {
     fn data(&self, data: Data) -> Result<Arc<dyn Storage>> {
         let device = &self.target.device;
         let open = if self.direct { device::storage_direct } else { device::storage };
-        if data != Data::Write {
-            return open(device, Access::Probe);
+        open(device, if data == Data::Write { Access::Write } else { Access::Probe })
+    }
+
+    /// Refuses to write to what is attached to a loop device: asked while the data is claimed, for
+    /// no claim shows a loop device that is not in use yet, or is mounted read-only.
+    fn refuse_attached(&self, data: Data, claim: bool) -> Result<()> {
+        match claim && data == Data::Write && !self.sharing.allowed {
+            true => device::refuse_if_attached(&self.target.device).map_err(|e| self.sharing.advise(e)),
+            false => Ok(()),
         }
-        let storage = open(device, Access::Write)?;
-        // Also a loop device over the file that is mounted read-only, which no claim shows.
-        if !self.sharing.allowed {
-            device::refuse_if_mapped(device).map_err(|failure| self.sharing.advise(failure))?;
-        }
-        Ok(storage)
     }
 }
