@@ -17,6 +17,8 @@ pub enum Error {
         /// The system's error.
         source: io::Error,
     },
+    /// No connection to a server came about; the caller knows which.
+    Connect(io::Error),
     /// The user lacks a permission; the text names it.
     Permission(String),
     /// This machine lacks something necessary (a module, a device node, a program); the text names
@@ -95,6 +97,7 @@ impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Io { what, source } => write!(f, "{what}: {source}"),
+            Self::Connect(source) => source.fmt(f),
             Self::Permission(text)
             | Self::Unavailable(text)
             | Self::Busy(text)
@@ -107,7 +110,7 @@ impl fmt::Display for Error {
 impl std::error::Error for Error {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
-            Self::Io { source, .. } => Some(source),
+            Self::Io { source, .. } | Self::Connect(source) => Some(source),
             _ => None,
         }
     }

@@ -28,6 +28,7 @@ impl Log {
         let with = |text: String| format!("{text}: {}", texts.join("; "));
         match error {
             Error::Io { what, source } => Error::Io { what: with(what), source },
+            Error::Connect(source) => Error::Connect(source),
             // The kernel reports an unknown target as an invalid table.
             Error::Refused { why, .. } if reasons.iter().any(|reason| reason.is_of_unknown_target) => {
                 Error::Unavailable(with(why))

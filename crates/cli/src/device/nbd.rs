@@ -74,9 +74,7 @@ fn tell(place: &str, waited: Duration, limit: Duration) {
 }
 
 fn cannot_open(url: &str, error: &Error, exit: Exit) -> Failure {
-    let text = error.to_string();
-    let text = text.strip_prefix(url).map_or(text.as_str(), |text| text.trim_start_matches(": "));
-    Failure::new(exit, format!("Cannot open device {url}: {text}."))
+    Failure::new(exit, format!("Cannot open device {url}: {error}."))
 }
 
 fn connected() -> MutexGuard<'static, Vec<(String, Client)>> {

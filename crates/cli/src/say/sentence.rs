@@ -9,7 +9,7 @@ pub(crate) fn door(error: &keyway_attach::Error) -> Failure {
     let exit = match error {
         Door::Permission(_) => Exit::Permission,
         Door::Busy(_) => Exit::Busy,
-        Door::Io { .. } | Door::NotFound(_) => Exit::Device,
+        Door::Io { .. } | Door::Connect(_) | Door::NotFound(_) => Exit::Device,
         _ => Exit::Parameters,
     };
     Failure::new(exit, sentence(&error.to_string()))

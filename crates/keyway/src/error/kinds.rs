@@ -160,7 +160,7 @@ impl From<keyway_attach::Error> for Error {
     fn from(error: keyway_attach::Error) -> Self {
         use keyway_attach::Error as Door;
         let kind = match &error {
-            Door::Io { source, .. } => of_io(source.kind()),
+            Door::Io { source, .. } | Door::Connect(source) => of_io(source.kind()),
             Door::Permission(_) => ErrorKind::PermissionDenied,
             Door::Unavailable(what) => ErrorKind::Unsupported { what: what.clone() },
             Door::Busy(by) => ErrorKind::InUse { by: by.clone() },

@@ -99,11 +99,11 @@ struct Shared {
 }
 
 impl Client {
-    /// Connects to the export that `uri` names.
+    /// Connects to the export that `uri` names, which the errors do not: the caller knows it.
     ///
     /// [`Error::NotFound`] if there is no such host, socket or export, [`Error::Permission`] when
     /// the server requires TLS or refuses, [`Error::Refused`] when the server violates the
-    /// protocol, and the errors of [`tls::Client`].
+    /// protocol, [`Error::Connect`] for other failures, and the errors of [`tls::Client`].
     pub fn connect(uri: &Uri, options: Options) -> Result<Self> {
         let name = uri.tls_hostname.as_deref().or(match &uri.address {
             Address::Tcp { host, .. } => Some(host.as_str()),
@@ -112,7 +112,7 @@ impl Client {
         let directory = uri.tls_certificates.as_deref();
         let encryption = || tls::Client::from_directory(directory, name, uri.tls_verify_peer);
         let tls = uri.tls.then(encryption).transpose()?;
-        let pool = Pool::connect(uri, tls, options).map_err(|error| explain(uri, error))?;
+        let pool = Pool::connect(uri, tls, options).map_err(explain)?;
         let read_only = pool.agreed().has(export::READ_ONLY);
         let distant = matches!(uri.address, Address::Tcp { .. });
         Ok(Self { shared: Arc::new(Shared { pool, distant, blocks: RwLock::new(()) }), read_only })
@@ -372,12 +372,12 @@ fn described(extents: &[(u64, u64)], asked: &Range<u64>) -> u64 {
 }
 
 /// Translates a failure to connect into an [`Error`].
-fn explain(uri: &Uri, error: io::Error) -> Error {
+fn explain(error: io::Error) -> Error {
     match error.kind() {
-        ErrorKind::NotFound => Error::NotFound(format!("{uri}: {error}")),
-        ErrorKind::PermissionDenied => Error::Permission(format!("{uri}: {error}")),
-        ErrorKind::InvalidData | ErrorKind::Unsupported => Refusal::Server.because(format!("{uri}: {error}")),
-        _ => Error::Io { what: uri.to_string(), source: error },
+        ErrorKind::NotFound => Error::NotFound(error.to_string()),
+        ErrorKind::PermissionDenied => Error::Permission(error.to_string()),
+        ErrorKind::InvalidData | ErrorKind::Unsupported => Refusal::Server.because(error.to_string()),
+        _ => Error::Connect(error),
     }
 }
 

@@ -36,7 +36,7 @@ fn gives_up<T>(work: impl FnOnce() -> T, error: impl FnOnce(T) -> String) {
 
 fn refused(connected: Result<Client>) -> String {
     match connected {
-        Err(error @ Error::Io { .. }) => error.to_string(),
+        Err(error @ Error::Connect(_)) => error.to_string(),
         other => panic!("{:?}", other.map(drop)),
     }
 }
