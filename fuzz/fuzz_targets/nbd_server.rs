@@ -10,7 +10,7 @@ use keyway_attach::nbd::protocol::handshake::{option, put_string};
 use keyway_attach::nbd::protocol::transmission::{Chunk, MAX_HEADER};
 use keyway_attach::nbd::protocol::{Headers, OptionHeader, Reply};
 use keyway_attach::nbd::server::{Options, Server, Socket};
-use keyway_volume::Storage;
+use keyway_volume::{Rights, Storage};
 use keyway_volume::storage::Memory;
 use libfuzzer_sys::fuzz_target;
 use std::io::{Read, Write};
@@ -28,8 +28,7 @@ fuzz_target!(|bytes: &[u8]| {
         name: String::new(),
         description: "for the fuzzer".to_owned(),
         storage: storage.clone(),
-        read_only: first & 4 != 0,
-        discards: first & 8 != 0,
+        rights: Rights { read_only: first & 4 != 0, discards: first & 8 != 0 },
     };
     let server = Server::new(vec![export], Options { threads: 2, ..Options::default() });
     let (ours, theirs) = UnixStream::pair().expect("two sockets");

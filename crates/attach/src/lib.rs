@@ -27,7 +27,7 @@ mod watched;
 pub use error::{Error, Refusal, Result};
 pub use watched::Watched;
 
-use keyway_volume::Storage;
+use keyway_volume::{Rights, Storage};
 use std::sync::Arc;
 
 /// What a door serves.
@@ -39,11 +39,8 @@ pub struct Export {
     pub description: String,
     /// The export's bytes.
     pub storage: Arc<dyn Storage>,
-    /// Whether writes are refused.
-    pub read_only: bool,
-    /// Whether clients' discards are passed on; otherwise they are accepted and ignored, as
-    /// dm-crypt does.
-    pub discards: bool,
+    /// What clients may do with them.
+    pub rights: Rights,
 }
 
 /// An open door.

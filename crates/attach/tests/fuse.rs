@@ -2,8 +2,8 @@
 
 use keyway_attach::fuse::{Mount, Options};
 use keyway_attach::{Door, Error, Export, Refusal};
-use keyway_volume::Storage;
 use keyway_volume::storage::Memory;
+use keyway_volume::{Rights, Storage};
 use std::fs::{self, File};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
@@ -80,8 +80,7 @@ fn export(storage: &Arc<Memory>) -> Export {
         name: String::new(),
         description: String::new(),
         storage: storage.clone(),
-        read_only: false,
-        discards: false,
+        rights: Rights::default(),
     }
 }
 

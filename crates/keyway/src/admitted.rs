@@ -5,7 +5,7 @@ use crate::plaintext::Plaintext;
 use crate::volume::Identity;
 use crate::{Error, ErrorKind, Key, Location, Result, Unlock, Version, Volume};
 use keyway_crypto::{Cpu, Secret};
-use keyway_volume::{Luks, Storage, UnlockOptions, verify_volume_key};
+use keyway_volume::{Luks, Rights, Storage, UnlockOptions, verify_volume_key};
 use std::fmt;
 use std::sync::Arc;
 
@@ -86,10 +86,10 @@ impl Admitted {
         let (data, place) = (Arc::clone(&self.data.claimed), self.place.clone());
         let identity =
             Identity { version: Some(self.version()), uuid: self.uuid().to_owned(), keyslot: key.keyslot };
-        let (read_only, discards) = (self.read_only, self.options.passes_discards());
+        let rights = Rights { read_only: self.read_only, discards: self.options.passes_discards() };
         let opened = self.into_opened(key)?;
         let volume = keyway_volume::Volume::new(data, opened.layout(), opened.volume_key(), Cpu::detect());
-        let plaintext = Plaintext { volume: volume.at(&place)?, read_only, discards };
+        let plaintext = Plaintext { volume: volume.at(&place)?, rights };
         Ok(Volume::new(plaintext, place, identity))
     }
 

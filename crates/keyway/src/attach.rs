@@ -151,8 +151,7 @@ impl Volume {
             name: String::new(),
             description: self.place().to_string(),
             storage: self.storage(),
-            read_only: self.is_read_only(),
-            discards: self.passes_discards(),
+            rights: self.rights(),
         }
     }
 }

@@ -7,7 +7,7 @@ use crate::{Device, Error, ErrorKind, Key, KeyFile, Location, Result, Unlock, Vo
 use keyway_crypto::{CipherSpec, Cpu, Secret, SectorSize};
 use keyway_format::plain::PassphraseHash;
 use keyway_format::{Bytes, Sectors};
-use keyway_volume::{Layout, PlainVolume, Storage, admission, probe};
+use keyway_volume::{Layout, PlainVolume, Rights, Storage, admission, probe};
 use std::fmt;
 use std::sync::Arc;
 
@@ -188,8 +188,7 @@ impl Device {
             key_len: plain.key_len,
             hash: plain.hash,
             place: self.place().clone(),
-            read_only: !writes,
-            discards: options.passes_discards(),
+            rights: Rights { read_only: !writes, discards: options.passes_discards() },
         })
     }
 }
@@ -202,8 +201,7 @@ pub struct AdmittedPlain {
     key_len: usize,
     hash: PassphraseHash,
     place: Location,
-    read_only: bool,
-    discards: bool,
+    rights: Rights,
 }
 
 impl AdmittedPlain {
@@ -216,8 +214,7 @@ impl AdmittedPlain {
     pub fn open(self, key: &Key) -> Result<Volume> {
         let volume_key = self.volume_key(key).at(&self.place)?;
         let volume = keyway_volume::Volume::new(self.data, &self.layout, &volume_key, Cpu::detect());
-        let (read_only, discards) = (self.read_only, self.discards);
-        let plaintext = Plaintext { volume: volume.at(&self.place)?, read_only, discards };
+        let plaintext = Plaintext { volume: volume.at(&self.place)?, rights: self.rights };
         Ok(Volume::new(plaintext, self.place, Identity::default()))
     }
 

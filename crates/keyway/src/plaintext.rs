@@ -1,14 +1,13 @@
 //! A volume's plaintext, with the permitted operations.
 
-use keyway_volume::Storage;
+use keyway_volume::{Rights, Storage};
 use std::io;
 use std::ops::Range;
 
 /// The plaintext, with the permitted operations.
 pub(crate) struct Plaintext {
     pub(crate) volume: keyway_volume::Volume,
-    pub(crate) read_only: bool,
-    pub(crate) discards: bool,
+    pub(crate) rights: Rights,
 }
 
 impl Plaintext {
@@ -44,11 +43,11 @@ impl Storage for Plaintext {
     /// As in dm-crypt: where discards are not allowed, the request is accepted and ignored.
     fn discard(&self, range: Range<u64>) -> io::Result<()> {
         let volume = self.writable()?;
-        if self.discards { volume.discard(range) } else { Ok(()) }
+        if self.rights.discards { volume.discard(range) } else { Ok(()) }
     }
 
     fn is_read_only(&self) -> bool {
-        self.read_only || self.volume.is_read_only()
+        self.rights.read_only || self.volume.is_read_only()
     }
 
     fn is_distant(&self) -> bool {

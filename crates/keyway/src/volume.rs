@@ -146,7 +146,7 @@ impl Volume {
     /// device fails.
     pub fn discard(&self, range: Range<u64>) -> Result<()> {
         self.check_writable()?;
-        if !self.plaintext().discards {
+        if !self.plaintext().rights.discards {
             let why = "a discard shows which sectors are unused: Unlock::discards allows it";
             return Err(Error::refused(why).at(&self.shared.place));
         }
@@ -253,8 +253,8 @@ impl Volume {
     }
 
     #[cfg(any(feature = "nbd", feature = "fuse", feature = "ublk"))]
-    pub(crate) fn passes_discards(&self) -> bool {
-        self.plaintext().discards
+    pub(crate) fn rights(&self) -> keyway_volume::Rights {
+        keyway_volume::Rights { read_only: self.is_read_only(), ..self.plaintext().rights }
     }
 
     fn plaintext(&self) -> &Plaintext {

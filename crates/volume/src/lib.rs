@@ -14,6 +14,7 @@
 //! key_file        passphrases and volume keys from files and pipes
 //! create edit convert backup repair   all that writes a header, in an order that survives a kill
 //! build           a volume made together with its content in one pass, its header last
+//! rights          what the users of a volume may do with it: every door and gate asks the same value
 //! volume          Volume: the plaintext of an unlocked volume, a Storage itself
 //! stream          whole volumes through all cores in constant memory
 //! unused          which holes of an image are free space and may stay holes
@@ -57,6 +58,7 @@ pub mod probe;
 pub mod random;
 mod range_lock;
 pub mod repair;
+mod rights;
 pub mod seal;
 mod spread;
 pub mod storage;
@@ -78,6 +80,7 @@ pub use lock::Locking;
 pub use luks::{Access, DataCiphers, Header, KeyslotState, Luks};
 pub use plain::PlainVolume;
 pub use random::{OsRandom, Random, SeededRandom};
+pub use rights::Rights;
 pub use storage::Storage;
 pub use tokens::TokenChoice;
 pub use unlock::{UnlockOptions, Unlocked, unlock, verify_volume_key};

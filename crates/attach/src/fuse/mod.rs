@@ -130,7 +130,7 @@ impl Mount {
     pub fn new(export: Export, dir: &Path, options: Options) -> Result<Self> {
         let dir = mounting::check(dir)?;
         let storage = Arc::clone(&export.storage);
-        let connection = mounting::mount(&dir, &options, export.read_only)?;
+        let connection = mounting::mount(&dir, &options, export.rights.read_only)?;
         let failed = |source| Error::Io { what: format!("mounting {}", dir.display()), source };
         let device = mounting::device_at(&dir).map_err(failed)?;
         let mut config = Config::default();

@@ -12,10 +12,10 @@
 use super::Session;
 use super::error::{Answer, Error, Result};
 use super::facts::{Facts, Status};
-use super::gate::Rights;
 use super::life::{Close, Life};
 use crate::local::{Directory, peer};
 use keyway_crypto::Secret;
+use keyway_volume::Rights;
 use std::io::{self, Read, Write};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::sync::{Arc, Mutex, PoisonError};

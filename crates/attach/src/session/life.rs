@@ -4,10 +4,10 @@
 use super::control::Control;
 use super::error::{Error, Result};
 use super::facts::{Facts, Status};
-use super::gate::{Gate, Rights};
+use super::gate::Gate;
 use crate::Door;
 use keyway_crypto::Secret;
-use keyway_volume::Storage;
+use keyway_volume::{Rights, Storage};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;

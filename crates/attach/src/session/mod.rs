@@ -31,7 +31,7 @@ pub use closing::{Waiting, patiently, wait_until};
 pub use control::Control;
 pub use error::{Answer, Error, NameFault, Result, SizeFault};
 pub use facts::{Facts, Status};
-pub use gate::{Gate, Rights};
+pub use gate::Gate;
 pub use life::{Close, Life, Opened, flush};
 pub use registry::{Claim, Name, Registry, is_inside};
 pub use runtime::Runtime;

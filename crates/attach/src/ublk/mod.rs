@@ -93,8 +93,8 @@ impl Device {
         // An ordinary user has no access before udev's rule changes the device's owner.
         let device = open_when_there(&PathBuf::from(format!("/dev/ublkc{}", self.info.id)))
             .map_err(|source| self.failed("opening the queues of", source))?;
-        let Export { storage, read_only, discards, .. } = &self.export;
-        let parameters = protocol::parameters(&**storage, *read_only, *discards, self.info.buffer_len);
+        let Export { storage, rights, .. } = &self.export;
+        let parameters = protocol::parameters(&**storage, *rights, self.info.buffer_len);
         self.control().set_parameters(&self.info, &parameters)?;
         self.start_queues(&device).map_err(|source| self.failed("serving", source))?;
         self.control().start(&self.info)
@@ -169,7 +169,7 @@ impl Door for Device {
     }
 
     fn pass_discards(&self, pass: bool) -> Result<()> {
-        match pass && !self.export.discards {
+        match pass && !self.export.rights.discards {
             false => Ok(()),
             true => Err(Refusal::FixedDiscards
                 .because(format!("{} was made without discards: close it and open it again", self.place()))),

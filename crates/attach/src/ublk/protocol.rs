@@ -8,7 +8,7 @@
 //! | `ublksrv_io_desc`       | 24    | a request, in memory that the kernel shares                   |
 //! | `ublksrv_io_cmd`        | 16    | an answer, and the wish for the next request of its tag       |
 
-use keyway_volume::Storage;
+use keyway_volume::{Rights, Storage};
 
 /// A command to the control device.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -120,16 +120,11 @@ impl DeviceInfo {
 }
 
 /// `ublk_params` for a disk that exposes `storage`.
-pub(super) fn parameters(
-    storage: &dyn Storage,
-    read_only: bool,
-    discards: bool,
-    buffer_len: u32,
-) -> [u8; PARAMETERS_LEN] {
+pub(super) fn parameters(storage: &dyn Storage, rights: Rights, buffer_len: u32) -> [u8; PARAMETERS_LEN] {
     let sector = logical_sector(storage);
     let sectors = (storage.len() - storage.len() % sector) / 512;
     let mut basic = ATTRIBUTE_VOLATILE_CACHE | ATTRIBUTE_FUA;
-    if read_only {
+    if rights.read_only {
         basic |= ATTRIBUTE_READ_ONLY;
     }
     let page = PAGE.ilog2() as u8;
@@ -141,9 +136,9 @@ pub(super) fn parameters(
     bytes[16..20].copy_from_slice(&(buffer_len / 512).to_ne_bytes());
     bytes[24..32].copy_from_slice(&sectors.to_ne_bytes());
     bytes[44..48].copy_from_slice(&PAGE.to_ne_bytes());
-    bytes[48..52].copy_from_slice(&if discards { MOST_DISCARDED } else { 0 }.to_ne_bytes());
+    bytes[48..52].copy_from_slice(&if rights.discards { MOST_DISCARDED } else { 0 }.to_ne_bytes());
     bytes[52..56].copy_from_slice(&MOST_ZEROED.to_ne_bytes());
-    bytes[56..58].copy_from_slice(&u16::from(discards).to_ne_bytes());
+    bytes[56..58].copy_from_slice(&u16::from(rights.discards).to_ne_bytes());
     bytes
 }
 
@@ -277,7 +272,8 @@ mod tests {
 
     #[test]
     fn a_disk_ends_with_its_last_whole_sector() {
-        let parameters = parameters(&Memory::zeroed(1536 + 100), false, true, 65536);
+        let parameters =
+            parameters(&Memory::zeroed(1536 + 100), Rights { read_only: false, discards: true }, 65536);
         assert_eq!(u64::from_ne_bytes(part(&parameters, 24)), 3);
         assert_eq!(parameters[12], 9);
         assert_eq!(u32::from_ne_bytes(part(&parameters, 16)), 128);

@@ -31,7 +31,7 @@ pub(super) fn serve(mut queue: Queue, export: &Export, ready: &Sender<io::Result
 fn perform(request: &Request, queue: &mut Queue, tag: u16, export: &Export) -> io::Result<i32> {
     let storage = &*export.storage;
     let range = request.offset..request.offset.saturating_add(request.len);
-    if export.read_only && !matches!(request.operation, Operation::Read | Operation::Flush) {
+    if export.rights.read_only && !matches!(request.operation, Operation::Read | Operation::Flush) {
         return Err(ErrorKind::PermissionDenied.into());
     }
     match request.operation {
@@ -45,9 +45,9 @@ fn perform(request: &Request, queue: &mut Queue, tag: u16, export: &Export) -> i
             return Ok(request.len as i32);
         }
         Operation::Flush => storage.flush()?,
-        Operation::Discard if export.discards => storage.discard(range)?,
+        Operation::Discard if export.rights.discards => storage.discard(range)?,
         Operation::WriteZeroes => {
-            storage.write_zeroes(range, export.discards && !request.keep_allocated)?;
+            storage.write_zeroes(range, export.rights.discards && !request.keep_allocated)?;
             flush_if(request.fua, storage)?;
         }
         Operation::Discard | Operation::Other => return Err(ErrorKind::Unsupported.into()),

@@ -5,7 +5,7 @@ use keyway_attach::nbd::protocol::handshake::{flags, option, put_string, reply};
 use keyway_attach::nbd::protocol::transmission::{MAX_HEADER, chunk, command};
 use keyway_attach::nbd::protocol::{Headers, OptionHeader, OptionReply, Reply, Request};
 use keyway_attach::nbd::server::{Options, Server};
-use keyway_volume::Storage;
+use keyway_volume::{Rights, Storage};
 use std::io::{self, Read, Write};
 use std::os::unix::net::UnixStream;
 use std::sync::Arc;
@@ -15,7 +15,12 @@ use std::time::Duration;
 /// An export named "disk".
 pub(crate) fn export(storage: Arc<dyn Storage>) -> Export {
     let description = "for tests".to_owned();
-    Export { name: "disk".to_owned(), description, storage, read_only: false, discards: true }
+    Export {
+        name: "disk".to_owned(),
+        description,
+        storage,
+        rights: Rights { read_only: false, discards: true },
+    }
 }
 
 /// A server of one export that serves one client, until it goes.

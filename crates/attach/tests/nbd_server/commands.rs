@@ -5,8 +5,8 @@ use keyway_attach::Export;
 use keyway_attach::nbd::protocol::transmission::{command, command_flags};
 use keyway_attach::nbd::protocol::{Errno, Headers};
 use keyway_attach::nbd::server::Options;
-use keyway_volume::Storage;
 use keyway_volume::storage::{Faulty, Memory, faulty::Event};
+use keyway_volume::{Rights, Storage};
 use std::sync::Arc;
 
 const FORMS: [Headers; 3] = [Headers::Simple, Headers::Structured, Headers::Extended];
@@ -126,7 +126,10 @@ fn what_cannot_be_is_refused_and_the_next_request_served() {
 #[test]
 fn a_read_only_export_is_read_only() {
     let storage = Arc::new(Memory::from(pattern(1 << 20)));
-    let (stream, _server) = serve(Export { read_only: true, ..export(storage.clone()) }, Options::default());
+    let (stream, _server) = serve(
+        Export { rights: Rights { read_only: true, discards: true }, ..export(storage.clone()) },
+        Options::default(),
+    );
     let mut client = Handshake::begin(stream).go(Headers::Structured);
     assert_eq!(client.write(0, 0, &[1; 100]).error, Errno::PERM.0);
     assert_eq!(client.write(command_flags::FUA, 0, &[1; 200_000]).error, Errno::PERM.0);
@@ -159,7 +162,10 @@ fn flush_and_fua_reach_the_storage_before_they_are_answered() {
 fn zeros_are_zeros_and_discards_are_passed_on_where_allowed() {
     for discards in [false, true] {
         let storage = Arc::new(Memory::from(pattern(1 << 20)));
-        let (stream, _server) = serve(Export { discards, ..export(storage.clone()) }, Options::default());
+        let (stream, _server) = serve(
+            Export { rights: Rights { read_only: false, discards }, ..export(storage.clone()) },
+            Options::default(),
+        );
         let mut client = Handshake::begin(stream).go(Headers::Structured);
         assert_eq!(client.ask(command::WRITE_ZEROES, 0, 1000, 100_000).error, 0);
         assert_eq!(client.ask(command::TRIM, 0, 512 << 10, 4096).error, 0);

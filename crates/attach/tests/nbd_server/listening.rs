@@ -7,8 +7,8 @@ use keyway_attach::nbd::protocol::transmission::command;
 use keyway_attach::nbd::protocol::{Errno, Headers, Request};
 use keyway_attach::nbd::server::{Listening, Options, Server};
 use keyway_attach::{Door, Error, Export, Refusal, Watched};
-use keyway_volume::Storage;
 use keyway_volume::storage::{Faulty, Memory, faulty::Event};
+use keyway_volume::{Rights, Storage};
 use std::io::{self, Read, Write};
 use std::ops::Range;
 use std::os::unix::fs::PermissionsExt;
@@ -265,7 +265,7 @@ fn b20_a_hung_storage_is_waited_for_only_when_something_is_unwritten() {
         let (hangs, place) = (Arc::new(AtomicBool::new(false)), Place::new("hangs"));
         let hanging = Hanging { memory: Memory::zeroed(1 << 20), hangs: Arc::clone(&hangs) };
         let storage = Arc::new(Watched::new(hanging, |_| ()));
-        let export = Export { read_only, ..export(storage) };
+        let export = Export { rights: Rights { read_only, discards: true }, ..export(storage) };
         let door = Server::new(vec![export], Options::default()).unix(&place.0).unwrap();
         let mut client = connect(&place).go(Headers::Structured);
         if !read_only {

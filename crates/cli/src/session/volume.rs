@@ -4,9 +4,9 @@
 use crate::device::explain;
 use crate::say::failure::Result;
 use crate::volume::{Format, Unlocked};
-use keyway_attach::session::{Facts, Gate, KeyCheck, KeyDigest, Rights, Source};
+use keyway_attach::session::{Facts, Gate, KeyCheck, KeyDigest, Source};
 use keyway_crypto::Secret;
-use keyway_volume::{Layout, Luks, Mapping, Storage};
+use keyway_volume::{Layout, Luks, Mapping, Rights, Storage};
 use std::fs;
 use std::path::Path;
 

@@ -13,7 +13,7 @@ use keyway_attach::{Door, Error, Export};
 use keyway_crypto::{CipherSpec, Cpu, Secret, SectorSize};
 use keyway_format::Sectors;
 use keyway_volume::storage::File;
-use keyway_volume::{PlainVolume, Storage, Volume};
+use keyway_volume::{PlainVolume, Rights, Storage, Volume};
 use std::io::stdin;
 use std::path::Path;
 use std::process::{ExitCode, abort};
@@ -72,8 +72,7 @@ fn export(image: &str, key: &str, how: &[&str]) -> Export {
         name: "test".into(),
         description: String::new(),
         storage: Arc::new(volume),
-        read_only,
-        discards: how.contains(&"discards"),
+        rights: Rights { read_only, discards: how.contains(&"discards") },
     }
 }
 

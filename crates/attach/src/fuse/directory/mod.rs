@@ -40,7 +40,7 @@ impl Directory {
         let owner = (rustix::process::getuid().as_raw(), rustix::process::getgid().as_raw());
         Self {
             holes: options.holes,
-            punches_holes: Arc::new(AtomicBool::new(export.discards)),
+            punches_holes: Arc::new(AtomicBool::new(export.rights.discards)),
             export,
             owner,
             shared: options.allow_other,
@@ -73,7 +73,7 @@ impl Directory {
     }
 
     fn is_read_only(&self) -> bool {
-        self.export.read_only || self.export.storage.is_read_only()
+        self.export.rights.read_only || self.export.storage.is_read_only()
     }
 
     fn attributes(&self, inode: INodeNo) -> Option<FileAttr> {

@@ -57,7 +57,7 @@ impl Connection<'_> {
         if request.flags & !allowed_flags(request.kind, self.headers) != 0 {
             return Some((Errno::INVAL, "a flag that this command does not have"));
         }
-        if writes && (self.export.read_only || self.export.storage.is_read_only()) {
+        if writes && (self.export.rights.read_only || self.export.storage.is_read_only()) {
             return Some((Errno::PERM, "the export is read-only"));
         }
         let end = request.offset.checked_add(request.length);
@@ -99,9 +99,12 @@ impl Connection<'_> {
         match request.kind {
             command::WRITE => storage.write_from(payload, request.offset)?,
             command::WRITE_ZEROES if !range.is_empty() => {
-                storage.write_zeroes(range, !request.has(command_flags::NO_HOLE) && self.export.discards)?;
+                storage.write_zeroes(
+                    range,
+                    !request.has(command_flags::NO_HOLE) && self.export.rights.discards,
+                )?;
             }
-            command::TRIM if self.export.discards => storage.discard(range)?,
+            command::TRIM if self.export.rights.discards => storage.discard(range)?,
             command::FLUSH => return storage.flush(),
             // CACHE does nothing: the data is fetched when it is read.
             _ => return Ok(()),

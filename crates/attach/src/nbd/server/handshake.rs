@@ -75,7 +75,7 @@ fn transmission_flags(export: &Export, headers: Headers) -> u16 {
         flags |= export::SEND_DF;
     }
     flags
-        | if export.read_only || export.storage.is_read_only() {
+        | if export.rights.read_only || export.storage.is_read_only() {
             export::READ_ONLY
         } else {
             export::SEND_TRIM | export::SEND_WRITE_ZEROES | export::SEND_FAST_ZERO

@@ -156,7 +156,7 @@ impl Server {
 
     /// Exports that may have data that is not on stable storage.
     fn unsettled(&self) -> impl Iterator<Item = &Export> {
-        self.exports.iter().filter(|export| !export.read_only && !export.storage.is_settled())
+        self.exports.iter().filter(|export| !export.rights.read_only && !export.storage.is_settled())
     }
 
     /// The export that a client refers to by `name`.

@@ -4,20 +4,11 @@
 use super::error::{Error, Result};
 use super::source::Source;
 use keyway_crypto::Secret;
-use keyway_volume::{Storage, Volume};
+use keyway_volume::{Rights, Storage, Volume};
 use std::io::{self, ErrorKind};
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
-
-/// What a door permits.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Rights {
-    /// Whether writes are refused.
-    pub read_only: bool,
-    /// Whether discards reach the device.
-    pub discards: bool,
-}
 
 /// A volume that can be suspended.
 pub struct Gate {
@@ -125,6 +116,11 @@ impl Gate {
         // Requests under way have ended when this returns.
         let _alone = self.lock_alone();
         self.read_only.store(true, Ordering::Relaxed);
+    }
+
+    /// What users may do with the volume now.
+    pub fn rights(&self) -> Rights {
+        Rights { read_only: self.is_read_only(), discards: self.passes_discards() }
     }
 
     /// Whether discards are passed on; otherwise they are accepted without effect.

@@ -9,9 +9,9 @@ use crate::session::{self, Errand, Shown};
 use crate::volume::{Data, Opening};
 use keyway_attach::fuse::{self, Mount};
 use keyway_attach::local::Directory;
-use keyway_attach::session::{Facts, Name, Opened, Rights};
+use keyway_attach::session::{Facts, Name, Opened};
 use keyway_attach::{Door, Export};
-use keyway_volume::Storage;
+use keyway_volume::{Rights, Storage};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -202,8 +202,7 @@ impl MountVolume {
             name: String::new(),
             description: facts.device.clone(),
             storage: Arc::clone(&gate) as _,
-            read_only: facts.read_only,
-            discards: facts.discards,
+            rights: gate.rights(),
         };
         let door: Arc<dyn Door> =
             Arc::new(Mount::new(export, dir, self.options(&facts)).map_err(|e| sentence::door(&e))?);

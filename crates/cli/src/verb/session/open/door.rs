@@ -11,8 +11,9 @@ use crate::session::{self, Errand, Shown};
 use crate::volume::{Data, Opening};
 use keyway_attach::local::Directory;
 use keyway_attach::nbd::server::Server;
-use keyway_attach::session::{Facts, Name, Opened, Rights};
+use keyway_attach::session::{Facts, Name, Opened};
 use keyway_attach::{Door, Export, fuse, nbd, ublk};
+use keyway_volume::Rights;
 use std::fmt::Write;
 use std::fs;
 use std::path::Path;
@@ -57,10 +58,9 @@ impl Errand for OwnDoor {
             name: String::new(),
             description: device.display().to_string(),
             storage: Arc::clone(&gate) as _,
-            read_only: facts.read_only,
             // For NBD, clients are always offered discards; the gate decides whether they pass,
             // since `refresh` may permit them later.
-            discards: discards || self.backend == Backend::Nbd,
+            rights: Rights { discards: discards || self.backend == Backend::Nbd, ..gate.rights() },
         };
         let (door, kind) = open_door(export, self.backend, directory)?;
         facts.door = kind.to_owned();

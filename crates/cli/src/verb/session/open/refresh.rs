@@ -10,9 +10,9 @@ use crate::say::sentence;
 use crate::unlock::admission;
 use keyway_attach::dm::crypt::{Key, Line, Options};
 use keyway_attach::dm::{self, Target};
-use keyway_attach::session::{Rights, Session};
+use keyway_attach::session::Session;
 use keyway_crypto::Secret;
-use keyway_volume::{Access, Luks};
+use keyway_volume::{Access, Luks, Rights};
 
 /// `keyway refresh`.
 pub(crate) static COMMAND: Command = Command {

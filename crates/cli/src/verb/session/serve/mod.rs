@@ -10,9 +10,8 @@ use crate::session;
 use crate::volume::{Data, Opening};
 mod usage;
 use keyway_attach::nbd::server::{Encryption, Options, Server, exposed};
-use keyway_attach::session::Rights;
 use keyway_attach::{Door, Export, Watched};
-use keyway_volume::Storage;
+use keyway_volume::{Rights, Storage};
 use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
 use std::net::SocketAddr;
@@ -357,8 +356,7 @@ impl Shown {
         Ok(Export {
             name: self.name.clone(),
             description,
-            read_only: gate.is_read_only(),
-            discards: gate.passes_discards(),
+            rights: gate.rights(),
             storage: Arc::new(Watched::new(gate, report)),
         })
     }

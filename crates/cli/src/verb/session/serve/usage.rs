@@ -19,7 +19,7 @@ impl Told {
             name: export.name.clone(),
             volume: export.description.clone(),
             size: export.storage.len(),
-            read_only: export.read_only,
+            read_only: export.rights.read_only,
         }
     }
 }
