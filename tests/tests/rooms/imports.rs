@@ -23,7 +23,7 @@ impl Imports {
         let exported = exports(texts.get("").map_or("", String::as_str));
         let named = |(module, text): (&String, &String)| {
             let mut named = BTreeSet::new();
-            for path in paths(text) {
+            for path in paths(text, &["crate::", "super::"]) {
                 let path = absolute(module, &path).map(|path| origin(&exported, &path));
                 let module = path.map(|path| longest(&modules, &path));
                 named.extend(module);
@@ -42,6 +42,19 @@ impl Imports {
             let takes = heads.filter(move |head| head.contains(kind));
             takes.map(move |head| (module.as_str(), head.split(['(', '<']).next().unwrap()))
         })
+    }
+
+    /// What modules name of another crate: the module, and the path.
+    pub(crate) fn named_of(&self, other: &str) -> BTreeSet<(&str, String)> {
+        let start = format!("{other}::");
+        let mut named = BTreeSet::new();
+        for (module, text) in &self.texts {
+            let of_other = |path: &String| path.strip_prefix(&start).map(str::to_owned);
+            named.extend(
+                paths(text, &[&start]).iter().filter_map(of_other).map(|path| (module.as_str(), path)),
+            );
+        }
+        named
     }
 
     /// All modules.
@@ -132,11 +145,11 @@ fn origin(exports: &BTreeMap<String, String>, path: &str) -> String {
     format!("{}{rest}", exports.get(name).map_or(name, String::as_str))
 }
 
-/// Every path that starts with `crate::` or `super::`, with trees expanded.
-fn paths(text: &str) -> Vec<String> {
+/// Every path that starts in one of these ways, with trees expanded.
+fn paths(text: &str, starts: &[&str]) -> Vec<String> {
     let mut found = Vec::new();
-    for start in ["crate::", "super::"] {
-        for (at, _) in text.match_indices(start) {
+    for start in starts {
+        for (at, _) in text.match_indices(*start) {
             let before = text[..at].chars().next_back();
             let is_path = before.is_none_or(|c| !(c.is_alphanumeric() || c == '_' || c == ':' || c == '$'));
             if is_path {

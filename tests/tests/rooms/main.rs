@@ -86,6 +86,7 @@ const READERS: &[(&str, &str)] = &[
     ("make::header", "check_keyslot_encryption"),
     ("make::header", "check_options"),
     ("make::header", "key_bits"),
+    ("make::header", "optional"),
     ("make::kdf", "cost"),
     ("make::new_volume", "holes_from_args"),
     ("unlock::key_options", "volume_key_file"),
@@ -115,4 +116,30 @@ fn arguments_stop_where_requests_are_read() {
 fn room_of(module: &str) -> Option<String> {
     let first = module.split("::").next().unwrap_or_default();
     (!first.is_empty()).then(|| first.to_owned())
+}
+
+/// What `keyway-volume` has for edits and new volumes. The library `keyway` offers all of it.
+const OFFERED: [&str; 10] = [
+    "backup",
+    "build::Build",
+    "build::plan",
+    "convert",
+    "create::create",
+    "create::plan",
+    "edit",
+    "repair",
+    "seal::remove",
+    "seal::seal",
+];
+
+#[test]
+fn headers_are_edited_and_volumes_made_through_the_library() {
+    let program = program();
+    let named = program.named_of("keyway_volume");
+    assert!(named.contains(&("device::target", "Luks".to_owned())), "{named:?}");
+    let is_offered = |path: &str| OFFERED.iter().any(|offered| path.starts_with(offered));
+    let below = named.into_iter().filter(|(_, path)| is_offered(path));
+    // The library has no flags of the kernel's mappings, which these are stored for.
+    let known = ("mapping::flags", "edit::set_persistent_flags".to_owned());
+    assert_eq!(below.collect::<BTreeSet<_>>(), BTreeSet::from([known]));
 }

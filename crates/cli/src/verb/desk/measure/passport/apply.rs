@@ -2,18 +2,25 @@
 
 use super::facts::Passport;
 use super::text;
+use crate::device::{Target, Versions};
 use crate::say::failure::{Exit, Failure, Result};
 use crate::say::paint::Paint;
 use crate::say::{output, question};
 use crate::unlock::KeyOptions;
+use keyway::{Header, NewKdf, NewKeyslot, Priority, Version};
 use keyway_boot::advice::Advice;
-use keyway_format::luks2::Priority;
-use keyway_volume::backup::backup;
-use keyway_volume::edit::{AddKey, change_key, convert_key, set_priority};
-use keyway_volume::{Cost, KdfChoice, Luks, OsRandom, UnlockOptions};
+use keyway_volume::{Access, Luks};
 use std::path::Path;
 
-pub(super) fn run(luks: &mut Luks, passport: &Passport, key: &KeyOptions, backup_file: &str) -> Result<()> {
+/// Changes the keyslot that the passport's advice is about. `luks` is the header that the passport
+/// describes.
+pub(super) fn run(
+    volume: &Volume<'_>,
+    luks: &Luks,
+    passport: &Passport,
+    key: &KeyOptions,
+    backup_file: &str,
+) -> Result<()> {
     output::print(&text::show(passport, Paint::for_stdout()))?;
     let Some(advised) = &passport.advice else { return Ok(()) };
     let (slot, hash, iterations, skip) = match &advised.advice {
@@ -33,27 +40,40 @@ pub(super) fn run(luks: &mut Luks, passport: &Passport, key: &KeyOptions, backup
         passport.device
     );
     question::confirm(key.manner, &warning, "Nothing was changed.", Exit::Parameters)?;
-    let passphrase = key.passphrase.existing(format!("Enter passphrase of keyslot {slot}: ")).read()?;
-    let unlock_options = UnlockOptions { keyslot: Some(slot), ..key.limits() };
-    let unlocked = keyway_volume::unlock(luks, &passphrase, &unlock_options)?;
-    backup(luks, file)?;
+    let passphrase = key.passphrase.existing(format!("Enter passphrase of keyslot {slot}: ")).read_key()?;
+    let mut header = volume.header(key, slot)?;
+    if !header.luks().is_same(luks) {
+        return Err(Failure::new(
+            Exit::Busy,
+            format!("The header of {} has changed; try again.", passport.device),
+        ));
+    }
+    let found = header.try_key(&passphrase)?;
+    header.backup(file)?;
     output::print(&format!("\n  The previous header is in {backup_file}.\n"))?;
-    let options = AddKey {
-        keyslot: None,
-        kdf: KdfChoice::Pbkdf2 { hash: hash.clone(), cost: Cost::Forced(iterations) },
-        hash: (luks.version() == 2).then(|| hash.clone()),
-        keyslot_cipher: None,
-        keyslot_key_bits: None,
-        weak_cipher_too: unlock_options.weak_ciphers_too,
-    };
-    let slot = match luks.version() {
-        1 => change_key(luks, &unlocked, &passphrase, &options, &mut OsRandom)?,
-        _ => convert_key(luks, &unlocked, &passphrase, &options, &mut OsRandom)?,
+    let kdf = NewKdf::pbkdf2(iterations).hash(hash);
+    let slot = match header.version() {
+        Version::Luks1 => header.change_key_with(found, &passphrase, &NewKeyslot::new().kdf(kdf))?,
+        _ => header.convert_key(&passphrase, &NewKeyslot::new().kdf(kdf).hash(hash))?,
     };
     for number in skip {
-        set_priority(luks, *number as u32, Priority::Ignore, &mut OsRandom)?;
+        header.set_priority(*number as u32, Priority::Ignore)?;
     }
-    let again = UnlockOptions { keyslot: Some(slot), ..key.limits() };
-    keyway_volume::unlock(luks, &passphrase, &again)?;
+    volume.header(key, slot)?.try_key(&passphrase)?;
     output::print(&format!("  Keyslot {slot} has {iterations} iterations of pbkdf2 {hash} now, and opens.\n"))
+}
+
+/// Where the header is.
+pub(super) struct Volume<'a> {
+    pub(super) target: &'a Target,
+    pub(super) versions: Versions,
+}
+
+impl Volume<'_> {
+    /// The header as it is now, to be edited with the key of this keyslot.
+    fn header(&self, key: &KeyOptions, slot: u32) -> Result<Header> {
+        let mut key = key.clone();
+        key.keyslot = Some(slot);
+        self.target.header(Access::Write, self.versions, &key.terms_without_demands())
+    }
 }

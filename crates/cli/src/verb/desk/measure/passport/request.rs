@@ -57,12 +57,13 @@ impl door::Request for Request {
 
     fn run(self) -> Result<()> {
         let access = if matches!(self.answer, Answer::Apply) { Access::Write } else { Access::Probe };
-        let mut luks = self.volume.load(access, self.versions)?;
+        let luks = self.volume.load(access, self.versions)?;
         let passport = Passport::gather(&self.volume, &luks, &self.question, &self.key)?;
         match self.answer {
             Answer::Apply => {
                 let backup = self.question.backup_name(&passport.device);
-                apply::run(&mut luks, &passport, &self.key, &backup)
+                let volume = apply::Volume { target: &self.volume, versions: self.versions };
+                apply::run(&volume, &luks, &passport, &self.key, &backup)
             }
             Answer::Show { json: as_json, page: path } => {
                 if let Some(path) = path {
