@@ -1,7 +1,7 @@
 //! Two runs side by side: what changed beyond noise.
 
 use super::{figure, label};
-use crate::results::{Case, Frequency, Outcome, Results, Row};
+use crate::results::{Case, CipherCase, Frequency, Outcome, Results, Row};
 use crate::stats::{Change, Summary, compare};
 use std::collections::HashMap;
 use std::fmt::Write;
@@ -50,14 +50,11 @@ impl Diff {
                 let (Some(x), Some(y)) = (Summary::of(a), Summary::of(b)) else { return };
                 match compare(&x, &y, least) {
                     Change::By(by) => {
-                        let line = format!(
-                            "{:+6.1} %  {name}: {} → {}",
-                            100.0 * by,
-                            figure(x.median, a.unit),
-                            figure(y.median, b.unit)
-                        );
+                        let (percent, x, y) =
+                            (100.0 * by, figure(x.median, a.unit), figure(y.median, b.unit));
                         let better = (by > 0.0) == a.unit.more_is_better();
-                        if better { self.better.push(line) } else { self.worse.push(line) }
+                        let lines = if better { &mut self.better } else { &mut self.worse };
+                        lines.push(format!("{percent:+6.1} %  {name}: {x} → {y}"));
                     }
                     Change::Noise => self.same += 1,
                     Change::TooFewSamples => {
@@ -72,8 +69,7 @@ impl Diff {
                 self.worse.push(format!("{name}: no longer has a figure: {reason}"));
             }
             (_, Outcome::Measured(b)) => {
-                let median =
-                    Summary::of(b).map_or_else(String::new, |summary| figure(summary.median, b.unit));
+                let median = Summary::of(b).map(|summary| figure(summary.median, b.unit)).unwrap_or_default();
                 self.better.push(format!("{name}: now has a figure: {median}"));
             }
             _ => self.same += 1,
@@ -89,22 +85,12 @@ impl Diff {
         for (title, lines) in
             [("Worse", &self.worse), ("Better", &self.better), ("Not compared", &self.unmatched)]
         {
-            if !lines.is_empty() {
-                let _ = writeln!(text, "{title}");
-            }
-            for line in lines {
-                let _ = writeln!(text, "  {line}");
-            }
+            let title = (!lines.is_empty()).then(|| format!("{title}\n"));
+            text.extend(title.into_iter().chain(lines.iter().map(|line| format!("  {line}\n"))));
         }
-        let _ = writeln!(
-            text,
-            "{} worse, {} better, {} without a difference beyond noise, {} not compared",
-            self.worse.len(),
-            self.better.len(),
-            self.same,
-            self.unmatched.len()
-        );
-        text
+        let (worse, better, unmatched) = (self.worse.len(), self.better.len(), self.unmatched.len());
+        let same = format!("{} without a difference beyond noise", self.same);
+        text + &format!("{worse} worse, {better} better, {same}, {unmatched} not compared\n")
     }
 }
 
@@ -114,14 +100,10 @@ fn by_name(results: &Results) -> HashMap<&str, &Row> {
 
 fn name(case: &Case) -> String {
     match case {
-        Case::Cipher(cipher) => format!(
-            "{} {} {} ({}, {})",
-            cipher.spec,
-            cipher.key_bits,
-            cipher.direction,
-            super::circumstances(cipher),
-            cipher.by
-        ),
+        Case::Cipher(it) => {
+            let CipherCase { spec, key_bits, direction, by, .. } = it;
+            format!("{spec} {key_bits} {direction} ({}, {by})", super::circumstances(it))
+        }
         other => label(other),
     }
 }

@@ -2,7 +2,7 @@
 //! figure expected of disk and cipher together; and a line per path with its latencies for random
 //! requests.
 
-use super::distinct;
+use super::{by_key, distinct};
 use crate::disk::model::{self, Model};
 use crate::results::{By, Case, DiskCase, Pattern, Results, Row};
 use crate::stats::Summary;
@@ -19,29 +19,21 @@ pub(super) struct Table {
 
 /// All tables of a storage run; empty if it has no such rows.
 pub(super) fn tables(results: &Results) -> Vec<Table> {
-    let mut tables = Vec::new();
-    for (medium, engine) in
-        distinct(disk_rows(results).map(|(case, _)| (case.medium.clone(), case.engine.clone())))
-    {
-        let rows = disk_rows(results).filter(|(case, _)| (&case.medium, &case.engine) == (&medium, &engine));
-        let rows: Vec<Entry<'_>> = rows.collect();
+    let rows = results.rows.iter().filter(|row| row.measured().is_some());
+    let places = rows.filter_map(|row| match &row.case {
+        Case::Disk(case) => Some(((&case.medium, &case.engine), (case, row))),
+        _ => None,
+    });
+    let tables = by_key(places).into_iter().flat_map(|((medium, engine), rows)| {
         let by = format!("{medium}, requests by {engine}");
-        for pattern in [Pattern::SequentialWrite, Pattern::SequentialRead] {
-            tables.extend(sequential(results, &rows, pattern, &by));
-        }
-        tables.extend(random(results, &rows, &by));
-    }
-    tables
+        let write = sequential(results, &rows, Pattern::SequentialWrite, &by);
+        let read = sequential(results, &rows, Pattern::SequentialRead, &by);
+        [write, read, random(results, &rows, &by)]
+    });
+    tables.flatten().collect()
 }
 
 type Entry<'a> = (&'a DiskCase, &'a Row);
-
-fn disk_rows(results: &Results) -> impl Iterator<Item = Entry<'_>> {
-    results.rows.iter().filter_map(|row| match &row.case {
-        Case::Disk(case) if row.measured().is_some() => Some((case, row)),
-        _ => None,
-    })
-}
 
 fn sequential(results: &Results, rows: &[Entry<'_>], pattern: Pattern, by: &str) -> Option<Table> {
     let rows: Vec<&Entry<'_>> = rows.iter().filter(|(case, _)| case.pattern == pattern).collect();
@@ -49,10 +41,8 @@ fn sequential(results: &Results, rows: &[Entry<'_>], pattern: Pattern, by: &str)
     // The sustained run is longer than any size.
     sizes.sort_by_key(|size| size.unwrap_or(u64::MAX));
     sizes.dedup();
-    let mut head = vec!["MiB".to_owned()];
-    head.extend(
-        sizes.iter().map(|size| size.map_or_else(|| "long".to_owned(), |size| (size >> 20).to_string())),
-    );
+    let mib = |size: &Option<u64>| size.map_or_else(|| "long".to_owned(), |size| (size >> 20).to_string());
+    let head = std::iter::once("MiB".to_owned()).chain(sizes.iter().map(mib)).collect();
     let (mut lines, mut below) = (Vec::new(), Vec::new());
     for path in distinct(rows.iter().map(|(case, _)| name(case))) {
         let of_path =
@@ -62,66 +52,48 @@ fn sequential(results: &Results, rows: &[Entry<'_>], pattern: Pattern, by: &str)
         lines.push(line);
         let models: Vec<Option<Model>> =
             sizes.iter().map(|size| expected(results, of_path(size)?.1)).collect();
-        if models.iter().any(Option::is_some) {
-            let cells = models.iter().map(|model| model.map_or_else(none, |model| speed(model.expected())));
-            lines.push(std::iter::once("  c·d/(c+d)".to_owned()).chain(cells).collect());
-        }
-        if let Some(last) = models.iter().flatten().next_back() {
-            let way = if pattern == Pattern::SequentialRead { "read" } else { "write" };
-            // For other paths it can only be Keyway's.
-            let whose =
-                if path.starts_with("dm-crypt") { format!(", of {}", last.whose) } else { String::new() };
-            below.push(format!("{path}, {way}: {} ({} of the model{whose})", last.limit(), percent(last)));
-        }
+        let Some(last) = models.iter().flatten().next_back() else { continue };
+        let cells = models.iter().map(|model| model.map_or_else(none, |model| speed(model.expected())));
+        lines.push(std::iter::once("  c·d/(c+d)".to_owned()).chain(cells).collect());
+        let way = if pattern == Pattern::SequentialRead { "read" } else { "write" };
+        // For other paths it can only be Keyway's.
+        let whose = if path.starts_with("dm-crypt") { format!(", of {}", last.whose) } else { String::new() };
+        let percent = 100.0 * last.measured / last.expected();
+        below.push(format!("{path}, {way}: {} ({percent:.0} % of the model{whose})", last.limit()));
     }
     let title = format!("{by}: {}, MiB/s", pattern.to_string().replace('-', " "));
     (!lines.is_empty()).then_some(Table { title, head, lines, below })
 }
 
 fn random(results: &Results, rows: &[Entry<'_>], by: &str) -> Option<Table> {
-    let rows: Vec<&Entry<'_>> = rows.iter().filter(|(case, _)| !case.pattern.is_sequential()).collect();
+    let ways =
+        [(Pattern::RandomRead, "read"), (Pattern::RandomWrite, "write"), (Pattern::RandomMixed, "mixed")];
     let mut lines = Vec::new();
-    for depth in [1, 32] {
-        for (pattern, way) in
-            [(Pattern::RandomRead, "read"), (Pattern::RandomWrite, "write"), (Pattern::RandomMixed, "mixed")]
-        {
-            for (case, row) in rows.iter().filter(|(case, _)| (case.depth, case.pattern) == (depth, pattern))
-            {
-                lines.push(random_line(results, &format!("{way} ×{depth} {}", name(case)), row));
-            }
-        }
+    for (depth, (pattern, way)) in [1, 32].into_iter().flat_map(|depth| ways.map(|way| (depth, way))) {
+        let like = rows.iter().filter(|(case, _)| (case.depth, case.pattern) == (depth, pattern));
+        lines.extend(
+            like.map(|(case, row)| random_line(results, format!("{way} ×{depth} {}", name(case)), row)),
+        );
     }
     let head = ["", "requests/s", "c·d/(c+d)", "p50 µs", "p99", "p99.9", "CPU s/GB"].map(str::to_owned);
     let title = format!("{by}: 4 KiB at random");
     (!lines.is_empty()).then_some(Table { title, head: head.into(), lines, below: Vec::new() })
 }
 
-fn random_line(results: &Results, name: &str, row: &Row) -> Vec<String> {
+fn random_line(results: &Results, name: String, row: &Row) -> Vec<String> {
     let measured = row.measured();
-    let latency = |percent: f64| {
-        let points = measured.and_then(|measured| measured.latency.as_deref()).unwrap_or_default();
-        let point = points.iter().find(|point| point.percent == percent);
-        point.map_or_else(none, |point| format!("{:.0}", point.microseconds))
+    let latency = |percent| {
+        let point = measured.and_then(|measured| measured.latency_at(percent));
+        point.map_or_else(none, |microseconds| format!("{microseconds:.0}"))
     };
     let model = expected(results, row).map_or_else(none, |model| format!("{:.0}", model.expected() / 4096.0));
     let cpu = measured.and_then(|measured| measured.cpu_seconds_per_gb);
-    vec![
-        name.to_owned(),
-        format!("{:.0}", median(row)),
-        model,
-        latency(50.0),
-        latency(99.0),
-        latency(99.9),
-        cpu.map_or_else(none, |cpu| format!("{cpu:.2}")),
-    ]
+    let cpu = cpu.map_or_else(none, |cpu| format!("{cpu:.2}"));
+    vec![name, format!("{:.0}", median(row)), model, latency(50.0), latency(99.0), latency(99.9), cpu]
 }
 
 fn expected(results: &Results, row: &Row) -> Option<Model> {
     model::beside(&results.rows, results.machine.cpus, row)
-}
-
-fn percent(model: &Model) -> String {
-    format!("{:.0} %", 100.0 * model.measured / model.expected())
 }
 
 /// "plain", "keyway 512", "dm-crypt 4096 nq": without queues.

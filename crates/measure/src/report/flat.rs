@@ -43,27 +43,24 @@ fn rows(all: &[Results]) -> impl Iterator<Item = (&Results, &Row)> {
 fn record(results: &Results, row: &Row) -> Map<String, Value> {
     let machine = &results.machine;
     let mut record: Map<String, Value> = columns().map(|name| (name.to_owned(), Value::Null)).collect();
-    let mut put = |fields: Value| {
-        if let Value::Object(fields) = fields {
-            // A column that does not exist would be a bug here, and the tests would show it.
-            record.extend(fields);
-        }
-    };
-    put(json!({
+    let run = json!({
         "schema": ROW_SCHEMA, "started": results.started, "keyway": results.versions.get("keyway"),
         "machine": machine.name, "cpu": machine.cpu, "architecture": machine.architecture, "cpus": machine.cpus,
         "governor": machine.governor, "kernel": machine.kernel, "virtualisation": machine.virtualisation,
         "suite": results.settings.suite, "id": row.id, "default": row.case.is_default(),
-    }));
-    put(case(&row.case));
-    put(match &row.outcome {
+    });
+    let outcome = match &row.outcome {
         Outcome::Measured(measured) => figures(measured, results.settings.precision),
         Outcome::Impossible { reason } => json!({"result": "impossible", "reason": reason}),
         Outcome::NotMeasured { reason, .. } => json!({"result": "not-measured", "reason": reason}),
         Outcome::Wrong(wrong) => {
             json!({"result": "wrong", "reason": format!("byte {} differs: {}", wrong.at, wrong.during)})
         }
-    });
+    };
+    // A column that does not exist would be a bug here, and the tests would show it.
+    for fields in [run, case(&row.case), outcome] {
+        record.extend(fields.as_object().cloned().unwrap_or_default());
+    }
     record
 }
 
@@ -90,17 +87,13 @@ fn case(case: &Case) -> Value {
 
 fn figures(measured: &Measured, precision: f64) -> Value {
     let Some(it) = Summary::of(measured) else { return json!({"result": "measured"}) };
-    let latency = |percent: f64| {
-        let points = measured.latency.iter().flatten();
-        points.into_iter().find(|point| point.percent == percent).map(|point| point.microseconds)
-    };
     json!({
         "result": "measured", "unit": measured.unit, "samples": it.count, "median": it.median,
         "low": it.interval.map(|interval| interval.0), "high": it.interval.map(|interval| interval.1),
         "mad": it.mad, "p5": it.p5, "p95": it.p95, "outliers": it.outliers.len(),
         "precise": it.precision().is_some_and(|found| found <= precision), "code": measured.code,
-        "p50_us": latency(50.0), "p99_us": latency(99.0), "p999_us": latency(99.9),
-        "cpu_seconds_per_gb": measured.cpu_seconds_per_gb,
+        "p50_us": measured.latency_at(50.0), "p99_us": measured.latency_at(99.0),
+        "p999_us": measured.latency_at(99.9), "cpu_seconds_per_gb": measured.cpu_seconds_per_gb,
     })
 }
 

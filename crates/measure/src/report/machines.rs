@@ -10,26 +10,18 @@ pub fn machines(all: &[Results]) -> String {
     let mut text = String::new();
     for (number, results) in all.iter().enumerate() {
         let _ = writeln!(text, "[{}] {}", number + 1, results.machine.name);
-        for line in machine_lines(results) {
+        let warnings = results.warnings.iter().map(|warning| format!("WARNING: {warning}"));
+        for line in machine_lines(results).into_iter().chain(warnings) {
             let _ = writeln!(text, "    {line}");
-        }
-        for warning in &results.warnings {
-            let _ = writeln!(text, "    WARNING: {warning}");
         }
     }
     let rows = rows(all);
     let width = rows.iter().map(|(name, _)| name.chars().count()).max().unwrap_or(0);
-    let _ = write!(text, "\n{:width$}", "");
-    for number in 1..=all.len() {
-        let _ = write!(text, "  {:>14}", format!("[{number}]"));
-    }
+    let head = (String::new(), (1..=all.len()).map(|number| format!("[{number}]")).collect());
     text.push('\n');
-    for (name, cells) in rows {
-        let _ = write!(text, "{name:width$}");
-        for cell in cells {
-            let _ = write!(text, "  {cell:>14}");
-        }
-        text.push('\n');
+    for (name, cells) in std::iter::once(head).chain(rows) {
+        let cells: String = cells.iter().map(|cell| format!("  {cell:>14}")).collect();
+        let _ = writeln!(text, "{name:width$}{cells}");
     }
     text
 }
@@ -43,15 +35,15 @@ fn rows(all: &[Results]) -> Vec<(String, Vec<String>)> {
 }
 
 fn cell(results: &Results, id: &str) -> String {
-    let measured = results.row(id).and_then(|row| row.measured());
-    let figure = measured.and_then(|measured| {
+    let figure = || {
+        let measured = results.row(id)?.measured()?;
         let median = Summary::of(measured)?.median;
         Some(match measured.unit {
             Unit::IterationsPerSecond => format!("{median:.0} /s"),
             unit => figure(median, unit),
         })
-    });
-    figure.unwrap_or_else(|| "-".to_owned())
+    };
+    figure().unwrap_or_else(|| "-".to_owned())
 }
 
 fn name(case: &Case) -> String {

@@ -16,21 +16,13 @@ pub fn markdown(results: &Results) -> String {
         let _ = writeln!(text, "\n> **Warning:** {}", cell(warning));
     }
     for group in groups(results) {
-        let _ = writeln!(text, "\n## {}\n", circumstances(group.like));
-        text.push_str(
-            "| | cipher | key | encrypt MiB/s | | decrypt MiB/s | |\n|--:|---|--:|--:|--:|--:|--:|\n",
-        );
+        let head = "| | cipher | key | encrypt MiB/s | | decrypt MiB/s | |\n|--:|---|--:|--:|--:|--:|--:|";
+        let _ = writeln!(text, "\n## {}\n\n{head}", circumstances(group.like));
         for entry in &group.entries {
             let mark = if entry.case.is_default() { " **(default)**" } else { "" };
-            let _ = writeln!(
-                text,
-                "| {} | {}{mark} | {} | {} | {} |",
-                entry.place,
-                cell(&entry.name()),
-                entry.case.key_bits,
-                mib(&entry.encrypt),
-                mib(&entry.decrypt)
-            );
+            let (place, name, key) = (entry.place, cell(&entry.name()), entry.case.key_bits);
+            let (encrypt, decrypt) = (mib(&entry.encrypt), mib(&entry.decrypt));
+            let _ = writeln!(text, "| {place} | {name}{mark} | {key} | {encrypt} | {decrypt} |");
         }
     }
     for table in super::disk::tables(results) {

@@ -17,7 +17,7 @@ pub use machines::machines;
 pub use markdown::markdown;
 pub use terminal::terminal;
 
-use crate::results::{Case, CipherCase, KdfCase, Outcome, Results, Row, Unit};
+use crate::results::{By, Case, CipherCase, KdfCase, Machine, Measured, Outcome, Results, Row, Unit, Wrong};
 use crate::stats::Summary;
 
 /// A figure with its unit: "3421.7 MiB/s", "1.52 M/s", "17".
@@ -60,14 +60,13 @@ fn kdf_label(case: &KdfCase) -> String {
 
 /// "1 thread, messages of 512 bytes"; a run of sectors is named as such.
 pub(crate) fn circumstances(case: &CipherCase) -> String {
-    let threads = if case.threads == 1 { "1 thread".to_owned() } else { format!("{} threads", case.threads) };
-    match case.message == case.sector_size {
-        true => format!("{threads}, one sector of {} bytes a call", case.sector_size),
-        false => {
-            let sectors = case.message / case.sector_size.max(1);
-            format!("{threads}, {sectors} sectors of {} bytes a call", case.sector_size)
-        }
-    }
+    let CipherCase { threads, sector_size, message, .. } = case;
+    let threads = if *threads == 1 { "1 thread".to_owned() } else { format!("{threads} threads") };
+    let sectors = match message == sector_size {
+        true => "one sector".to_owned(),
+        false => format!("{} sectors", message / (*sector_size).max(1)),
+    };
+    format!("{threads}, {sectors} of {sector_size} bytes a call")
 }
 
 /// Reasons for rows without figures, each once, with the cases it applies to: either what cannot
@@ -87,13 +86,15 @@ pub(crate) fn reasons(results: &Results, impossible: bool) -> Vec<(String, Vec<S
 
 /// The distinct items, in order of first appearance.
 fn distinct<T: PartialEq>(all: impl IntoIterator<Item = T>) -> Vec<T> {
-    let mut found = Vec::new();
-    for one in all {
-        if !found.contains(&one) {
-            found.push(one);
-        }
-    }
-    found
+    by_key(all.into_iter().map(|one| (one, ()))).into_iter().map(|(one, _)| one).collect()
+}
+
+/// The index of the item that `is` the one wanted; a new one at the end if there is none.
+fn place_of<T>(all: &mut Vec<T>, is: impl Fn(&T) -> bool, new: impl FnOnce() -> T) -> usize {
+    all.iter().position(is).unwrap_or_else(|| {
+        all.push(new());
+        all.len() - 1
+    })
 }
 
 /// Values by their keys, in order of each key's first appearance.
@@ -108,23 +109,31 @@ fn by_key<K: PartialEq, V>(all: impl IntoIterator<Item = (K, V)>) -> Vec<(K, Vec
     found
 }
 
+/// The cases with figures, and what their samples say.
+fn figures(results: &Results) -> impl Iterator<Item = (&Case, &Measured, Summary)> {
+    let measured = results.rows.iter().filter_map(|row| Some((&row.case, row.measured()?)));
+    measured.filter_map(|(case, it)| Some((case, it, Summary::of(it)?)))
+}
+
+/// How many samples and outliers a run has, and how long its shortest sample took in seconds.
+fn totals(results: &Results) -> (usize, usize, f64) {
+    figures(results).fold((0, 0, f64::INFINITY), |(samples, outliers, shortest), (_, measured, it)| {
+        (samples + it.count, outliers + it.outliers.len(), shortest.min(measured.sample_seconds))
+    })
+}
+
 /// The medians of cases other than ciphers in memory and storage.
 fn others(results: &Results) -> Vec<(&Case, Unit, Summary)> {
-    let rows = results.rows.iter().filter(|row| !matches!(row.case, Case::Cipher(_) | Case::Disk(_)));
-    let measured = rows.filter_map(|row| Some((row, row.measured()?)));
-    measured.filter_map(|(row, it)| Some((&row.case, it.unit, Summary::of(it)?))).collect()
+    let others = figures(results).filter(|(case, ..)| !matches!(case, Case::Cipher(_) | Case::Disk(_)));
+    others.map(|(case, measured, summary)| (case, measured.unit, summary)).collect()
 }
 
 fn name_without_figures(case: &Case) -> String {
     match case {
-        Case::Cipher(cipher) => {
-            let key = if cipher.key_bits == 0 { String::new() } else { format!(" {}", cipher.key_bits) };
-            let by = if cipher.by == crate::results::By::Keyway {
-                String::new()
-            } else {
-                format!(" by {}", cipher.by)
-            };
-            format!("{}{key}{by}", cipher.spec)
+        Case::Cipher(CipherCase { spec, key_bits, by, .. }) => {
+            let key = if *key_bits == 0 { String::new() } else { format!(" {key_bits}") };
+            let by = if *by == By::Keyway { String::new() } else { format!(" by {by}") };
+            format!("{spec}{key}{by}")
         }
         Case::Disk(case) => disk::without_figures(case),
         other => label(other),
@@ -134,12 +143,9 @@ fn name_without_figures(case: &Case) -> String {
 /// Rows whose output was wrong.
 pub(crate) fn wrong(results: &Results) -> Vec<String> {
     let line = |row: &Row| match &row.outcome {
-        Outcome::Wrong(wrong) => {
-            let remedy = wrong.remedy.as_ref().map_or_else(String::new, |remedy| format!("; {remedy}"));
-            Some(format!(
-                "{}: byte {} is {} and should be {} ({}){remedy}",
-                row.id, wrong.at, wrong.found, wrong.expected, wrong.during
-            ))
+        Outcome::Wrong(Wrong { at, expected, found, during, remedy }) => {
+            let remedy = remedy.as_ref().map_or_else(String::new, |remedy| format!("; {remedy}"));
+            Some(format!("{}: byte {at} is {found} and should be {expected} ({during}){remedy}", row.id))
         }
         _ => None,
     };
@@ -147,18 +153,20 @@ pub(crate) fn wrong(results: &Results) -> Vec<String> {
 }
 
 /// The machine in a few lines.
-pub(crate) fn machine_lines(results: &Results) -> Vec<String> {
-    let machine = &results.machine;
-    let mut lines = vec![format!(
-        "{} × {} ({}), AES by {}",
-        machine.cpus, machine.cpu, machine.architecture, machine.aes_code
-    )];
-    let system = machine.system.as_ref().map_or_else(String::new, |system| format!(", {system}"));
-    lines.push(format!("{}{system}", machine.kernel));
-    let versions: Vec<String> =
-        results.versions.iter().map(|(name, version)| format!("{name} {version}")).collect();
-    lines.push(format!("{}; {}", results.started, versions.join(", ")));
-    lines
+pub(crate) fn machine_lines(results: &Results) -> [String; 3] {
+    let Machine { cpus, cpu, architecture, aes_code, kernel, system, .. } = &results.machine;
+    let system = system.as_ref().map_or_else(String::new, |system| format!(", {system}"));
+    [
+        format!("{cpus} × {cpu} ({architecture}), AES by {aes_code}"),
+        format!("{kernel}{system}"),
+        format!("{}; {}", results.started, versions(results)),
+    ]
+}
+
+/// "keyway 0.1.0, openssl 3.0.17".
+fn versions(results: &Results) -> String {
+    let versions = results.versions.iter().map(|(name, version)| format!("{name} {version}"));
+    versions.collect::<Vec<_>>().join(", ")
 }
 
 #[cfg(test)]

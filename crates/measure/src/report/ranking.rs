@@ -46,9 +46,8 @@ pub(crate) fn groups(results: &Results) -> Vec<Group<'_>> {
     // The index of each group, and of each entry in it: a suite of everything has tens of thousands
     // of rows.
     let (mut places, mut entries) = (HashMap::new(), HashMap::new());
-    for row in &results.rows {
-        let (Case::Cipher(case), Some(measured)) = (&row.case, row.measured()) else { continue };
-        let Some(summary) = Summary::of(measured) else { continue };
+    for (case, _, summary) in super::figures(results) {
+        let Case::Cipher(case) = case else { continue };
         let place = *places.entry((case.threads, case.sector_size, case.message)).or_insert_with(|| {
             groups.push(Group { like: case, entries: Vec::new() });
             groups.len() - 1
@@ -73,12 +72,9 @@ impl Group<'_> {
         self.entries.sort_by(|a, b| median(b).total_cmp(&median(a)));
         let mut first_of_its_place = 0;
         for at in 0..self.entries.len() {
-            let (leader, own) = (self.entries[first_of_its_place].figure(), self.entries[at].figure());
-            let differ = match (leader, own) {
-                (Some(leader), Some(own)) => matches!(compare(leader, own, 0.0), Change::By(_)),
-                _ => true,
-            };
-            if differ {
+            let own = self.entries[at].figure();
+            let pair = self.entries[first_of_its_place].figure().zip(own);
+            if pair.is_none_or(|(leader, own)| matches!(compare(leader, own, 0.0), Change::By(_))) {
                 first_of_its_place = at;
             }
             self.entries[at].place = first_of_its_place + 1;

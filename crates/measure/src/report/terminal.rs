@@ -1,7 +1,7 @@
 //! Tables with bars, eighty columns wide.
 
 use super::ranking::{Entry, Group, groups};
-use super::{circumstances, figure, label, machine_lines, precision, reasons, wrong};
+use super::{circumstances, figure, label, machine_lines, precision, reasons, totals, wrong};
 use crate::results::{By, Case, Results, Row};
 use crate::stats::Summary;
 use std::fmt::Write;
@@ -33,25 +33,18 @@ fn ciphers(text: &mut String, group: &Group<'_>) {
     let _ = writeln!(text, "     {:width$}  {:>5}  {:>8} {:>7}  {:>8}", "", "key", "encrypt", "", "decrypt");
     for entry in &group.entries {
         let mark = if entry.case.is_default() { '*' } else { ' ' };
+        let (place, name, key) = (entry.place, entry.name(), entry.case.key_bits);
         let (encrypt, decrypt) = (mib(&entry.encrypt), mib(&entry.decrypt));
-        let _ = writeln!(
-            text,
-            "{:>3}{mark} {:width$}  {:>5}  {encrypt}  {decrypt} {}",
-            entry.place,
-            entry.name(),
-            entry.case.key_bits,
-            bar(entry, group.highest())
-        );
+        let bar = bar(entry, group.highest());
+        let _ = writeln!(text, "{place:>3}{mark} {name:width$}  {key:>5}  {encrypt}  {decrypt} {bar}");
     }
 }
 
 fn mib(summary: &Option<Summary>) -> String {
-    match summary {
-        Some(summary) => {
-            format!("{:>8.1} {:>7}", summary.median / f64::from(1 << 20), precision(summary).replace(' ', ""))
-        }
-        None => format!("{:>8} {:>7}", "-", ""),
-    }
+    let (median, precision) = summary.as_ref().map_or(("-".to_owned(), String::new()), |it| {
+        (format!("{:.1}", it.median / f64::from(1 << 20)), precision(it).replace(' ', ""))
+    });
+    format!("{median:>8} {precision:>7}")
 }
 
 /// Eighths of a column: the width follows the median.
@@ -68,11 +61,8 @@ const BAR: usize = 12;
 /// Everything except ciphers in memory, one line each.
 fn others(text: &mut String, results: &Results) {
     let rows = super::others(results);
-    if rows.is_empty() {
-        return;
-    }
     let width = rows.iter().map(|(case, ..)| name(case).chars().count()).max().unwrap_or(0);
-    text.push('\n');
+    text.push_str(if rows.is_empty() { "" } else { "\n" });
     for (case, unit, summary) in rows {
         let mark = if case.is_default() { '*' } else { ' ' };
         let figure = figure(summary.median, unit);
@@ -89,17 +79,12 @@ fn name(case: &Case) -> String {
 
 fn without_figures(text: &mut String, results: &Results) {
     for (title, impossible) in [("Cannot exist", true), ("Not measured", false)] {
-        let reasons = reasons(results, impossible);
-        if !reasons.is_empty() {
-            let _ = writeln!(text, "\n{title}");
-        }
-        for (reason, names) in reasons {
-            let shown = names.iter().take(SHOWN).cloned().collect::<Vec<_>>().join(", ");
-            let more = match names.len().saturating_sub(SHOWN) {
-                0 => String::new(),
-                more => format!(" and {more} more"),
-            };
-            let _ = writeln!(text, "  {shown}{more}:\n      {reason}");
+        for (number, (reason, names)) in reasons(results, impossible).into_iter().enumerate() {
+            let title = if number == 0 { format!("\n{title}\n") } else { String::new() };
+            let shown = names[..names.len().min(SHOWN)].join(", ");
+            let more = names.get(SHOWN..).filter(|more| !more.is_empty());
+            let more = more.map_or_else(String::new, |more| format!(" and {} more", more.len()));
+            let _ = writeln!(text, "{title}  {shown}{more}:\n      {reason}");
         }
     }
     for line in wrong(results) {
@@ -111,28 +96,22 @@ fn without_figures(text: &mut String, results: &Results) {
 const SHOWN: usize = 4;
 
 fn footer(text: &mut String, results: &Results) {
-    let measured: Vec<_> = results.rows.iter().filter_map(|row| row.measured()).collect();
-    let summaries = measured.iter().filter_map(|measured| Summary::of(measured));
-    let outliers: usize = summaries.map(|summary| summary.outliers.len()).sum();
-    let samples: usize = measured.iter().map(|measured| measured.samples.len()).sum();
-    let shortest = measured.iter().map(|measured| measured.sample_seconds).fold(f64::INFINITY, f64::min);
-    let clock = 2.0 * results.settings.clock_seconds;
+    let (samples, outliers, shortest) = totals(results);
     if samples > 0 {
+        let clock = 200.0 * results.settings.clock_seconds / shortest;
+        let shortest = 1000.0 * shortest;
         let _ = writeln!(
             text,
             "\nMedians with their 95 % intervals of {samples} samples, {outliers} of them outliers. Every output was right.\n\
-             Same place: no difference beyond noise. * is the default. The clock took {:.4} % of the\n\
-             shortest sample ({:.2} ms).",
-            100.0 * clock / shortest,
-            1000.0 * shortest
+             Same place: no difference beyond noise. * is the default. The clock took {clock:.4} % of the\n\
+             shortest sample ({shortest:.2} ms).",
         );
     }
     let by_kernel = |row: &Row| matches!(&row.case, Case::Cipher(it) if matches!(it.by, By::Kernel(_)));
     if results.rows.iter().any(|row| by_kernel(row) && row.measured().is_some()) {
-        let _ = writeln!(
-            text,
+        text.push_str(
             "(kernel): through AF_ALG, one sector per request, with two system calls each that dm-crypt does \
-            not need."
+            not need.\n",
         );
     }
     if !results.complete {

@@ -92,6 +92,14 @@ pub struct Wrong {
     pub remedy: Option<String>,
 }
 
+impl Measured {
+    /// The microseconds within which that percentage of requests completed, if it was recorded.
+    pub(crate) fn latency_at(&self, percent: f64) -> Option<f64> {
+        let mut points = self.latency.iter().flatten();
+        points.find(|point| point.percent == percent).map(|point| point.microseconds)
+    }
+}
+
 impl Outcome {
     /// An existing case that cannot be measured here.
     pub(crate) fn not_measured(reason: impl Into<String>) -> Self {
