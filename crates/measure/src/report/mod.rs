@@ -89,14 +89,6 @@ fn distinct<T: PartialEq>(all: impl IntoIterator<Item = T>) -> Vec<T> {
     by_key(all.into_iter().map(|one| (one, ()))).into_iter().map(|(one, _)| one).collect()
 }
 
-/// The index of the item that `is` the one wanted; a new one at the end if there is none.
-fn place_of<T>(all: &mut Vec<T>, is: impl Fn(&T) -> bool, new: impl FnOnce() -> T) -> usize {
-    all.iter().position(is).unwrap_or_else(|| {
-        all.push(new());
-        all.len() - 1
-    })
-}
-
 /// Values by their keys, in order of each key's first appearance.
 fn by_key<K: PartialEq, V>(all: impl IntoIterator<Item = (K, V)>) -> Vec<(K, Vec<V>)> {
     let mut found: Vec<(K, Vec<V>)> = Vec::new();

@@ -2,11 +2,13 @@
 //! distinguished.
 
 use super::super::ranking::{Entry, Group};
+use super::super::{figures, label};
 use super::run::{Run, default_of, full_name, requests, short_name, threads};
 use super::{advice, disk, words};
-use crate::results::{By, Case, Pattern, Unit};
+use crate::results::{By, Case, Measured, Pattern, Unit};
 use crate::stats::{Change, Summary, compare};
 use maud::{Markup, html};
+use std::collections::HashSet;
 
 /// A large figure with its caption.
 struct Tile {
@@ -172,27 +174,20 @@ pub(super) fn pairs<'a>(run: &Run<'a>) -> Vec<(disk::Figured<'a>, disk::Figured<
                 let case = it.case;
                 (case.pattern, case.block, case.depth, case.total, it.measured.unit)
             };
-            if let Some(beside) = plain.iter().find(|other| load(other) == load(&it)) {
-                pairs.push((beside.clone(), it));
-            }
+            let beside = plain.iter().find(|other| load(other) == load(&it));
+            pairs.extend(beside.cloned().map(|beside| (beside, it)));
         }
     }
-    let order = |pattern| disk::PATTERNS.iter().position(|known| *known == pattern);
-    let by = |it: &disk::Figured<'_>| it.case.by != By::Keyway;
     // One or two measurements prove nothing.
     let vague = |it: &disk::Figured<'_>| it.summary.interval.is_none();
     pairs.sort_by_key(|(plain, it)| {
+        let pattern = disk::PATTERNS.iter().position(|known| *known == it.case.pattern);
         let deep = std::cmp::Reverse((it.case.total, it.case.depth));
-        (order(it.case.pattern), vague(plain) || vague(it), by(it), deep)
+        (pattern, vague(plain) || vague(it), it.case.by != By::Keyway, deep)
     });
     // One data size is enough.
-    let mut seen: Vec<(Pattern, u32, u32, String)> = Vec::new();
-    pairs.retain(|(_, it)| {
-        let kind = (it.case.pattern, it.case.block, it.case.depth, it.path.clone());
-        let new = !seen.contains(&kind);
-        seen.push(kind);
-        new
-    });
+    let mut seen = HashSet::new();
+    pairs.retain(|(_, it)| seen.insert((it.case.pattern, it.case.block, it.case.depth, it.path.clone())));
     pairs
 }
 
@@ -216,41 +211,33 @@ fn of_a_pair(plain: &disk::Figured<'_>, encrypted: &disk::Figured<'_>) -> Markup
 }
 
 fn of_kdfs(run: &Run<'_>) -> Option<Markup> {
-    let figures: Vec<String> = run
-        .results
-        .rows
-        .iter()
-        .filter_map(|row| {
-            let (Case::Kdf(case), Some(measured)) = (&row.case, row.measured()) else { return None };
-            let usual = case.default || case.hash.as_deref() == Some("sha256") && case.lanes == 1;
-            let rate = measured.unit != Unit::Cost && case.by == By::Keyway;
-            let summary = Summary::of(measured).filter(|_| usual && rate)?;
-            Some(format!(
-                "{}: {}",
-                super::super::label(&row.case),
-                words::value(summary.median, measured.unit)
-            ))
-        })
-        .collect();
+    let usual = figures(run.results).filter(|(case, measured, _)| match case {
+        Case::Kdf(it) if measured.unit != Unit::Cost && it.by == By::Keyway => {
+            it.default || it.hash.as_deref() == Some("sha256") && it.lanes == 1
+        }
+        _ => false,
+    });
+    let figure = |(case, measured, summary): (&Case, &Measured, Summary)| {
+        format!("{}: {}", label(case), words::value(summary.median, measured.unit))
+    };
+    let figures: Vec<String> = usual.map(figure).collect();
     (!figures.is_empty()).then(|| html! { "Key derivation: " (figures.join("; ")) "." })
 }
 
 /// Rows whose interval is wider than requested.
 fn of_noise(run: &Run<'_>) -> Option<Markup> {
     let wanted = run.results.settings.precision;
-    let precisions: Vec<Option<f64>> =
-        run.results.rows.iter().filter_map(|row| Some(Summary::of(row.measured()?)?.precision())).collect();
-    let vague = precisions.iter().filter(|found| found.is_none_or(|found| found > wanted)).count();
-    if precisions.is_empty() {
-        return None;
-    }
-    let all = precisions.len();
-    Some(html! {
-        @if vague == 0 {
-            "All " (all) " medians are known to ±" (words::percent(wanted)) " or better."
-        } @else {
-            (vague) " of " (all) " medians are not known to ±" (words::percent(wanted))
-            ": what differs by less than its intervals is not ranked."
+    let precisions = || figures(run.results).map(|(.., summary)| summary.precision());
+    let (all, vague) =
+        (precisions().count(), precisions().filter(|found| found.is_none_or(|found| found > wanted)).count());
+    (all > 0).then(|| {
+        html! {
+            @if vague == 0 {
+                "All " (all) " medians are known to ±" (words::percent(wanted)) " or better."
+            } @else {
+                (vague) " of " (all) " medians are not known to ±" (words::percent(wanted))
+                ": what differs by less than its intervals is not ranked."
+            }
         }
     })
 }

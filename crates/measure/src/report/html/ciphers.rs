@@ -3,8 +3,8 @@
 use super::super::ranking::{Entry, Group};
 use super::super::{by_key, distinct};
 use super::advice;
-use super::chart::{Bar, BarRow, Bars, Line, Lines, Point, highest};
-use super::figure::{Figure, Table};
+use super::chart::{Bar, BarRow, Bars, Lines, Point, add_point, highest};
+use super::figure::{Table, figure};
 use super::palette::SERIES;
 use super::run::{Run, full_name, requests, short_name, threads};
 use super::words;
@@ -24,11 +24,11 @@ pub(super) fn ranking(run: &Run<'_>) -> Markup {
             order share one. "
             b { "Bold" } " is the tool's default."
         }
-        (group(main).markup())
+        (group(main))
         @for other in others {
             details.more {
                 summary { "Ranking: " (title(other)) }
-                (group(other).markup())
+                (group(other))
             }
         }
     }
@@ -38,18 +38,17 @@ fn title(group: &Group<'_>) -> String {
     format!("{}, {}", threads(group.like.threads), requests(group.like))
 }
 
-fn group(group: &Group<'_>) -> Figure<Bars> {
+fn group(group: &Group<'_>) -> Markup {
     let shown = shown(group);
     let left = group.entries.len() - shown.len();
     let mut text = String::new();
     if left > 0 {
         text = format!("The fastest {} and the default; {left} more are in the table.", shown.len());
     }
-    let (per, unit) = words::axis(group.highest(), Unit::BytesPerSecond);
-    let both = shown.iter().any(|entry| entry.encrypt.is_some() && entry.decrypt.is_some());
-    let series = if both { ["encrypt", "decrypt"].map(str::to_owned).into() } else { Vec::new() };
-    let rows = shown.into_iter().map(row).collect();
-    Figure::new(title(group), text, Bars { series, rows, per, unit }, table(group))
+    let mut chart = Bars { rows: shown.into_iter().map(row).collect(), ..Bars::default() };
+    chart.name_series(["encrypt", "decrypt"]);
+    (chart.per, chart.unit) = words::axis(group.highest(), Unit::BytesPerSecond);
+    figure(&title(group), &text, &chart, &table(group))
 }
 
 /// The entries that fit in a chart, always including the default.
@@ -140,7 +139,21 @@ pub(super) fn scaling(run: &Run<'_>) -> Markup {
     chosen.sort_by_key(|entry| !entry.case.default);
     chosen.truncate(SERIES);
     let mut table = Table::new("Cipher|Threads|Encrypt, MiB/s|95 % interval|Times one thread");
-    let lines = chosen.iter().map(|entry| line(run, entry, &counts, &mut table)).collect::<Vec<_>>();
+    let mut lines = Vec::new();
+    for entry in chosen {
+        let mut alone = None;
+        for &count in &counts {
+            let Some(summary) = over_threads(run, entry, count) else { continue };
+            if count == 1 {
+                alone = Some(summary.median);
+            }
+            let times = alone.map_or_else(String::new, |alone| format!("×{:.2}", summary.median / alone));
+            let (median, interval) = (words::mib(summary.median), interval(summary));
+            table.rows.push(vec![full_name(entry.case), count.to_string(), median, interval, times]);
+            let point = Point { at: f64::from(count), value: summary.median, interval: summary.interval };
+            add_point(&mut lines, &short_name(entry.case), point);
+        }
+    }
     let (per, unit) = words::axis(highest(&lines), Unit::BytesPerSecond);
     let marks = counts.iter().map(|count| (f64::from(*count), count.to_string())).collect();
     let chart = Lines { across: "threads".into(), marks, per, unit, by_tens: false, lines };
@@ -148,35 +161,12 @@ pub(super) fn scaling(run: &Run<'_>) -> Markup {
         "Encryption by all threads together, {}. The default and the fastest that are fit for a disk.",
         requests(like)
     );
-    html! {
-        h2 { "More cores" }
-        (Figure::new("Throughput over threads", text, chart, table).markup())
-    }
+    html! { h2 { "More cores" } (figure("Throughput over threads", &text, &chart, &table)) }
 }
 
-fn line(run: &Run<'_>, entry: &Entry<'_>, counts: &[u32], table: &mut Table) -> Line {
-    let same = |other: &&Entry<'_>| {
-        (&other.case.by, &other.case.spec, other.case.key_bits)
-            == (&entry.case.by, &entry.case.spec, entry.case.key_bits)
-    };
-    let mut points = Vec::new();
-    let mut alone = None;
-    for &count in counts {
-        let group = run.group_like(entry.case, count);
-        let found = group.and_then(|group| group.entries.iter().find(same));
-        let Some(summary) = found.and_then(|other| other.encrypt.as_ref()) else { continue };
-        if count == 1 {
-            alone = Some(summary.median);
-        }
-        let times = alone.map_or_else(String::new, |alone| format!("×{:.2}", summary.median / alone));
-        table.rows.push(vec![
-            full_name(entry.case),
-            count.to_string(),
-            words::mib(summary.median),
-            interval(summary),
-            times,
-        ]);
-        points.push(Point { at: f64::from(count), value: summary.median, interval: summary.interval });
-    }
-    Line { name: short_name(entry.case), points }
+/// The encryption of the same cipher with that many threads.
+fn over_threads<'r>(run: &'r Run<'_>, entry: &Entry<'_>, count: u32) -> Option<&'r Summary> {
+    let key = |entry: &Entry<'_>| (entry.case.by.clone(), entry.case.spec.clone(), entry.case.key_bits);
+    let group = run.group_like(entry.case, count)?;
+    group.entries.iter().find(|other| key(other) == key(entry))?.encrypt.as_ref()
 }

@@ -3,13 +3,15 @@
 use super::chart::{Chart, drawings};
 use maud::{Markup, html};
 
-/// A chart and its table.
-pub(super) struct Figure<C> {
-    title: String,
-    /// How to read it.
-    text: String,
-    chart: C,
-    table: Table,
+/// A chart, how to read it, and its table.
+pub(super) fn figure(title: &str, text: &str, chart: &dyn Chart, table: &Table) -> Markup {
+    html! {
+        figure {
+            figcaption { strong { (title) } @if !text.is_empty() { " " (text) } }
+            (drawings(chart, title, text))
+            details { summary { "Table: " (title) } (table.markup(title)) }
+        }
+    }
 }
 
 /// A table.
@@ -29,20 +31,19 @@ impl Table {
 
     /// Scrollable if it is too wide for the page, also by keyboard.
     pub(super) fn markup(&self, title: &str) -> Markup {
-        let numeric: Vec<bool> = (0..self.head.len()).map(|column| self.is_numeric(column)).collect();
+        let class = |column| self.is_numeric(column).then_some("n");
+        let classes: Vec<Option<&str>> = (0..self.head.len()).map(class).collect();
         html! {
             div.scroll tabindex="0" role="region" aria-label=(title) {
                 table {
                     thead { tr {
-                        @for (column, name) in self.head.iter().enumerate() {
-                            th scope="col" class=[numeric[column].then_some("n")] { (name) }
-                        }
+                        @for (name, class) in self.head.iter().zip(&classes) { th scope="col" class=[class] { (name) } }
                     } }
                     tbody {
                         @for row in &self.rows {
                             tr { @for (column, text) in row.iter().enumerate() {
                                 @if column == self.label { th scope="row" { (text) } }
-                                @else { td class=[numeric.get(column).is_some_and(|it| *it).then_some("n")] { (text) } }
+                                @else { td class=[classes.get(column).copied().flatten()] { (text) } }
                             } }
                         }
                     }
@@ -56,24 +57,5 @@ impl Table {
         column != self.label
             && cells().next().is_some()
             && cells().all(|text| text.starts_with(|c: char| c.is_ascii_digit() || "±×–+-".contains(c)))
-    }
-}
-
-impl<C: Chart> Figure<C> {
-    pub(super) fn new(title: impl Into<String>, text: impl Into<String>, chart: C, table: Table) -> Self {
-        Self { title: title.into(), text: text.into(), chart, table }
-    }
-
-    pub(super) fn markup(&self) -> Markup {
-        html! {
-            figure {
-                figcaption { strong { (self.title) } @if !self.text.is_empty() { " " (self.text) } }
-                (drawings(&self.chart, &self.title, &self.text))
-                details {
-                    summary { "Table: " (self.title) }
-                    (self.table.markup(&self.title))
-                }
-            }
-        }
     }
 }

@@ -1,11 +1,11 @@
 //! Several machines beside each other.
 
-use super::super::label;
 use super::super::ranking::Entry;
+use super::super::{figures, label};
 use super::answer::{fastest, pairs};
 use super::chart::{Bar, BarRow, Bars};
 use super::ciphers::interval;
-use super::figure::{Figure, Table};
+use super::figure::{Table, figure};
 use super::palette::SERIES;
 use super::run::{Run, default_of, full_name, requests, short_name, threads};
 use super::words;
@@ -60,119 +60,83 @@ fn default_everywhere(runs: &[Run<'_>]) -> Markup {
     let mut table = Table::new("Machine|Threads|Encrypt, MiB/s|95 % interval");
     let mut rows = Vec::new();
     for run in runs {
-        let mut bars = Vec::new();
-        for (series, count) in [(0, like.threads), (1, run.all_cores())] {
-            if series == 1 && count == like.threads {
-                continue;
-            }
+        let mut row = BarRow { label: run.name.clone(), ..BarRow::default() };
+        let all = Some((1, run.all_cores())).filter(|(_, cores)| *cores != like.threads);
+        for (series, count) in [(0, like.threads)].into_iter().chain(all) {
             let entry = run.group_like(like, count).and_then(default_of);
             let Some(summary) = entry.and_then(|entry| entry.encrypt.as_ref()) else { continue };
-            bars.push(Bar::of(series, summary, Unit::BytesPerSecond));
-            table.rows.push(vec![
-                run.name.clone(),
-                count.to_string(),
-                words::mib(summary.median),
-                interval(summary),
-            ]);
+            row.bars.push(Bar::of(series, summary, Unit::BytesPerSecond));
+            let (median, interval) = (words::mib(summary.median), interval(summary));
+            table.rows.push(vec![run.name.clone(), count.to_string(), median, interval]);
         }
-        if !bars.is_empty() {
-            rows.push(BarRow { label: run.name.clone(), bars, ..BarRow::default() });
-        }
+        rows.extend(Some(row).filter(|row| !row.bars.is_empty()));
     }
     if rows.is_empty() {
         return html! {};
     }
-    let series = if rows.iter().any(|row| row.bars.len() > 1) {
-        vec![threads(like.threads), "all cores".to_owned()]
-    } else {
-        Vec::new()
-    };
+    let mut chart = Bars::of(rows, Unit::BytesPerSecond);
+    chart.name_series([&threads(like.threads), "all cores"]);
     let text = format!("Encryption with the default, {}.", requests(like));
-    html! {
-        (Figure::new("The default on each machine", text, bars(series, rows), table).markup())
-    }
+    figure("The default on each machine", &text, &chart, &table)
 }
 
-fn bars(series: Vec<String>, rows: Vec<BarRow>) -> Bars {
-    let mut bars = Bars { series, rows, ..Bars::default() };
-    (bars.per, bars.unit) = words::axis(bars.highest(), Unit::BytesPerSecond);
-    bars
+/// Adds one machine's figure to the row of what it has in common with others.
+fn add(all: &mut Bars, label: &str, default: bool, machine: usize, summary: &Summary, unit: Unit) {
+    let row = all.labelled(label);
+    row.default |= row.bars.is_empty() && default;
+    row.bars.push(Bar::of(machine, summary, unit));
 }
 
-/// What the machines have in common: a label, and a figure by machine.
-struct Shared {
-    label: String,
-    default: bool,
-    figures: Vec<(usize, Summary)>,
-}
-
-impl Shared {
-    fn add(all: &mut Vec<Self>, label: String, default: bool, machine: usize, summary: &Summary) {
-        let figure = (machine, summary.clone());
-        match all.iter_mut().find(|known| known.label == label) {
-            Some(known) => known.figures.push(figure),
-            None => all.push(Self { label, default, figures: vec![figure] }),
-        }
-    }
-
-    fn highest(&self) -> f64 {
-        self.figures.iter().map(|(_, summary)| summary.median).fold(0.0, f64::max)
-    }
-
-    /// A row with a bar for each machine that fits.
-    fn row(&self, unit: Unit) -> BarRow {
-        let shown = self.figures.iter().filter(|(machine, _)| *machine < SERIES);
-        let bars = shown.map(|(machine, summary)| Bar::of(*machine, summary, unit)).collect();
-        BarRow { place: None, label: self.label.clone(), default: self.default, bars }
-    }
-}
-
-/// Names of the machines that a chart shows.
-fn names(runs: &[Run<'_>]) -> Vec<String> {
-    runs.iter().take(SERIES).map(|run| run.name.clone()).collect()
+/// The chart of what the machines have in common, with bars of the machines that fit.
+fn chart(runs: &[Run<'_>], rows: impl Iterator<Item = BarRow>, unit: Unit) -> Bars {
+    let fitting = |mut row: BarRow| {
+        row.bars.retain(|bar| bar.series < SERIES);
+        row
+    };
+    let mut chart = Bars::of(rows.map(fitting).collect(), unit);
+    chart.series = runs.iter().take(SERIES).map(|run| run.name.clone()).collect();
+    chart
 }
 
 fn ciphers(runs: &[Run<'_>]) -> Markup {
     let Some(like) = common(runs) else { return html! {} };
-    let mut all: Vec<Shared> = Vec::new();
+    let mut all = Bars::default();
     for (number, run) in runs.iter().enumerate() {
-        let Some(group) = run.group_like(like, like.threads) else { continue };
-        for entry in group.entries.iter().filter(|entry| entry.case.by == By::Keyway) {
+        let entries = run.group_like(like, like.threads).into_iter().flat_map(|group| &group.entries);
+        for entry in entries.filter(|entry| entry.case.by == By::Keyway) {
             let Some(summary) = &entry.encrypt else { continue };
-            Shared::add(&mut all, short_name(entry.case), entry.case.default, number, summary);
+            let (label, default) = (short_name(entry.case), entry.case.default);
+            add(&mut all, &label, default, number, summary, Unit::BytesPerSecond);
         }
     }
-    all.sort_by(|a, b| b.highest().total_cmp(&a.highest()));
-    let table = table(runs, &all, words::mib);
-    let mut shown: Vec<&Shared> = all.iter().filter(|it| it.figures.len() > 1 || runs.len() == 1).collect();
-    let mut number = 0;
-    shown.retain(|it| {
-        number += 1;
-        number <= MOST || it.default
-    });
-    if shown.is_empty() {
+    let table = table(runs, &mut all, words::mib);
+    let shared = all.rows.into_iter().filter(|it| it.bars.len() > 1 || runs.len() == 1).enumerate();
+    let shown = shared.filter(|(number, it)| *number < MOST || it.default).map(|(_, it)| it);
+    let chart = chart(runs, shown, Unit::BytesPerSecond);
+    if chart.rows.is_empty() {
         return html! {};
     }
-    let rows = shown.into_iter().map(|it| it.row(Unit::BytesPerSecond)).collect();
     let text = format!(
         "MiB/s of encryption, {}, {}. What two machines measured at least; everything is in the table.",
         threads(like.threads),
         requests(like)
     );
-    Figure::new("Ciphers, machine beside machine", text, bars(names(runs), rows), table).markup()
+    figure("Ciphers, machine beside machine", &text, &chart, &table)
 }
 
 const MOST: usize = 12;
 
-fn table(runs: &[Run<'_>], all: &[Shared], show: fn(f64) -> String) -> Table {
+/// All figures, the row with the highest first; sorts `all` likewise.
+fn table(runs: &[Run<'_>], all: &mut Bars, show: fn(f64) -> String) -> Table {
+    all.rows.sort_by(|a, b| b.highest().total_cmp(&a.highest()));
     let mut table = Table::new("");
     table.head.extend(runs.iter().map(|run| run.name.clone()));
-    for it in all {
+    for row in &all.rows {
         let figure = |machine: usize| {
-            let found = it.figures.iter().find(|(known, _)| *known == machine);
-            found.map_or_else(String::new, |(_, summary)| show(summary.median))
+            let found = row.bars.iter().find(|bar| bar.series == machine);
+            found.map_or_else(String::new, |bar| show(bar.value))
         };
-        table.rows.push(std::iter::once(it.label.clone()).chain((0..runs.len()).map(figure)).collect());
+        table.rows.push(std::iter::once(row.label.clone()).chain((0..runs.len()).map(figure)).collect());
     }
     table
 }
@@ -182,27 +146,21 @@ fn kdfs(runs: &[Run<'_>]) -> Markup {
         (Unit::IterationsPerSecond, "PBKDF2, machine beside machine"),
         (Unit::PassesPerSecond, "Argon2, machine beside machine"),
     ];
-    let chart = |(unit, title): (Unit, &str)| {
-        let mut all: Vec<Shared> = Vec::new();
+    let of_kind = |(unit, title): (Unit, &str)| {
+        let mut all = Bars::default();
         for (number, run) in runs.iter().enumerate() {
-            for row in &run.results.rows {
-                let (Case::Kdf(case), Some(measured)) = (&row.case, row.measured()) else { continue };
-                if measured.unit != unit || case.by != By::Keyway {
-                    continue;
+            for (case, measured, summary) in figures(run.results) {
+                let Case::Kdf(it) = case else { continue };
+                if measured.unit == unit && it.by == By::Keyway {
+                    add(&mut all, &label(case), it.default, number, &summary, unit);
                 }
-                let Some(summary) = Summary::of(measured) else { continue };
-                Shared::add(&mut all, label(&row.case), case.default, number, &summary);
             }
         }
-        all.retain(|it| it.figures.len() > 1);
-        if all.is_empty() {
-            return html! {};
-        }
-        all.sort_by(|a, b| b.highest().total_cmp(&a.highest()));
-        let table = table(runs, &all, words::count);
-        let (per, axis) = words::axis(all[0].highest(), unit);
-        let rows = all.iter().map(|it| it.row(unit)).collect();
-        Figure::new(title, "", Bars { series: names(runs), rows, per, unit: axis }, table).markup()
+        all.rows.retain(|it| it.bars.len() > 1);
+        let table = table(runs, &mut all, words::count);
+        let (per, axis) = words::axis(all.highest(), unit);
+        let chart = Bars { per, unit: axis, ..chart(runs, all.rows.into_iter(), unit) };
+        html! { @if !chart.rows.is_empty() { (figure(title, "", &chart, &table)) } }
     };
-    html! { @for kind in kinds { (chart(kind)) } }
+    html! { @for kind in kinds { (of_kind(kind)) } }
 }

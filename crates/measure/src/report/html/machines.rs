@@ -1,6 +1,6 @@
 //! Where the figures come from.
 
-use super::super::distinct;
+use super::super::{distinct, versions};
 use super::figure::Table;
 use super::run::Run;
 use super::words;
@@ -34,26 +34,22 @@ pub(super) fn fleet(runs: &[Run<'_>]) -> Markup {
 
 fn list(run: &Run<'_>) -> Vec<(&'static str, String)> {
     let machine = &run.results.machine;
+    let known = |fact: &Option<String>| fact.clone().unwrap_or_default();
     let mut list = vec![
         ("CPU", machine.cpu.clone()),
         ("CPUs used", format!("{} ({})", machine.cpus, machine.architecture)),
         ("Code for AES", machine.aes_code.clone()),
         ("Instructions", machine.features.join(" ")),
+        ("Load before", machine.load.map(|load| format!("{load:.2}")).join(", ")),
+        ("Memory", memory(machine.memory_mib)),
+        ("Kernel", machine.kernel.clone()),
+        ("Governor", known(&machine.governor)),
+        ("Clock", known(&frequency(machine))),
+        ("Runs in", known(&machine.virtualisation)),
+        ("System", known(&machine.system)),
+        ("Versions", versions(run.results)),
+        ("Begun", run.results.started.replace('T', " ").replace('Z', " UTC")),
     ];
-    let optional = [
-        ("Governor", machine.governor.clone()),
-        ("Clock", frequency(machine)),
-        ("Runs in", machine.virtualisation.clone()),
-        ("System", machine.system.clone()),
-    ];
-    list.extend([("Load before", machine.load.map(|load| format!("{load:.2}")).join(", "))]);
-    list.push(("Memory", memory(machine.memory_mib)));
-    list.push(("Kernel", machine.kernel.clone()));
-    list.extend(optional.into_iter().filter_map(|(name, value)| Some((name, value?))));
-    let versions: Vec<String> =
-        run.results.versions.iter().map(|(name, version)| format!("{name} {version}")).collect();
-    list.push(("Versions", versions.join(", ")));
-    list.push(("Begun", run.results.started.replace('T', " ").replace('Z', " UTC")));
     list.retain(|(_, value)| !value.is_empty());
     list
 }

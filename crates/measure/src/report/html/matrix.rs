@@ -2,7 +2,7 @@
 
 use super::super::by_key;
 use super::chart::{Cell, Heat, HeatRow};
-use super::figure::{Figure, Table};
+use super::figure::{Table, figure};
 use super::run::{Run, threads};
 use super::words;
 use crate::results::{By, Case, CipherCase, Direction, Outcome, Results};
@@ -36,13 +36,13 @@ pub(super) fn matrix(run: &Run<'_>) -> Markup {
     html! {
         h2 { "The whole matrix" }
         @if specs.len() <= MOST_ROWS {
-            (heat(&cells, &specs, "Ciphers and modes over key and sector sizes", &text).markup())
+            (heat(&cells, &specs, "Ciphers and modes over key and sector sizes", &text))
         } @else {
             p { (text) }
             @for (cipher, specs) in by_cipher {
                 details.more {
                     summary { (cipher) ": " (words::plural(specs.len(), "row", "rows")) }
-                    (heat(&cells, &specs, &format!("{cipher} over key and sector sizes"), "").markup())
+                    (heat(&cells, &specs, &format!("{cipher} over key and sector sizes"), ""))
                 }
             }
         }
@@ -94,36 +94,30 @@ fn cipher_of(spec: &str) -> &str {
     spec.split('-').next().unwrap_or(spec)
 }
 
-fn heat(cells: &Cells<'_>, specs: &[&str], title: &str, text: &str) -> Figure<Heat> {
+fn heat(cells: &Cells<'_>, specs: &[&str], title: &str, text: &str) -> Markup {
     let mut table = Table::new("Cipher|Key|Sector|Encrypt, MiB/s");
     let (mut sectors, mut keys) = (BTreeSet::new(), BTreeSet::new());
+    let of_spec = |spec| cells.range((spec, 0, 0)..=(spec, u32::MAX, u32::MAX));
     for spec in specs {
-        for ((_, key, sector), known) in cells.range((*spec, 0, 0)..=(*spec, u32::MAX, u32::MAX)) {
-            let figure = match known.cell {
-                Cell::Figure(figure) => words::digits(figure),
-                _ => "cannot exist".to_owned(),
-            };
-            if figure != "cannot exist" {
+        for ((_, key, sector), known) in of_spec(*spec) {
+            let mut shown = "cannot exist".to_owned();
+            if let Cell::Figure(figure) = known.cell {
+                shown = words::digits(figure);
                 sectors.insert(*sector);
                 keys.insert(*key);
             }
-            table.rows.push(vec![(*spec).to_owned(), key.to_string(), sector.to_string(), figure]);
+            table.rows.push(vec![(*spec).to_owned(), key.to_string(), sector.to_string(), shown]);
         }
     }
     if keys.len() > MOST_KEYS {
         keys.retain(|bits| USUAL_KEYS.contains(bits));
     }
-    let rows = specs.iter().enumerate().map(|(number, spec)| {
-        let of_spec = || cells.range((*spec, 0, 0)..=(*spec, u32::MAX, u32::MAX));
-        HeatRow {
-            label: (*spec).to_owned(),
-            default: of_spec().any(|(_, it)| it.case.default),
-            joined: number > 0 && cipher_of(specs[number - 1]) == cipher_of(spec),
-            cells: sectors
-                .iter()
-                .flat_map(|sector| keys.iter().map(|key| cell(cells, spec, *key, *sector)))
-                .collect(),
-        }
+    let columns = || sectors.iter().flat_map(|sector| keys.iter().map(|key| (*key, *sector)));
+    let rows = specs.iter().enumerate().map(|(number, spec)| HeatRow {
+        label: (*spec).to_owned(),
+        default: of_spec(*spec).any(|(_, it)| it.case.default),
+        joined: number > 0 && cipher_of(specs[number - 1]) == cipher_of(spec),
+        cells: columns().map(|(key, sector)| cell(cells, spec, key, sector)).collect(),
     });
     let chart = Heat {
         groups: sectors.iter().map(|sector| format!("{sector}-byte sectors")).collect(),
@@ -131,7 +125,7 @@ fn heat(cells: &Cells<'_>, specs: &[&str], title: &str, text: &str) -> Figure<He
         rows: rows.collect(),
         unit: "MiB/s".to_owned(),
     };
-    Figure::new(title, text, chart, table)
+    figure(title, text, &chart, &table)
 }
 
 fn cell(cells: &Cells<'_>, spec: &str, key: u32, sector: u32) -> Cell {

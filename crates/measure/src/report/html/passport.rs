@@ -4,7 +4,7 @@
 
 use super::chart::{Bar, BarRow, Bars};
 use super::document;
-use super::figure::{Figure, Table};
+use super::figure::{Table, figure};
 use maud::{Markup, html};
 
 /// Everything on the page.
@@ -71,11 +71,10 @@ fn answer(page: &PassportPage) -> Markup {
 
 fn seconds(page: &PassportPage) -> Markup {
     let row = |slot: &PassportSlot| {
-        let bar = |series: usize| {
-            let (value, text) = &slot.seconds[series];
+        let bar = |(series, (value, text)): (usize, &(Option<f64>, String))| {
             value.map(|value| Bar { series, value, interval: None, text: text.clone() })
         };
-        let bars: Vec<Bar> = [0, 1].into_iter().filter_map(bar).collect();
+        let bars: Vec<Bar> = slot.seconds.iter().enumerate().filter_map(bar).collect();
         (!bars.is_empty()).then(|| BarRow { label: slot.name.clone(), bars, ..BarRow::default() })
     };
     let rows: Vec<BarRow> = page.slots.iter().filter_map(row).collect();
@@ -90,8 +89,7 @@ fn seconds(page: &PassportPage) -> Markup {
     }
     let chart = Bars { series: page.places.to_vec(), rows, per: 1.0, unit: "seconds".into() };
     let text = "On the target, with everything that is tried before it.";
-    let figure = Figure::new("Seconds until it opens", text, chart, table);
-    html! { h2 { "When it opens" } (figure.markup()) }
+    html! { h2 { "When it opens" } (figure("Seconds until it opens", text, &chart, &table)) }
 }
 
 fn search(page: &PassportPage) -> Markup {

@@ -1,11 +1,10 @@
 //! Remarks for the reader: warnings above the figures, what could not be measured below them, and
 //! how everything was measured.
 
-use super::super::{reasons, wrong};
+use super::super::{reasons, totals, wrong};
 use super::run::Run;
 use super::words;
-use crate::results::{Case, Results};
-use crate::stats::Summary;
+use crate::results::Case;
 use maud::{Markup, html};
 
 /// Above the figures.
@@ -99,20 +98,16 @@ pub(super) fn method(runs: &[Run<'_>]) -> Markup {
 }
 
 fn numbers(run: &Run<'_>, named: bool) -> Markup {
-    let results: &Results = run.results;
-    let settings = &results.settings;
-    let measured: Vec<_> = results.rows.iter().filter_map(|row| row.measured()).collect();
-    let samples: usize = measured.iter().map(|it| it.samples.len()).sum();
-    let outliers: usize = measured.iter().filter_map(|it| Summary::of(it)).map(|it| it.outliers.len()).sum();
-    let shortest = measured.iter().map(|it| it.sample_seconds).fold(f64::INFINITY, f64::min);
+    let settings = &run.results.settings;
+    let (samples, outliers, shortest) = totals(run.results);
     html! {
         li {
             @if named { b { (run.name) } ": " }
             "suite “" (settings.suite) "”"
             @for filter in &settings.filters { " " code { (filter) } }
-            "; " (words::plural(results.rows.len(), "row", "rows")) ", " (words::plural(samples, "sample", "samples")) ", "
-            (words::plural(outliers, "outlier", "outliers")) "; wanted: ±" (words::percent(settings.precision)) " from "
-            (settings.least_samples) " to " (settings.most_samples) " samples"
+            "; " (words::plural(run.results.rows.len(), "row", "rows")) ", " (words::plural(samples, "sample", "samples"))
+            ", " (words::plural(outliers, "outlier", "outliers")) "; wanted: ±" (words::percent(settings.precision))
+            " from " (settings.least_samples) " to " (settings.most_samples) " samples"
             @if let Some(seconds) = settings.time_seconds { " within " (words::count(seconds)) " seconds" }
             @if shortest.is_finite() && shortest > 0.0 {
                 "; looking at the clock took " (format!("{:.4}", 200.0 * settings.clock_seconds / shortest))

@@ -59,19 +59,33 @@ const AXIS: i32 = 34;
 const LABELS: i32 = 280;
 
 impl Bars {
+    /// Bars of one series, with an axis for the highest of them.
+    pub(in super::super) fn of(rows: Vec<BarRow>, unit: Unit) -> Self {
+        let mut bars = Self { rows, ..Self::default() };
+        (bars.per, bars.unit) = words::axis(bars.highest(), unit);
+        bars
+    }
+
+    /// Names both series, if any row has bars of both.
+    pub(in super::super) fn name_series(&mut self, names: [&str; 2]) {
+        if self.rows.iter().any(|row| row.bars.len() > 1) {
+            self.series = names.map(str::to_owned).into();
+        }
+    }
+
     /// The row with that label, added if missing.
-    pub(in super::super) fn labelled(&mut self, label: String) -> &mut BarRow {
+    pub(in super::super) fn labelled(&mut self, label: &str) -> &mut BarRow {
         let known = self.rows.iter().position(|row| row.label == label);
         let at = known.unwrap_or(self.rows.len());
         if known.is_none() {
-            self.rows.push(BarRow { label, ..BarRow::default() });
+            self.rows.push(BarRow { label: label.to_owned(), ..BarRow::default() });
         }
         &mut self.rows[at]
     }
 
     /// Adds a bar to the row with that label, unless there are more series than can be
     /// distinguished.
-    pub(in super::super) fn push(&mut self, series: &str, label: String, bar: impl FnOnce(usize) -> Bar) {
+    pub(in super::super) fn push(&mut self, series: &str, label: &str, bar: impl FnOnce(usize) -> Bar) {
         let known = self.series.iter().position(|known| known == series);
         let number = known.unwrap_or(self.series.len());
         if number == SERIES {
@@ -110,15 +124,15 @@ impl Bars {
         let mut free = i32::MIN;
         for tick in ticks(layout.highest / self.per) {
             let x = layout.x(tick * self.per);
-            pen.line((x, top), (x, bottom), Ink::Grid, 1);
+            pen.line((x, top), (x, bottom), Ink::GRID, 1);
             let text = axis_figure(tick);
             let half = width_of(&text, pen::SMALL) / 2;
             if x - half > free {
-                pen.text((x.max(half), bottom + 9), &text, Side::Middle, Ink::Quiet, pen::SMALL);
+                pen.text((x.max(half), bottom + 9), &text, Side::Middle, Ink::QUIET, pen::SMALL);
                 free = x + half + 8;
             }
         }
-        pen.text((layout.left, bottom + 25), &self.unit, Side::Left, Ink::Quiet, pen::SMALL);
+        pen.text((layout.left, bottom + 25), &self.unit, Side::Left, Ink::QUIET, pen::SMALL);
     }
 
     fn row(&self, pen: &Pen<'_>, layout: &Layout, row: &BarRow, top: i32) {
@@ -126,11 +140,11 @@ impl Bars {
         let room = if layout.above > 0 { layout.whole } else { layout.left - 10 };
         let mut x = 0;
         if let Some(place) = row.place {
-            pen.text((18, middle), &place.to_string(), Side::Right, Ink::Quiet, pen::TEXT);
+            pen.text((18, middle), &place.to_string(), Side::Right, Ink::QUIET, pen::TEXT);
             x = self.places();
         }
         let label = fit(&row.label, room - x, row.letters());
-        pen.text((x, middle), &label, Side::Left, Ink::Text, row.letters());
+        pen.text((x, middle), &label, Side::Left, Ink::TEXT, row.letters());
         for (number, bar) in row.bars.iter().enumerate() {
             self.bar(pen, layout, bar, top + layout.above + number as i32 * PITCH + 2);
         }
@@ -138,7 +152,7 @@ impl Bars {
 
     fn bar(&self, pen: &Pen<'_>, layout: &Layout, bar: &Bar, top: i32) {
         let end = layout.x(bar.value).max(layout.left + 1);
-        pen.block((layout.left, top), (end, top + BAR), Ink::Series(bar.series % SERIES));
+        pen.block((layout.left, top), (end, top + BAR), Ink::series(bar.series));
         let middle = top + BAR / 2;
         let mut free = end;
         if let Some((low, high)) = bar.interval {
@@ -149,7 +163,7 @@ impl Bars {
             }
             free = free.max(high);
         }
-        pen.text((free + 6, middle), &bar.text, Side::Left, Ink::Text, pen::SMALL);
+        pen.text((free + 6, middle), &bar.text, Side::Left, Ink::TEXT, pen::SMALL);
     }
 }
 
@@ -167,7 +181,7 @@ impl BarRow {
     }
 
     fn letters(&self) -> i32 {
-        if self.default { pen::BOLD } else { pen::TEXT }
+        pen::letters(self.default)
     }
 
     fn height(&self) -> i32 {

@@ -58,36 +58,38 @@ impl Heat {
 
     fn labels(&self, width: Width) -> i32 {
         let widest = self.rows.iter().map(|row| width_of(&row.label, row.letters())).max().unwrap_or(0) + 10;
-        match width {
-            Width::Wide => widest.min(280),
-            Width::Narrow => widest.min(150),
-        }
+        widest.min(if width == Width::Wide { 280 } else { 150 })
     }
 
-    fn rows_height(&self) -> i32 {
-        self.rows.iter().map(|row| CELL + if row.joined { 0 } else { GAP }).sum()
+    /// The rows of a group that begins at `top`, each with its upper edge.
+    fn tops(&self, top: i32) -> impl Iterator<Item = (i32, &HeatRow)> {
+        let mut y = top + HEAD - CELL;
+        self.rows.iter().map(move |row| {
+            y += CELL + if row.joined { 0 } else { GAP };
+            (y, row)
+        })
+    }
+
+    fn group_height(&self) -> i32 {
+        self.tops(0).last().map_or(HEAD, |(y, _)| y + CELL) + 14
     }
 
     /// One group of columns with its labels, from `left` to `right`.
     fn group(&self, pen: &Pen<'_>, number: usize, (left, right): (i32, i32), top: i32) {
-        let columns = self.columns.len() as i32;
+        let columns = self.columns.len();
         // Few columns need not fill the page.
-        let each = ((right - left) / columns.max(1)).min(90);
+        let each = ((right - left) / columns.max(1) as i32).min(90);
         let name = fit(&self.groups[number], right - left, pen::TEXT);
-        pen.text((left, top + 8), &name, Side::Left, Ink::Text, pen::TEXT);
+        pen.text((left, top + 8), &name, Side::Left, Ink::TEXT, pen::TEXT);
         for (column, name) in self.columns.iter().enumerate() {
-            let middle = left + column as i32 * each + each / 2;
-            pen.text((middle, top + 27), name, Side::Middle, Ink::Quiet, pen::SMALL);
+            let x = left + column as i32 * each;
+            pen.text((x + each / 2, top + 27), name, Side::Middle, Ink::QUIET, pen::SMALL);
         }
-        let mut y = top + HEAD;
-        for row in &self.rows {
-            y += if row.joined { 0 } else { GAP };
-            for column in 0..self.columns.len() {
-                let cell = row.cells.get(number * self.columns.len() + column);
-                let x = left + column as i32 * each;
-                self.cell(pen, cell.copied().unwrap_or(Cell::Empty), (x, y), each);
+        for (y, row) in self.tops(top) {
+            let cells = row.cells.iter().skip(number * columns).take(columns);
+            for (column, cell) in cells.enumerate() {
+                self.cell(pen, *cell, (left + column as i32 * each, y), each);
             }
-            y += CELL;
         }
     }
 
@@ -97,27 +99,24 @@ impl Heat {
         match cell {
             Cell::Empty => {}
             Cell::Impossible => {
-                block(Ink::Nothing);
-                pen.text(middle, "×", Side::Middle, Ink::Quiet, pen::SMALL);
+                block(Ink::NOTHING);
+                pen.text(middle, "×", Side::Middle, Ink::QUIET, pen::SMALL);
             }
             Cell::Figure(figure) => {
                 let step = self.step(figure);
-                block(Ink::Heat(step));
+                block(Ink::heat(step));
                 let text = if figure < 9.95 { format!("{figure:.1}") } else { format!("{figure:.0}") };
                 if width_of(&text, pen::SMALL) <= width + 3 {
-                    pen.text(middle, &text, Side::Middle, Ink::OnHeat(step), pen::SMALL);
+                    pen.text(middle, &text, Side::Middle, Ink::on_heat(step), pen::SMALL);
                 }
             }
         }
     }
 
     fn row_labels(&self, pen: &Pen<'_>, width: Width, top: i32) {
-        let mut y = top + HEAD;
-        for row in &self.rows {
-            y += if row.joined { 0 } else { GAP };
+        for (y, row) in self.tops(top) {
             let label = fit(&row.label, self.labels(width) - 4, row.letters());
-            pen.text((0, y + CELL / 2), &label, Side::Left, Ink::Text, row.letters());
-            y += CELL;
+            pen.text((0, y + CELL / 2), &label, Side::Left, Ink::TEXT, row.letters());
         }
     }
 
@@ -127,49 +126,41 @@ impl Heat {
         let each = 26;
         for step in 0..STEPS {
             let x = step as i32 * each;
-            pen.block((x, top), (x + each, top + 12), Ink::Heat(step));
+            pen.block((x, top), (x + each, top + 12), Ink::heat(step));
         }
         let end = STEPS as i32 * each;
-        pen.text((0, top + 23), &words::digits(low), Side::Left, Ink::Quiet, pen::SMALL);
-        pen.text((end, top + 23), &words::digits(high), Side::Right, Ink::Quiet, pen::SMALL);
-        pen.text((end + 10, top + 6), &self.unit, Side::Left, Ink::Quiet, pen::SMALL);
+        pen.text((0, top + 23), &words::digits(low), Side::Left, Ink::QUIET, pen::SMALL);
+        pen.text((end, top + 23), &words::digits(high), Side::Right, Ink::QUIET, pen::SMALL);
+        pen.text((end + 10, top + 6), &self.unit, Side::Left, Ink::QUIET, pen::SMALL);
     }
 }
 
 impl HeatRow {
     fn letters(&self) -> i32 {
-        if self.default { pen::BOLD } else { pen::TEXT }
+        pen::letters(self.default)
     }
 }
 
 impl Chart for Heat {
     fn height(&self, width: Width) -> i32 {
-        let group = HEAD + self.rows_height() + 14;
-        match width {
-            Width::Wide => group + SCALE,
-            Width::Narrow => group * self.groups.len() as i32 + SCALE,
-        }
+        let groups = if width == Width::Wide { 1 } else { self.groups.len() as i32 };
+        self.group_height() * groups + SCALE
     }
 
     fn paint(&self, pen: &Pen<'_>, width: Width) {
         let (labels, right) = (self.labels(width), width.pixels());
-        let groups = self.groups.len().max(1) as i32;
-        self.row_labels(pen, width, 0);
+        let widest = 90 * self.columns.len() as i32 + 16;
+        let each = ((right - labels) / self.groups.len().max(1) as i32).min(widest);
         for number in 0..self.groups.len() {
-            match width {
-                Width::Wide => {
-                    let each = ((right - labels) / groups).min(90 * self.columns.len() as i32 + 16);
-                    let left = labels + number as i32 * each;
-                    self.group(pen, number, (left, left + each - 16), 0);
-                }
-                Width::Narrow => {
-                    let top = number as i32 * (HEAD + self.rows_height() + 14);
-                    if number > 0 {
-                        self.row_labels(pen, width, top);
-                    }
-                    self.group(pen, number, (labels, right), top);
-                }
+            let left = labels + number as i32 * each;
+            let (ends, top) = match width {
+                Width::Wide => ((left, left + each - 16), 0),
+                Width::Narrow => ((labels, right), number as i32 * self.group_height()),
+            };
+            if number == 0 || top > 0 {
+                self.row_labels(pen, width, top);
             }
+            self.group(pen, number, ends, top);
         }
         self.scale(pen, self.height(width) - SCALE + 14);
     }

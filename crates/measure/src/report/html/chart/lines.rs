@@ -55,6 +55,15 @@ const PLOT: i32 = 240;
 const BELOW: i32 = 40;
 const LETTER: i32 = 15;
 
+/// Adds a point to the line of that name, unless there are more lines than can be distinguished.
+pub(in super::super) fn add_point(lines: &mut Vec<Line>, name: &str, point: Point) {
+    match lines.iter().position(|line| line.name == name) {
+        Some(at) => lines[at].points.push(point),
+        None if lines.len() < SERIES => lines.push(Line { name: name.to_owned(), points: vec![point] }),
+        None => {}
+    }
+}
+
 impl Lines {
     fn names(&self) -> Vec<String> {
         self.lines.iter().map(|line| line.name.clone()).collect()
@@ -77,49 +86,45 @@ impl Lines {
             true => (lowest.log10().floor(), highest.log10().ceil().max(lowest.log10().floor() + 1.0)),
             false => (0.0, rounded_up(highest)),
         };
-        let marks = || self.marks.iter().map(|(at, _)| *at);
-        let (first, last) =
-            (marks().fold(f64::INFINITY, f64::min), marks().fold(f64::NEG_INFINITY, f64::max));
+        let (first, last) = self
+            .marks
+            .iter()
+            .fold((f64::INFINITY, f64::NEG_INFINITY), |ends, (at, _)| (ends.0.min(*at), ends.1.max(*at)));
         let names = self.names().iter().map(|name| width_of(name, pen::TEXT) + 24).max().unwrap_or(0);
-        let right = match width {
-            Width::Wide => width.pixels() - names.min(270),
-            Width::Narrow => width.pixels() - 14,
-        };
-        let top = self.legend(None, width) + 20;
+        let beside = if width == Width::Wide { names.min(270) } else { 14 };
+        let (right, top) = (width.pixels() - beside, self.legend(None, width) + 20);
         let across = if first < last { (first, last) } else { (first - 1.0, first + 1.0) };
         Layout { left: 52, right, top, bottom: top + PLOT, across, up, by_tens: self.by_tens }
     }
 
     fn axes(&self, pen: &Pen<'_>, layout: &Layout, width: i32) {
-        let levels: Vec<(i32, String)> = match self.by_tens {
-            true => (layout.up.0 as i32..=layout.up.1 as i32)
-                .map(|power| 10_f64.powi(power))
-                .map(|value| (layout.y(value), axis_figure(value)))
-                .collect(),
-            false => ticks(layout.up.1).iter().map(|tick| (layout.y(*tick), axis_figure(*tick))).collect(),
+        let levels = match self.by_tens {
+            true => (layout.up.0 as i32..=layout.up.1 as i32).map(|power| 10_f64.powi(power)).collect(),
+            false => ticks(layout.up.1),
         };
-        for (y, text) in levels {
-            pen.line((layout.left, y), (layout.right, y), Ink::Grid, 1);
-            pen.text((layout.left - 8, y), &text, Side::Right, Ink::Quiet, pen::SMALL);
+        for level in levels {
+            let (y, text) = (layout.y(level), axis_figure(level));
+            pen.line((layout.left, y), (layout.right, y), Ink::GRID, 1);
+            pen.text((layout.left - 8, y), &text, Side::Right, Ink::QUIET, pen::SMALL);
         }
-        pen.text((0, layout.top - 12), &self.unit, Side::Left, Ink::Quiet, pen::SMALL);
+        pen.text((0, layout.top - 12), &self.unit, Side::Left, Ink::QUIET, pen::SMALL);
         let mut free = i32::MIN;
         for (at, text) in &self.marks {
             let x = layout.x(*at);
-            pen.line((x, layout.bottom), (x, layout.bottom + 4), Ink::Quiet, 1);
+            pen.line((x, layout.bottom), (x, layout.bottom + 4), Ink::QUIET, 1);
             let half = width_of(text, pen::SMALL) / 2;
             if x - half > free {
                 let x = x.min(width - half);
-                pen.text((x, layout.bottom + 13), text, Side::Middle, Ink::Quiet, pen::SMALL);
+                pen.text((x, layout.bottom + 13), text, Side::Middle, Ink::QUIET, pen::SMALL);
                 free = x + half + 6;
             }
         }
         let middle = (layout.left + layout.right) / 2;
-        pen.text((middle, layout.bottom + 30), &self.across, Side::Middle, Ink::Quiet, pen::SMALL);
+        pen.text((middle, layout.bottom + 30), &self.across, Side::Middle, Ink::QUIET, pen::SMALL);
     }
 
     fn line(&self, pen: &Pen<'_>, layout: &Layout, number: usize, line: &Line) {
-        let ink = Ink::Series(number % SERIES);
+        let ink = Ink::series(number);
         let spot = |point: &Point| (layout.x(point.at), layout.y(point.value / self.per));
         if line.points.len() > 1 {
             pen.path(line.points.iter().map(spot).collect(), ink, 2);
@@ -153,7 +158,7 @@ impl Lines {
             free = y + LETTER;
             let room = Width::Wide.pixels() - layout.right - 20;
             let name = fit(&self.lines[*number].name, room, pen::TEXT);
-            pen.text((layout.right + 14, y), &name, Side::Left, Ink::Series(number % SERIES), pen::TEXT);
+            pen.text((layout.right + 14, y), &name, Side::Left, Ink::series(*number), pen::TEXT);
         }
     }
 }

@@ -8,7 +8,7 @@ mod pen;
 
 pub(super) use bars::{Bar, BarRow, Bars};
 pub(super) use heat::{Cell, Heat, HeatRow};
-pub(super) use lines::{Line, Lines, Point, highest};
+pub(super) use lines::{Line, Lines, Point, add_point, highest};
 pub(super) use pen::Pen;
 
 use super::palette::Ink;
@@ -77,14 +77,10 @@ fn drawing(chart: &dyn Chart, width: Width, title: &str, text: &str) -> Markup {
 /// The markup between the crate's `<svg …>` and `</svg>`, without attributes that only state
 /// defaults. Text contains no bare quotes: the crate escapes them.
 fn content(svg: &str) -> String {
+    const IDLE: [&str; 4] =
+        [" opacity=\"1\"", " stroke=\"none\"", " font-family=\"sans-serif\"", " text-anchor=\"start\""];
     let inside = svg.split_once('\n').map_or("", |(_, rest)| rest).trim_end().trim_end_matches("</svg>");
-    let mut inside = inside.to_owned();
-    for idle in
-        [" opacity=\"1\"", " stroke=\"none\"", " font-family=\"sans-serif\"", " text-anchor=\"start\""]
-    {
-        inside = inside.replace(idle, "");
-    }
-    inside
+    IDLE.iter().fold(inside.to_owned(), |inside, idle| inside.replace(idle, ""))
 }
 
 /// The marks of an axis: round figures from zero to the highest.
@@ -118,8 +114,8 @@ pub(super) fn legend(pen: Option<&Pen<'_>>, names: &[String], width: i32) -> i32
             (x, y) = (0, y + LEGEND_LINE);
         }
         if let Some(pen) = pen {
-            pen.mark((x + 6, y + 8), number, Ink::Series(number));
-            pen.text((x + 18, y + 8), &shown, pen::Side::Left, Ink::Text, pen::TEXT);
+            pen.mark((x + 6, y + 8), number, Ink::series(number));
+            pen.text((x + 18, y + 8), &shown, pen::Side::Left, Ink::TEXT, pen::TEXT);
         }
         x += wanted;
     }

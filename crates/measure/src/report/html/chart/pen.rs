@@ -31,6 +31,11 @@ pub(super) const SMALL: i32 = 11;
 /// Bold letters, for emphasis.
 pub(super) const BOLD: i32 = -12;
 
+/// The letters of a row's label: bold for the tool's default.
+pub(super) fn letters(default: bool) -> i32 {
+    if default { BOLD } else { TEXT }
+}
+
 impl<'a> Pen<'a> {
     /// A pen for a drawing of that size; the markup goes to `svg`.
     pub(super) fn new(svg: &'a mut String, (across, down): Spot) -> Self {
@@ -59,19 +64,14 @@ impl<'a> Pen<'a> {
 
     /// The number of a series as a shape, which repeats what the colour says.
     pub(super) fn mark(&self, (x, y): Spot, number: usize, ink: Ink) {
-        let polygon = |spots: Vec<Spot>| {
-            let _ = self.area.draw(&Polygon::new(spots, filled(ink)));
-        };
+        let polygon = |spots: Vec<Spot>| drop(self.area.draw(&Polygon::new(spots, filled(ink))));
         match number % 6 {
             0 => drop(self.area.draw(&Circle::new((x, y), 5, filled(ink)))),
             1 => self.block((x - 4, y - 4), (x + 5, y + 5), ink),
             2 => polygon(vec![(x - 5, y + 4), (x + 5, y + 4), (x, y - 5)]),
             3 => polygon(vec![(x, y - 6), (x + 6, y), (x, y + 6), (x - 6, y)]),
             4 => polygon(vec![(x - 5, y - 4), (x + 5, y - 4), (x, y + 5)]),
-            _ => {
-                let ring = RGBColor::from(ink).stroke_width(2);
-                let _ = self.area.draw(&Circle::new((x, y), 4, ring));
-            }
+            _ => drop(self.area.draw(&Circle::new((x, y), 4, RGBColor::from(ink).stroke_width(2)))),
         }
     }
 
@@ -92,10 +92,10 @@ impl<'a> Pen<'a> {
 
     /// A thin line with ends, over a bar (`across`) or a point.
     pub(super) fn whiskers(&self, from: Spot, to: Spot) {
-        self.line(from, to, Ink::Text, 1);
+        self.line(from, to, Ink::TEXT, 1);
         for (x, y) in [from, to] {
             let (dx, dy) = if from.1 == to.1 { (0, 3) } else { (3, 0) };
-            self.line((x - dx, y - dy), (x + dx, y + dy), Ink::Text, 1);
+            self.line((x - dx, y - dy), (x + dx, y + dy), Ink::TEXT, 1);
         }
     }
 }
@@ -106,12 +106,14 @@ fn filled(ink: Ink) -> ShapeStyle {
 
 /// The approximate width of a text: the reader's font is unknown, so a high estimate.
 pub(super) fn width_of(text: &str, size: i32) -> i32 {
-    let per_letter = f64::from(size.abs()) * if size < 0 { 0.64 } else { 0.58 };
-    (text.chars().count() as f64 * per_letter).ceil() as i32
+    (text.chars().count() as f64 * per_letter(size)).ceil() as i32
 }
 
 /// As much of a text as fits.
 pub(super) fn fit(text: &str, room: i32, size: i32) -> String {
-    let letters = f64::from(room.max(0)) / (f64::from(size.abs()) * if size < 0 { 0.64 } else { 0.58 });
-    super::super::words::cut(text, letters as usize)
+    super::super::words::cut(text, (f64::from(room.max(0)) / per_letter(size)) as usize)
+}
+
+fn per_letter(size: i32) -> f64 {
+    f64::from(size.abs()) * if size < 0 { 0.64 } else { 0.58 }
 }

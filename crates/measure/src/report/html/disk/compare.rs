@@ -1,6 +1,7 @@
 //! What may be compared: one way to encrypt and the plain storage below it, measured by the same
 //! program.
 
+use super::super::super::by_key;
 use super::super::run::Run;
 use super::{PATTERNS, is_sustained};
 use crate::disk::model::{self, Model};
@@ -32,74 +33,43 @@ pub(in super::super) struct Comparison<'a> {
 
 /// All figures of storage, each way to encrypt with the plain storage below it.
 pub(in super::super) fn comparisons<'a>(run: &Run<'a>) -> Vec<Comparison<'a>> {
-    let all = figured(run);
-    let is_plain = |it: &Figured<'_>| it.case.by == By::Plain;
+    let keyed = |it: Figured<'a>| ((&it.case.by, &it.case.medium, &it.case.engine), it);
+    let (plain, encrypted): (Vec<_>, Vec<_>) =
+        figured(run).into_iter().partition(|it| it.case.by == By::Plain);
+    let mut alone = plain.clone();
     let mut comparisons: Vec<Comparison<'a>> = Vec::new();
-    let encrypted = || all.iter().filter(|it| !is_plain(it));
-    let mut compared = vec![false; all.len()];
-    for it in encrypted() {
-        let of = |one: &Comparison<'_>| {
-            (one.by.as_ref(), &one.medium, &one.engine)
-                == (Some(&it.case.by), &it.case.medium, &it.case.engine)
-        };
-        if comparisons.iter().any(of) {
-            continue;
-        }
-        let like = |other: &Figured<'_>, engine: bool| {
-            other.case.medium == it.case.medium && (!engine || other.case.engine == it.case.engine)
-        };
-        let by_the_same = all.iter().any(|other| is_plain(other) && like(other, true));
-        let mut items = Vec::new();
-        for (number, other) in all.iter().enumerate() {
-            if is_plain(other) && like(other, by_the_same) {
-                compared[number] = true;
-                items.push(other.clone());
-            }
-        }
-        items.extend(encrypted().filter(|other| other.case.by == it.case.by && like(other, true)).cloned());
-        comparisons.push(Comparison {
-            by: Some(it.case.by.clone()),
-            medium: it.case.medium.clone(),
-            engine: it.case.engine.clone(),
-            items,
-        });
+    for ((by, medium, engine), encrypted) in by_key(encrypted.into_iter().map(keyed)) {
+        let is_there = |it: &&Figured<'_>| it.case.medium == *medium;
+        let by_the_same = plain.iter().filter(is_there).any(|it| it.case.engine == *engine);
+        let below = |it: &&Figured<'_>| is_there(it) && (!by_the_same || it.case.engine == *engine);
+        alone.retain(|it| !below(&it));
+        let items = plain.iter().filter(below).cloned().chain(encrypted).collect();
+        comparisons.push(Comparison::new(Some(by.clone()), medium, engine, items));
     }
-    let alone = all.iter().zip(compared).filter(|(it, compared)| is_plain(it) && !compared);
-    for (it, _) in alone {
-        let (medium, engine) = (&it.case.medium, &it.case.engine);
-        let of =
-            |one: &&mut Comparison<'_>| one.by.is_none() && (&one.medium, &one.engine) == (medium, engine);
-        match comparisons.iter_mut().find(of) {
-            Some(one) => one.items.push(it.clone()),
-            None => {
-                let (medium, engine) = (medium.clone(), engine.clone());
-                comparisons.push(Comparison { by: None, medium, engine, items: vec![it.clone()] });
-            }
-        }
-    }
-    for one in &mut comparisons {
-        one.items.sort_by_key(|it| PATTERNS.iter().position(|pattern| *pattern == it.case.pattern));
-        one.name();
+    for ((_, medium, engine), items) in by_key(alone.into_iter().map(keyed)) {
+        comparisons.push(Comparison::new(None, medium, engine, items));
     }
     comparisons
 }
 
 fn figured<'a>(run: &Run<'a>) -> Vec<Figured<'a>> {
     let results = run.results;
-    let of_row = |row: &'a crate::Row| match (&row.case, row.measured()) {
-        (Case::Disk(case), Some(measured)) => Some(Figured {
-            case,
-            measured,
-            summary: Summary::of(measured)?,
-            path: String::new(),
-            model: model::beside(&results.rows, results.machine.cpus, row),
-        }),
-        _ => None,
+    let of_row = |row: &'a crate::Row| {
+        let (Case::Disk(case), Some(measured)) = (&row.case, row.measured()) else { return None };
+        let (summary, path) = (Summary::of(measured)?, String::new());
+        let model = model::beside(&results.rows, results.machine.cpus, row);
+        Some(Figured { case, measured, summary, path, model })
     };
     results.rows.iter().filter_map(of_row).collect()
 }
 
-impl Comparison<'_> {
+impl<'a> Comparison<'a> {
+    fn new(by: Option<By>, medium: &str, engine: &str, mut items: Vec<Figured<'a>>) -> Self {
+        items.sort_by_key(|it| PATTERNS.iter().position(|pattern| *pattern == it.case.pattern));
+        let mut comparison = Self { by, medium: medium.to_owned(), engine: engine.to_owned(), items };
+        comparison.name();
+        comparison
+    }
     /// Names its paths as briefly as possible while keeping them distinct.
     fn name(&mut self) {
         let differ = |of: fn(&DiskCase) -> String| {
@@ -110,33 +80,25 @@ impl Comparison<'_> {
         let ciphers = differ(|case| format!("{:?} {:?}", case.spec, case.key_bits));
         let sectors = differ(|case| format!("{:?}", case.sector_size));
         let engines = self.items.iter().any(|it| it.case.engine != self.engine);
-        let everywhere: Vec<String> = match self.items.first() {
-            Some(first) => {
-                let all = |flag: &&String| self.items.iter().all(|it| it.case.flags.contains(*flag));
-                first.case.flags.iter().filter(all).cloned().collect()
-            }
-            None => Vec::new(),
-        };
+        let all = |flag: &&String| self.items.iter().all(|it| it.case.flags.contains(*flag));
+        let first = self.items.first().into_iter().flat_map(|first| &first.case.flags);
+        let everywhere: Vec<String> = first.filter(all).cloned().collect();
         for it in &mut self.items {
             let case = it.case;
-            let mut path = match &case.by {
-                By::Plain => "plain".to_owned(),
-                by => by.to_string(),
-            };
+            it.path = case.by.to_string();
             if let (true, Some(spec)) = (ciphers, &case.spec) {
-                path += &format!(" {spec}");
-                path += &case.key_bits.map_or_else(String::new, |bits| format!(" {bits}"));
+                it.path += &format!(" {spec}");
+                it.path += &case.key_bits.map_or_else(String::new, |bits| format!(" {bits}"));
             }
             if let (true, Some(size)) = (sectors, case.sector_size) {
-                path += &format!(", {size} B sectors");
+                it.path += &format!(", {size} B sectors");
             }
             for flag in flags(case).iter().filter(|flag| !everywhere.contains(flag)) {
-                path += &format!(", {flag}");
+                it.path += &format!(", {flag}");
             }
             if engines {
-                path += &format!(", by {}", case.engine);
+                it.path += &format!(", by {}", case.engine);
             }
-            it.path = path;
         }
     }
 }

@@ -1,11 +1,10 @@
 //! How long single requests take: the median, and the slow ones that users notice.
 
-use super::super::super::{by_key, distinct};
-use super::super::chart::{Line, Lines, Point};
-use super::super::figure::{Figure, Table};
-use super::super::palette::SERIES;
+use super::super::super::by_key;
+use super::super::chart::{Line, Lines, Point, add_point};
+use super::super::figure::{Table, figure};
 use super::super::words;
-use super::{Figured, way};
+use super::{Figured, amount, way};
 use maud::{Markup, html};
 
 /// A chart for each kind of random request; sequential ones only if nothing else was measured. `of`
@@ -24,47 +23,41 @@ pub(super) fn curves(all: &[Figured<'_>], of: &str) -> Markup {
                     above “99 %”. The slowest ones "
                 "decide whether a system feels slow."
             }
-            div.two { @for (way, rows) in ways { (curve(&way, &rows).markup()) } }
+            div.two { @for (way, rows) in ways { (curve(&way, &rows)) } }
         }
     }
 }
 
-fn curve(way: &str, rows: &[&Figured<'_>]) -> Figure<Lines> {
-    let points = rows.iter().flat_map(|it| it.measured.latency.iter().flatten());
-    let mut percents = distinct(points.map(|point| point.percent));
+fn curve(way: &str, rows: &[&Figured<'_>]) -> Markup {
+    let mut percents = Vec::new();
     let mut table = Table::new("Through|Amount|Part of all requests|Take no longer than");
     let mut lines: Vec<Line> = Vec::new();
     for it in rows {
-        let mut points = Vec::new();
-        for point in it.measured.latency.iter().flatten() {
-            let amount = it.case.total.map_or_else(String::new, words::bytes);
-            table.rows.push(vec![
-                it.path.clone(),
-                amount,
-                percent(point.percent),
-                words::microseconds(point.microseconds),
-            ]);
-            let at = place(point.percent);
-            points.push(Point { at, value: point.microseconds, interval: None });
-        }
-        points.sort_by(|a, b| a.at.total_cmp(&b.at));
         // Of several data sizes the last is the largest.
         lines.retain(|line| line.name != it.path);
-        if lines.len() < SERIES {
-            lines.push(Line { name: it.path.clone(), points });
+        let mut points = it.measured.latency.clone().unwrap_or_default();
+        for point in &points {
+            let (part, time) = (percent(point.percent), words::microseconds(point.microseconds));
+            table.rows.push(vec![it.path.clone(), amount(it.case), part, time]);
+        }
+        percents.extend(points.iter().map(|point| point.percent));
+        points.sort_by(|a, b| a.percent.total_cmp(&b.percent));
+        for point in points {
+            let (at, value) = (place(point.percent), point.microseconds);
+            add_point(&mut lines, &it.path, Point { at, value, interval: None });
         }
     }
     percents.sort_by(f64::total_cmp);
-    let marks = percents.iter().map(|part| (place(*part), percent(*part))).collect();
+    percents.dedup();
     let chart = Lines {
         across: "part of all requests".into(),
-        marks,
+        marks: percents.into_iter().map(|part| (place(part), percent(part))).collect(),
         per: 1.0,
         unit: "µs, each line ten times the one below".into(),
         by_tens: true,
         lines,
     };
-    Figure::new(way, "", chart, table)
+    figure(way, "", &chart, &table)
 }
 
 /// The position of a percentile: as far from the middle as it has nines. 90 % is one to the right,

@@ -2,7 +2,7 @@
 //! same bytes, both in sequence (the model c·d/(c+d)), and how long it actually took.
 
 use super::super::chart::{Bar, Bars};
-use super::super::figure::{Figure, Table};
+use super::super::figure::{Table, figure};
 use super::super::words;
 use super::{Figured, capital, largest, pattern_name, way};
 use crate::disk::model::Model;
@@ -48,7 +48,7 @@ pub(super) fn limits(items: &[Figured<'_>], of: &str) -> Markup {
         ] {
             let seconds = GIGABYTE / speed;
             let text = format!("{} s", words::digits(seconds));
-            bars.push(name, label.clone(), |series| Bar { series, value: seconds, interval: None, text });
+            bars.push(name, &label, |series| Bar { series, value: seconds, interval: None, text });
         }
     }
     if table.rows.is_empty() {
@@ -58,7 +58,7 @@ pub(super) fn limits(items: &[Figured<'_>], of: &str) -> Markup {
                 would help, a faster other would not. Measured may be shorter than one after the other if both work \
                 at the same time. The cipher was measured in memory, in the same run: Keyway's; for dm-crypt the \
                 kernel's, where it could be.";
-    Figure::new(format!("Disk or cipher{of}"), text, bars, table).markup()
+    figure(&format!("Disk or cipher{of}"), text, &bars, &table)
 }
 
 const GIGABYTE: f64 = 1e9;

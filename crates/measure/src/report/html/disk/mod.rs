@@ -151,6 +151,11 @@ fn way(case: &DiskCase) -> String {
     capital(&pattern_name(case.pattern)) + ", " + &load(case).replacen(" requests", "", 1)
 }
 
+/// How much was read or written, if that ended the run.
+fn amount(case: &DiskCase) -> String {
+    case.total.map_or_else(String::new, words::bytes)
+}
+
 fn is_sustained(case: &DiskCase) -> bool {
     case.flags.iter().any(|flag| flag == SUSTAINED)
 }

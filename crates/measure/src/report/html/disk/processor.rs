@@ -1,9 +1,9 @@
 //! Processor time, which encryption uses even if the disk is the limit.
 
 use super::super::chart::{Bar, Bars};
-use super::super::figure::{Figure, Table};
+use super::super::figure::{Table, figure};
 use super::super::words;
-use super::{Figured, largest, way};
+use super::{Figured, amount, largest, way};
 use maud::{Markup, html};
 
 /// Bars for each kind of request; nothing if the machine did not report processor time. Sequential
@@ -23,18 +23,14 @@ fn chart(items: &[Figured<'_>], title: &str) -> Markup {
     let timed = |it: &Figured<'_>| it.measured.cpu_seconds_per_gb.filter(|time| *time > 0.0);
     for it in items {
         let Some(time) = timed(it) else { continue };
-        let amount = it.case.total.map_or_else(String::new, words::bytes);
-        table.rows.push(vec![it.path.clone(), way(it.case), amount, words::digits(time)]);
+        table.rows.push(vec![it.path.clone(), way(it.case), amount(it.case), words::digits(time)]);
     }
     let mut bars = Bars { per: 1.0, unit: "seconds".into(), ..Bars::default() };
     for it in largest(items) {
         let Some(time) = timed(it) else { continue };
         let bar = |series| Bar { series, value: time, interval: None, text: words::digits(time) };
-        bars.push(&it.path, way(it.case), bar);
-    }
-    if bars.rows.is_empty() {
-        return html! {};
+        bars.push(&it.path, &way(it.case), bar);
     }
     let text = "Of the whole machine, or of all processes involved, for 10⁹ bytes. Less is better.";
-    Figure::new(title, text, bars, table).markup()
+    html! { @if !bars.rows.is_empty() { (figure(title, text, &bars, &table)) } }
 }

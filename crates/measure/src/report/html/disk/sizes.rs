@@ -1,8 +1,7 @@
 //! Throughput by data size, and bars if there is only one size.
 
-use super::super::chart::{Bar, Bars, Line, Lines, Point, highest};
-use super::super::figure::{Figure, Table};
-use super::super::palette::SERIES;
+use super::super::chart::{Bar, Bars, Lines, Point, add_point, highest};
+use super::super::figure::{Table, figure};
 use super::super::words;
 use super::{Figured, capital, load, pattern_name, way};
 use crate::results::{Pattern, Unit};
@@ -21,25 +20,21 @@ pub(super) fn over_sizes(all: &[&Figured<'_>], pattern: Pattern, of: &str) -> Ma
     let title = capital(&format!("{}, over the amount of data{of}", pattern_name(pattern)));
     let head = figure_head(unit);
     let mut table = Table::new(&format!("Through|Requests|Amount|{head}||Samples|Model|Remarks"));
-    let mut lines: Vec<Line> = Vec::new();
+    let mut lines = Vec::new();
     for it in all {
         let Some(total) = it.case.total else { continue };
         let at = totals.binary_search(&total).unwrap_or(0) as f64;
         let point = Point { at, value: it.summary.median, interval: it.summary.interval };
+        add_point(&mut lines, &it.path, point);
         let mut cells = cells(it, unit);
         cells.insert(2, words::bytes(total));
         table.rows.push(cells);
-        match lines.iter().position(|line| line.name == it.path) {
-            Some(line) => lines[line].points.push(point),
-            None if lines.len() < SERIES => lines.push(Line { name: it.path.clone(), points: vec![point] }),
-            None => {}
-        }
     }
     lines.iter_mut().for_each(|line| line.points.sort_by(|a, b| a.at.total_cmp(&b.at)));
     let (per, unit) = words::axis(highest(&lines), unit);
     let marks = totals.iter().enumerate().map(|(at, total)| (at as f64, words::bytes(*total))).collect();
     let chart = Lines { across: "data read or written".into(), marks, per, unit, by_tens: false, lines };
-    Figure::new(title, capital(&load(all[0].case)) + ".", chart, table).markup()
+    figure(&title, &(capital(&load(all[0].case)) + "."), &chart, &table)
 }
 
 /// Bars for each kind of request.
@@ -48,34 +43,27 @@ pub(super) fn requests(all: &[&Figured<'_>], unit: Unit, of: &str) -> Markup {
     let mut bars = Bars::default();
     for it in all {
         table.rows.push(cells(it, unit));
-        bars.push(&it.path, way(it.case), |number| Bar::of(number, &it.summary, unit));
+        bars.push(&it.path, &way(it.case), |number| Bar::of(number, &it.summary, unit));
     }
     let highest = all.iter().map(|it| it.summary.median).fold(0.0, f64::max);
     (bars.per, bars.unit) = words::axis(highest, unit);
     let title =
         if unit == Unit::RequestsPerSecond { "Requests per second" } else { "Throughput by kind of request" };
-    Figure::new(format!("{title}{of}"), "", bars, table).markup()
+    figure(&format!("{title}{of}"), "", &bars, &table)
 }
 
 fn cells(it: &Figured<'_>, unit: Unit) -> Vec<String> {
+    let (median, model) = (it.summary.median, it.model.map(|model| model.expected()));
     let (figure, model) = match unit {
-        Unit::BytesPerSecond => {
-            (words::mib(it.summary.median), it.model.map(|model| words::mib(model.expected())))
-        }
+        Unit::BytesPerSecond => (words::mib(median), model.map(words::mib)),
         _ => {
-            let requests = |bytes: f64| words::count(bytes / f64::from(it.case.block.max(1)));
-            (words::count(it.summary.median), it.model.map(|model| requests(model.expected())))
+            let block = f64::from(it.case.block.max(1));
+            (words::count(median), model.map(|bytes| words::count(bytes / block)))
         }
     };
-    vec![
-        it.path.clone(),
-        format!("{}, {}", pattern_name(it.case.pattern), load(it.case)),
-        figure,
-        words::precision(&it.summary),
-        it.summary.count.to_string(),
-        model.unwrap_or_default(),
-        remarks(it),
-    ]
+    let (precision, count) = (words::precision(&it.summary), it.summary.count.to_string());
+    let way = format!("{}, {}", pattern_name(it.case.pattern), load(it.case));
+    vec![it.path.clone(), way, figure, precision, count, model.unwrap_or_default(), remarks(it)]
 }
 
 /// Remarks that the model's figure shows are left out.
