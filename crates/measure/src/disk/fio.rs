@@ -5,7 +5,7 @@
 //! fio writes only to the device that it is given: it creates no files and does not change the
 //! device's size.
 
-use super::engine::Run;
+use super::engine::{Job, Run};
 use super::workload::{Bound, Workload};
 use crate::Clock;
 use crate::results::Pattern;
@@ -45,7 +45,7 @@ impl Fio {
         let (pattern, block) = (Pattern::SequentialRead, 4096);
         let workload = Workload { pattern, block, depth: 1, bound: Bound::Bytes(u64::from(block)) };
         let start = clock.now();
-        let run = self.run(device, workload, Extent { region: 4096, seconds: 0.0, seed: 1 }, stop)?;
+        let run = self.run(device, &Job { workload, region: 4096, seconds: 0.0, seed: 1, stop })?;
         Ok(((clock.now() - start).as_secs_f64() - run.seconds).max(0.0))
     }
 
@@ -53,30 +53,20 @@ impl Fio {
     ///
     /// # Errors
     /// fio's error message; [`io::ErrorKind::Interrupted`] if the run was stopped.
-    pub fn run(&self, device: &Path, workload: Workload, job: Extent, stop: &AtomicBool) -> io::Result<Run> {
+    pub fn run(&self, device: &Path, job: &Job<'_>) -> io::Result<Run> {
         let mut command = Command::new(&self.program);
-        command.args(arguments(device, workload, job)).stdin(Stdio::null());
+        command.args(arguments(device, job)).stdin(Stdio::null());
         let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
-        let (output, errors) = Reaped(child).wait(stop)?;
-        parse(&output, workload).map_err(|error| match errors.lines().last() {
+        let (output, errors) = Reaped(child).wait(job.stop)?;
+        parse(&output, job.workload).map_err(|error| match errors.lines().last() {
             Some(line) if !line.trim().is_empty() => io::Error::other(line.trim().to_owned()),
             _ => error,
         })
     }
 }
 
-/// How much of a device is used, for how long, and with which random seed.
-#[derive(Debug, Clone, Copy)]
-pub struct Extent {
-    /// The number of bytes used, from the start of the device.
-    pub region: u64,
-    /// The duration, unless a byte count ends the run.
-    pub seconds: f64,
-    /// The seed that makes this run different from others.
-    pub seed: u64,
-}
-
-fn arguments(device: &Path, workload: Workload, job: Extent) -> Vec<String> {
+fn arguments(device: &Path, job: &Job<'_>) -> Vec<String> {
+    let workload = job.workload;
     let engine = if workload.depth > 1 { "libaio" } else { "psync" };
     let order = match workload.pattern {
         Pattern::SequentialRead => "read",
@@ -85,27 +75,21 @@ fn arguments(device: &Path, workload: Workload, job: Extent) -> Vec<String> {
         Pattern::RandomWrite => "randwrite",
         Pattern::RandomMixed => "randrw",
     };
-    let mut all = vec![
-        "--output-format=json+".to_owned(),
-        "--name=keyway".to_owned(),
-        // Jobs as threads of the fio process: separate processes would need shared memory.
-        "--thread".to_owned(),
+    // Jobs as threads of the fio process: separate processes would need shared memory. No map of
+    // visited blocks: the built-in engine has none either. Refilled buffers give disks that compress
+    // or deduplicate no advantage.
+    let always = "--output-format=json+ --name=keyway --thread --allow_file_create=0 --direct=1 --rwmixread=70 \
+                  --norandommap --refill_buffers --end_fsync=1";
+    let mut all: Vec<String> = always.split(' ').map(str::to_owned).collect();
+    all.extend([
         format!("--filename={}", device.display().to_string().replace(':', "\\:")),
-        "--allow_file_create=0".to_owned(),
-        "--direct=1".to_owned(),
         format!("--ioengine={engine}"),
         format!("--rw={order}"),
-        "--rwmixread=70".to_owned(),
         format!("--bs={}", workload.block),
         format!("--iodepth={}", workload.depth),
         format!("--size={}", workload.total().unwrap_or(job.region)),
-        // No map of visited blocks: the built-in engine has none either.
-        "--norandommap".to_owned(),
         format!("--randseed={}", job.seed),
-        // Gives disks that compress or deduplicate no advantage.
-        "--refill_buffers".to_owned(),
-        "--end_fsync=1".to_owned(),
-    ];
+    ]);
     if workload.total().is_none() {
         all.extend(["--time_based".to_owned(), format!("--runtime={}ms", (job.seconds * 1000.0).ceil())]);
     }
@@ -190,11 +174,11 @@ pub fn parse(output: &str, workload: Workload) -> io::Result<Run> {
 
 #[derive(Deserialize)]
 struct Document {
-    jobs: Vec<Job>,
+    jobs: Vec<JobReport>,
 }
 
 #[derive(Deserialize)]
-struct Job {
+struct JobReport {
     error: i32,
     /// In percent of its thread's run time.
     #[serde(default)]

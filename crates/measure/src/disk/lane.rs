@@ -3,7 +3,6 @@
 use super::check::{Check, failed};
 use super::cpu::{self, Whose};
 use super::engine::{Job, Run};
-use super::fio::Extent;
 use super::latency::Latencies;
 use super::path::{Access, Engine, Path};
 use super::turns::Turns;
@@ -12,8 +11,17 @@ use crate::results::{By, Measured, Outcome, Row, Settings, Unit};
 use crate::stats::{self, summarise};
 use std::io;
 
+/// What all paths have in common while a workload is measured.
+#[derive(Clone, Copy)]
+pub(super) struct Group<'a> {
+    pub(super) turns: &'a Turns<'a>,
+    pub(super) workload: Workload,
+    pub(super) settings: &'a Settings,
+}
+
 /// A path with its samples.
 pub(super) struct Lane<'a> {
+    group: Group<'a>,
     /// The index of the path.
     pub(super) number: usize,
     path: &'a Path,
@@ -27,110 +35,80 @@ pub(super) struct Lane<'a> {
 }
 
 impl<'a> Lane<'a> {
-    pub(super) fn new(
-        number: usize,
-        path: &'a Path,
-        ready: Result<(&'a Access, &'a Check), Outcome>,
-    ) -> Self {
-        Self {
-            number,
-            path,
-            ready,
-            samples: Vec::new(),
-            seconds: Vec::new(),
-            cpu: Some(0.0),
-            bytes: 0,
-            latencies: Latencies::new(),
-        }
+    pub(super) fn new(group: Group<'a>, number: usize, check: &'a Result<Check, Outcome>) -> Self {
+        let path = &group.turns.paths[number];
+        let ready = match (&path.access, check) {
+            (Err(outcome), _) | (_, Err(outcome)) => Err(outcome.clone()),
+            (Ok(access), Ok(check)) => Ok((access, check)),
+        };
+        let (samples, seconds, latencies) = (Vec::new(), Vec::new(), Latencies::new());
+        Self { group, number, path, ready, samples, seconds, cpu: Some(0.0), bytes: 0, latencies }
     }
 
     /// The seconds of start-up and exit around each of its runs.
-    pub(super) fn start(&self, turns: &Turns<'_>) -> f64 {
-        let by_fio = turns.fio.is_some() && matches!(self.path.engine, Engine::Fio(_));
-        if by_fio { turns.fio_start } else { 0.0 }
+    pub(super) fn start(&self) -> f64 {
+        let by_fio = self.group.turns.fio.is_some() && matches!(self.path.engine, Engine::Fio(_));
+        if by_fio { self.group.turns.fio_start } else { 0.0 }
     }
 
-    pub(super) fn is_precise(&self, settings: &Settings) -> bool {
+    pub(super) fn is_precise(&self) -> bool {
         let precision = || summarise(&self.samples).and_then(|summary| summary.precision());
-        self.samples.len() >= LEAST_SAMPLES && precision().is_some_and(|found| found <= settings.precision)
+        let wanted = self.group.settings.precision;
+        self.samples.len() >= LEAST_SAMPLES && precision().is_some_and(|found| found <= wanted)
     }
 
     /// Takes a sample and checks the data; returns bytes per second.
     pub(super) fn sample(
         &mut self,
-        turns: &Turns<'_>,
-        workload: &Workload,
-        access: &Access,
-        check: &Check,
-        (round, length): (usize, f64),
+        (access, check): (&Access, &Check),
+        round: u64,
+        seconds: f64,
     ) -> Result<f64, Outcome> {
+        let Group { turns, workload, .. } = self.group;
         if workload.reads() && turns.scratch.buffered_because().is_some() {
             turns.scratch.drop_caches().map_err(failed)?;
         }
         let before = Used::now(access.cpu);
-        let run = self.work(turns, workload, access, round as u64 + 1, length).map_err(failed)?;
+        let run = self.work(access, round, seconds).map_err(failed)?;
         let used = before.since(access.cpu, run.cpu);
         if turns.keeps_data {
-            check.look(&*access.view, &*access.below, turns.region, round as u64 + 1)?;
+            check.look(&*access.view, &*access.below, turns.region, round)?;
         }
         self.cpu = self.cpu.zip(used).map(|(all, used)| all + used);
         self.bytes += run.bytes;
         self.seconds.push(run.seconds);
         self.latencies.add(&run.latencies);
-        let speed = run.bytes as f64 / run.seconds.max(1e-9);
+        let per_second = |count: u64| count as f64 / run.seconds.max(1e-9);
         match workload.is_sequential() {
             true if run.parts.len() > 1 => self.samples.extend(&run.parts),
-            true => self.samples.push(speed),
-            false => self.samples.push(run.requests as f64 / run.seconds.max(1e-9)),
+            true => self.samples.push(per_second(run.bytes)),
+            false => self.samples.push(per_second(run.requests)),
         }
-        Ok(speed)
+        Ok(per_second(run.bytes))
     }
 
-    fn work(
-        &self,
-        turns: &Turns<'_>,
-        workload: &Workload,
-        access: &Access,
-        seed: u64,
-        seconds: f64,
-    ) -> io::Result<Run> {
-        let (node, fio) = match (&self.path.engine, turns.fio) {
-            (Engine::Fio(node), Some(fio)) => (node, fio),
-            _ => {
-                let storage = &*access.view;
-                let job = Job {
-                    storage,
-                    workload: *workload,
-                    region: turns.region,
-                    seconds,
-                    seed,
-                    stop: turns.stop,
-                };
-                return job.run(turns.clock);
-            }
+    fn work(&self, access: &Access, seed: u64, seconds: f64) -> io::Result<Run> {
+        let Group { turns, workload, .. } = self.group;
+        let job = Job { workload, region: turns.region, seconds, seed, stop: turns.stop };
+        let (Engine::Fio(node), Some(fio)) = (&self.path.engine, turns.fio) else {
+            return job.run(&*access.view, turns.clock);
         };
         if workload.bound != Bound::Sustained {
-            return fio.run(node, *workload, Extent { region: turns.region, seconds, seed }, turns.stop);
+            return fio.run(node, &job);
         }
         // Runs without a pause in between: fio reports whole runs only.
         let mut all = Run::default();
         for part in 0..LEAST_SAMPLES as u64 {
-            let extent =
-                Extent { region: turns.region, seconds: seconds / LEAST_SAMPLES as f64, seed: seed + part };
-            all.add(fio.run(node, *workload, extent, turns.stop)?);
+            let part = Job { seconds: seconds / LEAST_SAMPLES as f64, seed: seed + part, ..job };
+            all.add(fio.run(node, &part)?);
         }
         Ok(all)
     }
 
     /// The row; `None` if the run was stopped before the first sample.
-    pub(super) fn row(
-        self,
-        turns: &Turns<'_>,
-        workload: &Workload,
-        settings: &Settings,
-        stopped: bool,
-    ) -> Option<Row> {
-        let case = self.path.case(workload);
+    pub(super) fn row(self, stopped: bool) -> Option<Row> {
+        let Group { turns, workload, .. } = self.group;
+        let case = self.path.case(&workload);
         let (access, check) = match &self.ready {
             Ok(ready) => *ready,
             Err(_) if stopped && self.path.access.is_ok() => return None,
@@ -139,32 +117,22 @@ impl<'a> Lane<'a> {
         if self.samples.is_empty() {
             return None;
         }
-        let gigabytes = self.bytes as f64 / 1e9;
-        let notes = self.notes(turns, workload, access, settings);
+        let unchecked = || "nothing: this device stores no data".to_owned();
         let measured = Measured {
             unit: if workload.is_sequential() { Unit::BytesPerSecond } else { Unit::RequestsPerSecond },
             sample_seconds: stats::median(&self.seconds).unwrap_or(0.0),
-            samples: self.samples,
-            checked: if turns.keeps_data {
-                check.words()
-            } else {
-                "nothing: this device stores no data".into()
-            },
-            code: (self.path.by == By::Keyway).then(|| check.code()).flatten(),
+            checked: if turns.keeps_data { check.words() } else { unchecked() },
+            code: check.code().filter(|_| self.path.by == By::Keyway),
             latency: self.latencies.points(),
-            cpu_seconds_per_gb: self.cpu.map(|cpu| cpu / gigabytes),
-            notes,
+            cpu_seconds_per_gb: self.cpu.map(|cpu| cpu / (self.bytes as f64 / 1e9)),
+            notes: self.notes(access),
+            samples: self.samples,
         };
         Some(Row::new(case, Outcome::Measured(measured)))
     }
 
-    fn notes(
-        &self,
-        turns: &Turns<'_>,
-        workload: &Workload,
-        access: &Access,
-        settings: &Settings,
-    ) -> Vec<String> {
+    fn notes(&self, access: &Access) -> Vec<String> {
+        let Group { turns, workload, settings } = self.group;
         let mut notes = access.notes.clone();
         if workload.writes() {
             notes.push(match self.path.engine {
@@ -182,7 +150,7 @@ impl<'a> Lane<'a> {
             notes.push("one run; samples are its parts, one after the other".into());
         } else if self.samples.len() < LEAST_SAMPLES {
             notes.push(format!("{} samples: fewer than six give no interval", self.samples.len()));
-        } else if !self.is_precise(settings) {
+        } else if !self.is_precise() {
             notes.push(crate::rounds::vague(settings));
         }
         notes

@@ -7,7 +7,7 @@
 
 use super::check::Check;
 use super::fio::Fio;
-use super::lane::{LEAST_SAMPLES, Lane};
+use super::lane::{Group, LEAST_SAMPLES, Lane};
 use super::model;
 use super::path::{Engine, Path};
 use super::scratch::Scratch;
@@ -61,17 +61,15 @@ impl Turns<'_> {
         watcher: &mut dyn Watcher,
     ) -> Vec<Row> {
         let known: HashSet<String> = rows.iter().map(|row| row.id.clone()).collect();
-        let is_new =
-            |workload: &Workload| self.paths.iter().any(|path| !known.contains(&path.case(workload).id()));
-        let workloads: Vec<Workload> = workloads.iter().copied().filter(is_new).collect();
+        let is_new = |path: &Path, workload: &Workload| !known.contains(&path.case(workload).id());
+        let any_new = |workload: &&Workload| self.paths.iter().any(|path| is_new(path, workload));
+        let workloads: Vec<Workload> = workloads.iter().filter(any_new).copied().collect();
         if workloads.is_empty() {
             return rows;
         }
-        let mut speeds = Speeds::new(self.paths.len(), self.fill_speed);
-        let mut checks: Vec<Result<Check, Outcome>> = Vec::new();
-        for path in self.paths {
-            checks.push(if watcher.stopped() { Err(stopped()) } else { self.first_look(path) });
-        }
+        let mut speeds = Speeds(vec![[self.fill_speed; 2]; self.paths.len()]);
+        let first_look = |path| if watcher.stopped() { Err(stopped()) } else { self.first_look(path) };
+        let checks: Vec<Result<Check, Outcome>> = self.paths.iter().map(first_look).collect();
         for (done, workload) in workloads.iter().enumerate() {
             if watcher.stopped() {
                 break;
@@ -81,12 +79,11 @@ impl Turns<'_> {
             let total: f64 = workloads[done..].iter().filter(has_room).map(weight).sum();
             let left = self.deadline.saturating_sub(self.clock.now()).as_secs_f64();
             let plan = Plan { left, share: left * weight(workload) / total.max(1.0) };
-            let mut lanes = self.lanes(&checks);
-            lanes.retain(|lane| !known.contains(&self.paths[lane.number].case(workload).id()));
-            let group = Group { turns: self, workload: *workload, lanes };
-            let mut new = group.measure(plan, settings, &mut speeds, watcher);
+            let group = Group { turns: self, workload: *workload, settings };
+            let new = checks.iter().enumerate().filter(|(number, _)| is_new(&self.paths[*number], workload));
+            let lanes = new.map(|(number, check)| Lane::new(group, number, check)).collect();
             let first = rows.len();
-            rows.append(&mut new);
+            rows.extend(Lanes { group, lanes }.measure(plan, &mut speeds, watcher));
             for i in first..rows.len() {
                 let model = model::beside(&rows, self.cpus, &rows[i]);
                 if let (Some(model), Outcome::Measured(measured)) = (model, &mut rows[i].outcome) {
@@ -102,17 +99,6 @@ impl Turns<'_> {
     fn part(&self) -> f64 {
         let over = self.clock.now().saturating_sub(self.began).as_secs_f64();
         (over / self.deadline.saturating_sub(self.began).as_secs_f64().max(1e-9)).min(0.999)
-    }
-
-    fn lanes<'l>(&'l self, checks: &'l [Result<Check, Outcome>]) -> Vec<Lane<'l>> {
-        let lane = |(number, (path, check)): (usize, (&'l Path, &'l Result<Check, Outcome>))| {
-            let ready = match (&path.access, check) {
-                (Err(outcome), _) | (_, Err(outcome)) => Err(outcome.clone()),
-                (Ok(access), Ok(check)) => Ok((access, check)),
-            };
-            Lane::new(number, path, ready)
-        };
-        self.paths.iter().zip(checks).enumerate().map(lane).collect()
     }
 
     /// Before the first sample: writes known bytes through the path and checks the storage below.
@@ -172,10 +158,6 @@ struct Plan {
 struct Speeds(Vec<[f64; 2]>);
 
 impl Speeds {
-    fn new(paths: usize, first_guess: f64) -> Self {
-        Self(vec![[first_guess; 2]; paths])
-    }
-
     /// The seconds that a sample of `bytes` takes.
     fn seconds(&self, path: usize, workload: &Workload, bytes: u64) -> f64 {
         bytes as f64 / self.0[path][usize::from(workload.writes())]
@@ -189,39 +171,33 @@ impl Speeds {
 }
 
 /// One workload on all paths.
-struct Group<'a> {
-    turns: &'a Turns<'a>,
-    workload: Workload,
+struct Lanes<'a> {
+    group: Group<'a>,
     lanes: Vec<Lane<'a>>,
 }
 
-impl Group<'_> {
-    fn measure(
-        mut self,
-        plan: Plan,
-        settings: &Settings,
-        speeds: &mut Speeds,
-        watcher: &mut dyn Watcher,
-    ) -> Vec<Row> {
-        let start = self.turns.clock.now();
-        let elapsed = |turns: &Turns<'_>| (turns.clock.now() - start).as_secs_f64();
+impl Lanes<'_> {
+    fn measure(mut self, plan: Plan, speeds: &mut Speeds, watcher: &mut dyn Watcher) -> Vec<Row> {
+        let Group { turns, workload, settings } = self.group;
+        let start = turns.clock.now();
+        let elapsed = || (turns.clock.now() - start).as_secs_f64();
         let length = self.length(plan);
         if let Err(outcome) = self.fits(plan, length, speeds) {
             for lane in self.lanes.iter_mut().filter(|lane| lane.ready.is_ok()) {
                 lane.ready = Err(outcome.clone());
             }
         }
-        for round in 0..self.most_rounds(settings) {
-            let active = self.round(round, length, speeds, settings, watcher);
-            watcher.progress(self.turns.part(), &words(&self.workload));
-            let next = elapsed(self.turns) / (round + 1) as f64;
-            if active == 0 || watcher.stopped() || elapsed(self.turns) + next > plan.share {
+        let most = if workload.bound == Bound::Sustained { 1 } else { settings.most_samples as usize };
+        for round in 0..most {
+            let active = self.round(round, length, speeds, watcher);
+            watcher.progress(turns.part(), &words(&workload));
+            let next = elapsed() / (round + 1) as f64;
+            if active == 0 || watcher.stopped() || elapsed() + next > plan.share {
                 break;
             }
         }
         let stopped = watcher.stopped();
-        let turns = self.turns;
-        self.lanes.into_iter().filter_map(|lane| lane.row(turns, &self.workload, settings, stopped)).collect()
+        self.lanes.into_iter().filter_map(|lane| lane.row(stopped)).collect()
     }
 
     fn ready(&self) -> impl Iterator<Item = &Lane<'_>> {
@@ -230,68 +206,55 @@ impl Group<'_> {
 
     /// The seconds of a round in which nothing is measured because fio starts or exits.
     fn starting(&self) -> f64 {
-        self.ready().map(|lane| lane.start(self.turns)).sum::<f64>() * starts(&self.workload)
+        self.ready().map(Lane::start).sum::<f64>() * starts(&self.group.workload)
     }
 
     /// The seconds of a sample that is not ended by a byte count.
     fn length(&self, plan: Plan) -> f64 {
         let ready = self.ready().count().max(1) as f64;
         let seconds = |rounds: f64| (plan.share / rounds - self.starting()) / ready;
-        match self.workload.bound {
+        match self.group.workload.bound {
             Bound::Sustained => seconds(1.0).clamp(SUSTAINED_SECONDS.0, SUSTAINED_SECONDS.1),
             _ => seconds(LEAST_SAMPLES as f64).clamp(SAMPLE_SECONDS.0, SAMPLE_SECONDS.1),
         }
     }
 
-    fn fits(&self, plan: Plan, length: f64, speeds: &Speeds) -> Result<(), Outcome> {
-        let total = self.workload.total().unwrap_or(0);
-        if total > self.turns.region {
-            return Err(Outcome::not_measured(self.turns.region_because.clone()));
+    fn fits(&self, Plan { left, share }: Plan, length: f64, speeds: &Speeds) -> Result<(), Outcome> {
+        let Group { turns, workload, .. } = &self.group;
+        if workload.total().is_some_and(|total| total > turns.region) {
+            return Err(Outcome::not_measured(&turns.region_because));
         }
-        if plan.left <= 0.0 {
+        if left <= 0.0 {
             return Err(Outcome::not_measured("--time was over"));
         }
-        let sample = |lane: &Lane<'_>| match self.workload.bound {
-            Bound::Bytes(_) => speeds.seconds(lane.number, &self.workload, total),
+        let sample = |lane: &Lane<'_>| match workload.bound {
+            Bound::Bytes(total) => speeds.seconds(lane.number, workload, total),
             Bound::Time | Bound::Sustained => length,
         };
         let round = self.ready().map(sample).sum::<f64>() + self.starting();
         // A round that exceeds its share takes the time from later ones.
-        let may_take = plan.share.max(plan.left / 2.0);
-        if round > may_take {
-            return Err(Outcome::not_measured(format!(
-                "a round of {} would take about {round:.0} s, of the {:.0} s left by --time",
-                words(&self.workload),
-                plan.left.max(0.0)
-            )));
+        if round <= share.max(left / 2.0) {
+            return Ok(());
         }
-        Ok(())
-    }
-
-    fn most_rounds(&self, settings: &Settings) -> usize {
-        if self.workload.bound == Bound::Sustained { 1 } else { settings.most_samples as usize }
+        let what = words(workload);
+        let reason =
+            format!("a round of {what} would take about {round:.0} s, of the {left:.0} s left by --time");
+        Err(Outcome::not_measured(reason))
     }
 
     /// Takes one sample on each path that needs one; returns how many.
-    fn round(
-        &mut self,
-        round: usize,
-        length: f64,
-        speeds: &mut Speeds,
-        settings: &Settings,
-        watcher: &dyn Watcher,
-    ) -> usize {
+    fn round(&mut self, round: usize, length: f64, speeds: &mut Speeds, watcher: &dyn Watcher) -> usize {
         let count = self.lanes.len();
         let mut active = 0;
         for i in (0..count).map(|i| (i + round) % count) {
             let lane = &mut self.lanes[i];
-            if watcher.stopped() || lane.is_precise(settings) {
+            if watcher.stopped() || lane.is_precise() {
                 continue;
             }
-            let Ok((access, check)) = lane.ready else { continue };
+            let Ok(ready) = lane.ready else { continue };
             active += 1;
-            match lane.sample(self.turns, &self.workload, access, check, (round, length)) {
-                Ok(bytes_per_second) => speeds.seen(lane.number, &self.workload, bytes_per_second),
+            match lane.sample(ready, round as u64 + 1, length) {
+                Ok(bytes_per_second) => speeds.seen(lane.number, &self.group.workload, bytes_per_second),
                 Err(outcome) => lane.ready = Err(outcome),
             }
         }

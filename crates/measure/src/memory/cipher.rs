@@ -6,21 +6,18 @@
 //! same number of passes, so its result is known too: it must be identical in every sample, and one
 //! of its messages is computed pass by pass with the portable code.
 
-use super::pattern;
 use super::threads::Team;
+use super::{pattern, shortest};
 use crate::Clock;
 use crate::results::{CipherCase, Direction, Outcome, Settings, Unit, Wrong, right};
 use crate::rounds::{Sample, Subject, passes};
 use keyway_crypto::{CipherSpec, Cpu, Secret, SectorCipher, SectorSize};
 use std::sync::{Mutex, PoisonError};
-use std::time::Duration;
 
 /// The bytes processed at a time: they fit into the second-level cache of every CPU that has one.
 const BUFFER: usize = 64 << 10;
-/// Passes that are timed to choose the number of passes per sample.
-const TRIES: u32 = 3;
 /// Number of the first sector: not a round number, and above 2³², where plain and plain64 differ.
-const FIRST: u64 = (1 << 32) + 8;
+pub(super) const FIRST: u64 = (1 << 32) + 8;
 
 /// The implementation that works on the buffers.
 pub(super) struct Worker {
@@ -29,7 +26,7 @@ pub(super) struct Worker {
     /// The name of the code that runs.
     pub(super) code: String,
     /// What verifies the output, if it is not simply the portable code.
-    pub(super) checked_by: &'static str,
+    pub(super) checked_by: String,
     /// How to keep this code from being used if its output is wrong.
     pub(super) remedy: Option<String>,
     /// What a reader must know.
@@ -39,13 +36,14 @@ pub(super) struct Worker {
 type Pass = dyn Fn(usize, &mut [u8]) -> Result<(), Outcome> + Sync;
 
 /// A worker with its buffers and all expected outputs.
-pub(super) struct Cipher {
+struct Cipher {
     worker: Worker,
-    case: CipherCase,
-    portable: SectorCipher,
+    /// The bytes under one call, and the portable code for them, if it can do the same work again and
+    /// again.
+    portable: Option<(CipherCase, SectorCipher)>,
     /// The data that every sample starts from.
     start: Vec<u8>,
-    /// The expected result of one pass.
+    /// The expected result of one pass, or how it begins.
     once: Vec<u8>,
     /// The expected result of all passes of a sample; known after the first sample.
     all: Option<Vec<u8>>,
@@ -57,8 +55,8 @@ pub(super) fn prepare(case: &CipherCase, settings: &Settings, clock: &dyn Clock)
     let spec = CipherSpec::parse(&case.spec).map_err(Outcome::impossible)?;
     let (fast, portable) = (keyed(&spec, case, Cpu::detect())?, keyed(&spec, case, Cpu::portable())?);
     let checked_by = match fast.code() == portable.code() {
-        true => "the portable code, which is the code that ran",
-        false => "the portable code",
+        true => "the portable code, which is the code that ran".to_owned(),
+        false => "the portable code".to_owned(),
     };
     let (code, own) = (fast.code().to_owned(), case.clone());
     let pass = Box::new(move |_, data: &mut [u8]| {
@@ -66,7 +64,7 @@ pub(super) fn prepare(case: &CipherCase, settings: &Settings, clock: &dyn Clock)
         Ok(())
     });
     let worker = Worker { pass, code, checked_by, remedy: None, notes: Vec::new() };
-    Cipher::ready(case, worker, portable, settings, clock)
+    over_messages(case, worker, portable, settings, clock)
 }
 
 /// The key of a case. Strict XTS implementations refuse equal halves, so it is not constant.
@@ -94,70 +92,86 @@ fn length(case: &CipherCase) -> usize {
     buffer - buffer % message
 }
 
+/// A worker over the messages of a case, whose output is that of the portable code.
+pub(super) fn over_messages(
+    case: &CipherCase,
+    worker: Worker,
+    portable: SectorCipher,
+    settings: &Settings,
+    clock: &dyn Clock,
+) -> Result<Subject, Outcome> {
+    if case.message == 0 || !case.message.is_multiple_of(case.sector_size) {
+        return Err(Outcome::not_measured("a message is a whole number of sectors"));
+    }
+    let start = data(length(case));
+    let mut once = start.clone();
+    work(&portable, case, &mut once, FIRST);
+    let team = Team::of(case.threads as usize, start.len());
+    let by = &worker.checked_by;
+    let checked = format!("{by}: all of a buffer before and after each sample, and the timed work itself");
+    let portable = Some((case.clone(), portable));
+    Cipher { worker, portable, start, once, all: None, passes: 1, team }.ready(checked, settings, clock)
+}
+
+/// A worker on one thread over one request, of whose result the beginning is known.
+pub(super) fn over_request(
+    worker: Worker,
+    start: Vec<u8>,
+    begins: Vec<u8>,
+    settings: &Settings,
+    clock: &dyn Clock,
+) -> Result<Subject, Outcome> {
+    let team = Team::of(1, start.len());
+    let (by, bytes) = (&worker.checked_by, begins.len());
+    let checked = format!("{by} before the first sample, {bytes} bytes before and after each");
+    Cipher { worker, portable: None, start, once: begins, all: None, passes: 1, team }
+        .ready(checked, settings, clock)
+}
+
+/// The bytes that samples start from.
+pub(super) fn data(length: usize) -> Vec<u8> {
+    let mut data = vec![0; length];
+    pattern(2, &mut data);
+    data
+}
+
 impl Cipher {
-    /// Prepares a worker whose output has been verified and whose duration is known.
-    pub(super) fn ready(
-        case: &CipherCase,
-        worker: Worker,
-        portable: SectorCipher,
-        settings: &Settings,
-        clock: &dyn Clock,
-    ) -> Result<Subject, Outcome> {
-        if case.message == 0 || !case.message.is_multiple_of(case.sector_size) {
-            return Err(Outcome::not_measured("a message is a whole number of sectors"));
-        }
-        let mut start = vec![0; length(case)];
-        pattern(2, &mut start);
-        let mut once = start.clone();
-        work(&portable, case, &mut once, FIRST);
-        let team = Team::of(case.threads as usize, start.len());
-        let by = worker.checked_by;
-        let checked =
-            format!("{by}: all of a buffer before and after each sample, and the timed work itself");
-        let (code, notes) = (Some(worker.code.clone()), worker.notes.clone());
-        let mut cipher =
-            Self { worker, case: case.clone(), portable, start, once, all: None, passes: 1, team };
-        // Once to warm up and to check the output, then several times to measure the duration: the
-        // shortest counts, since an interruption would make every sample of the run too short.
-        cipher.check("before the first sample")?;
-        let (mut data, mut once) = (cipher.start.clone(), Duration::MAX);
-        for _ in 0..TRIES {
-            let before = clock.now();
-            (cipher.worker.pass)(0, &mut data)?;
-            once = once.min(clock.now().saturating_sub(before));
-        }
-        cipher.passes = passes(once, settings.sample_seconds);
-        let sample = Box::new(move |clock: &dyn Clock| cipher.sample(clock));
-        let unit = Unit::BytesPerSecond;
-        Ok(Subject { sample, unit, checked, code, least_samples: None, notes })
+    /// Verifies the output, which also warms up, and finds out how long a pass takes.
+    fn ready(mut self, checked: String, settings: &Settings, clock: &dyn Clock) -> Result<Subject, Outcome> {
+        self.check("before the first sample")?;
+        let mut data = self.start.clone();
+        let once = shortest(clock, || (self.worker.pass)(0, &mut data))?;
+        self.passes = passes(once, settings.sample_seconds);
+        let (code, notes) = (Some(self.worker.code.clone()), self.worker.notes.clone());
+        let sample = Box::new(move |clock: &dyn Clock| self.sample(clock));
+        Ok(Subject { sample, unit: Unit::BytesPerSecond, checked, code, least_samples: None, notes })
     }
 
-    /// One pass over the known data, compared with the portable code's output.
+    /// One pass over the known data, compared with the expected output.
     fn check(&self, during: &str) -> Result<(), Outcome> {
         let mut data = self.start.clone();
         (self.worker.pass)(0, &mut data)?;
-        self.right(&self.once, &data, during)
+        self.right(&self.once, &data[..self.once.len()], during)
     }
 
     /// Checks the result of the timed work. The first result is checked in one message, chosen by
     /// the number of passes; all later results must equal the first.
     fn check_timed(&mut self) -> Result<(), Outcome> {
-        if self.all.is_none() {
-            let found = self.team.buffer(0);
-            let message = self.case.message as usize;
+        let found = self.team.buffer(0);
+        if let (Some((case, portable)), None) = (&self.portable, &self.all) {
+            let message = case.message as usize;
             let chosen = self.passes as usize % (found.len() / message);
             let range = chosen * message..(chosen + 1) * message;
             let mut expected = self.start[range.clone()].to_vec();
             let first = FIRST + (chosen * message / 512) as u64;
-            for _ in 0..self.passes {
-                work(&self.portable, &self.case, &mut expected, first);
-            }
+            (0..self.passes).for_each(|_| work(portable, case, &mut expected, first));
             self.right(&expected, &found[range], "a message of the timed work")?;
-            self.all = Some(found.to_vec());
         }
-        let all = self.all.as_deref().unwrap_or_default();
+        let all = self.all.take().unwrap_or_else(|| found.to_vec());
         (0..self.team.len())
-            .try_for_each(|member| self.right(all, self.team.buffer(member), "the timed work"))
+            .try_for_each(|member| self.right(&all, self.team.buffer(member), "the timed work"))?;
+        self.all = Some(all);
+        Ok(())
     }
 
     fn right(&self, expected: &[u8], found: &[u8], during: &str) -> Result<(), Outcome> {

@@ -6,25 +6,13 @@
 //! with Keyway's as in `keyway xray`; the output of each sample must then begin like Keyway's
 //! sector and be identical to that of the previous sample.
 
+use super::cipher::{FIRST, Worker, data, over_request};
 use super::{missing, pattern};
 use crate::Clock;
-use crate::results::{DriverCase, Outcome, Settings, Unit, right};
-use crate::rounds::{Sample, Subject, passes};
-use keyway_crypto::{CipherSpec, SectorSize};
+use crate::results::{DriverCase, Outcome, Settings};
+use crate::rounds::Subject;
+use keyway_crypto::SectorSize;
 use keyway_kernel::{Algorithm, Checked, af_alg, check, reference};
-
-struct Driver {
-    case: DriverCase,
-    cipher: af_alg::Cipher,
-    iv: Vec<u8>,
-    /// The data that every sample starts from.
-    start: Vec<u8>,
-    /// The expected start of the result of one pass.
-    begins: Vec<u8>,
-    /// The expected result of all passes of a sample; known after the first sample.
-    all: Option<Vec<u8>>,
-    passes: u32,
-}
 
 pub(super) fn prepare(case: &DriverCase, settings: &Settings, clock: &dyn Clock) -> Result<Subject, Outcome> {
     let algorithm = Algorithm::parse(&case.algorithm);
@@ -37,21 +25,32 @@ pub(super) fn prepare(case: &DriverCase, settings: &Settings, clock: &dyn Clock)
     };
     let spec = reference::spec(&algorithm)
         .ok_or_else(|| Outcome::not_measured(format!("Keyway has no {algorithm} to compare it with")))?;
-    let mut driver = Driver::new(case, &spec)?;
-    let before = clock.now();
-    driver.check("before the first sample")?;
-    driver.passes = passes(clock.now().saturating_sub(before), settings.sample_seconds);
-    let bytes = driver.begins.len();
-    Ok(Subject {
-        sample: Box::new(move |clock| driver.sample(clock)),
-        unit: Unit::BytesPerSecond,
-        checked: format!(
-            "Keyway's code: {compared} outputs before the first sample, {bytes} bytes before and after each"
-        ),
-        code: Some(case.driver.clone()),
-        least_samples: None,
+    let mut key = vec![0; key_bytes];
+    pattern(1, &mut key);
+    let failed = |why: std::io::Error| Outcome::not_measured(format!("it does not accept such a key: {why}"));
+    let cipher = af_alg::Algorithm::find(&case.driver).map_err(missing)?.key(&key).map_err(failed)?;
+    let start = data(case.message as usize);
+    let size = SectorSize::new(case.message.min(4096)).unwrap_or(SectorSize::S512);
+    let ours = reference::cipher(&spec, &key, size).map_err(Outcome::impossible)?;
+    let mut begins = start[..size.bytes().min(start.len())].to_vec();
+    let direction = af_alg::Direction::from(case.direction);
+    match direction {
+        af_alg::Direction::Encrypt => ours.encrypt(FIRST, &mut begins),
+        af_alg::Direction::Decrypt => ours.decrypt(FIRST, &mut begins),
+    }
+    let (iv, driver) = (reference::iv(&spec, FIRST), case.driver.clone());
+    let pass = move |_, data: &mut [u8]| {
+        let done = cipher.run(direction, &iv, data);
+        done.map_err(|why| Outcome::not_measured(format!("{driver} fails: {why}")))
+    };
+    let worker = Worker {
+        pass: Box::new(pass),
+        code: case.driver.clone(),
+        checked_by: format!("Keyway's code: {compared} outputs"),
+        remedy: None,
         notes: Vec::new(),
-    })
+    };
+    over_request(worker, start, begins, settings, clock)
 }
 
 /// The longest request whose output can be compared: if no block depends on later blocks, as long
@@ -66,53 +65,3 @@ pub(crate) fn longest_request(algorithm: &Algorithm) -> u32 {
 
 /// Modes in which the beginning of a long request equals the result of a short one.
 const NARROW: [&str; 8] = ["xts", "cbc", "ctr", "ecb", "pcbc", "cfb", "ofb", "lrw"];
-
-impl Driver {
-    fn new(case: &DriverCase, spec: &CipherSpec) -> Result<Self, Outcome> {
-        let mut key = vec![0; case.key_bits as usize / 8];
-        pattern(1, &mut key);
-        let failed =
-            |why: std::io::Error| Outcome::not_measured(format!("it does not accept such a key: {why}"));
-        let cipher = af_alg::Algorithm::find(&case.driver).map_err(missing)?.key(&key).map_err(failed)?;
-        let mut start = vec![0; case.message as usize];
-        pattern(2, &mut start);
-        let ours = |size| reference::cipher(spec, &key, size);
-        let size = SectorSize::new(case.message.min(4096)).unwrap_or(SectorSize::S512);
-        let ours = ours(size).map_err(Outcome::impossible)?;
-        let mut begins = start[..size.bytes().min(start.len())].to_vec();
-        match case.direction.into() {
-            af_alg::Direction::Encrypt => ours.encrypt(SECTOR, &mut begins),
-            af_alg::Direction::Decrypt => ours.decrypt(SECTOR, &mut begins),
-        }
-        let iv = reference::iv(spec, SECTOR);
-        Ok(Self { case: case.clone(), cipher, iv, start, begins, all: None, passes: 1 })
-    }
-
-    fn pass(&self, data: &mut [u8]) -> Result<(), Outcome> {
-        let done = self.cipher.run(self.case.direction.into(), &self.iv, data);
-        done.map_err(|why| Outcome::not_measured(format!("{} fails: {why}", self.case.driver)))
-    }
-
-    fn check(&self, during: &str) -> Result<(), Outcome> {
-        let mut data = self.start.clone();
-        self.pass(&mut data)?;
-        right(&self.begins, &data[..self.begins.len()], during)
-    }
-
-    fn sample(&mut self, clock: &dyn Clock) -> Result<Sample, Outcome> {
-        self.check("before timing")?;
-        let mut data = self.start.clone();
-        let before = clock.now();
-        for _ in 0..self.passes {
-            self.pass(&mut data)?;
-        }
-        let seconds = clock.now().saturating_sub(before).as_secs_f64().max(1e-9);
-        let bytes = data.len() as f64 * f64::from(self.passes);
-        right(self.all.get_or_insert_with(|| data.clone()), &data, "the timed work")?;
-        self.check("after timing")?;
-        Ok(Sample { value: bytes / seconds, seconds })
-    }
-}
-
-/// The sector whose IV all requests use.
-const SECTOR: u64 = (1 << 32) + 8;

@@ -1,14 +1,13 @@
 //! Key derivations: iterations or passes per second, or the cost that takes a given time. Each
 //! derived key is compared with the one that the portable code derives.
 
-use super::pattern;
+use super::{SLOW, pattern, shortest};
 use crate::Clock;
 use crate::results::{KdfCase, Outcome, Settings, Unit, right};
 use crate::rounds::{Sample, Subject, passes};
 use keyway_crypto::kdf::{Argon2Cost, Argon2Variant, Derivation, argon2_on, pbkdf2_on, pbkdf2_side_by_side};
 use keyway_crypto::{Cpu, Error, Hash, Secret, Stop};
-use std::sync::Mutex;
-use std::time::Duration;
+use std::sync::{Mutex, PoisonError};
 
 const PASSWORD: &[u8] = b"correct horse battery staple";
 
@@ -20,7 +19,6 @@ enum Kdf {
 
 struct Derive {
     kdf: Kdf,
-    key_len: usize,
     /// PBKDF2 iterations or Argon2 passes in one sample.
     cost: u32,
     expected: Vec<u8>,
@@ -30,40 +28,28 @@ struct Derive {
 
 pub(super) fn prepare(case: &KdfCase, settings: &Settings, clock: &dyn Clock) -> Result<Subject, Outcome> {
     let kdf = Kdf::of(case)?;
-    let key_len = case.key_bits as usize / 8;
     let probe = kdf.smallest();
-    let mut key = vec![0; key_len];
-    // Once to warm up, then several times to measure the duration: the shortest counts, since
-    // interruptions are not part of it.
+    let mut key = vec![0; case.key_bits as usize / 8];
+    // Once to warm up.
     kdf.derive(Cpu::detect(), probe, &mut key)?;
-    let mut once = Duration::MAX;
-    for _ in 0..TRIES {
-        let before = clock.now();
-        kdf.derive(Cpu::detect(), probe, &mut key)?;
-        once = once.min(clock.now().saturating_sub(before));
-        if once.as_secs_f64() > SLOW {
-            break;
-        }
-    }
-    let wanted =
-        case.iter_time_ms.map_or(settings.sample_seconds, |ms| (f64::from(ms) / 1000.0).min(LONGEST));
-    let cost = passes(once, wanted).saturating_mul(probe).max(kdf.smallest());
-    let mut expected = vec![0; key_len];
-    kdf.derive_portably(cost, &mut expected)?;
-    let least_samples = (once.as_secs_f64() > SLOW).then_some(FEWEST);
+    let once = shortest(clock, || kdf.derive(Cpu::detect(), probe, &mut key))?;
     let target = case.iter_time_ms.map(|ms| f64::from(ms) / 1000.0);
+    let wanted = target.map_or(settings.sample_seconds, |seconds| seconds.min(LONGEST));
+    let cost = passes(once, wanted).saturating_mul(probe).max(probe);
+    let mut expected = vec![0; key.len()];
+    kdf.derive_portably(cost, &mut expected)?;
     let unit = match (&kdf, target) {
         (_, Some(_)) => Unit::Cost,
         (Kdf::Pbkdf2 { .. }, None) => Unit::IterationsPerSecond,
         (Kdf::Argon2 { .. }, None) => Unit::PassesPerSecond,
     };
-    let mut derive = Derive { kdf, key_len, cost, expected, target };
+    let derive = Derive { kdf, cost, expected, target };
     Ok(Subject {
         sample: Box::new(move |clock| derive.sample(clock)),
         unit,
         checked: "the portable code: the key of each timed derivation".to_owned(),
         code: None,
-        least_samples,
+        least_samples: (once > SLOW).then_some(FEWEST),
         notes: Vec::new(),
     })
 }
@@ -71,10 +57,6 @@ pub(super) fn prepare(case: &KdfCase, settings: &Settings, clock: &dyn Clock) ->
 /// Costs for a time are extrapolated from samples no longer than this, in seconds:
 /// both KDFs take time in proportion to their cost.
 const LONGEST: f64 = 0.2;
-/// A derivation that takes longer, in seconds, is repeated less often.
-const SLOW: f64 = 0.2;
-/// Derivations that are timed to choose a sample's cost.
-const TRIES: u32 = 3;
 /// The number of repetitions: the fewest that give an interval.
 const FEWEST: u32 = 6;
 
@@ -126,18 +108,10 @@ impl Kdf {
     /// With the portable code, one password at a time.
     fn derive_portably(&self, cost: u32, key: &mut [u8]) -> Result<(), Outcome> {
         match *self {
-            Self::Pbkdf2 { hash, .. } => {
-                Self::Pbkdf2 { hash, passwords: 1 }.derive(Cpu::portable(), cost, key)
-            }
-            Self::Argon2 { .. } => self.derive(Cpu::portable(), cost, key),
+            Self::Pbkdf2 { hash, .. } => Self::Pbkdf2 { hash, passwords: 1 },
+            Self::Argon2 { variant, memory_kib, lanes } => Self::Argon2 { variant, memory_kib, lanes },
         }
-    }
-
-    fn at_once(&self) -> f64 {
-        match self {
-            Self::Pbkdf2 { passwords, .. } => *passwords as f64,
-            Self::Argon2 { .. } => 1.0,
-        }
+        .derive(Cpu::portable(), cost, key)
     }
 }
 
@@ -148,28 +122,27 @@ fn side_by_side(hash: Hash, passwords: usize, cost: u32, salt: &[u8], key: &mut 
     let Some(derivations) = derivations else { return Err(failed(Error::Cost("no such derivation"))) };
     let keys: Mutex<Vec<Result<Secret, Error>>> = Mutex::new(Vec::new());
     pbkdf2_side_by_side(derivations, passwords, &|_, result| {
-        keys.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).push(result);
+        keys.lock().unwrap_or_else(PoisonError::into_inner).push(result);
         None
     });
-    let keys = keys.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner());
-    for derived in keys {
-        let derived = derived.map_err(failed)?;
-        key.copy_from_slice(derived.expose());
+    for derived in keys.into_inner().unwrap_or_else(PoisonError::into_inner) {
+        key.copy_from_slice(derived.map_err(failed)?.expose());
     }
     Ok(())
 }
 
 impl Derive {
-    fn sample(&mut self, clock: &dyn Clock) -> Result<Sample, Outcome> {
-        let mut key = vec![0; self.key_len];
+    fn sample(&self, clock: &dyn Clock) -> Result<Sample, Outcome> {
+        let mut key = vec![0; self.expected.len()];
         let before = clock.now();
         self.kdf.derive(Cpu::detect(), self.cost, &mut key)?;
         let seconds = clock.now().saturating_sub(before).as_secs_f64().max(1e-9);
         right(&self.expected, &key, "the timed derivation")?;
         let rate = f64::from(self.cost) / seconds;
-        let value = match self.target {
-            Some(target) => (rate * target).max(1.0),
-            None => rate * self.kdf.at_once(),
+        let value = match (self.target, &self.kdf) {
+            (Some(target), _) => (rate * target).max(1.0),
+            (None, Kdf::Pbkdf2 { passwords, .. }) => rate * *passwords as f64,
+            (None, Kdf::Argon2 { .. }) => rate,
         };
         Ok(Sample { value, seconds })
     }

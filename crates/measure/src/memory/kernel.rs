@@ -6,7 +6,7 @@
 //! specification says, unless the crypto API generates them itself (essiv): dm-crypt computes all
 //! others.
 
-use super::cipher::{Cipher, Worker, key, keyed, sectors};
+use super::cipher::{Worker, key, keyed, over_messages, sectors};
 use super::missing;
 use crate::Clock;
 use crate::results::{CipherCase, Outcome, Settings};
@@ -45,11 +45,11 @@ pub(super) fn prepare(case: &CipherCase, settings: &Settings, clock: &dyn Clock)
     let worker = Worker {
         pass: Box::new(pass),
         code: chosen.driver,
-        checked_by: "Keyway's portable code",
+        checked_by: "Keyway's portable code".to_owned(),
         remedy: chosen.remedy,
         notes,
     };
-    Cipher::ready(case, worker, portable, settings, clock)
+    over_messages(case, worker, portable, settings, clock)
 }
 
 const CALLS: &str = "AF_ALG, one sector per request, with two system calls each that dm-crypt does not need";

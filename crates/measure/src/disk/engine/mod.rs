@@ -10,8 +10,8 @@ use crate::results::Pattern;
 use keyway_kernel::Random;
 use keyway_volume::Storage;
 use std::io;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
@@ -45,11 +45,9 @@ impl Run {
     }
 }
 
-/// What a run works on, and for how long.
+/// What a run does, and for how long; the built-in engine and fio do the same.
 #[derive(Clone, Copy)]
 pub struct Job<'a> {
-    /// The storage to read and write.
-    pub storage: &'a dyn Storage,
     /// The requests to make.
     pub workload: Workload,
     /// The number of bytes used, from the start of the storage.
@@ -67,28 +65,34 @@ impl Job<'_> {
     ///
     /// # Errors
     /// The storage's error; [`io::ErrorKind::Interrupted`] if the run was stopped.
-    pub fn run(&self, clock: &dyn Clock) -> io::Result<Run> {
+    pub fn run(&self, storage: &dyn Storage, clock: &dyn Clock) -> io::Result<Run> {
         let all = Mutex::new(Run::default());
         let start = clock.now();
         thread::scope(|scope| {
-            let work = |number| self.work(u64::from(number), start, clock, &all);
+            let work = |number| self.work(storage, u64::from(number), start, clock, &all);
             let others: Vec<_> =
                 (1..self.workload.depth).map(|number| scope.spawn(move || work(number))).collect();
-            let own = work(0);
-            others
-                .into_iter()
-                .fold(own, |result, other| result.and(other.join().unwrap_or_else(|_| Err(panicked()))))
+            let panicked = |_| Err(io::Error::other("a thread of the benchmark panicked"));
+            let results = others.into_iter().map(|other| other.join().unwrap_or_else(panicked));
+            results.fold(work(0), Result::and)
         })?;
         if self.workload.writes() {
-            self.storage.flush()?;
+            storage.flush()?;
         }
-        let mut run = all.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let mut run = all.into_inner().unwrap_or_else(PoisonError::into_inner);
         run.seconds = (clock.now() - start).as_secs_f64();
         Ok(run)
     }
 
     /// One thread's requests.
-    fn work(&self, number: u64, start: Duration, clock: &dyn Clock, all: &Mutex<Run>) -> io::Result<()> {
+    fn work(
+        &self,
+        storage: &dyn Storage,
+        number: u64,
+        start: Duration,
+        clock: &dyn Clock,
+        all: &Mutex<Run>,
+    ) -> io::Result<()> {
         let block = self.workload.block as usize;
         let mut memory = Aligned::new(block);
         pattern(self.seed << 8 | number, memory.bytes());
@@ -96,14 +100,14 @@ impl Job<'_> {
         let mut run = Run::default();
         let mut parts = Parts::new(self, start);
         let mut before = clock.now();
-        while order.goes_on(run.bytes, before.saturating_sub(start)) {
+        while self.goes_on(run.bytes, before.saturating_sub(start)) {
             if self.stop.load(Ordering::Relaxed) {
                 return Err(io::ErrorKind::Interrupted.into());
             }
             let (offset, write) = order.next();
             match write {
-                true => self.storage.write_from(memory.bytes(), offset)?,
-                false => self.storage.read_at(memory.bytes(), offset)?,
+                true => storage.write_from(memory.bytes(), offset)?,
+                false => storage.read_at(memory.bytes(), offset)?,
             }
             let after = clock.now();
             run.latencies.record((after - before).as_nanos() as u64, 1);
@@ -113,35 +117,8 @@ impl Job<'_> {
             before = after;
         }
         run.parts = parts.done;
-        all.lock().unwrap_or_else(std::sync::PoisonError::into_inner).add(run);
+        all.lock().unwrap_or_else(PoisonError::into_inner).add(run);
         Ok(())
-    }
-}
-
-fn panicked() -> io::Error {
-    io::Error::other("a thread of the benchmark panicked")
-}
-
-/// The order of requests.
-struct Order {
-    workload: Workload,
-    blocks: u64,
-    seconds: f64,
-    random: Random,
-    next: u64,
-}
-
-impl Order {
-    fn new(job: &Job<'_>, number: u64) -> Self {
-        let block = u64::from(job.workload.block);
-        let random = Random::seeded(job.seed << 16 | number);
-        Self {
-            workload: job.workload,
-            blocks: (job.region / block).max(1),
-            seconds: job.seconds,
-            random,
-            next: 0,
-        }
     }
 
     fn goes_on(&self, bytes: u64, elapsed: Duration) -> bool {
@@ -150,25 +127,35 @@ impl Order {
             Bound::Time | Bound::Sustained => elapsed.as_secs_f64() < self.seconds,
         }
     }
+}
+
+/// The order of requests.
+struct Order {
+    workload: Workload,
+    blocks: u64,
+    random: Random,
+    next: u64,
+}
+
+impl Order {
+    fn new(job: &Job<'_>, number: u64) -> Self {
+        let blocks = (job.region / u64::from(job.workload.block)).max(1);
+        let random = Random::seeded(job.seed << 16 | number);
+        Self { workload: job.workload, blocks, random, next: 0 }
+    }
 
     /// The offset of the next request, and whether it is a write.
     fn next(&mut self) -> (u64, bool) {
-        let block = u64::from(self.workload.block);
-        match self.workload.pattern {
-            Pattern::SequentialRead | Pattern::SequentialWrite => {
-                let offset = self.next % self.blocks * block;
-                self.next += 1;
-                (offset, self.workload.writes())
-            }
-            pattern => {
-                let offset = ((self.random.number() >> 32) * self.blocks) >> 32;
-                let write = match pattern {
-                    Pattern::RandomMixed => self.random.number() % 10 >= READS_OF_TEN,
-                    _ => self.workload.writes(),
-                };
-                (offset * block, write)
-            }
-        }
+        let place = match self.workload.is_sequential() {
+            true => self.next % self.blocks,
+            false => ((self.random.number() >> 32) * self.blocks) >> 32,
+        };
+        self.next += 1;
+        let write = match self.workload.pattern {
+            Pattern::RandomMixed => self.random.number() % 10 >= READS_OF_TEN,
+            _ => self.workload.writes(),
+        };
+        (place * u64::from(self.workload.block), write)
     }
 }
 
@@ -203,7 +190,7 @@ impl Parts {
 /// Samples in a sustained run.
 const PARTS: f64 = 20.0;
 
-/// Memory aligned as direct access requires.
+/// Memory aligned as direct access requires: pages, of which the last may be used in part.
 pub(super) struct Aligned {
     memory: Vec<u8>,
     start: usize,

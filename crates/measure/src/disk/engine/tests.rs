@@ -49,9 +49,8 @@ impl Storage for Watched {
 }
 
 fn run(storage: &Watched, workload: Workload, seconds: f64) -> io::Result<Run> {
-    let region = storage.len();
     let stop = AtomicBool::new(false);
-    Job { storage, workload, region, seconds, seed: 5, stop: &stop }.run(&Machine::start())
+    Job { workload, region: storage.len(), seconds, seed: 5, stop: &stop }.run(storage, &Machine::start())
 }
 
 const MIB: u64 = 1 << 20;
@@ -98,12 +97,10 @@ fn a_sustained_run_begins_again_at_the_end_and_has_parts() {
 #[test]
 fn failing_storage_ends_a_run_and_so_does_a_stop() {
     let storage = Watched::new(5 << 20);
-    let write = workload::all()[0];
     let stop = AtomicBool::new(false);
     // The storage has shrunk.
-    let job =
-        Job { storage: &storage, workload: write, region: 10 << 20, seconds: 0.0, seed: 0, stop: &stop };
-    assert!(job.run(&Machine::start()).is_err());
+    let job = Job { workload: workload::all()[0], region: 10 << 20, seconds: 0.0, seed: 0, stop: &stop };
+    assert!(job.run(&storage, &Machine::start()).is_err());
     stop.store(true, Ordering::Relaxed);
-    assert_eq!(job.run(&Machine::start()).unwrap_err().kind(), io::ErrorKind::Interrupted);
+    assert_eq!(job.run(&storage, &Machine::start()).unwrap_err().kind(), io::ErrorKind::Interrupted);
 }
