@@ -27,25 +27,22 @@ pub enum Checked {
 
 /// Checks the driver `name`, which implements `algorithm`.
 pub fn check(name: &str, algorithm: &Algorithm, key_bytes: (usize, usize)) -> Checked {
+    let not_checked = |why: String| Checked::NotChecked(Missing::new(why));
     let Some(spec) = reference::spec(algorithm) else {
-        return Checked::NotChecked(Missing::new(format!("Keyway has no {algorithm} to compare it with")));
+        return not_checked(format!("Keyway has no {algorithm} to compare it with"));
     };
     if spec.cipher_name() == "arc4" {
         // The kernel's arc4 continues where the last request ended, whoever issued it.
-        return Checked::NotChecked(Missing::new("its requests depend on those before them"));
+        return not_checked("its requests depend on those before them".to_owned());
     }
     let fits = |bytes: &usize| key_bytes == (0, 0) || (key_bytes.0..=key_bytes.1).contains(bytes);
     let sizes: Vec<usize> = spec.key_bits().into_iter().map(|bits| bits / 8).filter(fits).collect();
     let mut checker = Checker { spec, algorithm, random: Random::new(), checked: 0 };
-    for bytes in thinned(&sizes) {
-        match checker.key_size(name, bytes) {
-            Ok(None) => {}
-            Ok(Some(wrong)) => return Checked::Wrong(Box::new(wrong)),
-            Err(stopped) => return stopped,
-        }
+    if let Err(found) = thinned(&sizes).into_iter().try_for_each(|bytes| checker.key_size(name, bytes)) {
+        return found;
     }
     match checker.checked {
-        0 => Checked::NotChecked(Missing::new("it has no key size in common with Keyway")),
+        0 => not_checked("it has no key size in common with Keyway".to_owned()),
         checked => Checked::Right(checked),
     }
 }
@@ -77,7 +74,7 @@ struct Case<'a> {
 }
 
 impl Checker<'_> {
-    fn key_size(&mut self, name: &str, bytes: usize) -> Result<Option<Wrong>, Checked> {
+    fn key_size(&mut self, name: &str, bytes: usize) -> Result<(), Checked> {
         let key = self.random.bytes(bytes);
         let kernel = af_alg::Algorithm::find(name).map_err(Checked::NotChecked)?;
         let failed = |why: io::Error, doing: &str| {
@@ -90,19 +87,15 @@ impl Checker<'_> {
             }
             let ours = reference::cipher(&self.spec, &key, size)
                 .map_err(|why| Checked::NotChecked(Missing::new(why.to_string())))?;
-            for _ in 0..SECTORS {
-                for direction in [Direction::Encrypt, Direction::Decrypt] {
-                    let doing = format!("{} {} bytes", direction.doing(), size.bytes());
-                    let wrong = self
-                        .sector(&kernel, &ours, direction, 8 * bytes)
-                        .map_err(|why| failed(why, &doing))?;
-                    if wrong.is_some() {
-                        return Ok(wrong);
-                    }
+            for direction in [Direction::Encrypt, Direction::Decrypt].repeat(SECTORS) {
+                let doing = format!("{} {} bytes", direction.doing(), size.bytes());
+                let wrong = self.sector(&kernel, &ours, direction, 8 * bytes);
+                if let Some(wrong) = wrong.map_err(|why| failed(why, &doing))? {
+                    return Err(Checked::Wrong(Box::new(wrong)));
                 }
             }
         }
-        Ok(None)
+        Ok(())
     }
 
     /// Tests one random sector in one direction, in all variants.
@@ -147,27 +140,23 @@ impl Checker<'_> {
 
     /// Odd sizes that sum to `length`.
     fn pieces(&mut self, length: usize) -> Vec<usize> {
-        let mut pieces = Vec::new();
-        let mut left = length;
-        while left > 0 && pieces.len() < MOST_PIECES {
-            let piece = (self.random.up_to(length / 3) | 1).min(left);
-            pieces.push(piece);
-            left -= piece;
-        }
-        pieces.extend(Some(left).filter(|left| *left > 0));
-        pieces
+        self.parts(length, MOST_PIECES, |random| random.up_to(length / 3) | 1)
     }
 
     /// Multiples of the block size that sum to `length`.
     fn blocks(&mut self, length: usize) -> Vec<usize> {
-        let mut pieces = Vec::new();
-        let mut left = length;
+        self.parts(length, usize::MAX, |random| random.up_to(length / 48) * 16)
+    }
+
+    /// At most `most` parts of a size that `size` chooses, then what is left.
+    fn parts(&mut self, length: usize, most: usize, size: impl Fn(&mut Random) -> usize) -> Vec<usize> {
+        let (mut parts, mut left) = (Vec::new(), length);
         while left > 0 {
-            let piece = (self.random.up_to(length / 48) * 16).min(left);
-            pieces.push(piece);
-            left -= piece;
+            let part = if parts.len() < most { size(&mut self.random).min(left) } else { left };
+            parts.push(part);
+            left -= part;
         }
-        pieces
+        parts
     }
 }
 
@@ -185,43 +174,26 @@ impl Case<'_> {
         } else {
             self.kernel.receive(&mut slices)?;
         }
-        let how = match (sent, received, chained) {
-            (_, _, true) => format!(", continued {} times with the IV left behind", received.len() - 1),
-            ([_], [_], _) => String::new(),
-            ([_], _, _) => {
-                format!(", into {} buffers of odd sizes, the first of {}", received.len(), received[0])
-            }
-            _ => format!(", passed in {} pieces, the first of {}", sent.len(), sent[0]),
+        let (pieces, buffers) = (sent.len(), received.len());
+        let how = match (pieces, buffers, chained) {
+            (_, _, true) => format!(", continued {} times with the IV left behind", buffers - 1),
+            (1, 1, _) => String::new(),
+            (1, _, _) => format!(", into {buffers} buffers of odd sizes, the first of {}", received[0]),
+            _ => format!(", passed in {pieces} pieces, the first of {}", sent[0]),
         };
-        let during = format!(
-            "{} sector {} of {} bytes under a key of {} bits{how}",
-            self.direction.doing(),
-            self.sector,
-            self.input.len(),
-            self.key_bits,
-        );
+        let (doing, sector, length) = (self.direction.doing(), self.sector, self.input.len());
+        let key = format!("under a key of {} bits", self.key_bits);
+        let during = format!("{doing} sector {sector} of {length} bytes {key}{how}");
         Ok(Wrong::first_difference(self.expected, &found[1..], &during))
     }
 }
 
 fn cut<'a>(mut bytes: &'a [u8], sizes: &[usize]) -> Vec<&'a [u8]> {
-    let piece = |size: &usize| {
-        let (piece, rest) = bytes.split_at(*size);
-        bytes = rest;
-        piece
-    };
-    sizes.iter().map(piece).collect()
+    sizes.iter().filter_map(|size| bytes.split_off(..*size)).collect()
 }
 
-fn cut_mut<'a>(bytes: &'a mut [u8], sizes: &[usize]) -> Vec<IoSliceMut<'a>> {
-    let mut rest = bytes;
-    let mut slices = Vec::new();
-    for size in sizes {
-        let (piece, after) = std::mem::take(&mut rest).split_at_mut(*size);
-        slices.push(IoSliceMut::new(piece));
-        rest = after;
-    }
-    slices
+fn cut_mut<'a>(mut bytes: &'a mut [u8], sizes: &[usize]) -> Vec<IoSliceMut<'a>> {
+    sizes.iter().filter_map(|size| bytes.split_off_mut(..*size)).map(IoSliceMut::new).collect()
 }
 
 /// The number of sectors of each size.

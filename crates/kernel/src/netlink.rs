@@ -47,12 +47,13 @@ pub(crate) fn reports() -> Result<Vec<Report>, Missing> {
     let unavailable = |errno: Errno| match errno {
         Errno::PROTONOSUPPORT | Errno::AFNOSUPPORT | Errno::CONNREFUSED => Missing::module("crypto_user"),
         errno => {
-            Missing::new(format!("the kernel's list of drivers (NETLINK_CRYPTO): {}", errno_text(errno)))
+            let why = std::io::Error::from(errno);
+            Missing::new(format!("the kernel's list of drivers (NETLINK_CRYPTO): {why}"))
         }
     };
-    let socket =
-        socket_with(AddressFamily::NETLINK, SocketType::RAW, SocketFlags::CLOEXEC, Some(netlink::CRYPTO))
-            .map_err(unavailable)?;
+    let protocol = Some(netlink::CRYPTO);
+    let socket = socket_with(AddressFamily::NETLINK, SocketType::RAW, SocketFlags::CLOEXEC, protocol)
+        .map_err(unavailable)?;
     sockopt::set_socket_timeout(&socket, sockopt::Timeout::Recv, Some(PATIENCE)).map_err(unavailable)?;
     send(&socket, &request(), SendFlags::empty()).map_err(unavailable)?;
     let (mut found, mut datagram) = (Vec::new(), vec![0; DATAGRAM]);
@@ -69,11 +70,8 @@ pub(crate) fn reports() -> Result<Vec<Report>, Missing> {
 /// Sets the flags reported for each driver.
 pub(crate) fn add_flags(drivers: &mut [Driver], reports: &[Report]) {
     for driver in drivers {
-        let same = |report: &&Report| {
-            cut(&driver.driver) == report.driver
-                && cut(&driver.name) == report.name
-                && driver.priority == report.priority
-        };
+        let (name, its_driver, priority) = (cut(&driver.name), cut(&driver.driver), driver.priority);
+        let same = |it: &&Report| (&*it.name, &*it.driver, it.priority) == (name, its_driver, priority);
         driver.flags = reports.iter().find(same).map(|report| report.flags);
     }
 }
@@ -129,17 +127,12 @@ fn half(bytes: &[u8], at: usize) -> Option<u16> {
 }
 
 fn text(field: &[u8]) -> String {
-    let end = field.iter().position(|byte| *byte == 0).unwrap_or(field.len());
-    String::from_utf8_lossy(&field[..end]).into_owned()
+    String::from_utf8_lossy(field.split(|byte| *byte == 0).next().unwrap_or_default()).into_owned()
 }
 
 /// The part of a name that fits into the answer.
 fn cut(name: &str) -> &str {
     name.get(..63).unwrap_or(name)
-}
-
-fn errno_text(errno: Errno) -> String {
-    std::io::Error::from(errno).to_string()
 }
 
 const HEADER: usize = 16;

@@ -126,51 +126,7 @@ mod tests {
     use super::*;
 
     /// From Linux 6.18 (this project's own build machine, November 2026), shortened.
-    const LINUX_6_18: &str = "\
-name         : cbc(aes)
-driver       : cbc(ecb(aes-fixed-time))
-module       : kernel
-priority     : 101
-refcnt       : 1
-selftest     : passed
-internal     : no
-type         : lskcipher
-blocksize    : 16
-min keysize  : 16
-max keysize  : 32
-ivsize       : 16
-chunksize    : 16
-statesize    : 0
-
-name         : sha256
-driver       : sha256-lib
-module       : kernel
-priority     : 300
-refcnt       : 1
-selftest     : passed
-internal     : no
-type         : shash
-blocksize    : 64
-digestsize   : 32
-
-name         : ecb(cipher_null)
-driver       : ecb-cipher_null
-module       : kernel
-priority     : 100
-refcnt       : 1
-selftest     : passed
-internal     : no
-type         : skcipher
-async        : no
-blocksize    : 1
-min keysize  : 0
-max keysize  : 0
-ivsize       : 0
-chunksize    : 1
-walksize     : 1
-statesize    : 0
-
-";
+    const LINUX_6_18: &str = include_str!("proc-crypto-6.18.txt");
 
     #[test]
     fn records_of_a_kernel() {

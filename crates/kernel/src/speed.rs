@@ -56,16 +56,9 @@ pub fn of_driver(name: &str, algorithm: &Algorithm, max_key: usize) -> Result<Ve
 pub fn of_keyway(spec: &CipherSpec, key_bits: usize) -> Option<(Speed, &'static str)> {
     let size = spec.sector_sizes().last().unwrap_or(SectorSize::S512);
     let cipher = reference::cipher(spec, &Random::new().bytes(key_bits / 8), size).ok()?;
-    let bytes = RUN;
-    let of = |run: fn(&SectorCipher, u64, &mut [u8])| {
-        let work = |data: &mut [u8]| {
-            run(&cipher, 0, data);
-            Ok(())
-        };
-        rate(bytes, work).ok()
-    };
+    let of = |run: fn(&SectorCipher, u64, &mut [u8])| rate(RUN, |data| Ok(run(&cipher, 0, data))).ok();
     let (encrypt, decrypt) = (of(SectorCipher::encrypt)?, of(SectorCipher::decrypt)?);
-    Some((Speed { bytes, encrypt, decrypt }, cipher.code()))
+    Some((Speed { bytes: RUN, encrypt, decrypt }, cipher.code()))
 }
 
 /// Bytes per second: the median of time slices, so that other load on the machine affects only a

@@ -75,17 +75,13 @@ impl SelfTests {
             return Self::Off("cryptomgr.notests".into());
         }
         let Some(config) = config(root, release) else { return Self::Unknown };
-        let has = |line: &str| config.lines().any(|other| other == line);
-        match () {
-            () if has("CONFIG_CRYPTO_MANAGER_DISABLE_TESTS=y") => {
-                Self::Off("CONFIG_CRYPTO_MANAGER_DISABLE_TESTS".into())
-            }
-            // From Linux 6.16 on under the opposite name.
-            () if has("# CONFIG_CRYPTO_SELFTESTS is not set") => {
-                Self::Off("no CONFIG_CRYPTO_SELFTESTS".into())
-            }
-            () => Self::Run,
-        }
+        // From Linux 6.16 on under the opposite name.
+        let off = [
+            ("CONFIG_CRYPTO_MANAGER_DISABLE_TESTS=y", "CONFIG_CRYPTO_MANAGER_DISABLE_TESTS"),
+            ("# CONFIG_CRYPTO_SELFTESTS is not set", "no CONFIG_CRYPTO_SELFTESTS"),
+        ];
+        let found = off.into_iter().find(|(option, _)| config.lines().any(|line| line == *option));
+        found.map_or(Self::Run, |(_, why)| Self::Off(why.into()))
     }
 }
 

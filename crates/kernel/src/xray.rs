@@ -47,10 +47,7 @@ pub struct Row {
 impl Xray {
     /// Examines the drivers without trying any.
     pub fn look(system: &System, spec: &CipherSpec) -> Self {
-        let algorithm = Algorithm::of_spec(spec);
-        let mut xray = Self::of_algorithm(system, algorithm);
-        xray.spec = spec.to_string();
-        xray
+        Self { spec: spec.to_string(), ..Self::of_algorithm(system, Algorithm::of_spec(spec)) }
     }
 
     /// The same for an algorithm by the kernel's name.
@@ -60,14 +57,9 @@ impl Xray {
             let flags = driver.known_flags();
             let refuses =
                 |user: &User| user.uses(&algorithm) && flags.has_any(user.refuses(registry.version).0);
-            Row {
-                engine: Engine::of(&driver.driver),
-                flags,
-                refused_by: [User::DmCrypt, User::Fscrypt].into_iter().filter(refuses).collect(),
-                checked: None,
-                speeds: Err(Missing::new("not measured")),
-                driver: driver.clone(),
-            }
+            let refused_by = [User::DmCrypt, User::Fscrypt].into_iter().filter(refuses).collect();
+            let (engine, speeds) = (Engine::of(&driver.driver), Err(Missing::new("not measured")));
+            Row { driver: driver.clone(), engine, flags, refused_by, checked: None, speeds }
         };
         Self {
             spec: algorithm.to_string(),
@@ -128,15 +120,16 @@ impl Row {
     /// How to prevent the kernel from using this driver.
     pub fn remedy(&self) -> String {
         let module = &self.driver.module;
+        let is_built_in = module == "kernel" || module.is_empty();
         match self.engine {
-            Some(engine) if module == "kernel" || module.is_empty() => format!(
+            Some(engine) if is_built_in => format!(
                 "it is built into the kernel: disable the device in the device tree, or build without CONFIG_{}",
                 engine.config
             ),
             Some(engine) if engine.modules.len() > 2 => {
                 format!("blacklist the module of its device ({})", engine.modules.join(", "))
             }
-            None if module == "kernel" || module.is_empty() => {
+            None if is_built_in => {
                 "it is built into the kernel: report it, and use another kernel".to_owned()
             }
             _ => format!("blacklist {module}"),
@@ -145,7 +138,7 @@ impl Row {
 }
 
 /// Requests an algorithm, and examines again what the kernel has.
-pub(crate) fn ask(system: &mut System, algorithm: &Algorithm) -> Result<(), Missing> {
+fn ask(system: &mut System, algorithm: &Algorithm) -> Result<(), Missing> {
     af_alg::Algorithm::find(&algorithm.to_string())?;
     if let Ok(now) = System::look(Path::new("/")) {
         *system = now;

@@ -23,15 +23,16 @@ impl Inventory {
             "modules.alias" => text.lines().for_each(|line| self.alias(line)),
             "modules.dep" => text.lines().for_each(|line| self.dependencies(line)),
             "modules.builtin" => {
-                self.knows_built_in = true;
                 text.lines().filter_map(module_of).for_each(|module| self.is_built_in(&module, None));
             }
             "modules.builtin.modinfo" => {
-                self.knows_built_in = true;
-                text.split('\0').for_each(|entry| self.built_in_alias(entry));
+                let entries = text.split('\0').filter_map(|entry| entry.split_once('.'));
+                entries
+                    .for_each(|(module, rest)| self.is_built_in(module, rest.strip_prefix("alias=crypto-")));
             }
             _ => {}
         }
+        self.knows_built_in |= name.starts_with("modules.builtin");
     }
 
     fn alias(&mut self, line: &str) {
@@ -43,15 +44,9 @@ impl Inventory {
 
     fn dependencies(&mut self, line: &str) {
         let Some((module, before)) = line.split_once(':') else { return };
+        let before: Vec<String> = before.split_ascii_whitespace().filter_map(module_of).collect();
         if let Some(module) = module_of(module) {
-            let before: Vec<String> = before.split_ascii_whitespace().filter_map(module_of).collect();
             self.depend(&module, before.iter().map(String::as_str));
-        }
-    }
-
-    fn built_in_alias(&mut self, entry: &str) {
-        if let Some((module, rest)) = entry.split_once('.') {
-            self.is_built_in(module, rest.strip_prefix("alias=crypto-"));
         }
     }
 }

@@ -139,57 +139,49 @@ impl Inventory {
 
     /// Records that a module implements something.
     fn implemented(&mut self, name: &str, module: &str) {
-        if self.has_room(name) && self.has_room(module) {
-            self.facts += 1;
+        if self.takes(&[name, module]) {
             self.crypto.entry(name.to_owned()).or_default().insert(normal(module));
         }
     }
 
     /// Records what has to be loaded before a module.
     fn depend<'a>(&mut self, module: &str, before: impl Iterator<Item = &'a str>) {
-        if !self.has_room(module) {
+        if !self.takes(&[module]) {
             return;
         }
-        self.facts += 1;
-        let mut known = self.depends.remove(module).unwrap_or_default();
-        for name in before.filter(|name| !name.is_empty()) {
-            if self.has_room(name) {
-                self.facts += 1;
-                known.insert(normal(name));
-            }
-        }
-        self.depends.insert(module.to_owned(), known);
+        let known: Vec<String> = before.filter(|name| self.takes(&[name])).map(normal).collect();
+        self.depends.entry(module.to_owned()).or_default().extend(known);
     }
 
     /// Records a built-in module, and what it implements.
     fn is_built_in(&mut self, module: &str, name: Option<&str>) {
-        if !self.has_room(module) {
+        if !self.takes(&[module]) {
             return;
         }
-        self.facts += 1;
         self.built_in.insert(normal(module));
-        if let Some(name) = name.filter(|name| self.has_room(name)) {
+        if let Some(name) = name.filter(|name| self.takes(&[name])) {
             self.built_in_crypto.insert(name.to_owned(), normal(module));
         }
     }
 
-    /// Whether this is a valid kernel name, and there is room for another entry.
-    fn has_room(&self, name: &str) -> bool {
-        name.len() <= LONGEST_NAME && self.facts < MOST_FACTS
+    /// Counts one more entry, if there is room for it and all of its names could be the kernel's.
+    fn takes(&mut self, names: &[&str]) -> bool {
+        let fits = |name: &&str| !name.is_empty() && name.len() <= LONGEST_NAME;
+        let takes = names.iter().all(fits) && self.facts < MOST_FACTS;
+        self.facts += usize::from(takes);
+        takes
     }
 
     fn complete(&self, module: String) -> Found {
-        let (mut wanted, mut seen) = (vec![module.clone()], BTreeSet::new());
+        let (mut wanted, mut seen) = (vec![&module], BTreeSet::new());
+        let is_there = |name| self.files.contains_key(name) || self.built_in.contains(name);
         while let Some(next) = wanted.pop() {
-            if !seen.insert(next.clone()) {
-                continue;
-            }
-            for before in self.depends.get(&next).into_iter().flatten() {
-                if !self.files.contains_key(before) && !self.built_in.contains(before) && self.knows_built_in
-                {
-                    return Found::Incomplete { module, without: before.clone() };
+            let before = self.depends.get(next).filter(|_| seen.insert(next));
+            for before in before.into_iter().flatten() {
+                if self.knows_built_in && !is_there(before) {
+                    return Found::Incomplete { without: before.clone(), module };
                 }
-                wanted.push(before.clone());
+                wanted.push(before);
             }
         }
         Found::Module(module)

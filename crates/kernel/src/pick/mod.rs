@@ -87,17 +87,11 @@ impl Driver {
             return flags;
         }
         let is_async = if self.is_async == Some(true) { Flags::ASYNC } else { Flags::NONE };
-        let of_engine = Engine::of(&self.driver).map_or(Flags::NONE, |engine| {
-            // A template over an engine's driver has the flags that instances inherit.
-            match self.driver.contains('(')
-                && !self.driver.starts_with("n5_")
-                && !self.driver.starts_with("hisi_")
-            {
-                true => engine.flags.and(Flags::INHERITED),
-                false => engine.flags,
-            }
-        });
-        is_async.with(of_engine)
+        // A template over an engine's driver has the flags that instances inherit.
+        let is_own = |name: &str| name.starts_with("n5_") || name.starts_with("hisi_");
+        let is_instance = self.driver.contains('(') && !is_own(&self.driver);
+        let of_engine = Engine::of(&self.driver).map_or(Flags::NONE, |engine| engine.flags);
+        is_async.with(if is_instance { of_engine.and(Flags::INHERITED) } else { of_engine })
     }
 
     /// Whether the driver may be selected at all.
@@ -127,16 +121,12 @@ impl Registry {
         self.resolve(algorithm, Kind::Skcipher, user.refuses(self.version).0)
     }
 
-    fn resolve(&self, algorithm: &Algorithm, kind: Kind, refused: Flags) -> Result<Choice, Vec<String>> {
-        match self.best(&algorithm.to_string(), kind, refused) {
-            Some(driver) => Ok(Choice {
-                driver: driver.driver.clone(),
-                priority: driver.priority,
-                flags: driver.known_flags(),
-                exists: true,
-            }),
-            None => self.instance(algorithm, refused),
-        }
+    fn resolve(&self, algorithm: &Algorithm, kind: Kind, refused: Flags) -> Resolved {
+        let Some(driver) = self.best(&algorithm.to_string(), kind, refused) else {
+            return self.instance(algorithm, refused);
+        };
+        let (priority, flags) = (driver.priority, driver.known_flags());
+        Ok(Choice { driver: driver.driver.clone(), priority, flags, exists: true })
     }
 
     fn best(&self, name: &str, kind: Kind, refused: Flags) -> Option<&Driver> {
@@ -152,42 +142,35 @@ impl Registry {
     }
 
     /// The instance that the template would make from its parts.
-    fn instance(&self, algorithm: &Algorithm, refused: Flags) -> Result<Choice, Vec<String>> {
+    fn instance(&self, algorithm: &Algorithm, refused: Flags) -> Resolved {
         // The refusals that a template passes on to its parts.
         let refused = refused.and(Flags::INHERITED);
         let part = |of: &Algorithm, kind| self.resolve(of, kind, refused);
-        let over =
-            |template: &str, of: &Algorithm| Algorithm { name: template.to_owned(), of: vec![of.clone()] };
+        let hash = |name: &str| part(&Algorithm::parse(name), Kind::Hash);
+        let over = |template: &str, of: &Algorithm| {
+            let (name, of) = (template.to_owned(), vec![of.clone()]);
+            part(&Algorithm { name, of }, Kind::Skcipher)
+        };
+        let is_skcipher = |of: &Algorithm| self.best(&of.to_string(), Kind::Skcipher, refused).is_some();
         let (name, of) = (&algorithm.name[..], &algorithm.of[..]);
-        let (parts, weights): (Vec<Result<Choice, Vec<String>>>, &[i64]) = match (name, of) {
-            ("xts" | "lrw", [cipher]) => {
-                let direct = self.best(&cipher.to_string(), Kind::Skcipher, refused).is_some();
-                let inner = if direct { cipher.clone() } else { over("ecb", cipher) };
-                (vec![part(&inner, Kind::Skcipher)], &[1])
-            }
+        let (parts, weights): (Vec<Resolved>, &[i64]) = match (name, of) {
+            ("xts" | "lrw", [inner]) if is_skcipher(inner) => (vec![part(inner, Kind::Skcipher)], &[1]),
+            ("xts" | "lrw", [cipher]) => (vec![over("ecb", cipher)], &[1]),
             ("cbc", [cipher]) if self.version.is_some_and(|version| version.is_from(6, 7)) => {
-                (vec![part(&over("ecb", cipher), Kind::Skcipher)], &[1])
+                (vec![over("ecb", cipher)], &[1])
             }
             ("cbc" | "ecb" | "ctr" | "pcbc" | "cfb" | "ofb" | "xctr", [cipher]) => {
                 (vec![part(cipher, Kind::Cipher)], &[1])
             }
             ("essiv", [inner, hash]) => (vec![part(inner, Kind::Skcipher), part(hash, Kind::Hash)], &[1, 0]),
-            ("adiantum", [stream, cipher]) => (
-                vec![
-                    part(stream, Kind::Skcipher),
-                    part(cipher, Kind::Cipher),
-                    part(&Algorithm::parse("nhpoly1305"), Kind::Hash),
-                ],
-                &[4, 1, 2],
-            ),
-            ("hctr2", [cipher]) => (
-                vec![
-                    part(&over("xctr", cipher), Kind::Skcipher),
-                    part(&Algorithm::parse("polyval"), Kind::Hash),
-                    part(cipher, Kind::Cipher),
-                ],
-                &[2, 4, 1],
-            ),
+            ("adiantum", [stream, cipher]) => {
+                let parts = [part(stream, Kind::Skcipher), part(cipher, Kind::Cipher), hash("nhpoly1305")];
+                (parts.into(), &[4, 1, 2])
+            }
+            ("hctr2", [cipher]) => {
+                let parts = [over("xctr", cipher), hash("polyval"), part(cipher, Kind::Cipher)];
+                (parts.into(), &[2, 4, 1])
+            }
             _ => return Err(vec![algorithm.to_string()]),
         };
         let template = if name == "hctr2" { "hctr2_base" } else { name };
@@ -195,37 +178,30 @@ impl Registry {
     }
 }
 
+/// What was chosen, or the parts for which there is no driver.
+type Resolved = Result<Choice, Vec<String>>;
+
 /// An instance's name, priority and flags, or everything that is missing for it.
-fn compose(
-    template: &str,
-    parts: Vec<Result<Choice, Vec<String>>>,
-    weights: &[i64],
-) -> Result<Choice, Vec<String>> {
-    let mut missing = Vec::new();
-    let mut chosen = Vec::new();
-    for part in parts {
-        match part {
-            Ok(choice) => chosen.push(choice),
-            Err(names) => missing.extend(names),
-        }
-    }
+fn compose(template: &str, parts: Vec<Resolved>, weights: &[i64]) -> Resolved {
+    let mut missing: Vec<String> =
+        parts.iter().filter_map(|part| part.as_ref().err()).flatten().cloned().collect();
     if !missing.is_empty() {
         missing.dedup();
         return Err(missing);
     }
+    let chosen: Vec<Choice> = parts.into_iter().flatten().collect();
     // HCTR2's block cipher counts, but is included in the name of its xctr.
     let shown = if template == "hctr2_base" { 2 } else { chosen.len() };
     let drivers: Vec<&str> = chosen.iter().take(shown).map(|choice| &choice.driver[..]).collect();
-    let sum: i64 =
-        chosen.iter().zip(weights).map(|(choice, weight)| choice.priority.saturating_mul(*weight)).sum();
-    // The kernel divides the sums for Adiantum and HCTR2 by seven, with the block cipher's share
-    // included.
-    let priority = if weights.len() > 1 && weights[1] > 0 { sum / 7 } else { sum };
+    let weighted = chosen.iter().zip(weights).map(|(choice, weight)| choice.priority.saturating_mul(*weight));
+    let sum: i64 = weighted.sum();
     let inherited =
         chosen.iter().fold(Flags::NONE, |flags, choice| flags.with(choice.flags.and(Flags::INHERITED)));
     Ok(Choice {
         driver: format!("{template}({})", drivers.join(",")),
-        priority,
+        // The kernel divides the sums for Adiantum and HCTR2 by seven, with the block cipher's share
+        // included.
+        priority: if weights.len() > 1 && weights[1] > 0 { sum / 7 } else { sum },
         flags: inherited.with(Flags::INSTANCE),
         exists: false,
     })

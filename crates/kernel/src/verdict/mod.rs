@@ -1,9 +1,8 @@
 //! What the findings mean, in words.
 
-use crate::pick::User;
+use crate::pick::{Choice, User};
 use crate::xray::{Row, Xray};
-use crate::{Checked, SelfTests, Speed, System, accelerators};
-use std::fmt::Write;
+use crate::{Checked, Flags, SelfTests, Speed, System, accelerators};
 
 /// One sentence, and how bad it is.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -39,199 +38,171 @@ pub struct CpuFacts<'a> {
 /// The verdict on `xray`, the worst last. `adiantum` describes Adiantum on the same machine, for
 /// comparison.
 pub fn verdict(xray: &Xray, adiantum: Option<&Xray>, system: &System, cpu: CpuFacts<'_>) -> Vec<Line> {
-    let mut lines = Vec::new();
-    let mut say = |severity, text: String| lines.push(Line { severity, text });
-    choice(xray, &mut say);
-    higher(xray, system, &mut say);
-    unused_instructions(xray, system, cpu, &mut say);
+    let mut lines = Lines(Vec::new());
+    lines.choice(xray);
+    lines.higher(xray, system);
+    lines.unused_instructions(xray, system, cpu);
     if let Some(adiantum) = adiantum {
-        beside_adiantum(xray, adiantum, &mut say);
+        lines.beside_adiantum(xray, adiantum);
     }
     if let SelfTests::Off(why) = &system.self_tests {
-        say(
-            Severity::Note,
-            format!(
-                "this kernel does not test drivers before it uses them ({why}): \"passed\" in /proc/crypto \
-                means nothing"
-            ),
-        );
+        lines.note(format!(
+            "this kernel does not test drivers before it uses them ({why}): \"passed\" in /proc/crypto means nothing"
+        ));
     }
-    outputs(xray, &mut say);
-    lines.sort_by_key(|line| line.severity);
-    lines
+    lines.outputs(xray);
+    lines.0.sort_by_key(|line| line.severity);
+    lines.0
 }
 
-type Say<'a> = &'a mut dyn FnMut(Severity, String);
+/// What there is to say.
+struct Lines(Vec<Line>);
 
-/// What dm-crypt and fscrypt get.
-fn choice(xray: &Xray, say: Say<'_>) {
-    let spec = &xray.spec;
-    match (&xray.dm_crypt, xray.chosen()) {
-        (Ok(_), Some(row)) => {
-            let (severity, what) = match row.engine {
-                Some(engine) => (
-                    Severity::Warning,
-                    format!(", which is the {} engine ({}), not the CPU", engine.name, engine.maker),
-                ),
-                None => (Severity::Good, String::new()),
-            };
-            let speed = row.rate().map(|rate| format!(", at {}", in_words(rate))).unwrap_or_default();
-            say(severity, format!("{spec} will run on {}{what}{speed}", row.driver.driver));
-        }
-        (Ok(choice), None) => say(
-            Severity::Note,
-            format!(
-                "{spec} would run on {}, made of what is loaded now; a module that is loaded first can change that",
-                choice.driver
-            ),
-        ),
-        (Err(missing), _) => say(
-            Severity::Note,
-            format!(
+impl Lines {
+    fn say(&mut self, severity: Severity, text: String) {
+        self.0.push(Line { severity, text });
+    }
+
+    fn note(&mut self, text: String) {
+        self.say(Severity::Note, text);
+    }
+
+    fn warn(&mut self, text: String) {
+        self.say(Severity::Warning, text);
+    }
+
+    /// What dm-crypt and fscrypt get.
+    fn choice(&mut self, xray: &Xray) {
+        let spec = &xray.spec;
+        match (&xray.dm_crypt, xray.chosen()) {
+            (Ok(_), Some(row)) => {
+                let speed = row.rate().map(|rate| format!(", at {}", in_words(rate))).unwrap_or_default();
+                let (severity, what) = row.engine.map_or((Severity::Good, String::new()), |engine| {
+                    let what = format!(", which is the {} engine ({}), not the CPU", engine.name, engine.maker);
+                    (Severity::Warning, what)
+                });
+                self.say(severity, format!("{spec} will run on {}{what}{speed}", row.driver.driver));
+            }
+            (Ok(Choice { driver, .. }), None) => self.note(format!(
+                "{spec} would run on {driver}, made of what is loaded now; a module that is loaded first can change that"
+            )),
+            (Err(missing), _) => self.note(format!(
                 "no driver of {spec} is in use, and nothing loaded now implements {}",
                 missing.join(", ")
-            ),
-        ),
+            )),
+        }
+        if let (Ok(dm_crypt), Some(Ok(fscrypt))) = (&xray.dm_crypt, &xray.fscrypt)
+            && dm_crypt.driver != fscrypt.driver
+        {
+            self.note(format!("fscrypt would take {} instead", fscrypt.driver));
+        }
     }
-    if let (Ok(dm_crypt), Some(Ok(fscrypt))) = (&xray.dm_crypt, &xray.fscrypt)
-        && dm_crypt.driver != fscrypt.driver
-    {
-        say(Severity::Note, format!("fscrypt would take {} instead", fscrypt.driver));
-    }
-}
 
-/// Drivers with a higher priority than the one in use, and engines in use instead of the CPU.
-fn higher(xray: &Xray, system: &System, say: Say<'_>) {
-    let Some(chosen) = xray.chosen() else { return };
-    for row in xray.rows.iter().take_while(|row| row.driver.driver != chosen.driver.driver) {
-        let name = match row.engine {
-            Some(engine) => format!("the {} engine ({})", engine.name, row.driver.driver),
-            None => row.driver.driver.clone(),
+    /// Drivers with a higher priority than the one in use, and engines in use instead of the CPU.
+    fn higher(&mut self, xray: &Xray, system: &System) {
+        let Some(chosen) = xray.chosen() else { return };
+        let name = &chosen.driver.driver;
+        for row in xray.rows.iter().take_while(|row| row.driver.driver != *name) {
+            self.warn(passed_over(row, chosen, system));
+        }
+        let of_the_cpu = xray.rows.iter().filter(|row| row.engine.is_none());
+        let rates = of_the_cpu.filter_map(|row| Some((row.rate()?, &row.driver.driver)));
+        let best = rates.max_by(|a, b| a.0.total_cmp(&b.0));
+        let remedy = chosen.engine.map(|_| format!(": {}", chosen.remedy()));
+        match (best, chosen.rate(), remedy) {
+            (Some((rate, best)), Some(its), remedy) if rate > NOISE * its => {
+                let (factor, remedy) = (times(rate / its), remedy.unwrap_or_default());
+                self.warn(format!("{best} would be {factor} faster than {name}{remedy}"));
+            }
+            (_, None, Some(remedy)) => self.warn(format!(
+                "engines were measured 4 to 55 times slower than the CPU on such requests{remedy}"
+            )),
+            _ => {}
+        }
+    }
+
+    /// Generic code in use although the CPU has instructions, and there is a module, for the cipher.
+    fn unused_instructions(&mut self, xray: &Xray, system: &System, cpu: CpuFacts<'_>) {
+        let Ok(Choice { driver, .. }) = &xray.dm_crypt else { return };
+        let has = |feature: &str| cpu.features.iter().any(|known| known == feature);
+        let names = xray.algorithm.names().into_iter().filter(|name| driver.contains(&format!("{name}-")));
+        let mut faster = names
+            .flat_map(|name| accelerators(name, cpu.architecture, has))
+            .filter(|module| !system.running.modules.contains(*module));
+        if GENERIC.iter().any(|name| driver.contains(name))
+            && let Some(module) = faster.next()
+        {
+            self.warn(format!(
+                "{driver} uses no special instructions of this CPU, which has some: modprobe {module} if the kernel has it, and put it into the initramfs"
+            ));
+        }
+    }
+
+    fn beside_adiantum(&mut self, xray: &Xray, adiantum: &Xray) {
+        let compare = |ours: f64, its: f64, whose: &str| {
+            let (word, factor) = if its > ours { ("faster", its / ours) } else { ("slower", ours / its) };
+            let figures = format!("{} beside {}, {whose}", in_words(its), in_words(ours));
+            match factor < NOISE {
+                true => format!("Adiantum would be as fast here ({figures})"),
+                false => format!("Adiantum would be {} {word} here ({figures})", times(factor)),
+            }
         };
-        let (refused, since) = User::DmCrypt.refuses(system.registry.version);
-        let mut text = format!("{name} has a higher priority ({})", row.driver.priority);
-        match (row.rate(), chosen.rate()) {
-            (Some(its), Some(ours)) if ours > its => {
-                let _ = write!(text, " and is {} slower", times(ours / its));
-            }
-            (Some(its), Some(ours)) => {
-                let _ = write!(text, " and is {} faster", times(its / ours));
-            }
-            _ => {}
+        let rates = xray.chosen().and_then(Row::rate).zip(adiantum.chosen().and_then(Row::rate));
+        if let Some((ours, its)) = rates {
+            let severity = if its > NOISE * ours { Severity::Warning } else { Severity::Note };
+            self.say(severity, compare(ours, its, "the kernel's drivers"));
         }
-        if row.flags.has_any(refused) {
-            let _ = write!(text, "; dm-crypt skips it ({} {since}), others do not", row.flags.and(refused));
-        } else if row.driver.selftest != "passed" {
-            let _ = write!(text, "; its self-test has not passed");
+        if let (Some((ours, _)), Some((its, _))) = (&xray.keyway, &adiantum.keyway) {
+            self.note(compare(slower(ours), slower(its), "Keyway's code on this CPU, one thread"));
         }
-        if row.engine.is_some() {
-            let _ = write!(text, ": {}", row.remedy());
-        }
-        say(Severity::Warning, text);
     }
-    let of_the_cpu = xray.rows.iter().filter(|row| row.engine.is_none());
-    let best = of_the_cpu
-        .filter(|row| row.rate().is_some())
-        .max_by(|a, b| a.rate().unwrap_or(0.0).total_cmp(&b.rate().unwrap_or(0.0)));
-    match (best, chosen.rate()) {
-        (Some(best), Some(its)) if best.rate().is_some_and(|rate| rate > NOISE * its) => {
-            let factor = times(best.rate().unwrap_or(its) / its);
-            let remedy =
-                if chosen.engine.is_some() { format!(": {}", chosen.remedy()) } else { String::new() };
-            say(
-                Severity::Warning,
-                format!(
-                    "{} would be {factor} faster than {}{remedy}",
-                    best.driver.driver, chosen.driver.driver
-                ),
-            );
-        }
-        (_, None) if chosen.engine.is_some() => say(
-            Severity::Warning,
-            format!(
-                "engines were measured 4 to 55 times slower than the CPU on such requests: {}",
-                chosen.remedy()
-            ),
-        ),
-        _ => {}
-    }
-}
 
-/// Generic code in use although the CPU has instructions, and there is a module, for the cipher.
-fn unused_instructions(xray: &Xray, system: &System, cpu: CpuFacts<'_>, say: Say<'_>) {
-    let Ok(choice) = &xray.dm_crypt else { return };
-    let is_generic = GENERIC.iter().any(|name| choice.driver.contains(name));
-    let names = xray.algorithm.names();
-    let has = |feature: &str| cpu.features.iter().any(|known| known == feature);
-    let faster: Vec<&str> = names
-        .iter()
-        .filter(|name| choice.driver.contains(&format!("{name}-")))
-        .flat_map(|name| accelerators(name, cpu.architecture, has))
-        .filter(|module| !system.running.modules.contains(*module))
-        .collect();
-    if is_generic && let Some(module) = faster.first() {
-        say(
-            Severity::Warning,
-            format!(
-                "{} uses no special instructions of this CPU, which has some: modprobe {module} if the kernel has it, and put it into the initramfs",
-                choice.driver
-            ),
-        );
-    }
-}
-
-fn beside_adiantum(xray: &Xray, adiantum: &Xray, say: Say<'_>) {
-    let compare = |ours: f64, its: f64, whose: &str| {
-        let (word, factor) = if its > ours { ("faster", its / ours) } else { ("slower", ours / its) };
-        let (ours, its) = (in_words(ours), in_words(its));
-        match factor < NOISE {
-            true => format!("Adiantum would be as fast here ({its} beside {ours}, {whose})"),
-            false => {
-                format!("Adiantum would be {} {word} here ({its} beside {ours}, {whose})", times(factor))
-            }
-        }
-    };
-    if let (Some(ours), Some(its)) =
-        (xray.chosen().and_then(Row::rate), adiantum.chosen().and_then(Row::rate))
-    {
-        let severity = if its > NOISE * ours { Severity::Warning } else { Severity::Note };
-        say(severity, compare(ours, its, "the kernel's drivers"));
-    }
-    if let (Some((ours, _)), Some((its, _))) = (&xray.keyway, &adiantum.keyway) {
-        say(Severity::Note, compare(slower(ours), slower(its), "Keyway's code on this CPU, one thread"));
-    }
-}
-
-/// Drivers whose output is wrong, or that fail.
-fn outputs(xray: &Xray, say: Say<'_>) {
-    for row in &xray.rows {
-        let driver = &row.driver.driver;
-        match &row.checked {
-            Some(Checked::Wrong(wrong)) => {
-                let used = match xray.chosen() {
-                    Some(chosen) if chosen.driver.driver == *driver => {
-                        ". dm-crypt would use it: what is written through it cannot be read anywhere else"
-                    }
-                    _ => "",
-                };
-                say(
-                    Severity::Bad,
+    /// Drivers whose output is wrong, or that fail.
+    fn outputs(&mut self, xray: &Xray) {
+        let used = xray.chosen().map(|chosen| &chosen.driver.driver);
+        for row in &xray.rows {
+            let (driver, remedy) = (&row.driver.driver, row.remedy());
+            let what = match &row.checked {
+                Some(Checked::Wrong(wrong)) => {
+                    let (at, found, expected) = (wrong.at, byte(&wrong.found), byte(&wrong.expected));
+                    let during = &wrong.during;
+                    let used = match used == Some(driver) {
+                        true => {
+                            ". dm-crypt would use it: what is written through it cannot be read anywhere else"
+                        }
+                        false => "",
+                    };
                     format!(
-                        "{driver} is wrong: byte {} is {} and should be {}, {}: {}{used}",
-                        wrong.at,
-                        byte(&wrong.found),
-                        byte(&wrong.expected),
-                        wrong.during,
-                        row.remedy()
-                    ),
-                );
-            }
-            Some(Checked::Failed(why)) => {
-                say(Severity::Bad, format!("{driver} fails: {why}: {}", row.remedy()));
-            }
-            _ => {}
+                        "is wrong: byte {at} is {found} and should be {expected}, {during}: {remedy}{used}"
+                    )
+                }
+                Some(Checked::Failed(why)) => format!("fails: {why}: {remedy}"),
+                _ => continue,
+            };
+            self.say(Severity::Bad, format!("{driver} {what}"));
         }
     }
+}
+
+/// A driver with a higher priority than the chosen one, and why it is not in use.
+fn passed_over(row: &Row, chosen: &Row, system: &System) -> String {
+    let driver = &row.driver;
+    let name = match row.engine {
+        Some(engine) => format!("the {} engine ({})", engine.name, driver.driver),
+        None => driver.driver.clone(),
+    };
+    let (refused, since) = User::DmCrypt.refuses(system.registry.version);
+    let speed = row.rate().zip(chosen.rate()).map_or_else(String::new, |(its, ours)| match ours > its {
+        true => format!(" and is {} slower", times(ours / its)),
+        false => format!(" and is {} faster", times(its / ours)),
+    });
+    let why = match row.flags.and(refused) {
+        flags if flags != Flags::NONE => format!("; dm-crypt skips it ({flags} {since}), others do not"),
+        _ if driver.selftest != "passed" => "; its self-test has not passed".to_owned(),
+        _ => String::new(),
+    };
+    let remedy = row.engine.map_or_else(String::new, |_| format!(": {}", row.remedy()));
+    format!("{name} has a higher priority ({}){speed}{why}{remedy}", driver.priority)
 }
 
 fn byte(hexadecimal: &str) -> &str {

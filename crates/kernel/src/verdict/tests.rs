@@ -4,6 +4,7 @@ use super::super::{Missing, Version};
 use super::*;
 use crate::Wrong;
 use keyway_crypto::CipherSpec;
+use std::fmt::Write;
 
 /// Drivers "name priority module MB/s" of xts(aes).
 fn machine(lines: &[(&str, i64, &str, f64)], version: &str) -> (System, Xray) {
@@ -25,8 +26,7 @@ fn machine(lines: &[(&str, i64, &str, f64)], version: &str) -> (System, Xray) {
 }
 
 fn said(system: &System, xray: &Xray) -> String {
-    let features = ["aes".to_owned()];
-    let cpu = CpuFacts { architecture: "x86_64", features: &features };
+    let cpu = CpuFacts { architecture: "x86_64", features: &["aes".to_owned()] };
     let lines = verdict(xray, None, system, cpu);
     lines.iter().map(|line| format!("{:?}: {}\n", line.severity, line.text)).collect()
 }
