@@ -56,7 +56,13 @@ pub fn of_driver(name: &str, algorithm: &Algorithm, max_key: usize) -> Result<Ve
 pub fn of_keyway(spec: &CipherSpec, key_bits: usize) -> Option<(Speed, &'static str)> {
     let size = spec.sector_sizes().last().unwrap_or(SectorSize::S512);
     let cipher = reference::cipher(spec, &Random::new().bytes(key_bits / 8), size).ok()?;
-    let of = |run: fn(&SectorCipher, u64, &mut [u8])| rate(RUN, |data| Ok(run(&cipher, 0, data))).ok();
+    let of = |run: fn(&SectorCipher, u64, &mut [u8])| {
+        let work = |data: &mut [u8]| {
+            run(&cipher, 0, data);
+            Ok(())
+        };
+        rate(RUN, work).ok()
+    };
     let (encrypt, decrypt) = (of(SectorCipher::encrypt)?, of(SectorCipher::decrypt)?);
     Some((Speed { bytes: RUN, encrypt, decrypt }, cipher.code()))
 }

@@ -33,18 +33,14 @@ use keyway_kernel::{Chosen, Missing};
 
 /// The cases in memory that the [`model`] needs of these encryptions.
 pub fn ciphers(encryptions: &[Encryption]) -> Vec<Listed> {
+    let both = [Direction::Encrypt, Direction::Decrypt];
     let blocks = [workload::SEQUENTIAL_BLOCK, workload::RANDOM_BLOCK];
-    let mut all = Vec::new();
-    for it in encryptions {
-        for message in blocks {
-            for direction in [Direction::Encrypt, Direction::Decrypt] {
-                let case = CipherCase::new(&it.spec, it.key_bits, it.sector_size);
-                let case = CipherCase { message, direction, ..case };
-                all.push(Listed { case: Case::Cipher(case), outcome: None });
-            }
-        }
-    }
-    all
+    let ways = blocks.into_iter().flat_map(|message| both.map(|direction| (message, direction)));
+    let case = |it: &Encryption, (message, direction)| {
+        let case = CipherCase::new(&it.spec, it.key_bits, it.sector_size);
+        Listed { case: Case::Cipher(CipherCase { message, direction, ..case }), outcome: None }
+    };
+    encryptions.iter().flat_map(|it| ways.clone().map(move |way| case(it, way))).collect()
 }
 
 /// The same for the kernel's ciphers, for rows of dm-crypt: the drivers that dm-crypt gets.

@@ -68,26 +68,23 @@ pub struct Access {
 impl Path {
     /// The case that describes a workload on this path.
     pub fn case(&self, workload: &Workload) -> Case {
-        let mut flags = self.flags.clone();
-        if workload.bound == Bound::Sustained {
-            flags.push(SUSTAINED.into());
-        }
+        let sustained = (workload.bound == Bound::Sustained).then(|| SUSTAINED.to_owned());
+        let mut flags: Vec<String> = self.flags.iter().cloned().chain(sustained).collect();
         flags.sort();
+        let encryption = self.encryption.as_ref();
+        let engine = if self.engine == Engine::BuiltIn { "keyway" } else { "fio" };
         Case::Disk(DiskCase {
             by: self.by.clone(),
             medium: self.medium.clone(),
-            spec: self.encryption.as_ref().map(|it| it.spec.clone()),
-            key_bits: self.encryption.as_ref().map(|it| it.key_bits),
-            sector_size: self.encryption.as_ref().map(|it| it.sector_size),
+            spec: encryption.map(|it| it.spec.clone()),
+            key_bits: encryption.map(|it| it.key_bits),
+            sector_size: encryption.map(|it| it.sector_size),
             pattern: workload.pattern,
             block: workload.block,
             depth: workload.depth,
             total: workload.total(),
             flags,
-            engine: match self.engine {
-                Engine::BuiltIn => "keyway".into(),
-                Engine::Fio(_) => "fio".into(),
-            },
+            engine: engine.to_owned(),
         })
     }
 }

@@ -100,20 +100,14 @@ pub enum Dropped {
 /// Some file systems take the flag and refuse the requests.
 fn tried(direct: Direct) -> io::Result<Direct> {
     let mut first = super::engine::Aligned::new(4096);
-    let undo = |error| {
-        let file = direct.file().as_file();
-        if let Ok(flags) = rustix::fs::fcntl_getfl(file) {
-            let _ = rustix::fs::fcntl_setfl(file, flags - OFlags::DIRECT);
-        }
-        error
-    };
-    match direct.len() {
-        0 => Ok(direct),
-        _ => match direct.read_at(first.bytes(), 0) {
-            Ok(()) => Ok(direct),
-            Err(error) => Err(undo(error)),
-        },
+    let read = if direct.is_empty() { Ok(()) } else { direct.read_at(first.bytes(), 0) };
+    let file = direct.file().as_file();
+    if read.is_err()
+        && let Ok(flags) = rustix::fs::fcntl_getfl(file)
+    {
+        let _ = rustix::fs::fcntl_setfl(file, flags - OFlags::DIRECT);
     }
+    read.map(|()| direct)
 }
 
 fn nameless(directory: &Path) -> io::Result<fs::File> {

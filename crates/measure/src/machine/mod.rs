@@ -55,28 +55,24 @@ pub fn widest(a: Option<Frequency>, b: Option<Frequency>) -> Option<Frequency> {
 
 /// What a reader must know about a machine before trusting its figures.
 pub fn warnings(machine: &Machine) -> Vec<String> {
-    let mut warnings = Vec::new();
     let [minute, ..] = machine.load;
-    if minute > BUSY {
-        warnings.push(format!(
-            "Other work ran on this machine before the run (load {minute:.2} in the last minute): figures may be too low."
-        ));
-    }
-    if let Some(governor) = machine.governor.as_deref().filter(|governor| *governor != "performance") {
-        warnings.push(format!(
-            "The frequency governor is {governor}: the clock varies. \"performance\" makes figures steadier."
-        ));
-    }
-    if let Some(seen) = machine.frequency.filter(|seen| seen.lowest_mhz < STEADY * seen.highest_mhz) {
-        warnings.push(format!(
-            "The clock frequency varied between {:.0} and {:.0} MHz.",
-            seen.lowest_mhz, seen.highest_mhz
-        ));
-    }
-    if let Some(where_) = &machine.virtualisation {
-        warnings.push(format!("It ran inside {where_}: other load on the same hardware is not visible."));
-    }
-    warnings
+    let governor = machine.governor.as_deref().filter(|governor| *governor != "performance");
+    let unsteady = machine.frequency.filter(|seen| seen.lowest_mhz < STEADY * seen.highest_mhz);
+    let warnings = [
+        (minute > BUSY).then(|| {
+            format!("Other work ran on this machine before the run (load {minute:.2} in the last minute): figures may be too low.")
+        }),
+        governor.map(|governor| {
+            format!("The frequency governor is {governor}: the clock varies. \"performance\" makes figures steadier.")
+        }),
+        unsteady.map(|Frequency { lowest_mhz, highest_mhz }| {
+            format!("The clock frequency varied between {lowest_mhz:.0} and {highest_mhz:.0} MHz.")
+        }),
+        machine.virtualisation.as_ref().map(|where_| {
+            format!("It ran inside {where_}: other load on the same hardware is not visible.")
+        }),
+    ];
+    warnings.into_iter().flatten().collect()
 }
 
 /// The number of runnable processes above which the machine is not idle.
@@ -86,19 +82,14 @@ const STEADY: f64 = 0.95;
 
 fn virtualisation(root: &Path, cpuinfo: &str) -> Option<String> {
     let read = |path: &str| fs::read_to_string(root.join(path)).unwrap_or_default().trim().to_owned();
-    let product = [read("sys/class/dmi/id/sys_vendor"), read("sys/class/dmi/id/product_name")].join(" ");
-    let product = product.trim();
     let container = ["run/.containerenv", ".dockerenv"].iter().any(|file| root.join(file).exists());
-    let guest = proc::is_guest(cpuinfo) || !read("sys/hypervisor/type").is_empty();
-    match (guest, container) {
-        (false, false) => None,
-        (false, true) => Some("a container".to_owned()),
-        (true, container) => {
-            let product = if product.is_empty() { String::new() } else { format!(" ({product})") };
-            let within = if container { "a container in " } else { "" };
-            Some(format!("{within}a virtual machine{product}"))
-        }
+    if !proc::is_guest(cpuinfo) && read("sys/hypervisor/type").is_empty() {
+        return container.then(|| "a container".to_owned());
     }
+    let product = [read("sys/class/dmi/id/sys_vendor"), read("sys/class/dmi/id/product_name")].join(" ");
+    let product = some(product.trim()).map_or_else(String::new, |product| format!(" ({product})"));
+    let within = if container { "a container in " } else { "" };
+    Some(format!("{within}a virtual machine{product}"))
 }
 
 fn some(text: &str) -> Option<String> {

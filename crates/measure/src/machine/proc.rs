@@ -3,45 +3,41 @@
 /// The CPU's name for itself.
 pub(super) fn cpu(cpuinfo: &str) -> String {
     let found = ["model name", "Model", "Processor", "cpu model"].iter().find_map(|key| field(cpuinfo, key));
-    if let Some(name) = found {
-        return name.to_owned();
-    }
-    match (field(cpuinfo, "CPU implementer"), field(cpuinfo, "CPU part")) {
-        (Some(implementer), Some(part)) => arm(implementer, part),
-        _ => "unknown".to_owned(),
-    }
+    let arm = || Some(arm(field(cpuinfo, "CPU implementer")?, field(cpuinfo, "CPU part")?));
+    found.map(str::to_owned).or_else(arm).unwrap_or_else(|| "unknown".to_owned())
 }
 
 /// The cores most relevant to disk encryption; others keep their numbers (Arm's MIDR_EL1, Linux's
 /// cputype.h).
 fn arm(implementer: &str, part: &str) -> String {
-    let name = match (implementer, part) {
-        ("0x41", "0xd03") => "Cortex-A53",
-        ("0x41", "0xd04") => "Cortex-A35",
-        ("0x41", "0xd05") => "Cortex-A55",
-        ("0x41", "0xd07") => "Cortex-A57",
-        ("0x41", "0xd08") => "Cortex-A72",
-        ("0x41", "0xd09") => "Cortex-A73",
-        ("0x41", "0xd0a") => "Cortex-A75",
-        ("0x41", "0xd0b") => "Cortex-A76",
-        ("0x41", "0xd0c") => "Neoverse N1",
-        ("0x41", "0xd40") => "Neoverse V1",
-        ("0x41", "0xd49") => "Neoverse N2",
-        ("0x41", "0xc09") => "Cortex-A9",
-        ("0x41", "0xc07") => "Cortex-A7",
-        _ => return format!("ARM implementer {implementer} part {part}"),
-    };
-    format!("ARM {name}")
+    let known = PARTS.iter().find(|(number, _)| implementer == "0x41" && *number == part);
+    known.map_or_else(
+        || format!("ARM implementer {implementer} part {part}"),
+        |(_, name)| format!("ARM {name}"),
+    )
 }
+
+const PARTS: [(&str, &str); 13] = [
+    ("0xd03", "Cortex-A53"),
+    ("0xd04", "Cortex-A35"),
+    ("0xd05", "Cortex-A55"),
+    ("0xd07", "Cortex-A57"),
+    ("0xd08", "Cortex-A72"),
+    ("0xd09", "Cortex-A73"),
+    ("0xd0a", "Cortex-A75"),
+    ("0xd0b", "Cortex-A76"),
+    ("0xd0c", "Neoverse N1"),
+    ("0xd40", "Neoverse V1"),
+    ("0xd49", "Neoverse N2"),
+    ("0xc09", "Cortex-A9"),
+    ("0xc07", "Cortex-A7"),
+];
 
 /// The flags in /proc/cpuinfo that matter for ciphers and hashes, in file order.
 pub(super) fn features(cpuinfo: &str) -> Vec<String> {
     let flags = field(cpuinfo, "flags").or_else(|| field(cpuinfo, "Features")).unwrap_or_default();
-    flags
-        .split_whitespace()
-        .filter(|flag| FEATURES.split(' ').any(|known| known == *flag))
-        .map(str::to_owned)
-        .collect()
+    let known = |flag: &&str| FEATURES.split(' ').any(|known| known == *flag);
+    flags.split_whitespace().filter(known).map(str::to_owned).collect()
 }
 
 /// Clock frequencies in MHz, one per CPU.

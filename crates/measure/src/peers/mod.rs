@@ -57,19 +57,16 @@ impl Printed {
     }
 
     fn run(&self) -> Result<f64, Outcome> {
-        let line = format!("{} {}", self.program, self.arguments.join(" "));
-        let output = Command::new(self.program).args(&self.arguments).stdin(Stdio::null()).output();
-        let output = output
-            .map_err(|error| Outcome::not_measured(format!("{} cannot be run: {error}", self.program)))?;
-        let (text, errors) =
-            (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+        let program = self.program;
+        let output = Command::new(program).args(&self.arguments).stdin(Stdio::null()).output();
+        let output =
+            output.map_err(|error| Outcome::not_measured(format!("{program} cannot be run: {error}")))?;
+        let [text, errors] = [&output.stdout, &output.stderr].map(|text| String::from_utf8_lossy(text));
         let figure = (self.read)(&text).filter(|figure| *figure > 0.0);
         figure.ok_or_else(|| {
             let last = errors.lines().chain(text.lines()).rfind(|line| !line.trim().is_empty());
-            Outcome::not_measured(format!(
-                "\"{line}\" printed no figure: {}",
-                last.unwrap_or("it printed nothing").trim()
-            ))
+            let (last, arguments) = (last.unwrap_or("it printed nothing").trim(), self.arguments.join(" "));
+            Outcome::not_measured(format!("\"{program} {arguments}\" printed no figure: {last}"))
         })
     }
 }

@@ -5,21 +5,9 @@ use super::diff::Diff;
 use super::*;
 use crate::clock::{Clock, Scripted};
 use crate::results::{By, DiskCase, Frequency, Latency, Machine, Pattern, SCHEMA, Settings, right};
-use crate::rounds::{self, Watcher};
+use crate::rounds::{self, tests::Watch};
 use crate::suite::{self, Asked};
 use std::time::Duration;
-
-struct Collect(Vec<Row>);
-
-impl Watcher for Collect {
-    fn row(&mut self, row: &Row) {
-        self.0.push(row.clone());
-    }
-    fn progress(&mut self, _: f64, _: &str) {}
-    fn stopped(&self) -> bool {
-        false
-    }
-}
 
 /// Real ciphers, whose passes appear to take the time given by the script.
 fn run(steps_us: &[u64]) -> Results {
@@ -41,10 +29,11 @@ fn run(steps_us: &[u64]) -> Results {
         Asked { kdfs: vec!["pbkdf2".into()], hashes: vec!["sha256".into()], cpus: 1, ..Asked::default() };
     listed.extend(suite::list(&kdfs).unwrap().into_iter().filter(|it| matches!(it.case, Case::Kdf(_))));
     let settings = Settings { suite: "slice".into(), ..rounds::settings(None, listed.len(), 2.5e-8) };
-    let mut rows = Collect(Vec::new());
-    rounds::run(&listed, &settings, &clock, &crate::memory::prepare, &mut rows);
-    rows.0.sort_by_key(|row| listed.iter().position(|it| it.case.id() == row.id));
-    for row in &mut rows.0 {
+    let mut seen = Watch::default();
+    rounds::run(&listed, &settings, &clock, &crate::memory::prepare, &mut seen);
+    let mut rows = seen.rows;
+    rows.sort_by_key(|row| listed.iter().position(|it| it.case.id() == row.id));
+    for row in &mut rows {
         if let Outcome::Measured(measured) = &mut row.outcome {
             // Which code runs depends on the CPU.
             measured.code = Some("code".into());
@@ -57,7 +46,7 @@ fn run(steps_us: &[u64]) -> Results {
         versions: [("keyway".to_owned(), "0.1.0".to_owned())].into(),
         machine: machine(),
         settings,
-        rows: rows.0,
+        rows,
         warnings: vec!["Other work ran on this machine.".into()],
         complete: true,
     }

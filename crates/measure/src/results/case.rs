@@ -156,22 +156,17 @@ impl Case {
     /// and in every version of this schema.
     pub fn id(&self) -> String {
         match self {
-            Self::Cipher(case) => format!(
-                "cipher/{}/{}/key{}/sector{}/message{}/{}/threads{}",
-                case.by,
-                case.spec,
-                case.key_bits,
-                case.sector_size,
-                case.message,
-                case.direction,
-                case.threads
-            ),
+            Self::Cipher(CipherCase {
+                by, spec, key_bits, sector_size, message, direction, threads, ..
+            }) => {
+                let sizes = format!("key{key_bits}/sector{sector_size}/message{message}");
+                format!("cipher/{by}/{spec}/{sizes}/{direction}/threads{threads}")
+            }
             Self::Kdf(case) => case.id(),
             Self::Disk(case) => case.id(),
-            Self::Driver(case) => format!(
-                "driver/{}/{}/key{}/message{}/{}",
-                case.algorithm, case.driver, case.key_bits, case.message, case.direction
-            ),
+            Self::Driver(DriverCase { algorithm, driver, key_bits, message, direction, .. }) => {
+                format!("driver/{algorithm}/{driver}/key{key_bits}/message{message}/{direction}")
+            }
         }
     }
 

@@ -149,25 +149,17 @@ impl<'a> Batch<'a> {
         watcher: &dyn Watcher,
     ) -> Self {
         let lanes = listed.iter().map(|Listed { case, outcome }| {
-            let usual = settings.least_samples as usize;
-            let mut lane = Lane {
-                case,
-                subject: None,
-                samples: Vec::new(),
-                outcome: outcome.clone(),
-                least: usual,
-                closed: false,
+            let (subject, outcome) = match outcome {
+                None if watcher.stopped() => (None, None),
+                None => match prepare(case, settings, clock) {
+                    Ok(subject) => (Some(subject), None),
+                    Err(outcome) => (None, Some(outcome)),
+                },
+                known => (None, known.clone()),
             };
-            if outcome.is_none() && !watcher.stopped() {
-                match prepare(case, settings, clock) {
-                    Ok(subject) => {
-                        lane.least = subject.least_samples.map_or(usual, |least| least as usize);
-                        lane.subject = Some(subject);
-                    }
-                    Err(outcome) => lane.outcome = Some(outcome),
-                }
-            }
-            lane
+            let least = subject.as_ref().and_then(|subject| subject.least_samples);
+            let least = least.unwrap_or(settings.least_samples) as usize;
+            Lane { case, subject, samples: Vec::new(), outcome, least, closed: false }
         });
         Self { lanes: lanes.collect() }
     }
@@ -305,13 +297,11 @@ pub(crate) fn vague(settings: &Settings) -> String {
 
 /// The warning if the machine was too noisy for conclusions.
 pub fn noise(results: &Results) -> Option<String> {
+    let wanted = results.settings.precision;
     let summaries = results.rows.iter().filter_map(|row| summarise(&row.measured()?.samples));
-    let (mut all, mut vague) = (0, 0);
-    for summary in summaries {
-        all += 1;
-        vague += usize::from(summary.precision().is_none_or(|found| found > results.settings.precision));
-    }
-    let percent = 100.0 * results.settings.precision;
+    let precisions: Vec<Option<f64>> = summaries.map(|summary| summary.precision()).collect();
+    let vague = precisions.iter().filter(|found| found.is_none_or(|found| found > wanted)).count();
+    let (all, percent) = (precisions.len(), 100.0 * wanted);
     (vague * MOST_VAGUE > all).then(|| {
         format!(
             "{vague} of {all} medians are not known to ±{percent:.0} %: the machine was too noisy, or the time \
@@ -356,4 +346,4 @@ const SHORTEST: f64 = 0.000_2;
 const LONGEST: f64 = 0.005;
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

@@ -32,9 +32,10 @@ fn known(name: char, values: Vec<f64>, log: Rc<RefCell<String>>) -> Subject {
     }
 }
 
+/// Keeps the rows; stops a run after some rounds.
 #[derive(Default)]
-struct Watch {
-    rows: Vec<Row>,
+pub(crate) struct Watch {
+    pub(crate) rows: Vec<Row>,
     stop_after: Option<usize>,
     rounds: usize,
 }

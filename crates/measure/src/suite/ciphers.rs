@@ -82,13 +82,12 @@ fn unknown(name: &str) -> Unknown {
 }
 
 fn of_the_article() -> Vec<Point> {
-    let sizes = |typed: &str| match typed {
-        "-" => Ok(article::SIZE_UNTYPED),
-        size => size.parse::<u32>().map_err(|_| format!("\"{size}\" is not a key size")),
-    };
-    let point = |text: &str, typed| match sizes(typed) {
-        Ok(bits) => Point::new(text, bits),
-        Err(reason) => Point { text: text.to_owned(), key_bits: 0, spec: Err(Outcome::impossible(reason)) },
+    let point = |text: &str, typed: &str| match typed {
+        "-" => Point::new(text, article::SIZE_UNTYPED),
+        size => size.parse().map(|bits| Point::new(text, bits)).unwrap_or_else(|_| {
+            let reason = format!("\"{size}\" is not a key size");
+            Point { text: text.to_owned(), key_bits: 0, spec: Err(Outcome::impossible(reason)) }
+        }),
     };
     article::TYPED.iter().flat_map(|(text, typed)| typed.split(' ').map(|size| point(text, size))).collect()
 }
@@ -174,18 +173,12 @@ fn outcome(text: &str, error: &Error) -> Outcome {
 
 /// Of many key sizes, the common ones, or the smallest and the largest.
 fn usual(sizes: &[usize]) -> Vec<u32> {
-    if sizes.len() <= 3 {
-        return sizes.iter().map(|size| *size as u32).collect();
-    }
-    let mut usual: Vec<u32> = sizes
-        .iter()
-        .filter(|size| [128, 192, 256, 384, 512].contains(*size))
-        .map(|size| *size as u32)
-        .collect();
+    let common = |size: &&usize| sizes.len() <= 3 || [128, 192, 256, 384, 512].contains(*size);
+    let mut usual: Vec<usize> = sizes.iter().filter(common).copied().collect();
     if usual.is_empty() {
-        usual = [sizes.first(), sizes.last()].into_iter().flatten().map(|size| *size as u32).collect();
+        usual = sizes.first().into_iter().chain(sizes.last()).copied().collect();
     }
-    usual
+    usual.into_iter().map(|size| size as u32).collect()
 }
 
 /// The common choices.

@@ -7,29 +7,20 @@ pub(super) fn is_pattern(text: &str) -> bool {
 
 /// Whether `pattern` matches all of `text`.
 pub(super) fn matches(pattern: &str, text: &str) -> bool {
-    let (pattern, text): (Vec<char>, Vec<char>) = (pattern.chars().collect(), text.chars().collect());
-    let (mut p, mut t) = (0, 0);
-    // The position of the last star and how much it has matched: the only place to backtrack to.
-    let mut star: Option<(usize, usize)> = None;
-    while t < text.len() {
-        match pattern.get(p) {
-            Some('*') => {
-                star = Some((p, t));
-                p += 1;
-            }
-            Some(&c) if c == '?' || c == text[t] => {
-                p += 1;
-                t += 1;
-            }
-            _ => {
-                let Some((at, taken)) = star else { return false };
-                star = Some((at, taken + 1));
-                p = at + 1;
-                t = taken + 1;
-            }
+    let text: Vec<char> = text.chars().collect();
+    // Whether the pattern so far matches the first n characters.
+    let mut matches = vec![false; text.len() + 1];
+    matches[0] = true;
+    for wanted in pattern.chars() {
+        if wanted == '*' {
+            (0..text.len()).for_each(|n| matches[n + 1] |= matches[n]);
+        } else {
+            let fits = |n: usize| wanted == '?' || wanted == text[n];
+            (0..text.len()).rev().for_each(|n| matches[n + 1] = matches[n] && fits(n));
+            matches[0] = false;
         }
     }
-    pattern[p..].iter().all(|c| *c == '*')
+    matches[text.len()]
 }
 
 #[cfg(test)]

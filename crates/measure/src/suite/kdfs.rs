@@ -43,18 +43,17 @@ fn check(asked: &Asked) -> Result<(), Unknown> {
 }
 
 fn pbkdf2(asked: &Asked, cases: &mut Vec<KdfCase>) {
-    let usual: Vec<String> = match asked.suite {
-        Some(Suite::Quick) => ["sha256", "sha512"].map(str::to_owned).into(),
-        Some(Suite::All) => Hash::ALL.iter().map(|hash| hash.name().to_owned()).collect(),
-        _ => ["sha1", "sha256", "sha512", "ripemd160", "whirlpool"].map(str::to_owned).into(),
+    let usual: Vec<&str> = match asked.suite {
+        Some(Suite::Quick) => vec!["sha256", "sha512"],
+        Some(Suite::All) => Hash::ALL.iter().map(|hash| hash.name()).collect(),
+        _ => vec!["sha1", "sha256", "sha512", "ripemd160", "whirlpool"],
     };
+    let usual: Vec<String> = usual.into_iter().map(str::to_owned).collect();
     for hash in or(&asked.hashes, &usual) {
         let one = KdfCase { hash: Some(hash), ..KdfCase::new("pbkdf2", 1) };
-        cases.push(one.clone());
-        if asked.cpus > 1 && asked.suite != Some(Suite::Quick) {
-            cases.push(KdfCase { lanes: asked.cpus, ..one.clone() });
-        }
-        cases.extend(timed(asked, one));
+        let many = asked.cpus > 1 && asked.suite != Some(Suite::Quick);
+        let many = many.then(|| KdfCase { lanes: asked.cpus, ..one.clone() });
+        cases.extend([Some(one.clone()), many, timed(asked, one)].into_iter().flatten());
     }
 }
 
@@ -68,8 +67,7 @@ fn argon2(asked: &Asked, kdf: &str, cases: &mut Vec<KdfCase>) {
         for lanes in or(asked.lanes.as_slice(), usual_lanes) {
             let default = kdf == "argon2id" && (memory, lanes) == (1 << 20, 4);
             let one = KdfCase { memory_kib: Some(memory), default, ..KdfCase::new(kdf, lanes) };
-            cases.push(one.clone());
-            cases.extend(timed(asked, one));
+            cases.extend([Some(one.clone()), timed(asked, one)].into_iter().flatten());
         }
     }
 }

@@ -4,7 +4,7 @@
 //! itself has a cost, it is lower. Compared with the measurement, the model shows whether a faster
 //! disk or a faster cipher would help.
 
-use crate::results::{By, Case, CipherCase, Direction, DiskCase, DriverCase, Pattern, Row, Unit};
+use crate::results::{By, Case, CipherCase, Direction, DiskCase, Pattern, Row, Unit};
 use crate::stats::Summary;
 use keyway_crypto::CipherSpec;
 use keyway_kernel::Algorithm;
@@ -80,16 +80,14 @@ impl fmt::Display for Whose {
 
 impl fmt::Display for Model {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mib = |speed: f64| speed / f64::from(1 << 20);
+        let [expected, cipher, disk] =
+            [self.expected(), self.cipher, self.disk].map(|speed| speed / f64::from(1 << 20));
+        let (whose, limit) = (self.whose, self.limit());
+        let off = 100.0 * (self.measured / self.expected() - 1.0);
         write!(
             f,
-            "c·d/(c+d) = {:.1} MiB/s of c = {:.1} ({} in memory) and d = {:.1} (plain): measured is {:+.0} % of it off; {}",
-            mib(self.expected()),
-            mib(self.cipher),
-            self.whose,
-            mib(self.disk),
-            100.0 * (self.measured / self.expected() - 1.0),
-            self.limit()
+            "c·d/(c+d) = {expected:.1} MiB/s of c = {cipher:.1} ({whose} in memory) and d = {disk:.1} (plain): \
+             measured is {off:+.0} % of it off; {limit}"
         )
     }
 }
@@ -126,26 +124,19 @@ fn is_plain(other: &Row, case: &DiskCase, same_engine: bool) -> bool {
 /// The cipher in memory, on one core: for dm-crypt the kernel's, if it was measured; otherwise
 /// Keyway's over requests of that size.
 fn cipher(rows: &[Row], case: &DiskCase) -> Option<(f64, Whose)> {
-    let of_keyway = |direction| {
-        let mut speeds = rows.iter().filter_map(|row| match &row.case {
-            Case::Cipher(cipher) if is_cipher(cipher, case, direction) => bytes_per_second(row),
-            _ => None,
-        });
-        speeds.next()
-    };
+    let speed =
+        |is_it: &dyn Fn(&Case) -> bool| rows.iter().filter(|row| is_it(&row.case)).find_map(bytes_per_second);
     let spec = case.spec.as_ref().filter(|_| case.by == By::DmCrypt);
-    let algorithm = spec.and_then(|spec| CipherSpec::parse(spec).ok()).map(|spec| Algorithm::of_spec(&spec));
-    let algorithm = algorithm.map(|algorithm| algorithm.to_string());
+    let spec = spec.and_then(|spec| CipherSpec::parse(spec).ok());
+    let algorithm = spec.map(|spec| Algorithm::of_spec(&spec).to_string());
     let of_kernel = |direction| {
-        let is_driver = |driver: &DriverCase| {
-            (Some(&driver.algorithm), Some(driver.key_bits), driver.direction)
-                == (algorithm.as_ref(), case.key_bits, direction)
-        };
-        let mut speeds = rows.iter().filter_map(|row| match &row.case {
-            Case::Driver(driver) if is_driver(driver) => bytes_per_second(row),
-            _ => None,
-        });
-        speeds.next()
+        let wanted = (algorithm.as_ref(), case.key_bits, direction);
+        speed(
+            &|other| matches!(other, Case::Driver(it) if (Some(&it.algorithm), Some(it.key_bits), it.direction) == wanted),
+        )
+    };
+    let of_keyway = |direction| {
+        speed(&|other| matches!(other, Case::Cipher(cipher) if is_cipher(cipher, case, direction)))
     };
     let kernel = either_way(case.pattern, of_kernel).map(|speed| (speed, Whose::Kernel));
     kernel.or_else(|| Some((either_way(case.pattern, of_keyway)?, Whose::Keyway)))

@@ -3,7 +3,7 @@
 use super::super::workload::{self, Workload};
 use super::super::{Encryption, Engine, Path, ciphers};
 use super::*;
-use crate::results::{Measured, Outcome};
+use crate::results::{DriverCase, Measured, Outcome};
 
 fn row(case: Case, unit: Unit, value: f64) -> Row {
     let measured = Measured { unit, samples: vec![value], ..Measured::default() };
