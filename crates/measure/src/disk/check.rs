@@ -4,13 +4,12 @@
 //! not encrypt. This holds whatever was written last and through whichever path, so plain and
 //! encrypted paths can take turns on the same bytes of the same disk.
 
-use super::Encryption;
 use super::engine::Aligned;
+use super::{Access, Encryption};
 use crate::memory::pattern;
 use crate::results::{Outcome, right};
 use keyway_crypto::{CipherSpec, Cpu, Secret, SectorCipher, SectorSize};
 use keyway_kernel::Random;
-use keyway_volume::Storage;
 use std::io;
 
 /// Computes the bytes that must be below a path.
@@ -41,18 +40,18 @@ impl Check {
     ///
     /// # Errors
     /// [`Outcome::Wrong`]; [`Outcome::NotMeasured`] if the storage fails.
-    pub fn witness(&self, path: &dyn Storage, below: &dyn Storage, region: u64) -> Result<(), Outcome> {
+    pub fn witness(&self, access: &Access, region: u64) -> Result<(), Outcome> {
         let mut memory = Aligned::new(PLACE);
         for offset in places(0, region) {
             let mut known = [0; PLACE];
             pattern(offset, &mut known);
             memory.bytes().copy_from_slice(&known);
-            path.write_from(memory.bytes(), offset).map_err(failed)?;
-            path.flush().map_err(failed)?;
+            access.view.write_from(memory.bytes(), offset).map_err(failed)?;
+            access.view.flush().map_err(failed)?;
             let during = format!("the first write, at byte {offset}");
-            path.read_at(memory.bytes(), offset).map_err(failed)?;
+            access.view.read_at(memory.bytes(), offset).map_err(failed)?;
             right(&known, memory.bytes(), &during)?;
-            self.compare(&mut known, below, offset, &during)?;
+            self.compare(&mut known, access, offset, &during)?;
         }
         Ok(())
     }
@@ -61,34 +60,22 @@ impl Check {
     ///
     /// # Errors
     /// The same as [`Check::witness`].
-    pub fn look(
-        &self,
-        path: &dyn Storage,
-        below: &dyn Storage,
-        region: u64,
-        sample: u64,
-    ) -> Result<(), Outcome> {
+    pub fn look(&self, access: &Access, region: u64, sample: u64) -> Result<(), Outcome> {
         let mut memory = Aligned::new(PLACE);
         places(sample, region).try_for_each(|offset| {
-            path.read_at(memory.bytes(), offset).map_err(failed)?;
+            access.view.read_at(memory.bytes(), offset).map_err(failed)?;
             let mut shown = [0; PLACE];
             shown.copy_from_slice(memory.bytes());
-            self.compare(&mut shown, below, offset, &format!("sample {sample}, at byte {offset}"))
+            self.compare(&mut shown, access, offset, &format!("sample {sample}, at byte {offset}"))
         })
     }
 
-    fn compare(
-        &self,
-        shown: &mut [u8],
-        below: &dyn Storage,
-        offset: u64,
-        during: &str,
-    ) -> Result<(), Outcome> {
+    fn compare(&self, shown: &mut [u8], to: &Access, offset: u64, during: &str) -> Result<(), Outcome> {
         if let Some(cipher) = &self.cipher {
             cipher.encrypt(offset / 512, shown);
         }
         let mut memory = Aligned::new(PLACE);
-        below.read_at(memory.bytes(), offset).map_err(failed)?;
+        to.below.read_at(memory.bytes(), offset).map_err(failed)?;
         right(shown, memory.bytes(), during)
     }
 
@@ -134,9 +121,15 @@ pub(super) fn key(bits: u32) -> Secret {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::disk::cpu::Whose;
     use crate::disk::path::keyway;
+    use keyway_volume::Storage;
     use keyway_volume::storage::Memory;
     use std::sync::Arc;
+
+    fn access(view: Arc<dyn Storage>, below: Arc<dyn Storage>) -> Access {
+        Access { view, below, cpu: Whose::Own, notes: Vec::new() }
+    }
 
     fn encryption(sector_size: u32) -> Encryption {
         Encryption { spec: "aes-xts-plain64".into(), key_bits: 512, sector_size }
@@ -147,26 +140,27 @@ mod tests {
         const REGION: u64 = 1 << 20;
         for sector_size in [512, 4096] {
             let below: Arc<dyn Storage> = Arc::new(Memory::zeroed(REGION as usize));
-            let path = keyway(below.clone(), &encryption(sector_size), REGION).unwrap();
+            let plain = access(below.clone(), below.clone());
+            let encrypted = access(keyway(below.clone(), &encryption(sector_size), REGION).unwrap(), below);
             let check = Check::new(Some(&encryption(sector_size))).unwrap();
-            check.witness(&*path, &*below, REGION).unwrap();
-            check.look(&*path, &*below, REGION, 7).unwrap();
-            let other = Check::new(Some(&encryption(4608 - sector_size))).unwrap();
-            assert!(matches!(other.look(&*path, &*below, REGION, 7), Err(Outcome::Wrong(_))));
+            check.witness(&encrypted, REGION).unwrap();
+            check.look(&encrypted, REGION, 7).unwrap();
             let none = Check::new(None).unwrap();
-            assert!(matches!(none.look(&*path, &*below, REGION, 7), Err(Outcome::Wrong(_))));
-            none.witness(&*below, &*below, REGION).unwrap();
+            for other in [&Check::new(Some(&encryption(4608 - sector_size))).unwrap(), &none] {
+                assert!(matches!(other.look(&encrypted, REGION, 7), Err(Outcome::Wrong(_))));
+            }
+            none.witness(&plain, REGION).unwrap();
         }
     }
 
     #[test]
     fn storage_that_forgets_is_seen() {
-        let path = Memory::zeroed(1 << 20);
-        let below = Memory::zeroed(1 << 20);
-        let wrong = Check::new(None).unwrap().witness(&path, &below, 1 << 20).unwrap_err();
+        let memory = |len| Arc::new(Memory::zeroed(len));
+        let none = Check::new(None).unwrap();
+        let wrong = none.witness(&access(memory(1 << 20), memory(1 << 20)), 1 << 20).unwrap_err();
         assert!(matches!(wrong, Outcome::Wrong(_)), "{wrong:?}");
-        let short = Memory::zeroed(4096);
-        let failed = Check::new(None).unwrap().look(&short, &short, 1 << 20, 3).unwrap_err();
+        let short = memory(4096);
+        let failed = none.look(&access(short.clone(), short), 1 << 20, 3).unwrap_err();
         assert!(matches!(failed, Outcome::NotMeasured { .. }), "{failed:?}");
     }
 }

@@ -72,7 +72,7 @@ impl<'a> Lane<'a> {
         let run = self.work(access, round, seconds).map_err(failed)?;
         let used = before.since(access.cpu, run.cpu);
         if turns.keeps_data {
-            check.look(&*access.view, &*access.below, turns.region, round)?;
+            check.look(access, turns.region, round)?;
         }
         self.cpu = self.cpu.zip(used).map(|(all, used)| all + used);
         self.bytes += run.bytes;

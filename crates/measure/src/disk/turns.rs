@@ -106,7 +106,7 @@ impl Turns<'_> {
         let access = path.access.as_ref().map_err(Clone::clone)?;
         let check = Check::new(path.encryption.as_ref())?;
         if self.keeps_data {
-            check.witness(&*access.view, &*access.below, self.region)?;
+            check.witness(access, self.region)?;
         }
         Ok(check)
     }

@@ -99,19 +99,23 @@ pub fn run(
     prepare: &Prepare<'_>,
     watcher: &mut dyn Watcher,
 ) {
-    let start = clock.now();
-    let mut done = 0;
-    for batch in listed.chunks(BATCH) {
+    let (start, total) = (clock.now(), listed.len());
+    for (number, batch) in listed.chunks(BATCH).enumerate() {
         if watcher.stopped() {
             return;
         }
+        let done = number * BATCH;
         // Time that earlier batches did not use goes to later ones.
         let left = settings.time_seconds.map(|all| all - (clock.now() - start).as_secs_f64());
-        let share = left.map(|left| left.max(0.0) * batch.len() as f64 / (listed.len() - done) as f64);
+        let share = left.map(|left| left.max(0.0) * batch.len() as f64 / (total - done) as f64);
         let limit = share.unwrap_or(CASE_SECONDS * batch.len() as f64);
-        let batch = Batch::prepare(batch, settings, clock, prepare, watcher);
-        batch.measure(settings, clock, limit, (done, listed.len()), watcher);
-        done += BATCH;
+        let prepared = |it: &Listed| match &it.outcome {
+            None if watcher.stopped() => Err(None),
+            None => prepare(&it.case, settings, clock).map_err(Some),
+            known => Err(known.clone()),
+        };
+        let lanes = batch.iter().map(|it| Lane::new(&it.case, settings, prepared(it))).collect();
+        Batch { lanes, clock, limit, done, total }.measure(watcher);
     }
 }
 
@@ -127,11 +131,18 @@ const ROUNDS_A_LOOK: usize = 10;
 /// Cases that take turns.
 struct Batch<'a> {
     lanes: Vec<Lane<'a>>,
+    clock: &'a dyn Clock,
+    /// Its share of the time, in seconds.
+    limit: f64,
+    /// The number of cases before it, and of all.
+    done: usize,
+    total: usize,
 }
 
 /// A case with its samples.
 struct Lane<'a> {
     case: &'a Case,
+    settings: &'a Settings,
     subject: Option<Subject>,
     samples: Vec<Sample>,
     outcome: Option<Outcome>,
@@ -140,83 +151,55 @@ struct Lane<'a> {
     closed: bool,
 }
 
-impl<'a> Batch<'a> {
-    fn prepare(
-        listed: &'a [Listed],
-        settings: &Settings,
-        clock: &dyn Clock,
-        prepare: &Prepare<'_>,
-        watcher: &dyn Watcher,
-    ) -> Self {
-        let lanes = listed.iter().map(|Listed { case, outcome }| {
-            let (subject, outcome) = match outcome {
-                None if watcher.stopped() => (None, None),
-                None => match prepare(case, settings, clock) {
-                    Ok(subject) => (Some(subject), None),
-                    Err(outcome) => (None, Some(outcome)),
-                },
-                known => (None, known.clone()),
-            };
-            let least = subject.as_ref().and_then(|subject| subject.least_samples);
-            let least = least.unwrap_or(settings.least_samples) as usize;
-            Lane { case, subject, samples: Vec::new(), outcome, least, closed: false }
-        });
-        Self { lanes: lanes.collect() }
-    }
-
-    fn measure(
-        mut self,
-        settings: &Settings,
-        clock: &dyn Clock,
-        limit: f64,
-        (done, total): (usize, usize),
-        watcher: &mut dyn Watcher,
-    ) {
-        let start = clock.now();
-        let spent = |clock: &dyn Clock| (clock.now() - start).as_secs_f64() / limit.max(1e-9);
+impl Batch<'_> {
+    fn measure(mut self, watcher: &mut dyn Watcher) {
+        let (clock, start, limit) = (self.clock, self.clock.now(), self.limit.max(1e-9));
+        let spent = || (clock.now() - start).as_secs_f64() / limit;
         for number in 1.. {
-            let part = spent(clock);
-            let turn = |lane: &Lane<'_>| lane.turn(number, part, settings);
+            let part = spent();
+            let turn = |lane: &Lane<'_>| lane.turn(number, part);
             let active = round(&mut self.lanes, turn, || watcher.stopped(), |lane| lane.sample(clock));
             if active == 0 || watcher.stopped() {
                 break;
             }
-            for lane in self.lanes.iter_mut().filter(|lane| !lane.wants_more(number + 1, part, settings)) {
-                lane.close(settings, false, watcher);
+            for lane in self.lanes.iter_mut().filter(|lane| !lane.wants_more(number + 1, part)) {
+                lane.close(false, watcher);
             }
-            let lanes = self.lanes.len() as f64;
-            let part = spent(clock);
-            let known = self.lanes.iter().map(|lane| lane.progress(part)).sum::<f64>() / lanes;
-            let part = (done as f64 + lanes * known) / total as f64;
-            watcher.progress(part, &self.lanes[0].case.id());
+            let part = spent();
+            let known = self.lanes.iter().map(|lane| lane.progress(part)).sum::<f64>();
+            watcher.progress((self.done as f64 + known) / self.total as f64, &self.lanes[0].case.id());
         }
         let stopped = watcher.stopped();
-        for lane in &mut self.lanes {
-            lane.close(settings, stopped, watcher);
-        }
+        self.lanes.iter_mut().for_each(|lane| lane.close(stopped, watcher));
     }
 }
 
-impl Lane<'_> {
+impl<'a> Lane<'a> {
+    fn new(case: &'a Case, settings: &'a Settings, prepared: Result<Subject, Option<Outcome>>) -> Self {
+        let (subject, outcome) = match prepared {
+            Ok(subject) => (Some(subject), None),
+            Err(outcome) => (None, outcome),
+        };
+        let least = subject.as_ref().and_then(|subject| subject.least_samples);
+        let least = least.unwrap_or(settings.least_samples) as usize;
+        Self { case, settings, subject, samples: Vec::new(), outcome, least, closed: false }
+    }
     /// Whether the case needs more samples, given the fraction of the time spent.
-    fn wants_more(&self, round: usize, spent: f64, settings: &Settings) -> bool {
+    fn wants_more(&self, round: usize, spent: f64) -> bool {
         if self.closed || self.outcome.is_some() || self.subject.is_none() {
             return false;
         }
         let count = self.samples.len();
-        if count < self.least {
-            return true;
-        }
         let look = (round - 1).is_multiple_of(ROUNDS_A_LOOK) || count == self.least;
-        let enough = count >= settings.most_samples as usize;
-        !(spent > 1.0 || enough || look && self.is_precise(settings))
+        let enough = spent > 1.0 || count >= self.settings.most_samples as usize;
+        count < self.least || !(enough || look && self.is_precise())
     }
 
     /// Whether it is the case's turn. A case whose samples take seconds would leave no time for the
     /// others: its few samples are spread over the run.
-    fn turn(&self, round: usize, spent: f64, settings: &Settings) -> Turn {
+    fn turn(&self, round: usize, spent: f64) -> Turn {
         let slow = self.subject.as_ref().is_some_and(|subject| subject.least_samples.is_some());
-        match self.wants_more(round, spent, settings) {
+        match self.wants_more(round, spent) {
             false => Turn::Over,
             true if slow && self.samples.len() as f64 > spent * self.least as f64 => Turn::Later,
             true => Turn::Now,
@@ -229,9 +212,9 @@ impl Lane<'_> {
         if self.closed || self.outcome.is_some() { 1.0 } else { there.min(spent).min(1.0) }
     }
 
-    fn is_precise(&self, settings: &Settings) -> bool {
+    fn is_precise(&self) -> bool {
         let precision = summarise(&self.values()).and_then(|summary| summary.precision());
-        precision.is_some_and(|precision| precision <= settings.precision)
+        precision.is_some_and(|precision| precision <= self.settings.precision)
     }
 
     fn sample(&mut self, clock: &dyn Clock) {
@@ -251,19 +234,19 @@ impl Lane<'_> {
     }
 
     /// Passes the row to the watcher and frees the subject's memory.
-    fn close(&mut self, settings: &Settings, stopped: bool, watcher: &mut dyn Watcher) {
+    fn close(&mut self, stopped: bool, watcher: &mut dyn Watcher) {
         if self.closed {
             return;
         }
         self.closed = true;
-        if let Some(row) = self.row(settings, stopped) {
+        if let Some(row) = self.row(stopped) {
             watcher.row(&row);
         }
         self.subject = None;
     }
 
     /// The row; `None` if the run was stopped before there were enough samples.
-    fn row(&self, settings: &Settings, stopped: bool) -> Option<Row> {
+    fn row(&self, stopped: bool) -> Option<Row> {
         if let Some(outcome) = &self.outcome {
             return Some(Row::new(self.case.clone(), outcome.clone()));
         }
@@ -271,10 +254,7 @@ impl Lane<'_> {
             return None;
         }
         let subject = self.subject.as_ref()?;
-        let mut notes = subject.notes.clone();
-        if !self.is_precise(settings) {
-            notes.push(vague(settings));
-        }
+        let vague = (!self.is_precise()).then(|| vague(self.settings));
         let seconds: Vec<f64> = self.samples.iter().map(|sample| sample.seconds).collect();
         let measured = Measured {
             unit: subject.unit,
@@ -282,7 +262,7 @@ impl Lane<'_> {
             sample_seconds: stats::median(&seconds).unwrap_or(0.0),
             checked: subject.checked.clone(),
             code: subject.code.clone(),
-            notes,
+            notes: subject.notes.iter().cloned().chain(vague).collect(),
             ..Measured::default()
         };
         Some(Row::new(self.case.clone(), Outcome::Measured(measured)))

@@ -11,12 +11,10 @@
 /// number.
 pub(super) fn independent(samples: &[f64], median: f64) -> usize {
     let count = samples.len();
-    if count < FEWEST {
-        return count;
-    }
-    let sides: Vec<f64> = samples.iter().map(|sample| side(*sample, median)).collect();
+    // 1 above the median, -1 below it, 0 at it.
+    let sides: Vec<f64> = samples.iter().map(|sample| f64::from(sample.total_cmp(&median) as i8)).collect();
     let whole: f64 = sides.iter().map(|side| side * side).sum();
-    if whole == 0.0 {
+    if count < FEWEST || whole == 0.0 {
         return count;
     }
     let chance = 1.0 / (count as f64).sqrt();
@@ -27,16 +25,6 @@ pub(super) fn independent(samples: &[f64], median: f64) -> usize {
     let sum: f64 = (1..count / 4).map(together).take_while(|found| *found > chance).sum();
     let worth = count as f64 / (1.0 + 2.0 * sum);
     (worth as usize).clamp(SMALLEST, count)
-}
-
-fn side(sample: f64, median: f64) -> f64 {
-    if sample > median {
-        1.0
-    } else if sample < median {
-        -1.0
-    } else {
-        0.0
-    }
 }
 
 /// Fewer samples show no correlation.

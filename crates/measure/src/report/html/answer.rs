@@ -33,25 +33,20 @@ pub(super) fn answer(run: &Run<'_>) -> Markup {
 fn tiles(run: &Run<'_>) -> Vec<Tile> {
     let mut tiles = Vec::new();
     if let Some(group) = run.main_group().filter(|group| !is_alone(group)) {
-        let tile = |what, entry: &Entry<'_>, threads_: u32| {
-            let figure = words::throughput(entry.figure()?.median);
-            Some(Tile { what, figure, about: format!("{}, {}", short_name(entry.case), threads(threads_)) })
+        let tile = |what, entry: Option<&Entry<'_>>| {
+            let figure = words::throughput(entry?.figure()?.median);
+            let case = entry?.case;
+            Some(Tile { what, figure, about: format!("{}, {}", short_name(case), threads(case.threads)) })
         };
-        let default = default_of(group);
-        let count = group.like.threads;
-        tiles.extend(fastest(group).and_then(|entry| tile("fastest fit for a disk", entry, count)));
-        tiles.extend(default.and_then(|entry| tile("the default", entry, count)));
         let all = run.all_cores();
-        let everywhere = run.group_like(group.like, all).filter(|_| all > count).and_then(default_of);
-        tiles.extend(everywhere.and_then(|entry| tile("the default, all cores", entry, all)));
+        let everywhere = run.group_like(group.like, all).filter(|_| all > group.like.threads);
+        tiles.extend(tile("fastest fit for a disk", fastest(group)));
+        tiles.extend(tile("the default", default_of(group)));
+        tiles.extend(tile("the default, all cores", everywhere.and_then(default_of)));
     }
-    let mut shown = Vec::new();
-    for (plain, encrypted) in pairs(run) {
-        // The figures that disks are sold by: each once, for the first way to encrypt.
-        if shown.contains(&encrypted.case.pattern) || encrypted.case.pattern == Pattern::RandomMixed {
-            continue;
-        }
-        shown.push(encrypted.case.pattern);
+    // The figures that disks are sold by: each once, for the first way to encrypt.
+    let mut shown = HashSet::from([Pattern::RandomMixed]);
+    for (plain, encrypted) in pairs(run).iter().filter(|(_, it)| shown.insert(it.case.pattern)) {
         let part = encrypted.summary.median / plain.summary.median;
         tiles.push(Tile {
             what: "of plain storage",
@@ -80,8 +75,7 @@ fn sentences(run: &Run<'_>) -> Vec<Markup> {
         sentences.extend(of_the_peers(group));
         sentences.extend(of_all_cores(run, group));
     }
-    sentences
-        .extend(pairs(run).iter().take(MOST_PAIRS).map(|(plain, encrypted)| of_a_pair(plain, encrypted)));
+    sentences.extend(pairs(run).iter().take(MOST_PAIRS).map(of_a_pair));
     sentences.extend(of_kdfs(run));
     sentences.extend(of_noise(run));
     sentences
@@ -92,15 +86,11 @@ const MOST_PAIRS: usize = 4;
 fn of_the_fastest(group: &Group<'_>) -> Option<Markup> {
     let best = fastest(group)?;
     let summary = best.figure()?;
-    let tied: Vec<String> = group
-        .entries
-        .iter()
-        .filter(|other| other.place == best.place && !std::ptr::eq(*other, best))
-        .filter(|other| advice::against(&other.case.spec).is_none())
-        .map(|other| full_name(other.case))
-        .collect();
-    let unfit = group.entries.first().filter(|first| !std::ptr::eq(*first, best));
-    let unfit = unfit.and_then(|first| Some((first, advice::against(&first.case.spec)?)));
+    let against = |entry: &Entry<'_>| advice::against(&entry.case.spec);
+    let others = group.entries.iter().filter(|other| !std::ptr::eq(*other, best) && against(other).is_none());
+    let tied = others.filter(|other| other.place == best.place).map(|other| full_name(other.case));
+    let tied: Vec<String> = tied.collect();
+    let unfit = group.entries.first().and_then(|first| Some((first, against(first)?)));
     Some(html! {
         b { (full_name(best.case)) } " is the fastest cipher here that protects a disk: "
         (words::throughput(summary.median)) " " (words::precision(summary)) " with " (threads(group.like.threads)) " and "
@@ -191,7 +181,7 @@ pub(super) fn pairs<'a>(run: &Run<'a>) -> Vec<(disk::Figured<'a>, disk::Figured<
     pairs
 }
 
-fn of_a_pair(plain: &disk::Figured<'_>, encrypted: &disk::Figured<'_>) -> Markup {
+fn of_a_pair((plain, encrypted): &(disk::Figured<'_>, disk::Figured<'_>)) -> Markup {
     let (a, b) = (&plain.summary, &encrypted.summary);
     let show = |it: &Summary| words::value(it.median, plain.measured.unit);
     let what = disk::capital(&disk::pattern_name(encrypted.case.pattern));

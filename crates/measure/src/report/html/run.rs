@@ -16,17 +16,16 @@ pub(super) struct Run<'a> {
 
 /// All runs, under their names.
 pub(super) fn runs(results: &[Results]) -> Vec<Run<'_>> {
-    let mut runs: Vec<Run<'_>> = Vec::new();
-    for one in results {
+    let name = |(number, one): (usize, &Results)| {
         let name = match one.machine.name.trim() {
             "" => "unnamed machine".to_owned(),
             name => words::cut(name, LONGEST_NAME),
         };
-        let others = runs.iter().filter(|run| run.results.machine.name == one.machine.name).count();
-        let name = if others == 0 { name } else { format!("{name} ({})", others + 1) };
-        runs.push(Run { results: one, name, groups: groups(one) });
-    }
-    runs
+        let others = results[..number].iter().filter(|other| other.machine.name == one.machine.name).count();
+        if others == 0 { name } else { format!("{name} ({})", others + 1) }
+    };
+    let names = results.iter().enumerate().map(name);
+    names.zip(results).map(|(name, results)| Run { results, name, groups: groups(results) }).collect()
 }
 
 const LONGEST_NAME: usize = 40;
@@ -68,14 +67,16 @@ pub(super) fn default_of<'g, 'a>(group: &'g Group<'a>) -> Option<&'g Entry<'a>> 
 
 /// "aes-xts-plain64, 512-bit key"; plus whose code it is, unless it is Keyway's.
 pub(super) fn full_name(case: &CipherCase) -> String {
-    let by = if case.by == By::Keyway { String::new() } else { format!(" ({})", case.by) };
-    format!("{}, {}-bit key{by}", case.spec, case.key_bits)
+    format!("{}, {}-bit key{}", case.spec, case.key_bits, by(case))
 }
 
 /// The same for a chart: "aes-xts-plain64 512".
 pub(super) fn short_name(case: &CipherCase) -> String {
-    let by = if case.by == By::Keyway { String::new() } else { format!(" ({})", case.by) };
-    format!("{} {}{by}", case.spec, case.key_bits)
+    format!("{} {}{}", case.spec, case.key_bits, by(case))
+}
+
+fn by(case: &CipherCase) -> String {
+    if case.by == By::Keyway { String::new() } else { format!(" ({})", case.by) }
 }
 
 /// "one sector of 512 bytes a call", "128 sectors of 512 bytes a call".

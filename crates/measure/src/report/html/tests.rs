@@ -4,7 +4,7 @@
 use super::super::tests::same_as_the_snapshot;
 use super::fixture::{board, server, storage, workstation};
 use super::*;
-use crate::results::{By, Case, CipherCase, Outcome, Row, SCHEMA};
+use crate::results::{By, Case, CipherCase, Machine, Outcome, Row, SCHEMA};
 
 #[test]
 fn pages_are_the_same_to_the_byte() {
@@ -22,22 +22,17 @@ fn tags(page: &str) -> Vec<&str> {
 fn texts_from_results_stay_texts() {
     let mut results = workstation();
     let bad = "\"><script>alert(1)</script><b onclick='x'>\u{202e}\u{0}&lt;";
-    let machine = &mut results.machine;
-    for text in [
-        &mut machine.name,
-        &mut machine.cpu,
-        &mut machine.architecture,
-        &mut machine.aes_code,
-        &mut machine.kernel,
-    ] {
+    let Machine { name, cpu, architecture, aes_code, kernel, features, .. } = &mut results.machine;
+    for text in [name, cpu, architecture, aes_code, kernel, &mut results.started] {
         *text = bad.into();
     }
-    (machine.governor, machine.system, machine.virtualisation) =
-        (Some(bad.into()), Some(bad.into()), Some(bad.into()));
-    machine.features = vec![bad.into()];
+    *features = vec![bad.into()];
+    let Machine { governor, system, virtualisation, .. } = &mut results.machine;
+    for text in [governor, system, virtualisation] {
+        *text = Some(bad.into());
+    }
     results.settings.suite = bad.into();
     results.settings.filters = vec![bad.into()];
-    results.started = bad.into();
     results.warnings = vec![bad.into()];
     results.versions = [(bad.to_owned(), bad.to_owned())].into();
     for row in &mut results.rows {

@@ -89,18 +89,18 @@ pub(super) fn count(value: f64) -> String {
         }
     }
     if value < 100.0 {
-        let text = digits(value);
-        return if text.contains('.') {
-            text.trim_end_matches('0').trim_end_matches('.').to_owned()
-        } else {
-            text
-        };
+        return trimmed(digits(value));
     }
-    let whole = format!("{value:.0}");
-    match whole.len() {
-        0..4 => whole,
-        length => format!("{},{}", &whole[..length - 3], &whole[length - 3..]),
+    let mut whole = format!("{value:.0}");
+    if whole.len() > 3 {
+        whole.insert(whole.len() - 3, ',');
     }
+    whole
+}
+
+/// Without zeros that mean nothing.
+pub(super) fn trimmed(text: String) -> String {
+    if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
 }
 
 /// "512 bytes", "64 KiB", "2000 MiB".

@@ -219,9 +219,5 @@ impl Chart for Bars {
 
 /// A round figure, without trailing zeros.
 pub(super) fn axis_figure(tick: f64) -> String {
-    if tick >= 1e6 {
-        return words::count(tick);
-    }
-    let text = format!("{tick:.6}");
-    text.trim_end_matches('0').trim_end_matches('.').to_owned()
+    if tick >= 1e6 { words::count(tick) } else { words::trimmed(format!("{tick:.6}")) }
 }

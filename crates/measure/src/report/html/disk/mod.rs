@@ -99,10 +99,8 @@ impl Comparison<'_> {
             Some(format!("{} with a {}-bit key", it.case.spec.as_ref()?, it.case.key_bits?))
         };
         let specs = distinct(self.items.iter().filter_map(spec));
-        let mut text = match self.engine.as_str() {
-            "keyway" => "Requests by Keyway's own engine.".to_owned(),
-            engine => format!("Requests by {engine}."),
-        };
+        let by = if self.engine == "keyway" { "Keyway's own engine" } else { &self.engine };
+        let mut text = format!("Requests by {by}.");
         if !specs.is_empty() {
             text += &format!(" Encrypted with {}.", words::list(&specs));
         }
@@ -122,13 +120,13 @@ impl Comparison<'_> {
 }
 
 /// The common name of a medium.
-fn medium(medium: &str) -> String {
+fn medium(medium: &str) -> &str {
     match medium {
-        "file" => "a file".into(),
-        "loop" => "a loop device".into(),
-        "brd" => "a RAM disk (brd)".into(),
-        "block device" => "a block device".into(),
-        other => other.into(),
+        "file" => "a file",
+        "loop" => "a loop device",
+        "brd" => "a RAM disk (brd)",
+        "block device" => "a block device",
+        other => other,
     }
 }
 
