@@ -41,7 +41,7 @@ impl<'a> Lane<'a> {
             (Err(outcome), _) | (_, Err(outcome)) => Err(outcome.clone()),
             (Ok(access), Ok(check)) => Ok((access, check)),
         };
-        let (samples, seconds, latencies) = (Vec::new(), Vec::new(), Latencies::new());
+        let (samples, seconds, latencies) = (Vec::new(), Vec::new(), Latencies::default());
         Self { group, number, path, ready, samples, seconds, cpu: Some(0.0), bytes: 0, latencies }
     }
 

@@ -10,11 +10,6 @@ use hdrhistogram::Histogram;
 pub struct Latencies(Histogram<u64>);
 
 impl Latencies {
-    /// An empty histogram.
-    pub fn new() -> Self {
-        Self(Histogram::new_with_bounds(1, LONGEST, DIGITS).expect("the crate takes these constants"))
-    }
-
     /// Records `count` requests of this latency.
     pub fn record(&mut self, nanoseconds: u64, count: u64) {
         self.0.saturating_record_n(nanoseconds.max(1), count);
@@ -42,8 +37,9 @@ impl Latencies {
 }
 
 impl Default for Latencies {
+    /// An empty histogram.
     fn default() -> Self {
-        Self::new()
+        Self(Histogram::new_with_bounds(1, LONGEST, DIGITS).expect("the crate takes these constants"))
     }
 }
 
@@ -60,7 +56,7 @@ mod tests {
 
     #[test]
     fn points_are_those_of_all_runs_together() {
-        let (mut first, mut second) = (Latencies::new(), Latencies::new());
+        let (mut first, mut second) = (Latencies::default(), Latencies::default());
         assert_eq!(first.points(), None);
         (1..=900).for_each(|us| first.record(us * 1000, 2));
         second.record(5_000_000, 199);
@@ -80,7 +76,7 @@ mod tests {
 
     #[test]
     fn what_is_longer_than_anything_counts_as_the_longest() {
-        let mut latencies = Latencies::new();
+        let mut latencies = Latencies::default();
         latencies.record(u64::MAX, 1);
         latencies.record(0, 1);
         assert_eq!(latencies.count(), 2);

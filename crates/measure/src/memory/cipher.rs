@@ -51,7 +51,7 @@ struct Cipher {
     team: Team,
 }
 
-pub(super) fn prepare(case: &CipherCase, settings: &Settings, clock: &dyn Clock) -> Result<Subject, Outcome> {
+pub(crate) fn prepare(case: &CipherCase, settings: &Settings, clock: &dyn Clock) -> Result<Subject, Outcome> {
     let spec = CipherSpec::parse(&case.spec).map_err(Outcome::impossible)?;
     let (fast, portable) = (keyed(&spec, case, Cpu::detect())?, keyed(&spec, case, Cpu::portable())?);
     let checked_by = match fast.code() == portable.code() {

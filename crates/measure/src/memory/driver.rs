@@ -14,7 +14,7 @@ use crate::rounds::Subject;
 use keyway_crypto::SectorSize;
 use keyway_kernel::{Algorithm, Checked, af_alg, check, reference};
 
-pub(super) fn prepare(case: &DriverCase, settings: &Settings, clock: &dyn Clock) -> Result<Subject, Outcome> {
+pub(crate) fn prepare(case: &DriverCase, settings: &Settings, clock: &dyn Clock) -> Result<Subject, Outcome> {
     let algorithm = Algorithm::parse(&case.algorithm);
     let key_bytes = case.key_bits as usize / 8;
     let compared = match check(&case.driver, &algorithm, (key_bytes, key_bytes)) {

@@ -26,7 +26,7 @@ struct Derive {
     target: Option<f64>,
 }
 
-pub(super) fn prepare(case: &KdfCase, settings: &Settings, clock: &dyn Clock) -> Result<Subject, Outcome> {
+pub(crate) fn prepare(case: &KdfCase, settings: &Settings, clock: &dyn Clock) -> Result<Subject, Outcome> {
     let kdf = Kdf::of(case)?;
     let probe = kdf.smallest();
     let mut key = vec![0; case.key_bits as usize / 8];

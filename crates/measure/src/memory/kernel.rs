@@ -15,7 +15,7 @@ use keyway_crypto::{CipherSpec, Cpu};
 use keyway_kernel::{Algorithm, Chosen, af_alg, reference};
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
 
-pub(super) fn prepare(case: &CipherCase, settings: &Settings, clock: &dyn Clock) -> Result<Subject, Outcome> {
+pub(crate) fn prepare(case: &CipherCase, settings: &Settings, clock: &dyn Clock) -> Result<Subject, Outcome> {
     let spec = CipherSpec::parse(&case.spec).map_err(Outcome::impossible)?;
     let reference = reference(&spec, case)?;
     let portable = keyed(&reference, case, Cpu::portable())?;

@@ -1,30 +1,18 @@
 //! Ciphers and key derivations in memory, by Keyway's own code and by
 //! the kernel's, with every output checked.
 
-mod cipher;
-mod driver;
-mod kdf;
-mod kernel;
+pub(crate) mod cipher;
+pub(crate) mod driver;
+pub(crate) mod kdf;
+pub(crate) mod kernel;
 mod threads;
 
 pub(crate) use driver::longest_request;
 
 use crate::Clock;
-use crate::results::{By, Case, Outcome, Settings};
-use crate::rounds::Subject;
+use crate::results::Outcome;
 use keyway_kernel::{Missing, Random};
 use std::time::Duration;
-
-/// Prepares a case that runs Keyway's code or the kernel's.
-pub fn prepare(case: &Case, settings: &Settings, clock: &dyn Clock) -> Result<Subject, Outcome> {
-    match case {
-        Case::Cipher(case) if case.by == By::Keyway => cipher::prepare(case, settings, clock),
-        Case::Cipher(case) if matches!(case.by, By::Kernel(None)) => kernel::prepare(case, settings, clock),
-        Case::Driver(case) => driver::prepare(case, settings, clock),
-        Case::Kdf(case) if case.by == By::Keyway => kdf::prepare(case, settings, clock),
-        _ => Err(Outcome::not_measured(format!("{} is not measured in memory", case.id()))),
-    }
-}
 
 /// Why the kernel cannot be measured.
 fn missing(missing: Missing) -> Outcome {

@@ -2,7 +2,8 @@
 
 use super::*;
 use crate::clock::Machine;
-use crate::results::{CipherCase, Direction, KdfCase, Unit};
+use crate::prepare;
+use crate::results::{By, Case, CipherCase, Direction, KdfCase, Settings, Unit};
 use crate::rounds;
 
 fn cipher(spec: &str, key_bits: u32, threads: u32, direction: Direction) -> Case {

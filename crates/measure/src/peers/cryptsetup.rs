@@ -6,7 +6,7 @@ use super::Printed;
 use crate::results::{KdfCase, Outcome, Unit};
 use crate::rounds::Subject;
 
-pub(super) fn prepare(case: &KdfCase) -> Result<Subject, Outcome> {
+pub(crate) fn prepare(case: &KdfCase) -> Result<Subject, Outcome> {
     let (Some(hash), 1, None) = (&case.hash, case.lanes, case.iter_time_ms) else {
         return Err(Outcome::not_measured(
             "cryptsetup benchmark prints rates of PBKDF2 only, one password at a time",

@@ -2,22 +2,13 @@
 //! cannot load their shared libraries. What these programs compute is not visible, so their figures
 //! are not checked, and their rows say so.
 
-mod cryptsetup;
-mod openssl;
+pub(crate) mod cryptsetup;
+pub(crate) mod openssl;
 
 use crate::Clock;
-use crate::results::{By, Case, Outcome, Unit};
+use crate::results::{Outcome, Unit};
 use crate::rounds::{Sample, Subject};
 use std::process::{Command, Stdio};
-
-/// Prepares a case that a peer measures.
-pub fn prepare(case: &Case) -> Result<Subject, Outcome> {
-    match case {
-        Case::Cipher(cipher) if cipher.by == By::Peer("openssl".into()) => openssl::prepare(cipher),
-        Case::Kdf(kdf) if kdf.by == By::Peer("cryptsetup".into()) => cryptsetup::prepare(kdf),
-        other => Err(Outcome::not_measured(format!("{} does not measure this", by(other)))),
-    }
-}
 
 /// The version of a peer's program, as it prints it; `None` if it is not installed.
 pub fn version(peer: &str) -> Option<String> {
@@ -27,15 +18,6 @@ pub fn version(peer: &str) -> Option<String> {
     let line = text.lines().next()?.trim();
     let name = |word: &str| word.eq_ignore_ascii_case(peer);
     Some(line.split_once(' ').filter(|(word, _)| name(word)).map_or(line, |(_, rest)| rest).to_owned())
-}
-
-fn by(case: &Case) -> String {
-    match case {
-        Case::Cipher(case) => case.by.to_string(),
-        Case::Kdf(case) => case.by.to_string(),
-        Case::Disk(case) => case.by.to_string(),
-        Case::Driver(case) => case.driver.clone(),
-    }
 }
 
 /// A program that prints one figure per run.

@@ -6,7 +6,7 @@ use super::Printed;
 use crate::results::{CipherCase, Direction, Outcome, Unit};
 use crate::rounds::Subject;
 
-pub(super) fn prepare(case: &CipherCase) -> Result<Subject, Outcome> {
+pub(crate) fn prepare(case: &CipherCase) -> Result<Subject, Outcome> {
     let name = name(&case.spec, case.key_bits).ok_or_else(|| {
         Outcome::not_measured(format!("openssl speed has no {} with {} bits", case.spec, case.key_bits))
     })?;

@@ -117,15 +117,15 @@ fn circumstances(before: &Results, after: &Results) -> Vec<String> {
         ("kernel", a.kernel.clone(), b.kernel.clone()),
         ("governor", known(&a.governor), known(&b.governor)),
     ];
+    let line = |what: &str, x: &str, y: &str| format!("the {what} differs: {x}, then {y}");
     let differ = pairs.iter().filter(|(_, x, y)| x != y);
-    let mut lines: Vec<String> =
-        differ.map(|(what, x, y)| format!("the {what} differs: {x}, then {y}")).collect();
+    let mut lines: Vec<String> = differ.map(|(what, x, y)| line(what, x, y)).collect();
     let middle = |seen: Frequency| (seen.lowest_mhz + seen.highest_mhz) / 2.0;
     let show = |seen: Frequency| format!("{:.0} to {:.0} MHz", seen.lowest_mhz, seen.highest_mhz);
     if let (Some(x), Some(y)) = (a.frequency, b.frequency)
         && (middle(x) / middle(y) - 1.0).abs() > CLOCKS_DIFFER
     {
-        lines.push(format!("the clock frequency differs: {}, then {}", show(x), show(y)));
+        lines.push(line("clock frequency", &show(x), &show(y)));
     }
     lines
 }

@@ -5,12 +5,14 @@
 //! Nothing here assumes one. The interval of the median comes from order statistics alone: among n
 //! independent samples, the number below the true median is binomial(n, ½), whatever the
 //! distribution. (H. A. David, H. N. Nagaraja, *Order Statistics*, 3rd edition, 7.1.) Correlated
-//! samples count as fewer ([`turns`]).
-
-mod compare;
-mod turns;
-
-pub use compare::{Change, compare};
+//! samples count as fewer: other load that keeps the machine busy for a second
+//! spoils consecutive samples, and a hundred of them say less about the median than a hundred taken on
+//! different days.
+//!
+//! The variance of the number of samples below the median grows by the factor τ = 1 + 2·Σ ρₖ, where
+//! ρₖ is the correlation, k samples apart, of "above" and "below"; n samples count as n / τ. The sum
+//! ends at the first ρₖ that chance could explain. (A. Sokal, *Monte Carlo Methods in Statistical
+//! Mechanics*, 3, for the factor.)
 
 use crate::results::Measured;
 
@@ -62,9 +64,31 @@ pub fn summarise(samples: &[f64]) -> Option<Summary> {
         mad,
         p5: of_sorted(&sorted, 0.05)?,
         p95: of_sorted(&sorted, 0.95)?,
-        interval: interval(&sorted, turns::independent(samples, middle)),
+        interval: interval(&sorted, independent(samples, middle)),
         outliers: samples.iter().enumerate().filter(far).map(|(place, _)| place).collect(),
     })
+}
+
+/// The difference between two medians.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Change {
+    /// Nothing distinguishable from noise: the intervals overlap, or the difference is smaller than
+    /// requested.
+    Noise,
+    /// The second differs by this fraction of the first: 0.1 is ten percent more.
+    By(f64),
+    /// One of them has too few samples for an interval.
+    TooFewSamples,
+}
+
+/// Compares two rows. They differ when their intervals do not overlap (without a real difference
+/// that would happen in less than one of a hundred rows) and the medians differ by more than
+/// `least`, a fraction of the first.
+pub fn compare(first: &Summary, second: &Summary, least: f64) -> Change {
+    let (Some(a), Some(b)) = (first.interval, second.interval) else { return Change::TooFewSamples };
+    let by = second.median / first.median - 1.0;
+    let apart = a.1 < b.0 || b.1 < a.0;
+    if apart && by.abs() > least { Change::By(by) } else { Change::Noise }
 }
 
 /// The median of some figures; `None` if there are none.
@@ -75,6 +99,26 @@ pub fn median(samples: &[f64]) -> Option<f64> {
 /// The figure below which the fraction `part` of the samples lies; `None` if there are none.
 pub fn quantile(samples: &[f64], part: f64) -> Option<f64> {
     of_sorted(&sorted(samples), part)
+}
+
+/// The number of independent samples that `samples`, in the order taken, count as: at most their
+/// number.
+fn independent(samples: &[f64], median: f64) -> usize {
+    let count = samples.len();
+    // 1 above the median, -1 below it, 0 at it.
+    let sides: Vec<f64> = samples.iter().map(|sample| f64::from(sample.total_cmp(&median) as i8)).collect();
+    let whole: f64 = sides.iter().map(|side| side * side).sum();
+    if count < FEWEST || whole == 0.0 {
+        return count;
+    }
+    let chance = 1.0 / (count as f64).sqrt();
+    let together = |apart: usize| {
+        let products = sides.iter().zip(&sides[apart..]).map(|(one, other)| one * other);
+        products.sum::<f64>() / whole
+    };
+    let sum: f64 = (1..count / 4).map(together).take_while(|found| *found > chance).sum();
+    let worth = count as f64 / (1.0 + 2.0 * sum);
+    (worth as usize).clamp(SMALLEST, count)
 }
 
 /// The samples between which the median lies, if they count as `independent` samples: at the same
@@ -128,6 +172,11 @@ const OUTLIER_SIGMAS: f64 = 3.5;
 const ROUNDING: f64 = 1e-9;
 /// No clock is finer than this fraction of a sample.
 const FINEST: f64 = 1e-4;
+
+/// Fewer samples show no correlation.
+const FEWEST: usize = 15;
+/// The fewest for which there is an interval: from the smallest sample to the largest.
+const SMALLEST: usize = 6;
 
 #[cfg(test)]
 mod tests;

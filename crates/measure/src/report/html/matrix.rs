@@ -10,14 +10,8 @@ use crate::stats::Summary;
 use maud::{Markup, html};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// One cell's case and its outcome.
-struct Known<'a> {
-    case: &'a CipherCase,
-    cell: Cell,
-}
-
-/// Cells by specification, key size and sector size.
-type Cells<'a> = BTreeMap<(&'a str, u32, u32), Known<'a>>;
+/// Cases and their cells by specification, key size and sector size.
+type Cells<'a> = BTreeMap<(&'a str, u32, u32), (&'a CipherCase, Cell)>;
 
 /// The heat map; or several, one per cipher, if there is too much for one.
 pub(super) fn matrix(run: &Run<'_>) -> Markup {
@@ -72,10 +66,9 @@ fn cells(results: &Results, threads: u32) -> Cells<'_> {
         if !fits || cell != Cell::Impossible && case.threads != threads {
             continue;
         }
-        let known =
-            cells.entry((&case.spec, case.key_bits, case.sector_size)).or_insert(Known { case, cell });
-        if known.case.message < case.message {
-            *known = Known { case, cell };
+        let known = cells.entry((&case.spec, case.key_bits, case.sector_size)).or_insert((case, cell));
+        if known.0.message < case.message {
+            *known = (case, cell);
         }
     }
     cells
@@ -83,7 +76,7 @@ fn cells(results: &Results, threads: u32) -> Cells<'_> {
 
 /// Specifications with a figure, grouped by cipher.
 fn specs<'a>(cells: &Cells<'a>) -> Vec<&'a str> {
-    let figures = cells.iter().filter(|(_, it)| matches!(it.cell, Cell::Figure(_)));
+    let figures = cells.iter().filter(|(_, (_, cell))| matches!(cell, Cell::Figure(_)));
     let mut specs: Vec<&str> = figures.map(|((spec, ..), _)| *spec).collect();
     specs.sort_by_key(|spec| (cipher_of(spec), *spec));
     specs.dedup();
@@ -99,10 +92,10 @@ fn heat(cells: &Cells<'_>, specs: &[&str], title: &str, text: &str) -> Markup {
     let (mut sectors, mut keys) = (BTreeSet::new(), BTreeSet::new());
     let of_spec = |spec| cells.range((spec, 0, 0)..=(spec, u32::MAX, u32::MAX));
     for spec in specs {
-        for ((_, key, sector), known) in of_spec(*spec) {
+        for ((_, key, sector), (_, cell)) in of_spec(*spec) {
             let mut shown = "cannot exist".to_owned();
-            if let Cell::Figure(figure) = known.cell {
-                shown = words::digits(figure);
+            if let Cell::Figure(figure) = cell {
+                shown = words::digits(*figure);
                 sectors.insert(*sector);
                 keys.insert(*key);
             }
@@ -115,7 +108,7 @@ fn heat(cells: &Cells<'_>, specs: &[&str], title: &str, text: &str) -> Markup {
     let columns = || sectors.iter().flat_map(|sector| keys.iter().map(|key| (*key, *sector)));
     let rows = specs.iter().enumerate().map(|(number, spec)| HeatRow {
         label: (*spec).to_owned(),
-        default: of_spec(*spec).any(|(_, it)| it.case.default),
+        default: of_spec(*spec).any(|(_, (case, _))| case.default),
         joined: number > 0 && cipher_of(specs[number - 1]) == cipher_of(spec),
         cells: columns().map(|(key, sector)| cell(cells, spec, key, sector)).collect(),
     });
@@ -132,7 +125,7 @@ fn cell(cells: &Cells<'_>, spec: &str, key: u32, sector: u32) -> Cell {
     // Impossible combinations are listed with one sector size only.
     let anywhere = || {
         let mut of_key = cells.range((spec, key, 0)..=(spec, key, u32::MAX));
-        of_key.find(|(_, it)| it.cell == Cell::Impossible).map(|(_, it)| it)
+        of_key.find(|(_, (_, cell))| *cell == Cell::Impossible).map(|(_, it)| it)
     };
-    cells.get(&(spec, key, sector)).or_else(anywhere).map_or(Cell::Empty, |it| it.cell)
+    cells.get(&(spec, key, sector)).or_else(anywhere).map_or(Cell::Empty, |(_, cell)| *cell)
 }

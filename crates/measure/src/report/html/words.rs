@@ -7,11 +7,9 @@ use crate::stats::Summary;
 pub(super) fn value(value: f64, unit: Unit) -> String {
     match unit {
         Unit::BytesPerSecond => throughput(value),
-        Unit::IterationsPerSecond => format!("{} iterations/s", count(value)),
-        Unit::PassesPerSecond => format!("{} passes/s", count(value)),
-        Unit::RequestsPerSecond => format!("{} requests/s", count(value)),
         Unit::Cost => count(value),
         Unit::Seconds => microseconds(value * 1e6),
+        _ => format!("{} {}", count(value), unit_name(unit)),
     }
 }
 

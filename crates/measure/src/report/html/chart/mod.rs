@@ -53,10 +53,7 @@ impl Width {
 /// Both drawings; the page shows one. `title` and `text` describe the chart for readers who cannot
 /// see it.
 pub(super) fn drawings(chart: &dyn Chart, title: &str, text: &str) -> Markup {
-    html! {
-        (drawing(chart, Width::Wide, title, text))
-        (drawing(chart, Width::Narrow, title, text))
-    }
+    html! { @for width in [Width::Wide, Width::Narrow] { (drawing(chart, width, title, text)) } }
 }
 
 fn drawing(chart: &dyn Chart, width: Width, title: &str, text: &str) -> Markup {

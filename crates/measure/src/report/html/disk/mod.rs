@@ -4,7 +4,6 @@
 mod compare;
 mod latency;
 mod limits;
-mod processor;
 mod sizes;
 
 pub(super) use compare::{Comparison, Figured, comparisons};
@@ -59,7 +58,7 @@ fn comparison(one: &Comparison<'_>, of: &str) -> Markup {
         }
         (latency::curves(&one.items, of))
         (limits::limits(&one.items, of))
-        (processor::processor(&one.items, of))
+        (limits::processor(&one.items, of))
     }
 }
 
