@@ -199,8 +199,8 @@ fn compose(template: &str, parts: Vec<Resolved>, weights: &[i64]) -> Resolved {
         chosen.iter().fold(Flags::NONE, |flags, choice| flags.with(choice.flags.and(Flags::INHERITED)));
     Ok(Choice {
         driver: format!("{template}({})", drivers.join(",")),
-        // The kernel divides the sums for Adiantum and HCTR2 by seven, with the block cipher's share
-        // included.
+        // The kernel divides the sums for Adiantum and HCTR2 by seven, with the block cipher's
+        // share included.
         priority: if weights.len() > 1 && weights[1] > 0 { sum / 7 } else { sum },
         flags: inherited.with(Flags::INSTANCE),
         exists: false,

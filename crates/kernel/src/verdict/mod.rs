@@ -121,7 +121,7 @@ impl Lines {
         }
     }
 
-    /// Generic code in use although the CPU has instructions, and there is a module, for the cipher.
+    /// Generic code in use although the CPU has instructions for the cipher, and there is a module.
     fn unused_instructions(&mut self, xray: &Xray, system: &System, cpu: CpuFacts<'_>) {
         let Ok(Choice { driver, .. }) = &xray.dm_crypt else { return };
         let has = |feature: &str| cpu.features.iter().any(|known| known == feature);

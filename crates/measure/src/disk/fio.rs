@@ -76,8 +76,8 @@ fn arguments(device: &Path, job: &Job<'_>) -> Vec<String> {
         Pattern::RandomMixed => "randrw",
     };
     // Jobs as threads of the fio process: separate processes would need shared memory. No map of
-    // visited blocks: the built-in engine has none either. Refilled buffers give disks that compress
-    // or deduplicate no advantage.
+    // visited blocks: the built-in engine has none either. Refilled buffers give disks that
+    // compress or deduplicate no advantage.
     let always = "--output-format=json+ --name=keyway --thread --allow_file_create=0 --direct=1 --rwmixread=70 \
                   --norandommap --refill_buffers --end_fsync=1";
     let mut all: Vec<String> = always.split(' ').map(str::to_owned).collect();

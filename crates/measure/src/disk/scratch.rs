@@ -78,23 +78,16 @@ impl Scratch {
         PathBuf::from(format!("/proc/{}/fd/{}", std::process::id(), self.file.as_file().as_raw_fd()))
     }
 
-    /// Drops its pages from the page cache and, if permitted, all other kernel caches. Dirty pages
-    /// are written first.
-    pub fn drop_caches(&self) -> io::Result<Dropped> {
+    /// Drops its pages from the page cache (posix_fadvise) and, if its bytes go through it and this
+    /// is permitted, all other caches of the kernel (drop_caches). Dirty pages are written first.
+    pub fn drop_caches(&self) -> io::Result<()> {
         self.file.flush()?;
         rustix::fs::fadvise(self.file.as_file(), 0, None, Advice::DontNeed)?;
-        let all = self.buffered_because.is_some() && fs::write("/proc/sys/vm/drop_caches", "3\n").is_ok();
-        Ok(if all { Dropped::All } else { Dropped::Own })
+        if self.buffered_because.is_some() {
+            let _ = fs::write("/proc/sys/vm/drop_caches", "3\n");
+        }
+        Ok(())
     }
-}
-
-/// Which caches were dropped.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Dropped {
-    /// This file's pages (posix_fadvise).
-    Own,
-    /// All caches of the kernel (drop_caches).
-    All,
 }
 
 /// Some file systems take the flag and refuse the requests.

@@ -38,8 +38,7 @@ type Pass = dyn Fn(usize, &mut [u8]) -> Result<(), Outcome> + Sync;
 /// A worker with its buffers and all expected outputs.
 struct Cipher {
     worker: Worker,
-    /// The bytes under one call, and the portable code for them, if it can do the same work again and
-    /// again.
+    /// The case, and the portable code for it, if that can do all passes of a sample too.
     portable: Option<(CipherCase, SectorCipher)>,
     /// The data that every sample starts from.
     start: Vec<u8>,

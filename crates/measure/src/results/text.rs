@@ -33,11 +33,9 @@ impl Results {
             let line = text.lines().position(|line| line.contains(needle)).map_or(1, |line| line + 1);
             Err(Corrupt { line, reason })
         };
-        if results.schema != SCHEMA {
-            return at(
-                "\"schema\"",
-                format!("the schema is {:?}, this version reads {SCHEMA:?}", results.schema),
-            );
+        let schema = &results.schema;
+        if schema != SCHEMA {
+            return at("\"schema\"", format!("the schema is {schema:?}, this version reads {SCHEMA:?}"));
         }
         if results.rows.len() > MOST_ROWS {
             return at("\"rows\"", format!("it has more than {MOST_ROWS} rows"));
@@ -63,11 +61,8 @@ impl Results {
 
     /// The document as JSON, one row per line.
     pub fn to_json(&self) -> String {
-        let rows: Vec<String> = self
-            .rows
-            .iter()
-            .map(|row| format!("\n{}", serde_json::to_string(row).unwrap_or_default()))
-            .collect();
+        let row = |row| format!("\n{}", serde_json::to_string(row).unwrap_or_default());
+        let rows: Vec<String> = self.rows.iter().map(row).collect();
         let (before, after) = super::file::ends(self);
         format!("{before}{}{after}", rows.join(","))
     }

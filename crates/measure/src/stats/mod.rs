@@ -5,14 +5,13 @@
 //! Nothing here assumes one. The interval of the median comes from order statistics alone: among n
 //! independent samples, the number below the true median is binomial(n, ½), whatever the
 //! distribution. (H. A. David, H. N. Nagaraja, *Order Statistics*, 3rd edition, 7.1.) Correlated
-//! samples count as fewer: other load that keeps the machine busy for a second
-//! spoils consecutive samples, and a hundred of them say less about the median than a hundred taken on
-//! different days.
+//! samples count as fewer: other load that keeps the machine busy for a second spoils consecutive
+//! samples, and a hundred of them say less about the median than a hundred taken on different days.
 //!
-//! The variance of the number of samples below the median grows by the factor τ = 1 + 2·Σ ρₖ, where
-//! ρₖ is the correlation, k samples apart, of "above" and "below"; n samples count as n / τ. The sum
-//! ends at the first ρₖ that chance could explain. (A. Sokal, *Monte Carlo Methods in Statistical
-//! Mechanics*, 3, for the factor.)
+//! The variance of the number of samples below the median grows by the factor τ = 1 + 2·Σ ρₖ,
+//! where ρₖ is the correlation, k samples apart, of "above" and "below"; n samples count as n / τ.
+//! The sum ends at the first ρₖ that chance could explain. (A. Sokal, *Monte Carlo Methods in
+//! Statistical Mechanics*, 3, for the factor.)
 
 use crate::results::Measured;
 

@@ -1,6 +1,6 @@
 //! What limits encrypted storage: how long the disk alone and the cipher alone would take for the
-//! same bytes, both in sequence (the model c·d/(c+d)), and how long it actually took. And what it costs:
-//! processor time, which encryption uses even if the disk is the limit.
+//! same bytes, both in sequence (the model c·d/(c+d)), and how long it actually took. And what it
+//! costs: processor time, which encryption uses even if the disk is the limit.
 
 use super::super::chart::{Bar, Bars};
 use super::super::figure::{Table, figure};
