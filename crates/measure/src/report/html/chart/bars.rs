@@ -4,7 +4,7 @@
 use super::super::palette::{Ink, SERIES};
 use super::super::words;
 use super::pen::{self, Pen, Side, fit, width_of};
-use super::{Chart, Width, legend, place, plausible, ticks};
+use super::{Chart, Width, below, legend, place, plausible, ticks};
 use crate::results::Unit;
 use crate::stats::Summary;
 
@@ -121,17 +121,10 @@ impl Bars {
     }
 
     fn axis(&self, pen: &Pen<'_>, layout: &Layout, top: i32, bottom: i32) {
-        let mut free = i32::MIN;
-        for tick in ticks(layout.highest / self.per) {
-            let x = layout.x(tick * self.per);
-            pen.line((x, top), (x, bottom), Ink::GRID, 1);
-            let text = axis_figure(tick);
-            let half = width_of(&text, pen::SMALL) / 2;
-            if x - half > free {
-                pen.text((x.max(half), bottom + 9), &text, Side::Middle, Ink::QUIET, pen::SMALL);
-                free = x + half + 8;
-            }
-        }
+        let ticks = ticks(layout.highest / self.per).into_iter();
+        let marks = ticks.map(|tick| (layout.x(tick * self.per), axis_figure(tick)));
+        let marks = marks.inspect(|(x, _)| pen.line((*x, top), (*x, bottom), Ink::GRID, 1));
+        below(pen, marks, bottom + 9, 8, layout.whole);
         pen.text((layout.left, bottom + 25), &self.unit, Side::Left, Ink::QUIET, pen::SMALL);
     }
 

@@ -3,7 +3,7 @@
 use super::super::palette::{Ink, SERIES};
 use super::bars::axis_figure;
 use super::pen::{self, Pen, Side, fit, width_of};
-use super::{Chart, Width, legend, place, plausible, ticks};
+use super::{Chart, Width, below, legend, place, plausible, ticks};
 
 /// Several lines, at most [`SERIES`], which is how many can be distinguished.
 #[derive(Debug, Default)]
@@ -108,19 +108,12 @@ impl Lines {
             pen.text((layout.left - 8, y), &text, Side::Right, Ink::QUIET, pen::SMALL);
         }
         pen.text((0, layout.top - 12), &self.unit, Side::Left, Ink::QUIET, pen::SMALL);
-        let mut free = i32::MIN;
-        for (at, text) in &self.marks {
-            let x = layout.x(*at);
-            pen.line((x, layout.bottom), (x, layout.bottom + 4), Ink::QUIET, 1);
-            let half = width_of(text, pen::SMALL) / 2;
-            if x - half > free {
-                let x = x.min(width - half);
-                pen.text((x, layout.bottom + 13), text, Side::Middle, Ink::QUIET, pen::SMALL);
-                free = x + half + 6;
-            }
-        }
+        let bottom = layout.bottom;
+        let marks = self.marks.iter().map(|(at, text)| (layout.x(*at), text.clone()));
+        let marks = marks.inspect(|(x, _)| pen.line((*x, bottom), (*x, bottom + 4), Ink::QUIET, 1));
+        below(pen, marks, bottom + 13, 6, width);
         let middle = (layout.left + layout.right) / 2;
-        pen.text((middle, layout.bottom + 30), &self.across, Side::Middle, Ink::QUIET, pen::SMALL);
+        pen.text((middle, bottom + 30), &self.across, Side::Middle, Ink::QUIET, pen::SMALL);
     }
 
     fn line(&self, pen: &Pen<'_>, layout: &Layout, number: usize, line: &Line) {

@@ -90,6 +90,20 @@ pub(super) fn place(value: f64, range: (f64, f64), pixels: (i32, i32)) -> i32 {
     RangedCoordf64::from(range.0..range.1).map(&value.clamp(range.0, range.1), pixels)
 }
 
+/// Texts below an axis, in the middle of their places; one that would touch the text before it is
+/// left out.
+fn below(pen: &Pen<'_>, marks: impl Iterator<Item = (i32, String)>, y: i32, gap: i32, width: i32) {
+    let mut free = i32::MIN;
+    for (x, text) in marks {
+        let half = pen::width_of(&text, pen::SMALL) / 2;
+        if x - half > free {
+            let inside = x.max(half).min(width - half);
+            pen.text((inside, y), &text, pen::Side::Middle, Ink::QUIET, pen::SMALL);
+            free = x + half + gap;
+        }
+    }
+}
+
 /// A results file may hold any figure; a drawing is finite.
 pub(super) fn plausible(value: f64) -> f64 {
     if value.is_finite() { value.clamp(1e-9, 1e21) } else { 1e21 }
