@@ -94,15 +94,15 @@ fn unknown_names_are_refused_with_what_could_be_meant() {
     assert_eq!((wrong.what, wrong.name.as_str()), (Named::Cipher, "aes-xts-plain65"));
     assert!(wrong.known.iter().any(|name| name == "aes-xts-plain64"));
     assert!(list(&asked(Some(Suite::Quick), &["camellia*"])).is_err());
-    assert_eq!(
-        list(&Asked { hashes: vec!["sha257".into()], ..asked(None, &[]) }).unwrap_err().what,
-        Named::Hash
-    );
-    assert_eq!(list(&Asked { kdfs: vec!["scrypt".into()], ..asked(None, &[]) }).unwrap_err().name, "scrypt");
-    assert_eq!(
-        list(&Asked { compare: vec!["libressl".into()], ..asked(None, &[]) }).unwrap_err().what,
-        Named::Peer
-    );
+    let none = || asked(None, &[]);
+    for (wrong, what, name) in [
+        (Asked { hashes: vec!["sha257".into()], ..none() }, Named::Hash, "sha257"),
+        (Asked { kdfs: vec!["scrypt".into()], ..none() }, Named::Kdf, "scrypt"),
+        (Asked { compare: vec!["libressl".into()], ..none() }, Named::Peer, "libressl"),
+    ] {
+        let wrong = list(&wrong).unwrap_err();
+        assert_eq!((wrong.what, wrong.name.as_str()), (what, name));
+    }
 }
 
 #[test]

@@ -14,6 +14,11 @@ fn encryption() -> Encryption {
     Encryption { spec: "aes-xts-plain64".into(), key_bits: 512, sector_size: 4096 }
 }
 
+/// Random requests of one kind, by one engine, with or without encryption.
+fn requests(encryption: Option<Encryption>, engine: Engine, workload: &Workload, value: f64) -> Row {
+    row(path(encryption, engine).case(workload), Unit::RequestsPerSecond, value)
+}
+
 fn path(encryption: Option<Encryption>, engine: Engine) -> Path {
     let by = if encryption.is_some() { By::Keyway } else { By::Plain };
     let access = Err(Outcome::not_measured(""));
@@ -60,26 +65,19 @@ fn figures_are_those_of_the_same_requests() {
         })
         .collect();
     let reads = find(Pattern::RandomRead, 1);
-    rows.push(row(path(None, Engine::Fio("x".into())).case(&reads), Unit::RequestsPerSecond, 5.0));
-    let encrypted = row(path(Some(encryption()), Engine::BuiltIn).case(&reads), Unit::RequestsPerSecond, 1.0);
+    rows.push(requests(None, Engine::Fio("x".into()), &reads, 5.0));
+    let encrypted = requests(Some(encryption()), Engine::BuiltIn, &reads, 1.0);
     let model = beside(&rows, 2, &encrypted).unwrap();
     // A plain row of another engine is used if there is no better one.
     let whose = Whose::Keyway;
     assert_eq!(model, Model { disk: 5.0 * 4096.0, cipher: 2.0 * 4096.0, whose, measured: 4096.0 });
-    rows.push(row(path(None, Engine::BuiltIn).case(&reads), Unit::RequestsPerSecond, 7.0));
+    rows.push(requests(None, Engine::BuiltIn, &reads, 7.0));
     assert_eq!(beside(&rows, 2, &encrypted).unwrap().disk, 7.0 * 4096.0);
 
     let mixed = find(Pattern::RandomMixed, 32);
-    assert_eq!(
-        beside(
-            &rows,
-            2,
-            &row(path(Some(encryption()), Engine::BuiltIn).case(&mixed), Unit::RequestsPerSecond, 1.0)
-        ),
-        None
-    );
-    rows.push(row(path(None, Engine::BuiltIn).case(&mixed), Unit::RequestsPerSecond, 1.0));
-    let encrypted = row(path(Some(encryption()), Engine::BuiltIn).case(&mixed), Unit::RequestsPerSecond, 1.0);
+    let encrypted = requests(Some(encryption()), Engine::BuiltIn, &mixed, 1.0);
+    assert_eq!(beside(&rows, 2, &encrypted), None);
+    rows.push(requests(None, Engine::BuiltIn, &mixed, 1.0));
     let cipher = beside(&rows, 2, &encrypted).unwrap().cipher;
     assert!((cipher / (2.0 * 4096.0 / (0.35 + 0.3)) - 1.0).abs() < 1e-9, "{cipher}");
     // The plain row itself has no model.
@@ -93,7 +91,7 @@ fn of_dm_crypt_the_kernels_own_cipher_counts() {
         let path = Path { by, ..path(Some(encryption()), Engine::BuiltIn) };
         row(path.case(&reads), Unit::RequestsPerSecond, 1.0)
     };
-    let mut rows = vec![row(path(None, Engine::BuiltIn).case(&reads), Unit::RequestsPerSecond, 5.0)];
+    let mut rows = vec![requests(None, Engine::BuiltIn, &reads, 5.0)];
     rows.extend(ciphers(&[encryption()]).into_iter().map(|it| row(it.case, Unit::BytesPerSecond, 7000.0)));
     let dm_crypt = |rows: &[Row]| beside(rows, 1, &encrypted(By::DmCrypt)).unwrap();
     assert_eq!((dm_crypt(&rows).cipher, dm_crypt(&rows).whose), (7000.0, Whose::Keyway), "there is no other");
