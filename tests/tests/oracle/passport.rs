@@ -4,6 +4,8 @@ use super::kit::{Kit, PASSPHRASE};
 use keyway_tests::browser::Browser;
 use keyway_tests::{cryptsetup, keyway, need};
 use serde_json::Value;
+use std::fs::File;
+use std::os::unix::fs::FileExt;
 
 fn json(bytes: &[u8]) -> Value {
     serde_json::from_slice(bytes).unwrap()
@@ -31,6 +33,23 @@ fn every_keyslot_has_its_page() {
     keyway("passport --hardware abacus").arg(&volume.path).fails(1).says("there are rtx4090");
     keyway("passport --target pi9").arg(&volume.path).fails(1).says("pi3 and pi4").says("--rate-file");
     keyway("passport --apply").arg(&volume.path).fails(1).says("--within");
+}
+
+/// Linux opens a volume whose secondary header is damaged; GRUB ignores it.
+#[test]
+fn a_volume_that_grub_ignores_opens_no_keyslot_there() {
+    need!("mke2fs");
+    let kit = Kit::new();
+    let volume = kit.build("volume", "--type luks2 --pbkdf pbkdf2 --pbkdf-force-iterations 1000");
+    let file = File::options().write(true).open(&volume.path).unwrap();
+    file.write_all_at(&[0; 64], 16 << 10).unwrap();
+    keyway("passport --target grub-2.12")
+        .arg(&volume.path)
+        .ok()
+        .says("cannot be opened, because the secondary");
+    let found = json(&keyway("passport --target grub-2.12 --json").arg(&volume.path).ok().stdout);
+    let slot = &found["keyslots"][0];
+    assert!(slot["seconds_on_target"].is_null() && slot["verdict"] == "cannot", "{slot}");
 }
 
 /// Rates measured on the target machine, evaluated on another.

@@ -165,7 +165,11 @@ impl Keyslot {
         let derive = Work::of_kdf(&derivation.kdf, derivation.len);
         let digest = known.digest.as_ref().map(|digest| Work::of_kdf(&digest.kdf, digest.len));
         let predicted = prediction.keyslots().iter().find(|predicted| predicted.number() == known.number);
-        let judged = prediction.judgement().and_then(|judgement| judgement.slot(number));
+        let judged = prediction.judgement().and_then(|judgement| match judgement.slot(number) {
+            Some(slot) => Some(slot.verdict.clone()),
+            // GRUB may see no keyslot at all.
+            None => judgement.refused.clone().map(Verdict::Cannot),
+        });
         let wait = predicted.map(PredictedKeyslot::wait);
         let mut slot = Self {
             number,
@@ -177,7 +181,7 @@ impl Keyslot {
             tried: predicted.is_some_and(PredictedKeyslot::is_tried),
             alone: None,
             before: wait.and_then(|wait| wait.before),
-            verdict: judged.map(|slot| slot.verdict.clone()),
+            verdict: judged,
             cost: attack::cost(&derive, question.hardware, question.entropy, question.price),
             derive,
         };
