@@ -6,7 +6,6 @@ mod names;
 mod sealing;
 mod tokens;
 mod try_key;
-mod unlock_time;
 mod whole;
 
 pub use keys::{LastKeyslot, NewKeyslot};
@@ -17,7 +16,7 @@ use crate::error::At;
 use crate::{Error, ErrorKind, Key, Location, Result, Unlock, VolumeKey};
 use keyway_format::Sectors;
 use keyway_format::luks2::{SegmentKind, SegmentSize};
-use keyway_volume::{Access, DataDevice, Luks, admission};
+use keyway_volume::{Access, DataDevice, Luks, UnlockTimes, admission, facts};
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
@@ -190,7 +189,13 @@ impl Header {
     /// # Errors
     /// There is no such keyslot, or this build does not know its key derivation function.
     pub fn unlock_time(&self, keyslot: u32, threads: usize) -> Result<Duration> {
-        unlock_time::of(&self.luks, keyslot, threads).at(&self.place)
+        let found = facts::keyslots(self.luks.header()).into_iter().find(|known| known.number == keyslot);
+        let found = found.ok_or_else(|| Error::refused(format!("keyslot {keyslot} is not active")));
+        let keyslot = found.at(&self.place)?;
+        UnlockTimes::new(threads.max(1)).of_keyslot(&keyslot).ok_or_else(|| {
+            let what = format!("the key derivation of keyslot {}", keyslot.number);
+            Error::unsupported(what).at(&self.place)
+        })
     }
 
     /// All objections to opening it, one line each, whatever the terms are. See [`Header`] for an
