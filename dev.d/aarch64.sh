@@ -34,7 +34,7 @@ layer_aarch64() {
 # Units in the emulator, and proofs with real programs whose keyway is the emulated one.
 emulated_tests() {
     export PROPTEST_CASES=${PROPTEST_CASES:-16} KEYWAY_EMULATED=$1
-    export CARGO_TARGET_AARCH64_UNKNOWN_LINUX_MUSL_LINKER=rust-lld CARGO_TARGET_AARCH64_UNKNOWN_LINUX_MUSL_RUNNER=$cores_at/$1/run
+    export "${rust_lld[@]}" CARGO_TARGET_AARCH64_UNKNOWN_LINUX_MUSL_RUNNER=$cores_at/$1/run
     # (Not the sweep of all combinations: that is minutes long even without an emulator.)
     cargo_test --target $aarch64_linux --lib --test sectors --test cascades --test kernel $(packages crypto)
     cargo_test --target $aarch64_linux --lib --test '*' $(packages format)

@@ -81,12 +81,14 @@ build_aarch64() {
     place "$aarch64_linux/${profile%% *}/keyway" "$name"
 }
 
-# with_rust_lld COMMAND…. (rustc does not tell rust-lld of the profile's strip.)
-with_rust_lld() {
-    env CARGO_TARGET_AARCH64_UNKNOWN_LINUX_MUSL_LINKER=rust-lld \
-        CC_aarch64_unknown_linux_musl="${CC_aarch64_unknown_linux_musl:-aarch64-linux-gnu-gcc}" \
-        CARGO_TARGET_AARCH64_UNKNOWN_LINUX_MUSL_RUSTFLAGS="-C link-arg=--strip-all" "$@"
-}
+# with_rust_lld COMMAND….
+with_rust_lld() { env "${rust_lld[@]}" "$@"; }
+
+# Wherever something is built for aarch64 it is built with these, or libraries are compiled twice. (rustc does not tell
+# rust-lld of the profile's strip.)
+rust_lld=(CARGO_TARGET_AARCH64_UNKNOWN_LINUX_MUSL_LINKER=rust-lld
+    CC_aarch64_unknown_linux_musl="${CC_aarch64_unknown_linux_musl:-aarch64-linux-gnu-gcc}"
+    CARGO_TARGET_AARCH64_UNKNOWN_LINUX_MUSL_RUSTFLAGS="-C link-arg=--strip-all")
 
 rust_host() { rustc -vV | sed -n 's/^host: //p'; }
 
