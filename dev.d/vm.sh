@@ -13,7 +13,7 @@ vm() {
     done
     mkdir -p "$vm/extra/bin"
     install target/keyway "$vm/extra/bin/keyway"
-    cat "$vm/initramfs.cpio.gz" <(cd "$vm/extra" && find . | cpio --quiet -o -H newc -R 0:0 | gzip -1) >"$vm/shell.cpio.gz"
-    exec qemu-system-x86_64 -accel tcg,thread=multi -cpu max -m 1024 -smp 2 -nographic -no-reboot \
-        -kernel "$vm/vmlinuz" -initrd "$vm/shell.cpio.gz" -append "console=ttyS0 panic=-1 quiet" "${drives[@]}"
+    cat "$vm/initramfs.cpio" <(cd "$vm/extra" && find . | cpio --quiet -o -H newc -R 0:0) >"$vm/shell.cpio"
+    exec qemu-system-x86_64 -accel tcg,thread=multi -cpu max,-erms -m 1024 -smp 2 -nographic -no-reboot \
+        -kernel "$vm/vmlinuz" -initrd "$vm/shell.cpio" -append "console=ttyS0 panic=-1 quiet" "${drives[@]}"
 }

@@ -14,12 +14,12 @@ use std::time::Duration;
 
 /// Whether `./dev` has fetched the kernel; without it the tests here are skipped.
 pub fn is_prepared() -> bool {
-    directory().join("vmlinuz").exists() && directory().join("initramfs.cpio.gz").exists()
+    directory().join("vmlinuz").exists() && directory().join("initramfs.cpio").exists()
 }
 
 /// Whether `./dev` has fetched this kernel ("6.12") beside Debian's usual one.
 pub fn has_kernel(version: &str) -> bool {
-    directory().join(version).join("initramfs.cpio.gz").exists()
+    directory().join(version).join("initramfs.cpio").exists()
 }
 
 /// Whether the machine loads this kernel module.
@@ -59,7 +59,7 @@ pub fn wrong_drivers() -> Option<Vec<u8>> {
 
 /// Whether udev is available for the machine.
 pub fn has_udev() -> bool {
-    directory().join("udev.cpio.gz").exists()
+    directory().join("udev.cpio").exists()
 }
 
 /// A machine about to boot. The disks appear in it as `/dev/vda`, `/dev/vdb`, … in the order given.
@@ -145,7 +145,7 @@ impl Machine {
         self.files.push(("scenario".into(), format!("echo {BEGUN}\n{script}").into()));
         let scratch = crate::Scratch::new();
         let results = scratch.path("results");
-        let qemu = self.qemu(&scratch.file("initramfs", self.initramfs()), &results);
+        let qemu = self.qemu(&scratch.file("initramfs", self.initramfs("")), &results);
         let said = || fs::read_to_string(&results).unwrap_or_default();
         let goes_on = |elapsed| elapsed < BOOTS_WITHIN || said().starts_with(BEGUN);
         let mut ended = qemu.outcome_while(goes_on);
@@ -161,7 +161,7 @@ impl Machine {
     }
 
     fn qemu(&self, initramfs: &Path, results: &Path) -> Run {
-        let mut qemu = peer("qemu-system-x86_64", "-m 1024 -display none -monitor none -no-reboot -smp")
+        let mut qemu = peer("qemu-system-x86_64", "-nodefaults -m 1024 -display none -no-reboot -smp")
             .arg(self.processors.unwrap_or(1).to_string())
             .args(if self.counts { COUNTED } else { EMULATED })
             .args("-serial stdio -serial")
@@ -181,18 +181,20 @@ impl Machine {
     /// The kernel that it would boot, and the RAM disk: for tests that boot them from a disk.
     pub fn into_boot_files(self) -> (Vec<u8>, Vec<u8>) {
         let kernel = fs::read(self.place().join("vmlinuz")).expect("prepared by tests/vm/prepare");
-        (kernel, self.initramfs())
+        (kernel, self.initramfs(".gz"))
     }
 
     fn place(&self) -> PathBuf {
         self.kernel.map_or_else(directory, |version| directory().join(version))
     }
 
-    fn initramfs(&self) -> Vec<u8> {
+    /// `packed` is ".gz" or empty. Unpacking takes an emulated processor a second, QEMU's own
+    /// loader takes no longer for a larger file; but firmware and boot loaders do.
+    fn initramfs(&self, packed: &str) -> Vec<u8> {
         let mut archive = Vec::new();
-        let udev = self.udev.then_some("udev.cpio.gz");
-        for part in ["initramfs.cpio.gz"].into_iter().chain(udev) {
-            archive.extend(fs::read(self.place().join(part)).expect("prepared by tests/vm/prepare"));
+        for part in ["initramfs", "udev"].into_iter().take(1 + usize::from(self.udev)) {
+            let part = self.place().join(format!("{part}.cpio{packed}"));
+            archive.extend(fs::read(part).expect("prepared by tests/vm/prepare"));
             // The kernel requires each archive to begin at a multiple of four.
             archive.resize(archive.len().next_multiple_of(4), 0);
         }
@@ -258,9 +260,12 @@ fn append_cpio(archive: &mut Vec<u8>, inode: usize, name: &str, mode: u32, conte
 
 /// Emulation, even where `/dev/kvm` can be opened: nested virtualisation that fails halfway is
 /// common on CI machines, and an emulated boot takes two seconds.
-const EMULATED: &str = "-accel tcg,thread=multi -cpu max";
+///
+/// Kernel and C library copy and clear with byte-wise string instructions where a processor says that
+/// it has fast ones (ERMS). QEMU says so and executes them a byte at a time.
+const EMULATED: &str = "-accel tcg,thread=multi -cpu max,-erms";
 /// 2^1 ns for each instruction; waiting costs no real time.
-const COUNTED: &str = "-accel tcg,thread=single -icount shift=1,sleep=off -cpu max";
+const COUNTED: &str = "-accel tcg,thread=single -icount shift=1,sleep=off -cpu max,-erms";
 /// The first line of every scenario. An emulated machine that stalls during boot (seen once) never
 /// prints it.
 const BEGUN: &str = "BEGUN";

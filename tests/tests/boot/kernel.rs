@@ -49,7 +49,7 @@ fn original(scratch: &Scratch) {
 fn booted(initramfs: &Path) -> String {
     let qemu = peer(
         "qemu-system-x86_64",
-        "-accel tcg,thread=multi -cpu max -m 512 -display none -monitor none -no-reboot",
+        "-accel tcg,thread=multi -cpu max,-erms -m 512 -nodefaults -display none -no-reboot",
     );
     let qemu = qemu
         .args("-serial stdio -append")

@@ -67,7 +67,8 @@ fn programs(scratch: &Scratch, console: &Path) -> PathBuf {
     fs::create_dir(&directory).unwrap();
     symlink(fs::canonicalize(program()).unwrap(), directory.join("keyway")).unwrap();
     let qemu = directory.join("qemu-system-x86_64");
-    let headless = "-accel tcg,thread=multi -cpu max -smp 2 -display none -monitor none -net none -no-reboot";
+    let headless =
+        "-accel tcg,thread=multi -cpu max,-erms -smp 2 -display none -monitor none -net none -no-reboot";
     let found = keyway_tests::skip::find("qemu-system-x86_64").unwrap();
     let line = format!("exec '{}' \"$@\" {headless} -serial 'file:{}'", found.display(), console.display());
     fs::write(&qemu, format!("#!/bin/sh\n{line}\n")).unwrap();
