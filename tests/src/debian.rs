@@ -23,7 +23,7 @@ pub fn initramfs(scratch: &Scratch, name: &str, modules: &str) -> Option<PathBuf
         mount --bind $2/lib/modules $lib/modules
         mount --bind $2/boot /boot";
     let make = "cp /etc/initramfs-tools/initramfs.conf $1/config/
-        mkinitramfs -d $1/config -o $3 $(ls $2/lib/modules)";
+        mkinitramfs -d $1/config -l 1 -o $3 $(ls $2/lib/modules)";
     let run = |script: &str| {
         let unshare = peer("unshare", "--map-root-user --mount sh -euc").arg(script).arg("sh");
         unshare.arg(&work).arg(prepared("kernel")).arg(&image)

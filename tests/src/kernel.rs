@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use std::fmt;
 
 /// The number of bytes that each mapping encrypts.
-pub const SIZE: usize = 1 << 18;
+pub const SIZE: usize = 1 << 17;
 /// The plaintext is [`random`](crate::random) of this seed.
 pub const PLAINTEXT_SEED: u64 = 1_048_576;
 

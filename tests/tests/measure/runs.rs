@@ -143,7 +143,7 @@ fn ctrl_c_prints_what_there_is_and_resume_goes_on() {
     let scratch = Scratch::new();
     let path = scratch.path("stopped.json");
     // The first batch has been saved once the second is in progress.
-    let run: Run = keyway("bench --suite default --threads 1 --hash sha256 --time 60 --save").arg(&path);
+    let run: Run = keyway("bench --suite default --threads 1 --hash sha256 --time 20 --save").arg(&path);
     let terminal = Terminal::start(&run);
     let rows = || {
         fs::read_to_string(&path).unwrap_or_default().lines().filter(|l| l.starts_with("{\"id\":")).count()
@@ -160,7 +160,7 @@ fn ctrl_c_prints_what_there_is_and_resume_goes_on() {
 
     keyway("bench --suite quick --resume").arg(&path).fails(1).says("began with other options");
     // The rest in a short time: the settings come from the file.
-    let shorter = before.replace("\"time_seconds\":60.0", "\"time_seconds\":2.0");
+    let shorter = before.replace("\"time_seconds\":20.0", "\"time_seconds\":2.0");
     fs::write(&path, &shorter).unwrap();
     keyway("bench --resume").arg(&path).limit(Duration::from_secs(300)).ok();
     let after = fs::read_to_string(&path).unwrap();

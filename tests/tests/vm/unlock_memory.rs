@@ -10,7 +10,7 @@ use std::fs;
 const PASSPHRASE: &str = "zK7-quartz-Vole!Bn3~hedge.owl";
 
 /// The Argon2 memory of the volume's only keyslot.
-const ARGON2_KIB: u64 = 64 << 10;
+const ARGON2_KIB: u64 = 32 << 10;
 /// The limit for everything else.
 const REST_KIB: u64 = 16 << 10;
 

@@ -6,7 +6,7 @@
 //! ```text
 //! NUMBER refused ERRNO REASON          the kernel would not map it; the reason is the kernel's own message
 //! NUMBER mapped                        action "map": the table was accepted and dropped again
-//! NUMBER made FINGERPRINT FIRST16           action "write": 256 KiB went through the mapping; the backing device holds this
+//! NUMBER made FINGERPRINT FIRST16           action "write": 128 KiB went through the mapping; the backing device holds this
 //! NUMBER made FINGERPRINT FIRST16 same      action "both": and reads back through the mapping as it was (or "other")
 //! NUMBER failed REASON                 mapped, but writing or reading failed
 //! ```

@@ -3,7 +3,7 @@
 
 use keyway_crypto::spec::{Combination, Existing, space};
 use keyway_crypto::{CipherSpec, SectorSize};
-use keyway_tests::kernel::{Action, Question};
+use keyway_tests::kernel::{Action, Question, SIZE};
 use keyway_tests::random;
 use std::collections::BTreeMap;
 
@@ -196,6 +196,8 @@ fn everything() -> bool {
     std::env::var("KEYWAY_COMBINATIONS").is_ok_and(|which| which == "all")
 }
 
-/// In 512-byte units, multiples of eight. A megabyte is 2048 of them: the first three carry out of
-/// 32 bits, out of the 56 that loop-AES keeps, and out of 64 in the middle of the range.
-const IV_OFFSETS: [u64; 5] = [(1 << 32) - 1024, (1 << 56) - 1024, u64::MAX - 1023, 0, 0x0123_4567_89ab_cde0];
+/// In 512-byte units, multiples of eight: the first three carry out of 32 bits, out of the 56 that
+/// loop-AES keeps, and out of 64 in the middle of the range.
+const IV_OFFSETS: [u64; 5] =
+    [(1 << 32) - MIDDLE, (1 << 56) - MIDDLE, u64::MAX - (MIDDLE - 1), 0, 0x0123_4567_89ab_cde0];
+const MIDDLE: u64 = SIZE as u64 / 512 / 2;
