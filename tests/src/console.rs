@@ -30,12 +30,9 @@ impl Board {
         Self { qemu, disks: 0 }
     }
 
-    /// A PC suited to Debian's kernel: two processors, half a gigabyte of memory, all emulated.
+    /// A PC suited to Debian's kernel: one processor, half a gigabyte of memory, all emulated.
     pub fn pc() -> Self {
-        Self::new(
-            "qemu-system-x86_64",
-            "-accel tcg,thread=multi -cpu max,-erms -m 512 -smp 2 -nic none -vga none",
-        )
+        Self::new("qemu-system-x86_64", "-accel tcg,thread=multi -cpu max,-erms -m 512 -nic none -vga none")
     }
 
     /// Starts this kernel without a boot loader; with `initrd` and `append`.
