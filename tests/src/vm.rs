@@ -261,8 +261,8 @@ fn append_cpio(archive: &mut Vec<u8>, inode: usize, name: &str, mode: u32, conte
 /// Emulation, even where `/dev/kvm` can be opened: nested virtualisation that fails halfway is
 /// common on CI machines, and an emulated boot takes two seconds.
 ///
-/// Kernel and C library copy and clear with byte-wise string instructions where a processor says that
-/// it has fast ones (ERMS). QEMU says so and executes them a byte at a time.
+/// Where a processor claims fast string instructions (ERMS), the kernel and the C library copy and
+/// clear memory with them. QEMU claims them, but executes them a byte at a time.
 const EMULATED: &str = "-accel tcg,thread=multi -cpu max,-erms";
 /// 2^1 ns for each instruction; waiting costs no real time.
 const COUNTED: &str = "-accel tcg,thread=single -icount shift=1,sleep=off -cpu max,-erms";
