@@ -10,7 +10,6 @@ use keyway_volume::in_use::{self, Access, InUse};
 use keyway_volume::storage::{File, NewFile, Readers};
 use keyway_volume::stream::{Holes, Source};
 use std::path::Path;
-use std::sync::Arc;
 
 impl Create {
     /// Creates the volume together with its content, in one pass, and opens it for writing. The
@@ -136,11 +135,8 @@ impl Create {
         };
         let plan = build::plan(params, content, &volume_key, &passphrase, &mut *random)?;
         let build = Build::start(plan, target, content.len, &volume_key)?;
-        let storage = match target {
-            Target::New(new) => Arc::clone(new.file()) as Arc<dyn Storage>,
-            Target::Existing(storage) => Arc::clone(storage),
-        };
-        Ok(Building::new(build, storage, (volume_key, random), self.seal.clone()))
+        let seal = self.seal.clone();
+        Ok(Building { build, target, volume_key, random, seal })
     }
 
     fn content<'a>(&self, source: Source<'a>, holes: Holes, headroom: u64) -> Result<build::Content<'a>> {

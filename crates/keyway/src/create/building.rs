@@ -4,31 +4,22 @@
 use super::Seal;
 use crate::{Error, ErrorKind, Result};
 use keyway_crypto::Secret;
-use keyway_volume::build::{Build, Content};
+use keyway_volume::build::{Build, Content, Target};
 use keyway_volume::stream::{self, Meter, Moved};
-use keyway_volume::{Random, Storage};
+use keyway_volume::{Locking, Random, Storage};
 use std::sync::Arc;
 
 /// A volume that has its key and its place, but not yet its content: from
 /// [`Create::begin`](crate::Create::begin) (feature `parts`); see there for an example.
 pub struct Building<'a> {
-    build: Build<'a>,
-    storage: Arc<dyn Storage>,
-    volume_key: Secret,
-    random: Box<dyn Random>,
-    seal: Option<Seal>,
+    pub(super) build: Build<'a>,
+    pub(super) target: Target<'a>,
+    pub(super) volume_key: Secret,
+    pub(super) random: Box<dyn Random>,
+    pub(super) seal: Option<Seal>,
 }
 
-impl<'a> Building<'a> {
-    pub(super) fn new(
-        build: Build<'a>,
-        storage: Arc<dyn Storage>,
-        (volume_key, random): (Secret, Box<dyn Random>),
-        seal: Option<Seal>,
-    ) -> Self {
-        Self { build, storage, volume_key, random, seal }
-    }
-
+impl Building<'_> {
     /// Encrypts the content into its place; `meter` counts its bytes and can stop it. See
     /// [`Create::begin`](crate::Create::begin) for an example.
     ///
@@ -49,18 +40,19 @@ impl<'a> Building<'a> {
     /// # Errors
     /// [`ErrorKind::NoContent`] for no content at all; writing fails.
     pub fn finish(self, length: u64) -> Result<()> {
-        let Self { build, storage, volume_key, mut random, seal } = self;
+        let Self { build, target, volume_key, mut random, seal } = self;
         if length == 0 {
             return Err(Error::new(ErrorKind::NoContent));
         }
         build.settle(length)?;
         build.write_header(&mut *random)?;
-        match seal {
-            Some(seal) => {
-                let len = storage.len();
-                seal.put_on(storage, &volume_key, len, &mut *random)
-            }
-            None => Ok(()),
-        }
+        let Some(seal) = seal else { return Ok(()) };
+        let (storage, locking) = match target {
+            // Nobody else can see it yet.
+            Target::New(new) => (Arc::clone(new.file()) as Arc<dyn Storage>, Locking::Disabled),
+            Target::Existing(storage) => (Arc::clone(storage), Locking::default()),
+        };
+        let len = storage.len();
+        seal.put_on(storage, locking, &volume_key, len, &mut *random)
     }
 }

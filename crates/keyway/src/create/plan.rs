@@ -29,22 +29,27 @@ impl Planned<'_> {
     pub(super) fn write_to_new(mut self, header: Arc<dyn Storage>, data_len: u64) -> Result<()> {
         self.plan.write_to_new(&*header)?;
         match self.seal {
-            Some(seal) => seal.put_on(header, &self.volume_key, data_len, &mut *self.random),
+            // A header that nobody else can see yet.
+            Some(seal) => {
+                let locking = Locking::Disabled;
+                seal.put_on(header, locking, &self.volume_key, data_len, &mut *self.random)
+            }
             None => Ok(()),
         }
     }
 }
 
 impl Seal {
-    /// Seals a header that was just written, and that nobody else can see yet.
+    /// Seals a header that was just written.
     pub(super) fn put_on(
         &self,
         header: Arc<dyn Storage>,
+        locking: Locking,
         volume_key: &Secret,
         data_len: u64,
         random: &mut dyn Random,
     ) -> Result<()> {
-        let mut luks = Luks::open_with(header, Access::Write, Locking::Disabled)?;
+        let mut luks = Luks::open_with(header, Access::Write, locking)?;
         self.put(&mut luks, volume_key, data_len, random)
     }
 }
