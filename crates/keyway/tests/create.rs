@@ -111,3 +111,18 @@ fn a_given_volume_key_is_the_one_that_opens() {
     assert_eq!(found.expose().expose(), [7; 32]);
     device.unlock(&Key::VolumeKey(secret(32))).unwrap();
 }
+
+#[test]
+fn a_volume_key_of_another_length_is_refused_with_both_lengths() {
+    let refused = quick(Version::Luks2).volume_key(secret(32)).in_memory(1 << 20, &key()).unwrap_err();
+    assert_eq!(refused.to_string(), "the volume key has 256 bits, the cipher needs 512");
+}
+
+#[test]
+fn a_key_that_can_be_guessed_is_a_weak_cipher() {
+    let policy = &ErrorKind::Policy { rule: "weak-cipher" };
+    let short = || quick(Version::Luks2).cipher("cast5-cbc-plain64", 64);
+    assert_eq!(short().in_memory(1 << 20, &key()).unwrap_err().kind(), policy);
+    short().weak_cipher().in_memory(1 << 20, &key()).unwrap();
+    quick(Version::Luks2).cipher("cast5-cbc-plain64", 128).in_memory(1 << 20, &key()).unwrap();
+}

@@ -54,6 +54,51 @@ fn an_unbound_keyslot_is_changed_and_converted_but_authorizes_nothing() {
     assert!(header.try_key(&key("other")).is_err());
 }
 
+#[test]
+fn another_key_is_proved_whatever_keyslot_the_terms_name() {
+    let device = volume();
+    let mut header = device.header_with(&Unlock::new().keyslot(0)).unwrap();
+    assert_eq!(header.prove_another_key(0, &key("old")).unwrap(), 0, "it is the last one");
+    for (number, text) in [(5, "second"), (7, "third")] {
+        header.add_key(&key("old"), &key(text), &quick().number(number)).unwrap();
+    }
+    assert_eq!(header.prove_another_key(0, &key("third")).unwrap(), 7);
+    assert_eq!(header.prove_another_key(7, &key("second")).unwrap(), 5);
+    let refused = header.prove_another_key(7, &key("third")).unwrap_err();
+    assert_eq!(refused.kind(), &ErrorKind::WrongPassphrase);
+}
+
+#[test]
+fn a_new_keyslot_is_as_it_was_described() {
+    let device = volume();
+    let mut header = device.header().unwrap();
+    let argon2 = NewKdf::argon2id_forced(4, 1024, 1);
+    let options = NewKeyslot::new().number(9).kdf(argon2).hash("sha512").cipher("serpent-xts-plain64", 256);
+    header.add_key(&key("old"), &key("new"), &options).unwrap();
+    let added = header.keyslots().pop().unwrap();
+    assert_eq!((added.number, added.cipher.as_deref()), (9, Some("serpent-xts-plain64")));
+    assert!(
+        matches!(added.kdf, Kdf::Argon2 { passes: 4, memory_kib: 1024, lanes: 1, .. }),
+        "{:?}",
+        added.kdf
+    );
+    // The hash of its stripes, and the length of its area's key, which only the JSON shows.
+    let written = header_text(&device);
+    assert!(written.contains(r#""stripes":4000,"hash":"sha512""#), "{written}");
+    assert!(written.contains(r#""encryption":"serpent-xts-plain64","key_size":32"#), "{written}");
+    device.unlock(&key("new")).unwrap();
+}
+
+/// The JSON of the header on the device.
+fn header_text(device: &Device) -> String {
+    let path = std::env::temp_dir().join(format!("keyway-json-{}", std::process::id()));
+    device.header().unwrap().backup(&path).unwrap();
+    let bytes = std::fs::read(&path).unwrap();
+    std::fs::remove_file(&path).unwrap();
+    let json = bytes[4096..16384].split(|byte| *byte == 0).next().unwrap();
+    String::from_utf8(json.to_vec()).unwrap()
+}
+
 /// Every edit, by its name.
 type Edit = fn(&mut Header) -> Result<()>;
 
