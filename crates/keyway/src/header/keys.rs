@@ -5,7 +5,7 @@ use crate::error::At;
 use crate::{Error, ErrorKind, NewKdf, Result};
 use keyway_crypto::Secret;
 use keyway_volume::edit::{self, AddKey};
-use keyway_volume::{OsRandom, UnlockOptions, Unlocked};
+use keyway_volume::{OsRandom, Unlocked};
 
 /// The properties of a new keyslot. See [`Header::add_key`] for an example.
 #[derive(Debug, Clone, Default)]
@@ -259,8 +259,7 @@ impl Header {
     /// [`ErrorKind::WrongPassphrase`].
     pub fn prove_another_key(&self, number: u32, key: &Key) -> Result<u32> {
         let passphrase = key.read_passphrase().at(&self.place)?;
-        let options = UnlockOptions { keyslot: None, ..self.options.options() };
-        edit::prove_another_key(&self.luks, number, &passphrase, &options).at(&self.place)
+        edit::prove_another_key(&self.luks, number, &passphrase, &self.options.options()).at(&self.place)
     }
 
     /// Kills every keyslot: without a header backup the data is lost for good. See

@@ -180,8 +180,10 @@ fn rights_change_while_it_is_open() {
     assert_eq!(byte, [7], "discarded though it was not allowed");
     assert_eq!((gate.next_data(0).unwrap(), gate.unit(), gate.is_distant()), (Some(0..4096), 512, false));
     gate.pass_discards(true);
+    assert_eq!(gate.rights(), Rights { read_only: false, discards: true });
     gate.write_from(&mut [1], 5).unwrap();
     gate.make_read_only();
+    assert!(gate.rights().read_only);
     assert_eq!(gate.write_at(&[2], 5).unwrap_err().kind(), ErrorKind::ReadOnlyFilesystem);
     assert!(gate.write_zeroes(0..16, true).is_err() && gate.discard(0..512).is_err());
     gate.read_at(&mut byte, 5).unwrap();
