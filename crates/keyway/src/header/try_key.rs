@@ -12,7 +12,8 @@ impl Header {
     /// Makes all checks that are possible before asking for a key: this build understands the
     /// header, its seal matches, and it meets the caller's policies
     /// ([`Device::header_with`](crate::Device::header_with)) as far as the header can show. Edits
-    /// of keyslots check again. See [`Header::add_key_with`] for an example.
+    /// that an existing key authorizes check again; killing keyslots, tokens and names do not. See
+    /// [`Header::add_key_with`] for an example.
     ///
     /// # Errors
     /// [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported),
