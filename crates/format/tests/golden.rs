@@ -213,7 +213,7 @@ fn a_made_luks1_header_is_cryptsetup_s() {
         cipher_mode: "xts-plain64",
         hash_spec: "SHA512",
         key_bytes: 64,
-        payload: luks1::Payload::Aligned(Sectors(2048)),
+        payload: luks1::Payload::Aligned { unit: Sectors(2048), offset: Sectors(0) },
         uuid: &golden.uuid,
         digest: golden.digest,
         digest_salt: golden.digest_salt,

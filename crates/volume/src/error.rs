@@ -130,6 +130,8 @@ pub enum Refusal {
     Geometry,
     /// The device is too short for it.
     NoRoom,
+    /// The device is zoned.
+    Zoned,
     /// A part of the header cannot be used.
     Unusable,
     /// The volume cannot be converted.

@@ -26,8 +26,13 @@ pub struct KeyslotLayout {
 /// Where the data of a fresh volume starts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Payload {
-    /// At the first multiple of this many sectors after the keyslots (cryptsetup: 2048).
-    Aligned(Sectors),
+    /// `offset` after the first multiple of `unit` after the keyslots (cryptsetup: 2048 and 0).
+    Aligned {
+        /// The alignment.
+        unit: Sectors,
+        /// Where the device's first aligned sector is.
+        offset: Sectors,
+    },
     /// At exactly this sector.
     At(Sectors),
     /// On another device, from its first sector: the header says 0.
@@ -54,9 +59,11 @@ impl KeyslotLayout {
         let offset = match payload {
             Payload::Detached => return Ok(Sectors(0)),
             Payload::At(sector) => sector,
-            Payload::Aligned(unit) => self
+            Payload::Aligned { unit, offset } => self
                 .end
                 .round_up(unit)
+                .and_then(|aligned| aligned.0.checked_add(offset.0))
+                .map(Sectors)
                 .ok_or_else(|| Error::invalid("payload alignment", "is zero or too large"))?,
         };
         if offset < self.end && offset.0 != 0 {
@@ -74,16 +81,20 @@ impl KeyslotLayout {
 mod tests {
     use super::*;
 
+    fn aligned(unit: u64) -> Payload {
+        Payload::Aligned { unit: Sectors(unit), offset: Sectors(0) }
+    }
+
     /// Offsets and payloads as cryptsetup 2.6.1 writes them (luksDump of fresh volumes).
     #[test]
     fn layout_is_cryptsetup_s() {
         let of_64 = KeyslotLayout::new(64);
         assert_eq!(of_64.offsets.map(|s| s.0), [8, 512, 1016, 1520, 2024, 2528, 3032, 3536]);
-        assert_eq!(of_64.payload(Payload::Aligned(Sectors(2048))), Ok(Sectors(4096)));
+        assert_eq!(of_64.payload(aligned(2048)), Ok(Sectors(4096)));
         assert_eq!(of_64.end, Sectors(4040), "QEMU puts the payload right here");
         let of_16 = KeyslotLayout::new(16);
         assert_eq!(of_16.offsets.map(|s| s.0), [8, 136, 264, 392, 520, 648, 776, 904]);
-        assert_eq!(of_16.payload(Payload::Aligned(Sectors(2048))), Ok(Sectors(2048)));
+        assert_eq!(of_16.payload(aligned(2048)), Ok(Sectors(2048)));
         assert_eq!(of_16.payload(Payload::Detached), Ok(Sectors(0)));
     }
 
@@ -96,6 +107,6 @@ mod tests {
         );
         assert_eq!(KeyslotLayout::new(64).payload(Payload::At(Sectors(4040))), Ok(Sectors(4040)));
         assert!(KeyslotLayout::new(64).payload(Payload::At(Sectors(1 << 32))).is_err());
-        assert!(KeyslotLayout::new(64).payload(Payload::Aligned(Sectors(0))).is_err());
+        assert!(KeyslotLayout::new(64).payload(aligned(0)).is_err());
     }
 }

@@ -6,8 +6,9 @@ use crate::error::At;
 use crate::{Device, Error, ErrorKind, Key, Location, Result, Version};
 use keyway_volume::Storage;
 use keyway_volume::build::{self, Build, NoLength, Params, Target, plaintext_len};
+use keyway_volume::create::check_place;
 use keyway_volume::in_use::{self, Access, InUse};
-use keyway_volume::storage::{File, NewFile, Readers};
+use keyway_volume::storage::{File, NewFile, Readers, Topology};
 use keyway_volume::stream::{Holes, Source};
 use std::path::Path;
 
@@ -127,11 +128,18 @@ impl Create {
         content: &build::Content<'_>,
     ) -> Result<Building<'a>> {
         self.check()?;
+        let topology = match target {
+            Target::New(_) => Topology::default(),
+            Target::Existing(storage) => {
+                check_place(&***storage)?;
+                Topology::of(&***storage)
+            }
+        };
         let (passphrase, mut random) = (key.read_passphrase()?, self.random());
         let volume_key = self.new_volume_key(&mut *random)?;
         let params = match self.version {
-            Version::Luks1 => Params::Luks1(self.luks1_params(false)),
-            Version::Luks2 => Params::Luks2(self.luks2_params(false, None)),
+            Version::Luks1 => Params::Luks1(self.luks1_params(false, topology)),
+            Version::Luks2 => Params::Luks2(self.luks2_params(false, None, topology)),
         };
         let plan = build::plan(params, content, &volume_key, &passphrase, &mut *random)?;
         let build = Build::start(plan, target, content.len, &volume_key)?;

@@ -16,8 +16,8 @@ use options::{Geometry, Names, Seal, Secrets};
 use crate::error::At;
 use crate::{Device, Error, ErrorKind, Key, Limits, Location, NewKdf, Result, Version};
 use keyway_crypto::CipherSpec;
-use keyway_volume::create::{plan_luks1_on, plan_luks2_on};
-use keyway_volume::storage::{Exclusive, Memory, NewFile, Place, Readers};
+use keyway_volume::create::{check_place, plan_luks1_on, plan_luks2_on};
+use keyway_volume::storage::{Exclusive, Memory, NewFile, Place, Readers, Topology};
 use keyway_volume::{Locking, Luks, Storage};
 use std::path::Path;
 use std::sync::Arc;
@@ -318,17 +318,18 @@ impl Create {
         key: &Key,
     ) -> Result<Luks> {
         self.check()?;
-        let is_detached = header.is_some();
+        let (is_detached, topology) = (header.is_some(), Topology::of(&***data));
         let storage = header.unwrap_or_else(|| Arc::clone(data));
+        check_place(&*storage)?;
         let (passphrase, mut random) = (key.read_passphrase()?, self.random());
         let volume_key = self.new_volume_key(&mut *random)?;
         let plan = match self.version {
             Version::Luks1 => {
-                let params = self.luks1_params(is_detached);
+                let params = self.luks1_params(is_detached, topology);
                 plan_luks1_on(&*storage, &params, &volume_key, &passphrase, &mut *random)?
             }
             Version::Luks2 => {
-                let params = self.luks2_params(is_detached, is_detached.then(|| data.len()));
+                let params = self.luks2_params(is_detached, is_detached.then(|| data.len()), topology);
                 plan_luks2_on(&*storage, &params, &volume_key, &passphrase, &mut *random)?
             }
         };

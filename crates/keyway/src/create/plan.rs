@@ -5,6 +5,7 @@ use crate::{Error, ErrorKind, Key, Result, Version};
 use keyway_crypto::{CipherSpec, Secret};
 use keyway_volume::create::{self, Luks1Params, Luks2Params, Plan, plan_luks1, plan_luks2};
 use keyway_volume::kdf_cost::DEFAULT_HASH;
+use keyway_volume::storage::Topology;
 use keyway_volume::{Access, Locking, Luks, OsRandom, Random, SeededRandom, Storage, admission};
 use std::sync::Arc;
 
@@ -61,11 +62,18 @@ impl Create {
         let (passphrase, mut random) = (key.read_passphrase()?, self.random());
         let (volume_key, detached) = (self.new_volume_key(&mut *random)?, self.header.is_some());
         let (plan, sector) = match self.version {
-            Version::Luks1 => {
-                (plan_luks1(&self.luks1_params(detached), None, &volume_key, &passphrase, &mut *random)?, 512)
-            }
+            Version::Luks1 => (
+                plan_luks1(
+                    &self.luks1_params(detached, Topology::default()),
+                    None,
+                    &volume_key,
+                    &passphrase,
+                    &mut *random,
+                )?,
+                512,
+            ),
             Version::Luks2 => {
-                let mut params = self.luks2_params(detached, detached.then_some(size));
+                let mut params = self.luks2_params(detached, detached.then_some(size), Topology::default());
                 let fits_large = size.is_multiple_of(4096);
                 let sector = *params.sector_size.get_or_insert(if fits_large { 4096 } else { 512 });
                 (plan_luks2(&params, None, &volume_key, &passphrase, &mut *random)?, sector.into())
@@ -121,7 +129,7 @@ impl Create {
         }
     }
 
-    pub(super) fn luks1_params(&self, detached: bool) -> Luks1Params {
+    pub(super) fn luks1_params(&self, detached: bool, topology: Topology) -> Luks1Params {
         let Self { geometry, names, .. } = self;
         Luks1Params {
             cipher: self.cipher.clone(),
@@ -133,12 +141,19 @@ impl Create {
             uuid: names.uuid.clone(),
             detached,
             keyslot: self.keyslot,
+            topology,
             locking: self.locking,
         }
     }
 
-    /// `data_len` is the length of the data device if the header is detached.
-    pub(super) fn luks2_params(&self, detached: bool, data_len: Option<u64>) -> Luks2Params {
+    /// `data_len` is the length of the data device if the header is detached; the topology is the
+    /// data device's.
+    pub(super) fn luks2_params(
+        &self,
+        detached: bool,
+        data_len: Option<u64>,
+        topology: Topology,
+    ) -> Luks2Params {
         let Self { geometry, names, keyslot_cipher, .. } = self;
         Luks2Params {
             cipher: self.cipher.clone(),
@@ -158,6 +173,7 @@ impl Create {
             detached,
             data_len,
             keyslot: self.keyslot,
+            topology,
             locking: self.locking,
         }
     }

@@ -48,7 +48,9 @@ pub fn plan(
             let mut params = Luks2Params { detached: false, ..params };
             // Large sectors unless the content does not fill them, as cryptsetup chooses. But a
             // content with smaller blocks could then not be mounted.
-            let odd = content.len.is_some_and(|len| !len.is_multiple_of(4096)).then_some(512);
+            let is_odd = |len: u64| !len.is_multiple_of(4096);
+            let odd = content.len.is_some_and(is_odd) || is_odd(params.topology.alignment_offset);
+            let odd = odd.then_some(512);
             params.sector_size = params.sector_size.or(odd).or_else(|| largest_sector(&content.source));
             plan_luks2(&params, None, volume_key, passphrase, rng)
         }

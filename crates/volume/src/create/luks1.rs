@@ -1,16 +1,17 @@
 //! Creates LUKS1 volumes, with cryptsetup's geometry.
 
-use super::{DEFAULT_ALIGNMENT, Plan, Room, check_key_bits, check_offset, name_and_mode};
+use super::{Plan, Room, check_key_bits, check_offset, name_and_mode};
 use crate::area_cipher::Areas;
 use crate::digest::digest_value;
 use crate::kdf_cost::DEFAULT_HASH;
 use crate::keyslot::Keyslot;
 use crate::luks::Header;
 use crate::random::{parse_uuid, random_bytes, random_uuid};
+use crate::storage::Topology;
 use crate::{Cost, KdfChoice, Locking, Luks, Random, Refusal, Result, Storage, kdf_cost, luks1_disk};
 use keyway_crypto::{CipherSpec, Hash, Secret, Stop};
-use keyway_format::Sectors;
 use keyway_format::luks1::{self, NewHeader, Payload, SLOTS};
+use keyway_format::{Bytes, Sectors};
 use std::sync::Arc;
 
 /// The parameters of a new LUKS1 volume. Defaults are cryptsetup's.
@@ -34,6 +35,8 @@ pub struct Luks1Params {
     pub detached: bool,
     /// Keyslot of the first passphrase (0 when absent).
     pub keyslot: Option<u32>,
+    /// What the device says of itself.
+    pub topology: Topology,
     /// How the storage is locked while it is written.
     pub locking: Locking,
 }
@@ -50,6 +53,7 @@ impl Default for Luks1Params {
             uuid: None,
             detached: false,
             keyslot: None,
+            topology: Topology::default(),
             locking: Locking::default(),
         }
     }
@@ -156,7 +160,13 @@ fn new_header(
     let payload = match (params.payload_offset, params.align_payload, params.detached) {
         (Some(sectors), _, _) | (None, Some(sectors), true) if sectors > 0 => Payload::At(Sectors(sectors)),
         (_, _, true) => Payload::Detached,
-        (_, align, false) => Payload::Aligned(Sectors(align.filter(|&n| n > 0).unwrap_or(DEFAULT_ALIGNMENT))),
+        (_, Some(sectors), false) if sectors > 0 => {
+            Payload::Aligned { unit: Sectors(sectors), offset: Sectors(0) }
+        }
+        (_, _, false) => {
+            let Topology { alignment, alignment_offset, .. } = params.topology;
+            Payload::Aligned { unit: Bytes(alignment).sectors(), offset: Bytes(alignment_offset).sectors() }
+        }
     };
     Ok(luks1::Header::new(&NewHeader {
         cipher_name,

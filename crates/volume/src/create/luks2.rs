@@ -1,12 +1,13 @@
 //! Creates LUKS2 volumes, with cryptsetup's geometry: by default, copies of 16 KiB, and 16 MiB for
 //! the whole header.
 
-use super::{DEFAULT_ALIGNMENT, Plan, Room, check_key_bits, check_offset};
+use super::{Plan, Room, check_key_bits, check_offset};
 use crate::digest::digest_value;
 use crate::edit::NewKeyslot;
 use crate::kdf_cost::DEFAULT_HASH;
 use crate::luks::Header;
 use crate::random::{parse_uuid, random_bytes, random_uuid};
+use crate::storage::Topology;
 use crate::{KdfChoice, Locking, Luks, Random, Refusal, Result, Storage, area_cipher};
 use keyway_crypto::{CipherSpec, Hash, Secret, SectorSize, Stop};
 use keyway_format::Bytes;
@@ -27,8 +28,8 @@ pub struct Luks2Params {
     pub hash: String,
     /// KDF of the first keyslot.
     pub kdf: KdfChoice,
-    /// Encryption sector size in bytes; when absent 4096, or 512 where data offset or device length
-    /// are not multiples of 4096.
+    /// Encryption sector size in bytes; when absent the one that suits the data's device, or 512
+    /// where data offset or device length are not multiples of that.
     pub sector_size: Option<u32>,
     /// Cipher of the keyslot area, if it differs from the segment's.
     pub keyslot_cipher: Option<String>,
@@ -55,6 +56,8 @@ pub struct Luks2Params {
     pub data_len: Option<u64>,
     /// Keyslot of the first passphrase (0 when absent).
     pub keyslot: Option<u32>,
+    /// What the data's device says of itself.
+    pub topology: Topology,
     /// How the storage is locked while it is written.
     pub locking: Locking,
 }
@@ -79,6 +82,7 @@ impl Default for Luks2Params {
             detached: false,
             data_len: None,
             keyslot: None,
+            topology: Topology::default(),
             locking: Locking::default(),
         }
     }
@@ -263,15 +267,21 @@ impl Geometry {
             Some(offset) => offset,
             None if params.detached => 0,
             None => {
-                let unit = sectors_to_bytes(align.unwrap_or(DEFAULT_ALIGNMENT))?;
-                let end = (start + keyslots_size).checked_next_multiple_of(unit);
-                end.ok_or_else(|| refuse("Requested data alignment overflows."))?
+                let end = start + keyslots_size;
+                let aligned = match align {
+                    Some(sectors) => end.checked_next_multiple_of(sectors_to_bytes(sectors)?),
+                    None => end
+                        .checked_next_multiple_of(params.topology.alignment)
+                        .and_then(|end| end.checked_add(params.topology.alignment_offset)),
+                };
+                aligned.ok_or_else(|| refuse("Requested data alignment overflows."))?
             }
         };
         Ok(Self { header_size, keyslots_size, data_offset })
     }
 
-    /// The requested sector size, or the largest that fits the data's offset and length.
+    /// The requested sector size, or the device's if the data's offset and length are multiples of
+    /// it and the cipher takes it.
     fn sector_size(&self, params: &Luks2Params, data_len: Option<u64>) -> Result<u32> {
         let misfit = |size: u32| {
             let data_len = data_len.map_or(0, |len| len.saturating_sub(self.data_offset));
@@ -282,11 +292,11 @@ impl Geometry {
                 Err(Refusal::Geometry.because("Device size is not aligned to requested sector size."))
             }
             Some(size) => Ok(size),
-            None if misfit(4096) => Ok(512),
-            None if CipherSpec::parse(&params.cipher)?.check_sector_size(SectorSize::S4096).is_err() => {
-                Ok(512)
+            None => {
+                let (own, spec) = (params.topology.sector_size, CipherSpec::parse(&params.cipher)?);
+                let is_fit = !misfit(own) && spec.check_sector_size(SectorSize::new(own)?).is_ok();
+                Ok(if is_fit { own } else { 512 })
             }
-            None => Ok(4096),
         }
     }
 }

@@ -12,7 +12,7 @@ pub use rules::{check_key_bits, check_reproducible, check_sector_size, default_k
 
 use crate::lock::{HeaderLock, LockMode};
 use crate::luks::{Header, read_header};
-use crate::storage::{Exclusive, extend_to};
+use crate::storage::{Exclusive, Topology, extend_to};
 use crate::stream::Meter;
 use crate::{Error, Layout, Locking, Luks, Random, Refusal, Result, Storage, probe};
 use std::ops::Range;
@@ -128,6 +128,19 @@ impl Plan {
     }
 }
 
+/// Refuses a device that could not hold a header, before anybody is asked for anything.
+///
+/// # Errors
+/// [`Refusal::Zoned`].
+pub fn check_place(storage: &dyn Storage) -> Result<()> {
+    match Topology::of(storage).zoned {
+        true => Err(Refusal::Zoned.because(
+            "Its zones can only be written from start to end, so that it cannot hold a LUKS header.",
+        )),
+        false => Ok(()),
+    }
+}
+
 /// What is known about the storage that a plan is for. Lengths are in bytes.
 #[derive(Debug, Clone, Copy)]
 enum Room {
@@ -233,5 +246,3 @@ const DETACHED_WIPE: u64 = 4096;
 /// If the data starts beyond this, the space between header and data is left unchanged.
 const MOST_WIPED: u64 = 160 << 20;
 const WIPE_BLOCK: usize = 1 << 20;
-/// Default alignment of the data, in 512-byte sectors: 1 MiB.
-const DEFAULT_ALIGNMENT: u64 = 2048;

@@ -9,6 +9,7 @@ pub mod memory;
 pub mod new_file;
 pub mod place;
 pub mod readers;
+pub mod topology;
 
 pub use claimed::Claimed;
 pub use direct::Direct;
@@ -19,6 +20,7 @@ pub use memory::Memory;
 pub use new_file::NewFile;
 pub use place::{Place, Planted};
 pub use readers::Readers;
+pub use topology::Topology;
 
 use std::io;
 use std::ops::Range;

@@ -10,6 +10,7 @@ use crate::say::failure::{Exit, Failure, Result};
 use crate::say::{output, question};
 use crate::unlock::{self, KeyOptions};
 use keyway::Version;
+use keyway_volume::create;
 use keyway_volume::storage::{Exclusive, File};
 use keyway_volume::{Access, Header, Luks, Storage};
 use std::path::{Path, PathBuf};
@@ -192,6 +193,11 @@ impl<'a> Place<'a> {
             Some(existing) if is_apart => Some(device::exclusive(existing)?),
             existing => existing.map(|_| data.clone()),
         };
+        if create::check_place(&***claimed_header.as_ref().unwrap_or(&data)).is_err() {
+            let path = header.unwrap_or(device).display();
+            let message = format!("Zoned device {path} cannot be used for LUKS header.");
+            return Err(Failure::new(Exit::Parameters, message));
+        }
         Ok(Self { target, data, claimed_header })
     }
 
