@@ -4,7 +4,7 @@
 //! ```text
 //! proc_crypto, netlink   what the kernel has, and the flags of it
 //! algorithm, pick        what dm-crypt asks for, and what it gets
-//! engines                which drivers are no code of the CPU's
+//! engines, code          which drivers are no code of the CPU's; how the others compute
 //! af_alg, check, speed   each driver by its name: its output beside Keyway's, its speed
 //! chosen                 the one that dm-crypt gets, to be measured
 //! system, xray, verdict  one specification on one kernel, and what that means
@@ -16,6 +16,7 @@ pub mod af_alg;
 mod algorithm;
 mod check;
 mod chosen;
+mod code;
 mod engines;
 mod flags;
 mod missing;
@@ -36,6 +37,7 @@ mod xray;
 pub use algorithm::Algorithm;
 pub use check::{Checked, check};
 pub use chosen::Chosen;
+pub use code::Code;
 pub use engines::Engine;
 pub use flags::Flags;
 pub use missing::Missing;

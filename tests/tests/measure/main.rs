@@ -1,10 +1,11 @@
 //! `keyway bench`: real runs of every suite, with minimal time; its output is read by third-party
-//! parsers, and the page by a browser.
+//! parsers, and the page by a browser. And `keyway xray`, of texts.
 
 mod disk;
 mod files;
 mod page;
 mod runs;
+mod xray;
 
 use keyway_tests::{Scratch, keyway};
 use std::path::PathBuf;

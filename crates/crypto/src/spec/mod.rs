@@ -8,12 +8,13 @@
 //! (Linux, Documentation/admin-guide/device-mapper/dm-crypt.rst.) "aes" alone means aes-cbc-plain.
 //! A [`CipherSpec`] exists only for a combination that can exist: `classic` and `capi` parse the
 //! two forms; `table` has the names, `rules` what may be combined, `keys` how a volume key is
-//! divided, and `strength` what is unfit for sectors. [`space()`] enumerates all combinations.
+//! divided, `short` what short names mean, and `strength` what is unfit for sectors. [`space()`] enumerates all combinations.
 
 mod capi;
 mod classic;
 mod keys;
 mod rules;
+mod short;
 mod space;
 mod strength;
 mod table;

@@ -1,8 +1,10 @@
 //! What the findings mean, in words.
 
+mod adiantum;
+
 use crate::pick::{Choice, User};
 use crate::xray::{Row, Xray};
-use crate::{Checked, Flags, SelfTests, Speed, System, accelerators};
+use crate::{Checked, Flags, SelfTests, System, accelerators};
 
 /// One sentence, and how bad it is.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -26,7 +28,8 @@ pub enum Severity {
     Bad,
 }
 
-/// The CPU on which all this runs.
+/// The CPU on which all this runs; empty if it is another machine's, of which only /proc/crypto is
+/// known.
 #[derive(Debug, Clone, Copy)]
 pub struct CpuFacts<'a> {
     /// "x86_64".
@@ -43,7 +46,7 @@ pub fn verdict(xray: &Xray, adiantum: Option<&Xray>, system: &System, cpu: CpuFa
     lines.higher(xray, system);
     lines.unused_instructions(xray, system, cpu);
     if let Some(adiantum) = adiantum {
-        lines.beside_adiantum(xray, adiantum);
+        lines.beside_adiantum(xray, adiantum, system, cpu);
     }
     if let SelfTests::Off(why) = &system.self_tests {
         lines.note(format!(
@@ -138,25 +141,6 @@ impl Lines {
         }
     }
 
-    fn beside_adiantum(&mut self, xray: &Xray, adiantum: &Xray) {
-        let compare = |ours: f64, its: f64, whose: &str| {
-            let (word, factor) = if its > ours { ("faster", its / ours) } else { ("slower", ours / its) };
-            let figures = format!("{} beside {}, {whose}", in_words(its), in_words(ours));
-            match factor < NOISE {
-                true => format!("Adiantum would be as fast here ({figures})"),
-                false => format!("Adiantum would be {} {word} here ({figures})", times(factor)),
-            }
-        };
-        let rates = xray.chosen().and_then(Row::rate).zip(adiantum.chosen().and_then(Row::rate));
-        if let Some((ours, its)) = rates {
-            let severity = if its > NOISE * ours { Severity::Warning } else { Severity::Note };
-            self.say(severity, compare(ours, its, "the kernel's drivers"));
-        }
-        if let (Some((ours, _)), Some((its, _))) = (&xray.keyway, &adiantum.keyway) {
-            self.note(compare(slower(ours), slower(its), "Keyway's code on this CPU, one thread"));
-        }
-    }
-
     /// Drivers whose output is wrong, or that fail.
     fn outputs(&mut self, xray: &Xray) {
         let used = xray.chosen().map(|chosen| &chosen.driver.driver);
@@ -207,10 +191,6 @@ fn passed_over(row: &Row, chosen: &Row, system: &System) -> String {
 
 fn byte(hexadecimal: &str) -> &str {
     hexadecimal.get(..2).unwrap_or("missing")
-}
-
-fn slower(speed: &Speed) -> f64 {
-    speed.encrypt.min(speed.decrypt)
 }
 
 /// "30×", "1.4×".

@@ -44,14 +44,21 @@ fn points_of(asked: &Asked) -> Result<Vec<Point>, Unknown> {
         Suite::All => space().flat_map(|it| Point::all_sizes(&it)).collect::<Vec<_>>(),
     };
     let wanted = |point: &Point| {
-        let named = asked.ciphers.is_empty() || asked.ciphers.iter().any(|it| glob::matches(it, &point.text));
+        let named = asked.ciphers.is_empty() || asked.ciphers.iter().any(|it| names(it, &point.text));
         named && (asked.key_bits.is_empty() || asked.key_bits.contains(&point.key_bits))
     };
     let chosen: Vec<Point> = points.into_iter().filter(wanted).collect();
-    match asked.ciphers.iter().find(|it| !chosen.iter().any(|point| glob::matches(it, &point.text))) {
+    match asked.ciphers.iter().find(|it| !chosen.iter().any(|point| names(it, &point.text))) {
         Some(nothing) => Err(unknown(nothing)),
         None => Ok(chosen),
     }
+}
+
+/// Whether a pattern or a short name selects a specification.
+fn names(asked: &str, text: &str) -> bool {
+    let short =
+        || CipherSpec::named(asked).is_ok_and(|specs| specs.iter().any(|spec| spec.to_string() == text));
+    glob::matches(asked, text) || (!glob::is_pattern(asked) && CipherSpec::parse(asked).is_err() && short())
 }
 
 /// The combinations that `--cipher` selects.
@@ -66,6 +73,10 @@ fn written(asked: &Asked) -> Result<Vec<Point>, Unknown> {
             };
             let found = space().filter(|it| glob::matches(text, &it.text) && usual(it));
             points.extend(found.flat_map(|it| Point::sizes(&it.text, &asked.key_bits)));
+        } else if CipherSpec::parse(text).is_err()
+            && let Ok(specs) = CipherSpec::named(text)
+        {
+            points.extend(specs.iter().flat_map(|spec| Point::sizes(&spec.to_string(), &asked.key_bits)));
         } else if !matches!(CipherSpec::parse(text), Err(Error::Unknown { .. })) {
             points.extend(Point::sizes(text, &asked.key_bits));
         }

@@ -16,7 +16,7 @@ pub(super) static CIPHER: Opt = Opt {
     short: Some('c'),
     value: "SPEC",
     kind: Kind::Text,
-    help: "Only these: a spec, or a pattern with * and ?.",
+    help: "Only these: a spec, a pattern with * and ?, or a name such as adiantum.",
     man: "May be given several times. With --suite it chooses from the suite, otherwise from everything there is. A pattern takes essiv \
           with sha256 for all hashes, unless it says \"essiv:\".",
 };

@@ -47,6 +47,7 @@ pub(crate) static COMMAND: Command = Command {
           \"spec\", \"algorithm\", \"dm_crypt\", \"fscrypt\", \"drivers\", \"keyway\", \"verdict\") and \"places\" \
           (each with \"place\", \"release\" and \"needs\"); speeds are bytes per second, unknown values are null.",
     options: &[&[
+        &CIPHER,
         &ALL,
         &ROOT,
         &INITRAMFS,
@@ -68,11 +69,23 @@ pub(crate) static COMMAND: Command = Command {
             line: "keyway xray disk.luks --initramfs /boot/initrd.img",
             does: "Does the image hold all modules that the volume needs?",
         },
+        Example {
+            line: "keyway xray --proc-crypto board.txt",
+            does: "What another machine's kernel would run, and whether Adiantum suits it better.",
+        },
         Example { line: "keyway xray --all", does: "Check the output of every driver that this kernel has." },
     ],
     run: door::run::<Xray>,
 };
 
+static CIPHER: Opt = Opt {
+    long: "cipher",
+    short: Some('c'),
+    value: "SPEC",
+    kind: Kind::Text,
+    help: "This cipher: a spec, or a name such as adiantum.",
+    man: "The same as the operand, also where a file has this name.",
+};
 static ALL: Opt = Opt {
     long: "all",
     short: None,
@@ -157,8 +170,14 @@ impl Request for Xray {
                 "--all checks every driver of the running kernel: it takes no cipher, no volume and no --proc-crypto.",
             );
         }
+        if args.given(&CIPHER) && (all || args.operand(0).is_some() || args.given(&shared::HEADER)) {
+            return wrong(
+                "--cipher names what to examine: it takes no SPEC, no VOLUME, no --header and no --all.",
+            );
+        }
         let path = |option: &Opt| args.path(option).map(Path::to_owned);
         let asked = match (args.operand(0), args.given(&shared::HEADER)) {
+            (None, false) if args.given(&CIPHER) => Asked::cipher(args.text(&CIPHER).unwrap_or_default())?,
             (None, false) => Asked::default_cipher()?,
             (Some(name), false) if !subject::is_file(name) => Asked::cipher(&name.to_string_lossy())?,
             _ => Asked::Volume(Target::from_args(args, 0)?, Versions::from_args(args)?),

@@ -21,7 +21,7 @@ pub(super) struct Subject {
 
 /// What the command line names.
 pub(super) enum Asked {
-    Cipher(CipherSpec),
+    Ciphers(Vec<CipherSpec>),
     Volume(Target, Versions),
 }
 
@@ -29,12 +29,12 @@ impl Asked {
     /// cryptsetup's default.
     pub(super) fn default_cipher() -> Result<Self> {
         let spec = CipherSpec::parse("aes-xts-plain64").map_err(keyway_volume::Error::from)?;
-        Ok(Self::Cipher(spec))
+        Ok(Self::Ciphers(vec![spec]))
     }
 
-    /// A specification; for a mistyped one, the error suggests the closest that exists.
+    /// A specification or a short name ("adiantum"); for a mistyped one, the error suggests the closest that exists.
     pub(super) fn cipher(text: &str) -> Result<Self> {
-        CipherSpec::parse(text).map(Self::Cipher).map_err(|why| {
+        CipherSpec::named(text).map(Self::Ciphers).map_err(|why| {
             let known: Vec<String> = space().filter(|it| it.outcome.is_ok()).map(|it| it.text).collect();
             let hint = match nearest(text, known.iter().map(String::as_str)) {
                 Some(near) => format!(" Did you mean {near}?"),
@@ -50,7 +50,7 @@ impl Subject {
     /// Reads the header of a volume.
     pub(super) fn find(asked: Asked) -> Result<Self> {
         match asked {
-            Asked::Cipher(spec) => Ok(Self { volume: None, specs: vec![spec], also: Vec::new() }),
+            Asked::Ciphers(specs) => Ok(Self { volume: None, specs, also: Vec::new() }),
             Asked::Volume(target, versions) => Self::of_volume(&target, versions),
         }
     }

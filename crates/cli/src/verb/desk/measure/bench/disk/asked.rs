@@ -106,7 +106,8 @@ pub(super) fn encryptions(
     let spec = spec.unwrap_or(DEFAULT.0);
     let wrong =
         |error: keyway_crypto::Error| Failure::new(Exit::Parameters, format!("Cipher {spec}: {error}."));
-    let parsed = CipherSpec::parse(spec).map_err(wrong)?;
+    let parsed = CipherSpec::named(spec).map_err(wrong)?.swap_remove(0);
+    let spec = if CipherSpec::parse(spec).is_ok() { spec.to_owned() } else { parsed.to_string() };
     let key_bits = match key_bits {
         Some(bits) => bits,
         None if spec == DEFAULT.0 => DEFAULT.1,
@@ -117,7 +118,7 @@ pub(super) fn encryptions(
     let mut all = Vec::new();
     for &sector_size in sizes {
         match SectorSize::new(sector_size).and_then(|size| parsed.check_sector_size(size)) {
-            Ok(()) => all.push(Encryption { spec: spec.to_owned(), key_bits, sector_size }),
+            Ok(()) => all.push(Encryption { spec: spec.clone(), key_bits, sector_size }),
             // Of the usual sector sizes, only those that the cipher supports are used.
             Err(_) if sector_sizes.is_empty() => {}
             Err(error) => return Err(wrong(error)),
