@@ -77,4 +77,5 @@ fn timed(asked: &Asked, one: KdfCase) -> Option<KdfCase> {
     Some(KdfCase { iter_time_ms: Some(asked.iter_time_ms?), ..one })
 }
 
-const ALL: [&str; 3] = ["pbkdf2", "argon2i", "argon2id"];
+/// The key derivation functions, by name.
+pub(super) const ALL: [&str; 3] = ["pbkdf2", "argon2i", "argon2id"];

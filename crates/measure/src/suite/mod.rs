@@ -112,6 +112,16 @@ pub enum Named {
     Peer,
 }
 
+impl Asked {
+    /// The key derivation functions, all of them unless the selection names one or a hash.
+    #[must_use]
+    pub fn key_derivation(self) -> Self {
+        let named = !(self.kdfs.is_empty() && self.hashes.is_empty());
+        let kdfs = if named { self.kdfs } else { kdfs::ALL.map(str::to_owned).into() };
+        Self { kdfs, ..self }
+    }
+}
+
 impl fmt::Display for Unknown {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let what = match self.what {

@@ -106,6 +106,28 @@ fn unknown_names_are_refused_with_what_could_be_meant() {
 }
 
 #[test]
+fn key_derivation_is_all_of_it_unless_some_is_chosen() {
+    let kdfs = |asked: Asked| -> Vec<String> {
+        let listed = list(&asked.key_derivation()).unwrap();
+        assert!(ciphers(&listed).all(|(case, _)| case.spec == DEFAULT.0), "one cipher");
+        let mut kdfs: Vec<String> = listed.iter().filter_map(|it| kdf(&it.case)).collect();
+        kdfs.dedup();
+        kdfs
+    };
+    assert_eq!(kdfs(asked(None, &[])), kdfs::ALL);
+    let one = |name: &str| vec![name.to_owned()];
+    assert_eq!(kdfs(Asked { hashes: one("sha256"), ..asked(None, &[]) }), ["pbkdf2"]);
+    assert_eq!(kdfs(Asked { kdfs: one("argon2i"), ..asked(None, &[]) }), ["argon2i"]);
+}
+
+fn kdf(case: &Case) -> Option<String> {
+    match case {
+        Case::Kdf(kdf) => Some(kdf.kdf.clone()),
+        _ => None,
+    }
+}
+
+#[test]
 fn peers_stand_beside_each_case_that_exists() {
     let with = Asked { compare: vec!["kernel".into(), "openssl".into()], ..asked(None, &["aes-xts-plain"]) };
     let listed = list(&with).unwrap();

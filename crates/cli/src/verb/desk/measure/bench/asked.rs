@@ -18,20 +18,16 @@ impl Cases {
             "encrypt" => Direction::Encrypt,
             _ => Direction::Decrypt,
         });
-        let mut kdfs = texts(&options::PBKDF);
-        let hashes = texts(&options::HASH);
-        if args.operand(0).is_some_and(|verb| verb == "kdf") {
+        let only_kdfs = args.operand(0).is_some_and(|verb| verb == "kdf");
+        if only_kdfs {
             let others = [&options::SUITE, &options::CIPHER, &options::KEY_SIZE];
             if let Some(option) = others.into_iter().find(|option| args.given(option)) {
                 let why = format!("bench kdf measures key derivation: --{} does not apply.", option.long);
                 return Err(Failure::new(Exit::Parameters, why));
             }
-            if kdfs.is_empty() && hashes.is_empty() {
-                kdfs.push("*".to_owned());
-            }
         }
         let compare = args.texts(&options::COMPARE).into_iter().flat_map(|list| list.split(','));
-        Ok(Self(Asked {
+        let asked = Asked {
             suite: args.text(&options::SUITE).map(suite).transpose()?,
             ciphers: texts(&options::CIPHER),
             key_bits: numbers(&options::KEY_SIZE, args.texts(&options::KEY_SIZE))?,
@@ -39,14 +35,17 @@ impl Cases {
             messages: args.texts(&options::MESSAGE).into_iter().map(message).collect::<Result<_>>()?,
             directions: directions.collect(),
             threads: threads(args.texts(&options::THREADS), cpus)?,
-            kdfs,
-            hashes,
+            kdfs: texts(&options::PBKDF),
+            hashes: texts(&options::HASH),
             memory_kib: args.number32(&shared::PBKDF_MEMORY),
             lanes: args.number32(&shared::PBKDF_PARALLEL),
             iter_time_ms: args.number32(&options::ITER_TIME).filter(|ms| *ms > 0),
             compare: compare.map(str::to_owned).collect(),
             cpus,
-        }))
+        };
+        // A run that is resumed goes on with what it was begun with.
+        let whole = only_kdfs && !args.given(&options::RESUME);
+        Ok(Self(if whole { asked.key_derivation() } else { asked }))
     }
 }
 
