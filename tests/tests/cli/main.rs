@@ -13,6 +13,7 @@ mod key_input;
 mod kill_slot;
 mod limits;
 mod mappings;
+mod options;
 mod plain;
 mod prompts;
 mod readme;

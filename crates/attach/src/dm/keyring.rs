@@ -166,6 +166,15 @@ impl Key {
         found.map(Self).map_err(|error| failed(error, || format!("the {} key {description}", kind.name())))
     }
 
+    /// Finds a key that this process's keyrings do not link to, among all keys that it can see.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`] if there is none.
+    pub fn find_listed(kind: Kind, description: &str) -> Result<Self> {
+        let none = || Error::NotFound(format!("the {} key {description}: there is no such key", kind.name()));
+        listed(kind.name(), description).map(Self).ok_or_else(none)
+    }
+
     /// The key's payload; a logon key cannot be read.
     ///
     /// # Errors
@@ -248,21 +257,24 @@ fn find_keyring(name: &str) -> Result<i32> {
     if let Ok(number) = sys::request_key(c"keyring", &c_string(name)?) {
         return Ok(number);
     }
-    let keys = fs::read_to_string("/proc/keys").unwrap_or_default();
-    keys.lines()
-        .find_map(|line| keyring_number(line, name))
-        .ok_or_else(|| Error::NotFound(format!("there is no keyring {name}")))
+    listed("keyring", name).ok_or_else(|| Error::NotFound(format!("there is no keyring {name}")))
 }
 
-/// One line of `/proc/keys`: serial, flags, usage, timeout, permissions, uid, gid, type, `NAME:
-/// count`.
-fn keyring_number(line: &str, name: &str) -> Option<i32> {
+/// The serial number of a key in `/proc/keys`.
+fn listed(kind: &str, description: &str) -> Option<i32> {
+    let keys = fs::read_to_string("/proc/keys").unwrap_or_default();
+    keys.lines().find_map(|line| listed_number(line, kind, description))
+}
+
+/// One line of `/proc/keys`: serial, flags, usage, timeout, permissions, uid, gid, type,
+/// `DESCRIPTION: summary`.
+fn listed_number(line: &str, kind: &str, description: &str) -> Option<i32> {
     let mut fields = line.split_ascii_whitespace();
     let serial = fields.next()?;
-    let kind = fields.nth(6)?;
-    let described = line.split_once(" keyring ").map(|(_, text)| text.trim_start())?;
-    let found = kind == "keyring" && described.rsplit_once(':').map_or(described, |(name, _)| name) == name;
-    found.then(|| i32::from_str_radix(serial, 16).ok())?
+    let is_of_kind = fields.nth(6)? == kind;
+    let described = line.split_once(&format!(" {kind} ")).map(|(_, text)| text.trim_start())?;
+    let name = described.rsplit_once(':').map_or(described, |(name, _)| name);
+    (is_of_kind && name == description).then(|| i32::from_str_radix(serial, 16).ok())?
 }
 
 fn c_string(text: &str) -> Result<CString> {
@@ -294,9 +306,12 @@ mod tests {
             assert!(text.parse::<Keyring>().is_err(), "{text}");
         }
         let line = "2f5b1a3c I--Q---     3 perm 3f030000     0     0 keyring   my ring: 2";
-        assert_eq!(keyring_number(line, "my ring"), Some(0x2f5b_1a3c));
-        assert_eq!(keyring_number(line, "my"), None);
-        assert_eq!(keyring_number("", "my"), None);
+        assert_eq!(listed_number(line, "keyring", "my ring"), Some(0x2f5b_1a3c));
+        assert_eq!(listed_number(line, "keyring", "my"), None);
+        assert_eq!(listed_number("", "keyring", "my"), None);
+        let line = "2f5b1a3c I--Q---     1 perm 3f010000     0     0 user      a:b: 16";
+        assert_eq!(listed_number(line, "user", "a:b"), Some(0x2f5b_1a3c));
+        assert_eq!(listed_number(line, "keyring", "a:b"), None);
     }
 
     #[test]

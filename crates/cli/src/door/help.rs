@@ -81,6 +81,22 @@ pub(super) fn synopsis(program: &str, command: &Command) -> String {
     text
 }
 
+/// A command's operands as cryptsetup names them in its errors: "<device> [<key file>]".
+pub(super) fn operands_of_cryptsetup(command: &Command) -> String {
+    match command.name {
+        "open" => return "<device> [--type <type>] [<name>]".to_owned(),
+        "luksFormat" | "luksAddKey" => return "<device> [<new key file>]".to_owned(),
+        "luksChangeKey" | "luksRemoveKey" | "luksConvertKey" => return "<device> [<key file>]".to_owned(),
+        "luksKillSlot" => return "<device> <key slot>".to_owned(),
+        "luksSuspend" | "luksResume" => return "<device>".to_owned(),
+        "token" => return "<add|remove|import|export> <device>".to_owned(),
+        _ => {}
+    }
+    let names: Vec<String> =
+        command.operands.iter().map(|operand| format!("<{}>", operand.name.to_lowercase())).collect();
+    names.join(" ")
+}
+
 /// One command's page.
 pub(super) fn command(program: &str, command: &Command) -> String {
     let mut text = format!("{}\n\nUsage: {}\n", command.about, synopsis(program, command));

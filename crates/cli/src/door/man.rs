@@ -64,8 +64,7 @@ fn page(command: &'static Command) -> String {
     options(&mut text, "OPTIONS", command.own_options());
     let unlisted = |o: &&Opt| !command.own_options().any(|own| own.long == o.long);
     options(&mut text, "COMMON OPTIONS", shared::EVERYWHERE.iter().copied().filter(|o| unlisted(o)));
-    let accepted =
-        shared::accepted_by(command.group).iter().filter(|o| unlisted(o)).map(|o| format!("--{}", o.long));
+    let accepted = command.accepted().filter(|o| unlisted(o)).map(|o| format!("--{}", o.long));
     let accepted: Vec<String> = accepted.collect();
     if !accepted.is_empty() {
         let names = escape(&accepted.join(", "));

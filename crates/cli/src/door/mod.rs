@@ -7,10 +7,12 @@
 
 pub(crate) mod address;
 pub(crate) mod completion;
+mod foreign;
 pub(crate) mod groups;
 mod help;
 pub(crate) mod man;
 mod parser;
+mod rules;
 pub(crate) mod shared;
 mod suggest;
 mod table;

@@ -5,7 +5,7 @@
 use super::suggest::nearest;
 use super::table::{Alias, Command, Commands, Opt};
 use super::values::Args;
-use super::{help, shared};
+use super::{foreign, help, shared};
 use crate::say::failure::{Exit, Failure, Result};
 use clap::builder::ValueParser;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
@@ -32,7 +32,11 @@ pub(crate) fn parse(
     if argv.is_empty() || argv == ["-h"] || argv == ["help"] {
         let text = help::overview(commands, program);
         return if argv.is_empty() {
-            Err(Failure::new(Exit::Parameters, text.trim_end()))
+            let missing = match program {
+                CRYPTSETUP => format!("\n{program}: Argument <action> missing."),
+                _ => String::new(),
+            };
+            Err(Failure::new(Exit::Parameters, format!("{}{missing}", text.trim_end())))
         } else {
             Ok(Invocation::Print(text))
         };
@@ -52,10 +56,14 @@ pub(crate) fn parse(
     run_command(commands, program, command, alias, rest)
 }
 
+/// The name by which scripts written for cryptsetup call the program. They read its messages, which
+/// then begin with cryptsetup's words.
+const CRYPTSETUP: &str = "cryptsetup";
+
 /// "cryptsetup" if called by that name, else "keyway".
 pub(crate) fn program_name(argv0: &OsStr) -> &'static str {
     match Path::new(argv0).file_name() {
-        Some(name) if name == "cryptsetup" => "cryptsetup",
+        Some(name) if name == CRYPTSETUP => CRYPTSETUP,
         _ => "keyway",
     }
 }
@@ -111,7 +119,9 @@ fn without_command(commands: &Commands, program: &'static str, argv: &[OsString]
     } else if asks(&shared::HELP) || asks(&shared::USAGE) {
         Ok(Invocation::Print(help::overview(commands, program)))
     } else {
-        Err(usage(program, "a command is missing; \"--help\" lists them".to_owned()))
+        let missing =
+            if program == CRYPTSETUP { "Argument <action> missing." } else { "a command is missing;" };
+        Err(usage(program, format!("{missing} \"--help\" lists them")))
     }
 }
 
@@ -132,7 +142,11 @@ fn look_up(
         Some(near) => format!("did you mean \"{near}\"?"),
         None => "\"--help\" lists the commands.".to_owned(),
     };
-    Err(usage(program, format!("unknown command \"{name}\"; {hint}")))
+    let unknown = match program {
+        CRYPTSETUP => format!("Unknown action. ({name}; {hint})"),
+        _ => format!("unknown command \"{name}\"; {hint}"),
+    };
+    Err(usage(program, unknown))
 }
 
 fn run_command(
@@ -142,10 +156,13 @@ fn run_command(
     alias: Option<&'static Alias>,
     rest: Vec<OsString>,
 ) -> Result<Invocation> {
+    if let Some(option) = foreign::find(commands, command, &rest) {
+        return Err(not_allowed(commands, program, command, option));
+    }
     let mut matches = clap_command(command)
-        .try_get_matches_from(rest)
-        .map_err(|e| explain(commands, program, command, &e))?;
-    let operands: Vec<OsString> = matches.remove_many("operands").into_iter().flatten().collect();
+        .try_get_matches_from(&rest)
+        .map_err(|e| explain(commands, program, command, &rest, &e))?;
+    let mut operands: Vec<OsString> = matches.remove_many("operands").into_iter().flatten().collect();
     if matches.get_flag(shared::HELP.long) {
         return Ok(Invocation::Print(help::command(program, command)));
     }
@@ -156,6 +173,10 @@ fn run_command(
         return Ok(Invocation::Print(help::version(program)));
     }
     check_operands(program, command, &operands)?;
+    if alias.is_some_and(|alias| alias.name == "create") && operands.len() > 1 {
+        // This old name has the two operands of "open" the other way round.
+        operands.swap(0, 1);
+    }
     let test_only = matches.get_flag(shared::TEST_ARGS.long);
     let args = Args::new(program, command, matches, operands, alias.and_then(|a| a.device_type))?;
     if test_only {
@@ -198,37 +219,54 @@ fn check_operands(program: &str, command: &Command, operands: &[OsString]) -> Re
     if operands.len() >= required {
         return Ok(());
     }
-    let missing = command.operands[operands.len()].name;
-    Err(usage(
-        program,
-        format!("{}: {missing} is missing; usage: {}", command.name, help::synopsis(program, command)),
-    ))
+    let missing = match program {
+        CRYPTSETUP => format!("requires {} as arguments", help::operands_of_cryptsetup(command)),
+        _ => format!("{} is missing", command.operands[operands.len()].name),
+    };
+    let synopsis = help::synopsis(program, command);
+    Err(usage(program, format!("{}: {missing}; usage: {synopsis}", command.name)))
 }
 
 /// clap's error as one line in this program's style.
-fn explain(commands: &Commands, program: &str, command: &Command, error: &clap::Error) -> Failure {
+fn explain(
+    commands: &Commands,
+    program: &str,
+    command: &Command,
+    typed: &[OsString],
+    error: &clap::Error,
+) -> Failure {
     let argument = match error.get(ContextKind::InvalidArg) {
         Some(ContextValue::String(s)) => s.clone(),
         _ => String::new(),
     };
     let name = argument.split([' ', '=']).next().unwrap_or_default();
     match error.kind() {
-        ErrorKind::UnknownArgument => refuse_option(commands, program, command, name),
+        ErrorKind::UnknownArgument => unknown_option(commands, program, name),
         ErrorKind::InvalidValue | ErrorKind::TooFewValues | ErrorKind::WrongNumberOfValues => {
-            usage(program, format!("{name} needs a value"))
+            about_option(program, name, ": missing argument", " needs a value")
         }
-        ErrorKind::TooManyValues => usage(program, format!("{name} takes no value")),
+        ErrorKind::TooManyValues => {
+            let with_value = format!("{name}=");
+            let mut typed = typed.iter().filter_map(|argument| argument.to_str());
+            let given = typed.find(|argument| argument.starts_with(&with_value)).unwrap_or(name);
+            let shown = if program == CRYPTSETUP { given } else { name };
+            about_option(program, shown, ": option does not take an argument", " takes no value")
+        }
         _ => usage(program, format!("{}: cannot parse the command line near \"{argument}\"", command.name)),
     }
 }
 
-/// An option that this command does not take: it belongs to another command, or does not exist.
-fn refuse_option(commands: &Commands, program: &str, command: &Command, name: &str) -> Failure {
-    let fits = |o: &Opt| match name.strip_prefix("--") {
-        Some(long) => o.long == long,
-        None => o.short.is_some_and(|c| name == format!("-{c}")),
-    };
-    let Some(option) = commands.any_option(fits) else { return unknown_option(commands, program, name) };
+/// What is wrong with an option as such: in cryptsetup's words (popt's, without the program's name),
+/// or in this program's.
+fn about_option(program: &str, option: &str, theirs: &str, ours: &str) -> Failure {
+    match program {
+        CRYPTSETUP => Failure::new(Exit::Parameters, format!("{option}{theirs}")),
+        _ => usage(program, format!("{option}{ours}")),
+    }
+}
+
+/// An option that belongs to other commands.
+fn not_allowed(commands: &Commands, program: &str, command: &Command, option: &Opt) -> Failure {
     let takers: Vec<&str> = commands
         .all
         .iter()
@@ -253,7 +291,10 @@ fn unknown_option(commands: &Commands, program: &str, argument: &str) -> Failure
         Some(near) if name.starts_with("--") => format!("did you mean --{near}?"),
         _ => "\"--help\" after a command lists its options.".to_owned(),
     };
-    usage(program, format!("unknown option {name}; {hint}"))
+    match program {
+        CRYPTSETUP => Failure::new(Exit::Parameters, format!("{name}: unknown option; {hint}")),
+        _ => usage(program, format!("unknown option {name}; {hint}")),
+    }
 }
 
 fn usage(program: &str, message: String) -> Failure {

@@ -29,8 +29,7 @@ pub(crate) enum Kind {
     Text,
     /// A file name.
     Path,
-    /// A whole number up to the given one; hexadecimal with 0x and
-    /// octal with 0, as cryptsetup takes them.
+    /// A whole number up to the given one, in decimal or, with 0x, in hexadecimal.
     Number(u64),
     /// A number of bytes, with an optional unit: s (512), K, M, G, T or KiB … (1024), KB … (1000).
     Size,

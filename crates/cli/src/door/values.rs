@@ -1,7 +1,7 @@
 //! The values that the user typed, looked up by the table row that defines them.
 
-use super::shared;
 use super::table::{Command, Kind, Opt};
+use super::{rules, shared};
 use crate::say::failure::{Exit, Failure, Result};
 use crate::say::manner::Manner;
 use crate::say::progress::Progress;
@@ -31,9 +31,30 @@ impl Args {
     ) -> Result<Self> {
         let args = Self { program, command, matches, operands, device_type };
         for option in command.all_options().filter(|o| o.takes_value()) {
-            args.raw(option).map_or(Ok(()), |raw| option.check(raw))?;
+            for raw in args.all(option) {
+                option.check(raw).map_err(|failure| args.in_cryptsetups_words(option, raw, failure))?;
+            }
         }
+        rules::check(&args)?;
         Ok(args)
+    }
+
+    /// A value that is refused, as scripts written for cryptsetup read it: its message first.
+    fn in_cryptsetups_words(&self, option: &Opt, raw: &OsStr, failure: Failure) -> Failure {
+        if !self.is_cryptsetup() {
+            return failure;
+        }
+        let is_negative = raw.to_str().is_some_and(|text| text.starts_with('-'));
+        let words = match option.kind {
+            _ if option.long == "key-slot" && is_negative => "Key slot is invalid.".to_owned(),
+            _ if option.long == "priority" => {
+                "Option --priority can be only ignore/normal/prefer.".to_owned()
+            }
+            Kind::Number(_) | Kind::Numbers(..) => "invalid numeric value".to_owned(),
+            Kind::Size => format!("Invalid size specification in parameter --{}.", option.long),
+            Kind::Flag | Kind::Text | Kind::Path | Kind::Choice(_) | Kind::Words(_) => return failure,
+        };
+        Failure::new(Exit::Parameters, format!("{}: {words} ({})", self.program, failure.message()))
     }
 
     /// All values of an option that accumulates them.
@@ -44,6 +65,45 @@ impl Args {
     /// Whether the program was called as cryptsetup.
     pub(crate) fn is_cryptsetup(&self) -> bool {
         self.program == "cryptsetup"
+    }
+
+    /// The name that the program was called by.
+    pub(super) fn program(&self) -> &'static str {
+        self.program
+    }
+
+    /// Whether the option of this name was given. (Rules know options by name: an option means the
+    /// same in all of cryptsetup's commands.)
+    pub(super) fn has(&self, name: &str) -> bool {
+        self.named(name).is_some_and(|option| self.given(option))
+    }
+
+    /// How often the option of this name was given.
+    pub(super) fn count(&self, name: &str) -> usize {
+        self.named(name).map_or(0, |option| self.times(option))
+    }
+
+    /// The value of the option of this name.
+    pub(super) fn value(&self, name: &str) -> Option<&str> {
+        self.text(self.named(name)?)
+    }
+
+    /// The numbers given with the option of this name.
+    pub(super) fn numbers(&self, name: &str) -> impl Iterator<Item = u64> + use<'_> {
+        let option = self.named(name);
+        let texts = option.map(|option| self.texts(option)).unwrap_or_default();
+        texts.into_iter().filter_map(move |text| option?.parse(text))
+    }
+
+    /// Whether a number is in hexadecimal, which cryptsetup does not read.
+    pub(super) fn has_hexadecimal(&self) -> bool {
+        let is_number = |option: &&Opt| matches!(option.kind, Kind::Number(_) | Kind::Numbers(..));
+        let mut numbers = self.command.all_options().filter(is_number);
+        numbers.any(|option| self.texts(option).iter().any(|text| text.starts_with("0x")))
+    }
+
+    fn named(&self, name: &str) -> Option<&'static Opt> {
+        self.command.all_options().find(|option| option.long == name)
     }
 
     /// The command's table.
@@ -85,11 +145,7 @@ impl Args {
 
     /// The value of a [`Kind::Number`] or [`Kind::Size`] option (the latter in bytes).
     pub(crate) fn number(&self, option: &Opt) -> Option<u64> {
-        let text = self.text(option)?;
-        match option.kind {
-            Kind::Size => size::parse(text),
-            _ => size::parse_number(text),
-        }
+        option.parse(self.text(option)?)
     }
 
     /// The value of a [`Kind::Number`] option whose row bounds it to 32 bits.
@@ -138,6 +194,14 @@ impl Args {
 }
 
 impl Opt {
+    /// The number that `text` means.
+    fn parse(&self, text: &str) -> Option<u64> {
+        match self.kind {
+            Kind::Size => size::parse(text),
+            _ => size::parse_number(text),
+        }
+    }
+
     /// Refuses a value that its row does not allow.
     pub(crate) fn check(&self, raw: &OsStr) -> Result<()> {
         if self.kind == Kind::Path {

@@ -9,7 +9,7 @@ mod keyring;
 pub(crate) use devices::{device_path, is_read_only};
 pub(crate) use flags::{GivenFlags, apply_kept, drop_unknown, shown};
 pub(crate) use header::{Reopening, no_header};
-pub(crate) use keyring::{hold_key, place_key};
+pub(crate) use keyring::{LinkedKey, hold_key, place_key};
 
 use crate::device::sessions;
 use crate::say::failure::{Exit, Failure, Result};

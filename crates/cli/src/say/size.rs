@@ -26,16 +26,12 @@ fn multiplier(unit: &str) -> Option<u64> {
     }
 }
 
-/// Parses a whole number in decimal, hexadecimal (0x) or octal (0), as C's `strtoul` with base 0.
+/// Parses a whole number in decimal, whatever zeros it begins with, as cryptsetup does; or in
+/// hexadecimal (0x).
 pub(crate) fn parse_number(text: &str) -> Option<u64> {
     let text = text.strip_prefix('+').unwrap_or(text);
-    let (digits, radix) = if let Some(hex) = text.strip_prefix("0x").or_else(|| text.strip_prefix("0X")) {
-        (hex, 16)
-    } else if text.len() > 1 && text.starts_with('0') {
-        (&text[1..], 8)
-    } else {
-        (text, 10)
-    };
+    let hex = text.strip_prefix("0x").or_else(|| text.strip_prefix("0X"));
+    let (digits, radix) = hex.map_or((text, 10), |hex| (hex, 16));
     if digits.starts_with(['+', '-']) { None } else { u64::from_str_radix(digits, radix).ok() }
 }
 
@@ -82,11 +78,11 @@ mod tests {
     }
 
     #[test]
-    fn numbers_take_three_radixes() {
-        for (text, number) in [("10", 10), ("0x10", 16), ("010", 8), ("0", 0), ("+7", 7)] {
+    fn numbers_are_decimal_or_hexadecimal() {
+        for (text, number) in [("10", 10), ("0x10", 16), ("010", 10), ("08", 8), ("0", 0), ("+7", 7)] {
             assert_eq!(parse_number(text), Some(number), "{text}");
         }
-        for text in ["", "x", "-1", "0x", "08", "1K", "0x-1"] {
+        for text in ["", "x", "-1", "0x", "1K", "0x-1"] {
             assert_eq!(parse_number(text), None, "{text}");
         }
     }

@@ -1,7 +1,7 @@
 //! Where a volume's key comes from, according to the options, and what deriving it may cost.
 
 use crate::door::{Args, shared};
-use crate::process::handed::handed;
+use crate::process::handed::{Handed, handed};
 use crate::say::failure::Result;
 use crate::say::manner::Manner;
 use crate::unlock::admission::{Demands, WeakCiphers};
@@ -22,8 +22,8 @@ pub(crate) struct KeyOptions {
     pub(crate) passphrase: PassphraseOptions,
     /// `--key-slot`.
     pub(crate) keyslot: Option<u32>,
-    /// `--volume-key-file`.
-    pub(crate) volume_key_file: Option<PathBuf>,
+    /// `--volume-key-file` or `--volume-key-keyring`.
+    pub(crate) volume_key: Option<GivenKey>,
     /// `--key-size`, for a volume key whose header has no keyslot.
     pub(crate) key_bits: Option<u32>,
     /// How many times the user is asked.
@@ -40,7 +40,7 @@ pub(crate) struct KeyOptions {
 handed!(KeyOptions {
     passphrase,
     keyslot,
-    volume_key_file,
+    volume_key,
     key_bits,
     tries,
     tokens,
@@ -49,13 +49,54 @@ handed!(KeyOptions {
     limits,
 });
 
+/// A volume key that is given instead of a passphrase.
+#[derive(Debug, Clone)]
+pub(crate) enum GivenKey {
+    /// `--volume-key-file`.
+    File(PathBuf),
+    /// `--volume-key-keyring`: the name of a key in the kernel's keyring.
+    Keyring(String),
+}
+
+impl GivenKey {
+    /// A file takes precedence, as in cryptsetup.
+    fn from_args(args: &Args) -> Option<Self> {
+        let file = volume_key_file(args).map(|path| Self::File(path.to_owned()));
+        file.or_else(|| args.text(&shared::VOLUME_KEY_KEYRING).map(|name| Self::Keyring(name.to_owned())))
+    }
+
+    /// The file, if it is one.
+    pub(crate) fn file(&self) -> Option<&Path> {
+        match self {
+            Self::File(path) => Some(path),
+            Self::Keyring(_) => None,
+        }
+    }
+}
+
+impl Handed for GivenKey {
+    fn put(&self, to: &mut Vec<u8>) {
+        let (file, name) = match self {
+            Self::File(path) => (Some(path.clone()), None),
+            Self::Keyring(name) => (None, Some(name.clone())),
+        };
+        file.put(to);
+        name.put(to);
+    }
+
+    fn take(from: &mut &[u8]) -> Option<Self> {
+        let (file, name): (Option<PathBuf>, Option<String>) = (Handed::take(from)?, Handed::take(from)?);
+        file.map(Self::File).or(name.map(Self::Keyring))
+    }
+}
+
 impl Default for KeyOptions {
     /// None of the options was given.
     fn default() -> Self {
         Self {
             passphrase: PassphraseOptions::default(),
             keyslot: None,
-            volume_key_file: None,
+            volume_key: None,
             key_bits: None,
             tries: TRIES,
             tokens: TokenOptions::default(),
@@ -108,7 +149,7 @@ impl KeyOptions {
         Ok(Self {
             passphrase: PassphraseOptions::from_args(args)?,
             keyslot: args.number32(&shared::KEY_SLOT),
-            volume_key_file: volume_key_file(args).map(Path::to_owned),
+            volume_key: GivenKey::from_args(args),
             key_bits: args.number32(&shared::KEY_SIZE),
             tries: args.number(&shared::TRIES).unwrap_or(TRIES),
             tokens: TokenOptions::from_args(args),

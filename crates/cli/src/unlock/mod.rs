@@ -3,14 +3,15 @@
 
 pub(crate) mod admission;
 pub(crate) mod key_options;
+mod keyring;
 pub(crate) mod passphrase;
 pub(crate) mod policy;
 pub(crate) mod tokens;
 
-pub(crate) use key_options::{KeyOptions, volume_key_file};
+pub(crate) use key_options::{GivenKey, KeyOptions, volume_key_file};
 
 use crate::device::explain;
-use crate::say::failure::{Exit, Failure, Result};
+use crate::say::failure::{Cause, Exit, Failure, Result};
 use crate::say::manner::Manner;
 use crate::say::output;
 use crate::unlock::passphrase::PassphraseSource;
@@ -142,7 +143,7 @@ impl KeyOptions {
         Ok((unlocked.volume_key, unlocked.digest))
     }
 
-    /// The volume key from `--volume-key-file`, to authorize an edit of the header.
+    /// The given volume key, to authorize an edit of the header.
     pub(crate) fn given_key(&self, header: &Header) -> Result<Option<VolumeKey>> {
         match self.read_volume_key(header.luks())? {
             Some(key) => Ok(Some(header.try_key(&Key::VolumeKey(key))?)),
@@ -150,16 +151,16 @@ impl KeyOptions {
         }
     }
 
-    /// The volume key from `--volume-key-file`, and the digest that it matches.
+    /// The given volume key, and the digest that it matches.
     pub(crate) fn given_volume_key(&self, luks: &Luks) -> Result<Option<(Secret, u32)>> {
         let Some(key) = self.read_volume_key(luks)? else { return Ok(None) };
         let digest = keyway_volume::verify_volume_key(luks, &key)?;
         Ok(Some((key, digest)))
     }
 
-    /// The volume key from `--volume-key-file`.
+    /// The volume key from `--volume-key-file` or `--volume-key-keyring`.
     fn read_volume_key(&self, luks: &Luks) -> Result<Option<Secret>> {
-        let Some(file) = &self.volume_key_file else { return Ok(None) };
+        let Some(given) = &self.volume_key else { return Ok(None) };
         luks.check_requirements()?;
         let said = || self.key_bits.map(|bits| bits as usize / 8);
         let Some(len) = luks.header().volume_key_len().or_else(said) else {
@@ -168,7 +169,23 @@ impl KeyOptions {
                 "Cannot determine volume key size for LUKS without keyslots, please use --key-size option.",
             ));
         };
-        passphrase::volume_key(file, len).map(Some)
+        given.read(len).map(Some)
+    }
+}
+
+impl GivenKey {
+    /// The key, of exactly `len` bytes.
+    pub(crate) fn read(&self, len: usize) -> Result<Secret> {
+        match self {
+            Self::File(path) => passphrase::volume_key(path, len),
+            Self::Keyring(name) => keyring::volume_key(name).and_then(|key| match key.len() == len {
+                true => Ok(key),
+                false => {
+                    let message = "Volume key does not match the volume.";
+                    Err(Failure::new(Exit::Permission, message).because(Cause::WrongKey))
+                }
+            }),
+        }
     }
 }
 

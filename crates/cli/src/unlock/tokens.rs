@@ -13,12 +13,12 @@ use crate::process::handed::handed;
 use crate::say::failure::{Cause, Exit, Failure, Result};
 use crate::say::output;
 use crate::say::paint::printable;
-use crate::unlock::KeyOptions;
+use crate::unlock::{KeyOptions, keyring};
 use keyway_attach::dm::keyring::{Key, Kind};
 use keyway_crypto::Secret;
 use keyway_format::luks2::Token;
 use keyway_volume::tokens::{Miss, Passphrases, unlock_by_token};
-use keyway_volume::{Luks, TokenChoice, UnlockOptions, Unlocked};
+use keyway_volume::{Header, Luks, TokenChoice, UnlockOptions, Unlocked};
 
 /// Which tokens are tried, and whether the user may be asked if none of them opens a keyslot.
 #[derive(Debug, Clone, Default)]
@@ -54,9 +54,7 @@ pub(super) fn unlock(key: &KeyOptions, luks: &Luks, options: &UnlockOptions) -> 
     if luks.version() == 1 && !key.tokens.only {
         return Ok(None);
     }
-    let (number, kind) = (key.tokens.number, key.tokens.kind.clone());
-    let choice = TokenChoice { number, kind, keyslot: options.keyslot };
-    let miss = match unlock_by_token(luks, &choice, options, &mut Keyring { key }) {
+    let miss = match try_all(key, luks, options) {
         Ok(unlocked) => return Ok(Some(unlocked)),
         Err(miss) => miss,
     };
@@ -68,6 +66,31 @@ pub(super) fn unlock(key: &KeyOptions, luks: &Luks, options: &UnlockOptions) -> 
         output::verbose(key.manner, &line)?;
     }
     Ok(None)
+}
+
+/// Unlocks with a token, and with nothing else.
+pub(crate) fn unlock_only(key: &KeyOptions, luks: &Luks, options: &UnlockOptions) -> Result<Unlocked> {
+    try_all(key, luks, options).map_err(|miss| failure(&miss, &key.tokens))
+}
+
+fn try_all(key: &KeyOptions, luks: &Luks, options: &UnlockOptions) -> std::result::Result<Unlocked, Miss> {
+    let (number, kind) = (key.tokens.number, key.tokens.kind.clone());
+    let choice = TokenChoice { number, kind, keyslot: options.keyslot };
+    unlock_by_token(luks, &choice, options, &mut Keyring { key })
+}
+
+/// The passphrase that token `number` leads to.
+pub(crate) fn passphrase_of(luks: &Luks, number: u32) -> Result<Secret> {
+    let token = match luks.header() {
+        Header::Luks2 { metadata, .. } => metadata.tokens.get(&number),
+        Header::Luks1(_) => None,
+    };
+    let named = token.filter(|token| token.kind == Token::KEYRING);
+    let Some(description) = named.and_then(|token| token.key_description.as_deref()) else {
+        let line = format!("No usable token is available: {number} is none of type {}.", Token::KEYRING);
+        return Err(Failure::new(Exit::Parameters, line));
+    };
+    keyring::passphrase(description)
 }
 
 /// What cryptsetup says with `-v`.

@@ -9,7 +9,7 @@ use crate::door::{Args, Opt, shared};
 use crate::say::failure::{Exit, Failure, Result};
 use crate::say::manner::Manner;
 use crate::say::question;
-use crate::unlock::{self, KeyOptions, passphrase};
+use crate::unlock::{self, KeyOptions};
 use crate::volume::given_plain::GivenPlain;
 use keyway::Plain;
 use keyway_crypto::Secret;
@@ -73,7 +73,7 @@ impl PlainOptions {
 
     /// cryptsetup's warning about its defaults, which changed in 2.7; printed in batch mode too.
     pub(super) fn warn_about_defaults(&self, key: &KeyOptions) {
-        let is_keyed = key.passphrase.key_file.is_some() || key.volume_key_file.is_some();
+        let is_keyed = key.passphrase.key_file.is_some() || key.volume_key.is_some();
         let uses_default_hash = self.hash().is_none() && !is_keyed;
         let older = "that could be incompatible with older versions";
         let uses_default_cipher = self.given.cipher.is_none() || self.given.key_bits.is_none();
@@ -124,10 +124,10 @@ fn volume_key(
     hash_is_given: bool,
     stdin_holds_data: bool,
 ) -> Result<Secret> {
-    if let Some(file) = &key.volume_key_file {
-        return passphrase::volume_key(file, len);
+    if let Some(given) = &key.volume_key {
+        return given.read(len);
     }
-    let mut source = key.passphrase.existing(unlock::prompt_for(device));
+    let mut source = key.passphrase.existing(unlock::prompt_for(device)).without_keyring();
     if stdin_holds_data {
         source = source.stdin_holds_data();
     }

@@ -87,3 +87,29 @@ pub(crate) static TOKEN_ONLY: Opt =
     flag("token-only", None, "Do not ask for a passphrase if tokens fail.", "");
 pub(crate) static TOKEN_TYPE: Opt =
     option("token-type", None, "TYPE", Kind::Words(&["luks2-keyring"]), "Use tokens of this type only.", "");
+pub(crate) static KEY_DESCRIPTION: Opt = option(
+    "key-description",
+    None,
+    "TEXT",
+    Kind::Text,
+    "Passphrase from this key in the kernel's keyring.",
+    "The description of a key of type \"user\", searched for as request_key(2) does. It is used instead of a prompt \
+     and of a key file.",
+);
+pub(crate) static NEW_KEY_DESCRIPTION: Opt = option(
+    "new-key-description",
+    None,
+    "TEXT",
+    Kind::Text,
+    "New passphrase from this key in the kernel's keyring.",
+    "",
+);
+pub(crate) static VOLUME_KEY_KEYRING: Opt = option(
+    "volume-key-keyring",
+    None,
+    "KEY",
+    Kind::Text,
+    "Volume key from the kernel's keyring.",
+    "KEY is the description of a key of type \"user\", alone or as %user:DESCRIPTION. Used instead of a passphrase. A \
+     key of type \"logon\" cannot be read back by any program.",
+);

@@ -3,15 +3,19 @@
 //! Names and letters are cryptsetup's; the help texts are Keyway's own. Options of a single command
 //! are in that command's file.
 
+mod accepted;
 mod keys;
 mod making;
 mod opening;
+mod unbuilt;
 
+pub(crate) use accepted::*;
 pub(crate) use keys::*;
 pub(crate) use making::*;
 pub(crate) use opening::*;
+pub(crate) use unbuilt::*;
 
-use super::table::{Command, Group, Kind, Opt};
+use super::table::{Kind, Opt};
 
 const U32: Kind = Kind::Number(u32::MAX as u64);
 const U64: Kind = Kind::Number(u64::MAX);
@@ -112,8 +116,11 @@ pub(crate) static DISABLE_EXTERNAL_TOKENS: Opt =
     flag("disable-external-tokens", None, "Accepted; token plugins are never loaded.", "");
 pub(crate) static EXTERNAL_TOKENS_PATH: Opt =
     option("external-tokens-path", None, "DIR", Kind::Path, "Accepted; token plugins are never loaded.", "");
-pub(crate) static VOLUME_KEY_KEYRING: Opt =
-    option("volume-key-keyring", None, "KEY", Kind::Text, "Refused: no kernel keyring is used.", "");
+pub(crate) static DUMP_JSON: Opt =
+    flag("dump-json-metadata", None, "The LUKS2 metadata as stored in the header.", "");
+pub(crate) static DUMP_VOLUME_KEY: Opt =
+    flag("dump-volume-key", None, "The volume key; asks for a passphrase.", "");
+pub(crate) static DUMP_MASTER_KEY: Opt = flag("dump-master-key", None, "Old name of --dump-volume-key.", "");
 pub(crate) static DISABLE_BLKID: Opt =
     flag("disable-blkid", None, "Accepted; signatures are found without blkid.", "");
 pub(crate) static DISABLE_KEYRING: Opt = flag(
@@ -123,56 +130,3 @@ pub(crate) static DISABLE_KEYRING: Opt = flag(
     "By default a LUKS2 volume's key goes through the kernel keyring, so that the mapping's table does not show \
      it. Volumes opened with nbd, fuse or ublk use no keyring.",
 );
-
-/// Options that cryptsetup accepts with every command, used or not.
-pub(crate) static CRYPTSETUP_EVERYWHERE: &[&Opt] = &[
-    &KEY_FILE,
-    &KEYFILE_OFFSET,
-    &KEYFILE_SIZE,
-    &NEW_KEYFILE_OFFSET,
-    &NEW_KEYFILE_SIZE,
-    &VOLUME_KEY_FILE,
-    &MASTER_KEY_FILE,
-    &VERIFY_PASSPHRASE,
-    &TIMEOUT,
-    &TRIES,
-    &FORCE_PASSWORD,
-    &HEADER,
-    &TYPE,
-    &CIPHER,
-    &HASH,
-    &PBKDF_MEMORY,
-    &PBKDF_PARALLEL,
-    &MEMORY_BUDGET,
-    &TIME_LIMIT,
-    &TOKEN_ID,
-    &TOKEN_ONLY,
-    &TOKEN_TYPE,
-    &JSON_FILE,
-    &HEADER_BACKUP_FILE,
-    &DISABLE_LOCKS,
-    &DISABLE_KEYRING,
-    &DISABLE_EXTERNAL_TOKENS,
-    &READONLY,
-    &VERACRYPT,
-    &PROGRESS_FREQUENCY,
-    &ACTIVE_NAME,
-];
-
-impl Command {
-    /// The command's own options, and those that every command of its group accepts.
-    pub(crate) fn all_options(&self) -> impl Iterator<Item = &'static Opt> + use<> {
-        let own = self.own_options();
-        let shared = accepted_by(self.group).iter().chain(EVERYWHERE).copied();
-        let listed = own.clone();
-        own.chain(shared.filter(move |o| !listed.clone().any(|mine| mine.long == o.long)))
-    }
-}
-
-/// The options that commands of a group accept in addition to their own and [`EVERYWHERE`].
-pub(crate) fn accepted_by(group: Group) -> &'static [&'static Opt] {
-    match group {
-        Group::Cryptsetup(_) | Group::Absent => CRYPTSETUP_EVERYWHERE,
-        Group::Rootless | Group::Hidden => &[],
-    }
-}

@@ -67,7 +67,6 @@ pub(crate) static DIRECT_IO: Opt = flag(
      memory beside it, and a large copy evicts nothing else. Data that is not cached is slower to read.",
 );
 pub(crate) static READONLY: Opt = flag("readonly", Some('r'), "Open read-only: every write is refused.", "");
-pub(crate) static VERACRYPT: Opt = flag("veracrypt", None, "Try VeraCrypt's formats too.", "");
 pub(crate) static ACTIVE_NAME: Opt =
     option("active-name", None, "NAME", Kind::Text, "The device's mapping.", "");
 pub(crate) static ALLOW_DISCARDS: Opt = flag(
@@ -92,4 +91,14 @@ pub(crate) static SERIALIZE: Opt = flag(
     "Derive Argon2 keys one program at a time.",
     "For machines that open many volumes at boot and would otherwise run out of memory. cryptsetup uses the \
     same lock.",
+);
+pub(crate) static TEST_PASSPHRASE: Opt = flag("test-passphrase", None, "Only check the passphrase.", "");
+pub(crate) static LINK_VK: Opt = option(
+    "link-vk-to-keyring",
+    None,
+    "KEYRING::KEY",
+    Kind::Text,
+    "Also leave the volume key in this keyring.",
+    "KEYRING is @s, @u, @us, %:NAME or a number, KEY a description, with its type before it: %user:NAME or \
+     %logon:NAME. The key stays there when the mapping is closed: remove it with keyctl.",
 );

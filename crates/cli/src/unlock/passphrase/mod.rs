@@ -12,6 +12,7 @@ mod terminal;
 use crate::door::{Args, shared};
 use crate::process::handed::handed;
 use crate::say::failure::{Cause, Exit, Failure, Result};
+use crate::unlock::keyring;
 use keyway::Key;
 use keyway_crypto::Secret;
 use keyway_volume::key_file::{End, Part};
@@ -26,6 +27,10 @@ pub(crate) struct PassphraseOptions {
     /// `--keyfile-offset` and `--keyfile-size`.
     pub(crate) part: Part,
     new_part: Part,
+    /// `--key-description`: takes precedence over a key file.
+    key_description: Option<String>,
+    /// `--new-key-description`.
+    new_key_description: Option<String>,
     /// `--verify-passphrase` was given.
     pub(crate) asked_to_verify: bool,
     /// New passphrases are asked for only once (`--batch-mode`).
@@ -34,7 +39,16 @@ pub(crate) struct PassphraseOptions {
     pub(crate) timeout: Option<Duration>,
 }
 
-handed!(PassphraseOptions { key_file, part, new_part, asked_to_verify, trusted, timeout });
+handed!(PassphraseOptions {
+    key_file,
+    part,
+    new_part,
+    key_description,
+    new_key_description,
+    asked_to_verify,
+    trusted,
+    timeout
+});
 handed!(Part { offset, size });
 
 impl PassphraseOptions {
@@ -51,6 +65,8 @@ impl PassphraseOptions {
             key_file: args.path(&shared::KEY_FILE).map(Path::to_owned),
             part: part(&shared::KEYFILE_OFFSET, &shared::KEYFILE_SIZE),
             new_part: part(&shared::NEW_KEYFILE_OFFSET, &shared::NEW_KEYFILE_SIZE),
+            key_description: args.text(&shared::KEY_DESCRIPTION).map(str::to_owned),
+            new_key_description: args.text(&shared::NEW_KEY_DESCRIPTION).map(str::to_owned),
             asked_to_verify: args.given(&shared::VERIFY_PASSPHRASE),
             trusted: args.manner().batch_mode,
             timeout: args.number(&shared::TIMEOUT).filter(|s| *s > 0).map(Duration::from_secs),
@@ -61,18 +77,21 @@ impl PassphraseOptions {
     /// once.
     pub(crate) fn existing(&self, prompt: impl Into<String>) -> PassphraseSource {
         self.source(prompt.into(), self.key_file.as_deref(), self.part, false)
+            .or_keyring(self.key_description.as_deref())
     }
 
     /// A new passphrase from `key_file` (an operand or option), with `--new-keyfile-offset` and
     /// `--new-keyfile-size`; asked for twice on a terminal, unless `--batch-mode` says otherwise.
     pub(crate) fn replacement(&self, prompt: impl Into<String>, key_file: Option<&Path>) -> PassphraseSource {
         self.source(prompt.into(), key_file, self.new_part, true)
+            .or_keyring(self.new_key_description.as_deref())
     }
 
     /// The first passphrase of a new volume: `--key-file` and the selected part of it, else asked
     /// for twice.
     pub(crate) fn first(&self, prompt: impl Into<String>, key_file: Option<&Path>) -> PassphraseSource {
         self.source(prompt.into(), self.key_file.as_deref().or(key_file), self.part, true)
+            .or_keyring(self.key_description.as_deref())
     }
 
     fn source(&self, prompt: String, key_file: Option<&Path>, part: Part, is_new: bool) -> PassphraseSource {
@@ -84,6 +103,7 @@ impl PassphraseOptions {
             asked_to_verify: self.asked_to_verify,
             timeout: self.timeout,
             stdin_holds_data: false,
+            in_keyring: None,
         }
     }
 }
@@ -99,6 +119,8 @@ pub(crate) struct PassphraseSource {
     asked_to_verify: bool,
     timeout: Option<Duration>,
     stdin_holds_data: bool,
+    /// The description of the key in the kernel's keyring that it is read from instead.
+    in_keyring: Option<String>,
 }
 
 impl PassphraseSource {
@@ -106,6 +128,18 @@ impl PassphraseSource {
     /// passphrase is asked for on /dev/tty.
     pub(crate) fn stdin_holds_data(mut self) -> Self {
         self.stdin_holds_data = true;
+        self
+    }
+
+    /// Takes the passphrase from this key in the kernel's keyring, if one is named.
+    fn or_keyring(mut self, description: Option<&str>) -> Self {
+        self.in_keyring = description.map(str::to_owned);
+        self
+    }
+
+    /// Not from the kernel's keyring: cryptsetup ignores `--key-description` for plain volumes.
+    pub(crate) fn without_keyring(mut self) -> Self {
+        self.in_keyring = None;
         self
     }
 
@@ -123,7 +157,7 @@ impl PassphraseSource {
 
     /// Whether it comes from standard input or a terminal, not from a key file.
     pub(crate) fn uses_stdin(&self) -> bool {
-        self.key_file.as_deref().is_none_or(|f| f == Path::new("-"))
+        self.in_keyring.is_none() && self.key_file.as_deref().is_none_or(|f| f == Path::new("-"))
     }
 
     /// Whether a user will be asked (and may be asked again).
@@ -144,6 +178,9 @@ impl PassphraseSource {
 
     /// Reads the passphrase; `None` if standard input was empty.
     pub(crate) fn read_if_any(&self) -> Result<Option<Secret>> {
+        if let Some(description) = &self.in_keyring {
+            return keyring::passphrase(description).map(Some);
+        }
         if self.stdin_holds_data && self.key_file.as_deref().is_some_and(keyfile::is_stdin) {
             let message =
                 "Standard input is the data, so the passphrase cannot come from it too; use --key-file.";

@@ -1,7 +1,7 @@
 //! cryptsetup's commands that this build lacks: each prints one line that says so and names what
 //! works instead.
 
-use crate::door::{self, Args, Command, Group, Kind, Offers, Operand, Opt, Request, shared};
+use crate::door::{self, Args, Command, Group, Offers, Operand, Opt, Request, shared};
 use crate::say::failure::{Exit, Failure, Result};
 
 const DEVICE: Operand =
@@ -31,21 +31,27 @@ pub(crate) static REENCRYPT: Command = absent(
     &[Operand { name: "DEVICE", required: false, help: "The volume.", offers: Offers::Files }],
     "Change the volume key in place.",
     &[&[
-        &ENCRYPT,
-        &DECRYPT,
-        &NEW,
-        &INIT_ONLY,
-        &RESUME_ONLY,
-        &HOTZONE_SIZE,
-        &REDUCE_DEVICE_SIZE,
-        &RESILIENCE,
-        &RESILIENCE_HASH,
-        &KEEP_KEY,
-        &BLOCK_SIZE,
-        &USE_DIRECTIO,
-        &USE_FSYNC,
-        &WRITE_LOG,
-        &FORCE_OFFLINE_REENCRYPT,
+        &shared::ENCRYPT,
+        &shared::DECRYPT,
+        &shared::NEW,
+        &shared::INIT_ONLY,
+        &shared::RESUME_ONLY,
+        &shared::HOTZONE_SIZE,
+        &shared::REDUCE_DEVICE_SIZE,
+        &shared::RESILIENCE,
+        &shared::RESILIENCE_HASH,
+        &shared::KEEP_KEY,
+        &shared::BLOCK_SIZE,
+        &shared::USE_DIRECTIO,
+        &shared::USE_FSYNC,
+        &shared::WRITE_LOG,
+        &shared::FORCE_OFFLINE_REENCRYPT,
+        &shared::FORCE_NO_KEYSLOTS,
+        &shared::NEW_KEY_SIZE,
+        &shared::NEW_VOLUME_KEY_FILE,
+        &shared::NEW_VOLUME_KEY_KEYRING,
+        &shared::KEY_DESCRIPTION,
+        &shared::DISABLE_BLKID,
         &shared::DEVICE_SIZE,
         &shared::PROGRESS_JSON,
         &shared::KEY_SIZE,
@@ -72,19 +78,17 @@ pub(crate) static TCRYPT_DUMP: Command = absent(
     &[DEVICE],
     "Show a TrueCrypt or VeraCrypt header.",
     &[&[
-        &TCRYPT_HIDDEN,
-        &TCRYPT_SYSTEM,
-        &TCRYPT_BACKUP,
-        &VERACRYPT_PIM,
-        &VERACRYPT_QUERY_PIM,
-        &DISABLE_VERACRYPT,
-        &DUMP_VOLUME_KEY,
+        &shared::TCRYPT_HIDDEN,
+        &shared::TCRYPT_SYSTEM,
+        &shared::TCRYPT_BACKUP,
+        &shared::VERACRYPT_PIM,
+        &shared::VERACRYPT_QUERY_PIM,
+        &shared::DISABLE_VERACRYPT,
     ]],
 );
-pub(crate) static BITLK_DUMP: Command =
-    absent("bitlkDump", &[DEVICE], "Show a BitLocker header.", &[&[&DUMP_VOLUME_KEY]]);
-pub(crate) static FVAULT2_DUMP: Command =
-    absent("fvault2Dump", &[DEVICE], "Show a FileVault2 header.", &[&[&DUMP_VOLUME_KEY]]);
+pub(crate) static BITLK_DUMP: Command = absent("bitlkDump", &[DEVICE], "Show a BitLocker header.", &[]);
+pub(crate) static FVAULT2_DUMP: Command = absent("fvault2Dump", &[DEVICE], "Show a FileVault2 header.", &[]);
+
 struct Absent {
     name: &'static str,
 }
@@ -95,66 +99,29 @@ impl Request for Absent {
     }
 
     fn run(self) -> Result<()> {
-        let why = match self.name {
-            "reencrypt" => {
-                "changing the volume key in place is not implemented yet; \"keyway copy\" makes a re-encrypted \
-                copy"
-            }
-            _ => "this format is not implemented yet; LUKS1 and LUKS2 are",
+        let Some(format) = self.name.strip_suffix("Dump") else {
+            let line = "reencrypt: changing the volume key in place is not implemented yet; \"keyway copy\" makes a \
+                        re-encrypted copy.";
+            return Err(Failure::new(Exit::Parameters, line));
         };
-        Err(Failure::new(Exit::Parameters, format!("{}: {why}.", self.name)))
+        let line = format!("{}: {}", self.name, another_format(format).unwrap_or_default());
+        Err(Failure::new(Exit::Parameters, line))
     }
 }
 
-const fn flag(long: &'static str, help: &'static str) -> Opt {
-    Opt { long, short: None, value: "", kind: Kind::Flag, help, man: "" }
+/// What is said of a format of cryptsetup's or its sisters' that this program does not read: that,
+/// and which program does.
+pub(crate) fn another_format(kind: &str) -> Option<String> {
+    let (format, programs) = match kind {
+        "tcrypt" => ("TrueCrypt and VeraCrypt volumes", "cryptsetup and VeraCrypt open them"),
+        "bitlk" => ("BitLocker volumes", "cryptsetup and dislocker open them"),
+        "fvault2" => ("FileVault2 volumes", "cryptsetup opens them"),
+        "loopaes" => ("loop-AES volumes", "cryptsetup opens them"),
+        "verity" => ("dm-verity devices", "veritysetup opens them"),
+        "integrity" => ("dm-integrity devices", "integritysetup opens them"),
+        _ => return None,
+    };
+    Some(format!(
+        "{format} (type {kind}) are not implemented yet: {programs}. Keyway opens LUKS and plain volumes."
+    ))
 }
-
-const fn option(long: &'static str, value: &'static str, kind: Kind, help: &'static str) -> Opt {
-    Opt { long, short: None, value, kind, help, man: "" }
-}
-
-static ENCRYPT: Opt = flag("encrypt", "Encrypt a plain device in place.");
-static NEW: Opt = Opt {
-    long: "new",
-    short: Some('N'),
-    value: "",
-    kind: Kind::Flag,
-    help: "Old name of --encrypt.",
-    man: "",
-};
-static DECRYPT: Opt = flag("decrypt", "Decrypt a volume in place.");
-static INIT_ONLY: Opt = flag("init-only", "Prepare the header, move no data.");
-static RESUME_ONLY: Opt = flag("resume-only", "Resume what was begun.");
-static HOTZONE_SIZE: Opt = option("hotzone-size", "SIZE", Kind::Size, "Limit for the data in flight.");
-static REDUCE_DEVICE_SIZE: Opt =
-    option("reduce-device-size", "SIZE", Kind::Size, "Shrink the data to make room for the header.");
-static RESILIENCE: Opt = option(
-    "resilience",
-    "MODE",
-    Kind::Words(&["checksum", "journal", "none", "datashift"]),
-    "How to survive a crash.",
-);
-static RESILIENCE_HASH: Opt =
-    option("resilience-hash", "NAME", Kind::Words(&["sha256", "sha512", "sha1"]), "Hash of the checksums.");
-static KEEP_KEY: Opt = flag("keep-key", "Change the header only.");
-static BLOCK_SIZE: Opt = Opt {
-    long: "block-size",
-    short: Some('B'),
-    value: "MIB",
-    kind: Kind::Number(u32::MAX as u64),
-    help: "Size of a step.",
-    man: "",
-};
-static USE_DIRECTIO: Opt = flag("use-directio", "Bypass the page cache.");
-static USE_FSYNC: Opt = flag("use-fsync", "Synchronise after each step.");
-static WRITE_LOG: Opt = flag("write-log", "Log each step to a file.");
-static FORCE_OFFLINE_REENCRYPT: Opt = flag("force-offline-reencrypt", "Do not look for a mapping.");
-pub(crate) static TCRYPT_HIDDEN: Opt = flag("tcrypt-hidden", "The hidden volume.");
-pub(crate) static TCRYPT_SYSTEM: Opt = flag("tcrypt-system", "A system disk.");
-pub(crate) static TCRYPT_BACKUP: Opt = flag("tcrypt-backup", "The backup header.");
-pub(crate) static VERACRYPT_PIM: Opt =
-    option("veracrypt-pim", "N", Kind::Number(u32::MAX as u64), "VeraCrypt's iteration multiplier.");
-pub(crate) static VERACRYPT_QUERY_PIM: Opt = flag("veracrypt-query-pim", "Ask for the multiplier.");
-pub(crate) static DISABLE_VERACRYPT: Opt = flag("disable-veracrypt", "Try TrueCrypt's formats only.");
-static DUMP_VOLUME_KEY: Opt = flag("dump-volume-key", "Show the volume key.");

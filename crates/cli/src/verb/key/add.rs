@@ -7,13 +7,13 @@ use crate::door::{
 use crate::say::failure::{Exit, Failure, Result};
 use crate::say::output;
 use crate::unlock::admission::Demands;
-use crate::unlock::{self, KeyOptions, passphrase};
+use crate::unlock::{self, KeyOptions, tokens};
 use crate::verb::key::keyslot::{self, KeyslotOptions};
 use std::path::PathBuf;
 
 use keyway::{Header, Key, NewKeyslot, VolumeKey};
 use keyway_crypto::Secret;
-use keyway_volume::{Access, OsRandom, Random};
+use keyway_volume::{Access, OsRandom, Random, UnlockOptions};
 use std::path::Path;
 
 /// `keyway luksAddKey`.
@@ -35,18 +35,21 @@ pub(crate) static COMMAND: Command = Command {
           --new-key-slot names it. --key-slot names the keyslot of the existing passphrase when --new-key-slot is given \
           too, else that of the new one.\n\n\
           With --unbound (LUKS2) the keyslot holds a random key of --key-size bits, or the one in --volume-key-file, that \
-          opens no data.",
+          opens no data.\n\nWith --token-id, --token-type or --token-only the volume is unlocked with a token instead of \
+          an existing passphrase; --new-token-id takes the new passphrase from a token.",
     options: &[
         groups::KEY_INPUT,
         &[&shared::NEW_KEYFILE],
         groups::NEW_KEY_INPUT,
-        &[&shared::KEY_SLOT, &NEW_KEY_SLOT, &shared::VOLUME_KEY_FILE],
+        &[&shared::KEY_DESCRIPTION, &shared::NEW_KEY_DESCRIPTION],
+        &[&shared::KEY_SLOT, &NEW_KEY_SLOT, &shared::VOLUME_KEY_FILE, &shared::VOLUME_KEY_KEYRING],
         groups::KDF,
         groups::KEYSLOT,
         &[&shared::UNBOUND, &shared::KEY_SIZE, &shared::VERIFY_PASSPHRASE],
         groups::KEYSLOT_EDIT,
         groups::LIMITS,
-        &[&NEW_TOKEN_ID, &shared::EXTERNAL_TOKENS_PATH, &shared::VOLUME_KEY_KEYRING],
+        groups::TOKENS,
+        &[&NEW_TOKEN_ID],
         groups::DEMANDS,
     ],
     examples: &[
@@ -74,9 +77,10 @@ static NEW_TOKEN_ID: Opt = Opt {
     long: "new-token-id",
     short: None,
     value: "N",
-    kind: Kind::Number(i32::MAX as u64),
-    help: "Refused: tokens hold no passphrases here.",
-    man: "",
+    kind: Kind::Numbers(i32::MAX as u64, shared::KEYSLOTS),
+    help: "New passphrase from this token.",
+    man: "The passphrase is the key in the kernel's keyring that the token, of type luks2-keyring, names. The new \
+          keyslot is assigned to the token, so that the token opens the volume.",
 };
 
 /// Options that choose a token which opens the volume instead of a passphrase.
@@ -85,6 +89,10 @@ static FOR_TOKENS: &[&Opt] = &[&shared::TOKEN_ID, &shared::TOKEN_ONLY, &shared::
 struct AddKey {
     target: Target,
     key: KeyOptions,
+    /// The volume is unlocked with a token.
+    by_token: bool,
+    /// The token that the new passphrase comes from.
+    new_token: Option<u32>,
     new_key_file: Option<PathBuf>,
     keyslot: KeyslotOptions,
     what: What,
@@ -107,18 +115,12 @@ enum What {
 
 impl Request for AddKey {
     fn from_args(args: &Args) -> Result<Self> {
-        if args.given(&NEW_TOKEN_ID) {
-            let why = "--new-token-id is not implemented yet; name a new key file.";
-            return Err(Failure::new(Exit::Parameters, why));
-        }
-        if let Some(option) = FOR_TOKENS.iter().find(|o| args.given(o)) {
-            let why = format!("--{}: luksAddKey cannot use tokens yet; name a key file.", option.long);
-            return Err(Failure::new(Exit::Parameters, why));
-        }
         Ok(Self {
             what: What::from_args(args)?,
             target: Target::from_args(args, 0)?,
             key: KeyOptions::from_args(args)?,
+            by_token: FOR_TOKENS.iter().any(|option| args.given(option)),
+            new_token: args.number32(&NEW_TOKEN_ID),
             new_key_file: args.path(&shared::NEW_KEYFILE).or_else(|| args.operand(1)).map(Path::to_owned),
             keyslot: KeyslotOptions::from_args(args)?,
         })
@@ -172,15 +174,26 @@ impl AddKey {
             output::print("WARNING: The --key-slot parameter is used for new keyslot number.\n")?;
         }
         let options = self.new_keyslot(&header, new)?;
-        let existing = self.existing_key(&header)?;
-        Ok(header.add_key_with(&existing, &self.new_passphrase()?, &options)?)
+        let existing = self.existing_key(&header, existing)?;
+        let new = match self.new_token {
+            Some(token) => Key::Passphrase(tokens::passphrase_of(header.luks(), token)?),
+            None => self.new_passphrase()?,
+        };
+        let slot = header.add_key_with(&existing, &new, &options)?;
+        self.new_token.map_or(Ok(()), |token| header.assign_token(token, slot))?;
+        Ok(slot)
     }
 
     /// What the volume is unlocked with.
-    fn existing_key(&self, header: &Header) -> Result<VolumeKey> {
+    fn existing_key(&self, header: &Header, keyslot: Option<u32>) -> Result<VolumeKey> {
         let (key, manner) = (&self.key, self.target.manner);
         if let Some(key) = key.given_key(header)? {
             return Ok(key);
+        }
+        if self.by_token {
+            let options = UnlockOptions { keyslot, ..key.limits() };
+            let unlocked = tokens::unlock_only(key, header.luks(), &options)?;
+            return Ok(header.try_key(&Key::VolumeKey(unlocked.volume_key))?);
         }
         let source = key.passphrase.existing("Enter any existing passphrase: ");
         let device = self.target.header_path().display();
@@ -211,8 +224,8 @@ impl AddKey {
                 |error| Failure::new(Exit::Parameters, format!("No space for new keyslot: {error}."));
             metadata.free_area(bits / 8).map_err(no_room)?;
         }
-        let key = match &self.key.volume_key_file {
-            Some(file) => passphrase::volume_key(file, bits as usize / 8)?,
+        let key = match &self.key.volume_key {
+            Some(given) => given.read(bits as usize / 8)?,
             None => {
                 let mut key = Secret::zeroed(bits as usize / 8);
                 OsRandom.fill(key.expose_mut())?;

@@ -2,7 +2,7 @@
 
 use crate::device::{Target, Versions};
 use crate::door::{
-    self, Alias, Args, Command, Example, Group, Kind, Offers, Operand, Opt, Request, Topic, groups, shared,
+    self, Alias, Args, Command, Example, Group, Offers, Operand, Request, Topic, groups, shared,
 };
 use crate::process::sys;
 use crate::say::failure::{Exit, Failure, Result};
@@ -73,18 +73,9 @@ pub(crate) static ERASE: Command = Command {
     operands: &[Operand { name: "DEVICE", required: true, help: "The volume.", offers: Offers::Files }],
     about: "Remove every keyslot; the data is gone for good.",
     man: "No passphrase is needed. The header stays, so that a header backup, if there is one, can restore the keys.",
-    options: &[&[&shared::HEADER, &shared::TYPE, &FACTORY_RESET]],
+    options: &[&[&shared::HEADER, &shared::TYPE]],
     examples: &[Example { line: "keyway erase disk.img", does: "Asks for the word YES first." }],
     run: door::run::<Erase>,
-};
-
-static FACTORY_RESET: Opt = Opt {
-    long: "hw-opal-factory-reset",
-    short: None,
-    value: "",
-    kind: Kind::Flag,
-    help: "Refused: no self-encrypting drives.",
-    man: "",
 };
 
 const LAST_SLOT: &str = "This is the last keyslot. Device will become unusable after purging this key.";
@@ -186,7 +177,7 @@ struct Erase {
 
 impl Request for Erase {
     fn from_args(args: &Args) -> Result<Self> {
-        if args.given(&FACTORY_RESET) {
+        if args.given(&shared::HW_OPAL_FACTORY_RESET) {
             let message =
                 "--hw-opal-factory-reset: self-encrypting drives are not supported; nothing was changed.";
             return Err(Failure::new(Exit::Parameters, message));

@@ -40,7 +40,6 @@ pub(crate) static COMMAND: Command = Command {
         &shared::UNBOUND,
         &shared::HEADER,
         &shared::TIMEOUT,
-        &shared::EXTERNAL_TOKENS_PATH,
     ]],
     examples: &[
         Example {

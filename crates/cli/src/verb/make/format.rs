@@ -2,7 +2,7 @@
 
 use crate::device::{self, Target, Versions, content};
 use crate::door::{
-    self, Args, Command, Example, Group, Kind, Offers, Operand, Opt, Request, Topic, groups, shared,
+    self, Args, Command, Example, Group, Offers, Operand, Opt, Request, Topic, groups, shared,
 };
 use crate::make::header::HeaderParams;
 use crate::make::seal::{NewSeal, SEAL};
@@ -43,22 +43,13 @@ pub(crate) static COMMAND: Command = Command {
     options: &[
         groups::KEY_INPUT,
         &[
+            &shared::KEY_DESCRIPTION,
             &shared::KEY_SLOT,
             &shared::VOLUME_KEY_FILE,
             &shared::WEAK_CIPHER,
             &shared::HEADER,
             &shared::USE_RANDOM,
             &shared::USE_URANDOM,
-            &INTEGRITY,
-            &INTEGRITY_NO_WIPE,
-            &INTEGRITY_NO_JOURNAL,
-            &INTEGRITY_LEGACY_PADDING,
-            &INTEGRITY_KEY_SIZE,
-            &INTEGRITY_INLINE,
-            &HW_OPAL,
-            &HW_OPAL_ONLY,
-            &shared::VOLUME_KEY_KEYRING,
-            &shared::DISABLE_BLKID,
             &shared::PROGRESS_JSON,
             &SEAL,
             &shared::SEAL_CONTEXT,
@@ -80,32 +71,12 @@ pub(crate) static COMMAND: Command = Command {
     run: door::run::<Format>,
 };
 
-const fn refused(long: &'static str, short: Option<char>, value: &'static str, help: &'static str) -> Opt {
-    let kind = if value.is_empty() { Kind::Flag } else { Kind::Text };
-    Opt { long, short, value, kind, help, man: "" }
-}
-
-static INTEGRITY: Opt = refused("integrity", Some('I'), "SPEC", "Refused: integrity is not implemented yet.");
-static INTEGRITY_NO_WIPE: Opt = refused("integrity-no-wipe", None, "", "Refused: see --integrity.");
-static INTEGRITY_NO_JOURNAL: Opt = refused("integrity-no-journal", None, "", "Refused: see --integrity.");
-static INTEGRITY_LEGACY_PADDING: Opt =
-    refused("integrity-legacy-padding", None, "", "Refused: see --integrity.");
-static INTEGRITY_KEY_SIZE: Opt = refused("integrity-key-size", None, "BITS", "Refused: see --integrity.");
-static INTEGRITY_INLINE: Opt = refused("integrity-inline", None, "", "Refused: see --integrity.");
-static HW_OPAL: Opt = refused("hw-opal", None, "", "Refused: no self-encrypting drives.");
-static HW_OPAL_ONLY: Opt = refused("hw-opal-only", None, "", "Refused: see --hw-opal.");
-
 /// Options that are refused by name instead of being carried out halfway.
-static REFUSED: &[&Opt] = &[
-    &INTEGRITY,
-    &INTEGRITY_NO_WIPE,
-    &INTEGRITY_NO_JOURNAL,
-    &INTEGRITY_LEGACY_PADDING,
-    &INTEGRITY_KEY_SIZE,
-    &INTEGRITY_INLINE,
-    &HW_OPAL,
-    &HW_OPAL_ONLY,
-    &shared::VOLUME_KEY_KEYRING,
+static REFUSED: &[(&Opt, &str)] = &[
+    (&shared::VOLUME_KEY_KEYRING, "a new volume's key is random, or comes from --volume-key-file"),
+    (&shared::INTEGRITY, "integrity protection is not implemented yet; without it, luksFormat works"),
+    (&shared::HW_OPAL, "self-encrypting drives are not supported; encryption by software works"),
+    (&shared::HW_OPAL_ONLY, "self-encrypting drives are not supported; encryption by software works"),
 ];
 
 /// Below this (4 MiB less the two smallest header copies) cryptsetup warns.
@@ -122,8 +93,8 @@ struct Format {
 
 impl Request for Format {
     fn from_args(args: &Args) -> Result<Self> {
-        if let Some(option) = REFUSED.iter().find(|o| args.given(o)) {
-            let message = format!("--{} is not implemented yet; nothing was written.", option.long);
+        if let Some((option, why)) = REFUSED.iter().find(|(option, _)| args.given(option)) {
+            let message = format!("--{}: {why}. Nothing was written.", option.long);
             return Err(Failure::new(Exit::Parameters, message));
         }
         let version = Versions::from_args(args)?.only().unwrap_or(Version::Luks2);

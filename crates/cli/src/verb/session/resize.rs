@@ -31,7 +31,7 @@ pub(crate) static COMMAND: Command = Command {
           reconnects, and is refused what lies beyond a smaller one; a ublk device keeps the size that it was made \
           with.",
     options: &[
-        &[&shared::SIZE, &shared::DEVICE_SIZE, &shared::EXTERNAL_TOKENS_PATH],
+        &[&shared::SIZE, &shared::DEVICE_SIZE, &shared::KEY_DESCRIPTION],
         groups::KEY_INPUT,
         groups::KEY_AGAIN,
         groups::PROMPT,

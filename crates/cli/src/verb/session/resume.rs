@@ -23,7 +23,7 @@ pub(crate) static COMMAND: Command = Command {
           process compares the key with a digest of the one that it was opened with. Hash and key size are those \
           that it was opened with.",
     options: &[
-        &[&shared::KEY_SLOT, &shared::EXTERNAL_TOKENS_PATH],
+        &[&shared::KEY_SLOT, &shared::KEY_DESCRIPTION, &shared::VOLUME_KEY_KEYRING, &shared::LINK_VK],
         groups::KEY_INPUT,
         groups::KEY_AGAIN,
         groups::PROMPT,
@@ -39,6 +39,8 @@ struct Resume {
     reopening: Reopening,
     /// The key may be passed through the kernel's keyring.
     keyring: bool,
+    /// `--link-vk-to-keyring`.
+    link: Option<String>,
 }
 
 impl Request for Resume {
@@ -47,12 +49,17 @@ impl Request for Resume {
             name: mapping::name(args.operands().first())?,
             reopening: Reopening::from_args(args)?,
             keyring: !args.given(&shared::DISABLE_KEYRING),
+            link: args.text(&shared::LINK_VK).map(str::to_owned),
         })
     }
 
     fn run(self) -> Result<()> {
         match mapping::find_active(&self.name)? {
             Open::Kernel(found) => self.resume(&found),
+            Open::Session(_) if self.link.is_some() => {
+                let message = "--link-vk-to-keyring is for volumes that the kernel has mapped.";
+                Err(Failure::new(Exit::Parameters, message))
+            }
             Open::Session(session) => {
                 if !session.status().map_err(explain::session)?.suspended {
                     return Err(not_suspended(&self.name));
@@ -78,7 +85,12 @@ impl Resume {
         let luks2 = (opened.luks().version() == 2).then(|| (opened.luks().uuid(), opened.digest()));
         let place = mapping::place_key(self.keyring, opened.volume_key(), luks2, &features)?;
         let key = if line.cipher.starts_with("cipher_null") { Key::Absent } else { place.key() };
+        let add = |text| mapping::LinkedKey::add(text, luks2.is_some(), opened.volume_key());
+        let link = self.link.as_deref().map(add).transpose()?;
         found.mapper.resume_with_key(name, &key).map_err(|error| {
+            if let Some(link) = link {
+                link.remove();
+            }
             Failure::new(Exit::Parameters, format!("Error during resuming device {name}: {error}."))
         })
     }

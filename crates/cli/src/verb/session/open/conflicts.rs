@@ -3,7 +3,6 @@
 use super::Open;
 use super::backend::Backend;
 use crate::device::Versions;
-use crate::door::{Args, Opt, shared};
 use crate::say::failure::{Exit, Failure, Result};
 use crate::verb::about::absent;
 use crate::volume::given_plain::IV_LARGE_SECTORS_ALONE;
@@ -25,35 +24,16 @@ impl Kind {
             Some("luks1") => Ok(Self::Luks(Versions::One)),
             Some("luks2") => Ok(Self::Luks(Versions::Two)),
             Some("plain") => Ok(Self::Plain),
-            Some(format @ ("loopaes" | "tcrypt" | "bitlk" | "fvault2")) => {
-                refuse(format!("open: {format} volumes are not implemented yet; LUKS and plain volumes are."))
-            }
-            Some(other) => refuse(format!("Unrecognized metadata device type {other}.")),
+            Some(other) => refuse(
+                absent::another_format(other)
+                    .unwrap_or_else(|| format!("Unrecognized metadata device type {other}.")),
+            ),
         }
     }
 }
 
-/// The message that refuses an option of TrueCrypt and VeraCrypt volumes.
-pub(super) fn of_another_format(args: &Args) -> Option<&'static str> {
-    OF_OTHER_FORMATS.iter().find(|(option, _)| args.given(option)).map(|(_, line)| *line)
-}
-
-/// Refuses combinations of tasks that exclude each other.
-pub(super) fn check_task(open: &Open) -> Result<()> {
-    if open.test_passphrase && open.persistent {
-        return refuse("Option --persistent is not allowed with --test-passphrase.");
-    }
-    if open.test_passphrase && open.refresh {
-        return refuse("Options --refresh and --test-passphrase are mutually exclusive.");
-    }
-    Ok(())
-}
-
 /// Refuses invalid combinations of options.
 pub(super) fn check(open: &Open, kind: Kind) -> Result<()> {
-    if let Some(line) = open.of_another_format {
-        return refuse(line);
-    }
     match kind {
         Kind::Luks(_) => check_luks(open)?,
         Kind::Plain if open.test_passphrase => {
@@ -100,21 +80,3 @@ fn check_luks(open: &Open) -> Result<()> {
 fn refuse<T>(message: impl Into<String>) -> Result<T> {
     Err(Failure::new(Exit::Parameters, message))
 }
-
-const TCRYPT: &str =
-    "Option --tcrypt-hidden, --tcrypt-system or --tcrypt-backup is supported only for TCRYPT device.";
-const VERACRYPT: &str = "Option --veracrypt or --disable-veracrypt is supported only for TCRYPT device type.";
-
-/// Options that only TrueCrypt and VeraCrypt volumes have.
-static OF_OTHER_FORMATS: &[(&Opt, &str)] = &[
-    (&absent::TCRYPT_HIDDEN, TCRYPT),
-    (&absent::TCRYPT_SYSTEM, TCRYPT),
-    (&absent::TCRYPT_BACKUP, TCRYPT),
-    (&shared::VERACRYPT, VERACRYPT),
-    (&absent::DISABLE_VERACRYPT, VERACRYPT),
-    (&absent::VERACRYPT_PIM, "Option --veracrypt-pim is supported only for VeraCrypt compatible devices."),
-    (
-        &absent::VERACRYPT_QUERY_PIM,
-        "Option --veracrypt-query-pim is supported only for VeraCrypt compatible devices.",
-    ),
-];

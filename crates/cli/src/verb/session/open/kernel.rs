@@ -8,7 +8,6 @@ use crate::say::{output, sentence};
 use crate::volume::{Data, Format, Opening, Unlocked};
 
 use keyway_attach::dm::crypt::Features;
-use keyway_attach::dm::keyring::{Key, Link};
 use keyway_attach::dm::volume::{self, Below, KeyPlace};
 use keyway_attach::dm::{self, Backing, Mapper};
 use keyway_volume::{InUse, in_use};
@@ -71,11 +70,13 @@ impl KernelDoor {
         }
         let below = Below { device: attached.number, len: unlocked.storage.len(), options };
         let table = volume::table(segments, &place, &below).map_err(|e| sentence::door(&e))?;
-        let link = self.link.as_deref().map(|text| link_key(text, unlocked)).transpose()?;
+        let is_luks2 = luks2(&unlocked.format).is_some();
+        let add = |text| mapping::LinkedKey::add(text, is_luks2, &unlocked.volume_key);
+        let link = self.link.as_deref().map(add).transpose()?;
         let flags = dm::Flags { read_only: attached.read_only, ..dm::Flags::default() };
         let created = mapper.create(&self.name, &uuid(&unlocked.format, &self.name), &table, flags);
-        if let (Err(_), Some((key, link))) = (&created, link) {
-            let _ = key.unlink(link.keyring);
+        if let (Err(_), Some(link)) = (&created, link) {
+            link.remove();
         }
         created.map(drop).map_err(|e| sentence::door(&e))
     }
@@ -120,18 +121,4 @@ fn uuid(format: &Format, name: &str) -> String {
             dm::uuid::of_mapping(&format!("LUKS{}", luks.version()), Some(luks.uuid()), name)
         }
     }
-}
-
-/// `--link-vk-to-keyring`: the key stays in a keyring that the user chooses.
-fn link_key(text: &str, unlocked: &Unlocked) -> Result<(Key, Link)> {
-    if luks2(&unlocked.format).is_none() {
-        let message = "--link-vk-to-keyring is for LUKS2 volumes.";
-        return Err(Failure::new(Exit::Parameters, message));
-    }
-    let link: Link = text.parse().map_err(|_| {
-        let message = format!("--link-vk-to-keyring {text}: KEYRING::KEY is needed, such as @u::%user:home.");
-        Failure::new(Exit::Parameters, message)
-    })?;
-    let key = Key::add(link.kind, &link.description, &unlocked.volume_key, link.keyring);
-    Ok((key.map_err(|e| sentence::door(&e))?, link))
 }

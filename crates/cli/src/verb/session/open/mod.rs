@@ -14,14 +14,13 @@ pub(super) use door::OwnDoor;
 pub(crate) use refresh::COMMAND as REFRESH_COMMAND;
 
 use crate::device::{Target, Versions, explain, sessions};
-use crate::door::shared::{self, ALLOW_DISCARDS, SERIALIZE};
+use crate::door::shared::{self, ALLOW_DISCARDS, LINK_VK, SERIALIZE, TEST_PASSPHRASE};
 use crate::door::{Alias, Args, Command, Example, Group, Offers, Operand, Opt, Request, Topic, groups};
 use crate::mapping::{self, GivenFlags, Reopening};
 use crate::say::failure::{Exit, Failure, Result};
 use crate::session;
 use crate::unlock::KeyOptions;
 use crate::unlock::admission::Demands;
-use crate::verb::about::absent;
 use crate::volume::given_plain::GivenPlain;
 use crate::volume::plain_dmcrypt::{self, PlainOptions};
 use crate::volume::{self, Opening, Sharing};
@@ -31,7 +30,7 @@ use flags::PersistentFlags;
 use kernel::KernelDoor;
 use keyway_boot::crypttab::Entry;
 use keyway_volume::Locking;
-use options::{BACKEND, LINK_VK, PERSISTENT, REFRESH, TEST_PASSPHRASE};
+use options::{BACKEND, PERSISTENT, REFRESH};
 use refresh::Refresh;
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -98,14 +97,8 @@ pub(crate) static COMMAND: Command = Command {
             &SERIALIZE,
             &shared::DISABLE_KEYRING,
             &LINK_VK,
-            &absent::TCRYPT_HIDDEN,
-            &absent::TCRYPT_SYSTEM,
-            &absent::TCRYPT_BACKUP,
-            &absent::VERACRYPT_PIM,
-            &absent::VERACRYPT_QUERY_PIM,
-            &absent::DISABLE_VERACRYPT,
             &shared::VOLUME_KEY_KEYRING,
-            &shared::EXTERNAL_TOKENS_PATH,
+            &shared::KEY_DESCRIPTION,
         ],
         groups::KEY_INPUT,
         groups::TOKENS,
@@ -152,8 +145,6 @@ pub(crate) struct Open {
     /// Only the key is tried.
     test_passphrase: bool,
     unbound: bool,
-    /// The message that refuses an option of other formats.
-    of_another_format: Option<&'static str>,
 }
 
 impl Request for Open {
@@ -173,7 +164,6 @@ impl Request for Open {
             refresh: args.given(&REFRESH),
             test_passphrase: args.given(&TEST_PASSPHRASE),
             unbound: args.given(&shared::UNBOUND),
-            of_another_format: conflicts::of_another_format(args),
             ..Self::of(Target::from_args(args, 0)?, KeyOptions::from_args(args)?, Demands::from_args(args)?)
         };
         crypttab::look_up(&mut this, &|option| args.given(option))?;
@@ -207,7 +197,6 @@ impl Open {
             refresh: false,
             test_passphrase: false,
             unbound: false,
-            of_another_format: None,
         }
     }
 
@@ -236,7 +225,6 @@ impl Open {
     }
 
     fn dispatch(self) -> Result<()> {
-        conflicts::check_task(&self)?;
         if self.refresh {
             return self.into_refresh()?.run();
         }

@@ -18,7 +18,6 @@ pub(crate) static BACKEND: Opt = Opt {
           process to serve. The default is kernel for root if the kernel has dm-crypt, else fuse if that can be \
           mounted, else nbd.",
 };
-pub(crate) static TEST_PASSPHRASE: Opt = flag("test-passphrase", "Only check the passphrase.", "");
 pub(crate) static REFRESH: Opt = flag(
     "refresh",
     "Set these flags on an open mapping.",
@@ -29,12 +28,3 @@ pub(crate) static PERSISTENT: Opt = flag(
     "Store these flags in the header (LUKS2).",
     "--allow-discards and --perf-* flags are then set whenever the volume is opened. They replace those stored before.",
 );
-pub(crate) static LINK_VK: Opt = Opt {
-    long: "link-vk-to-keyring",
-    short: None,
-    value: "KEYRING::KEY",
-    kind: Kind::Text,
-    help: "Also leave the volume key in this keyring.",
-    man: "KEYRING is @s, @u, @us, %:NAME or a number, KEY a description, with its type before it: %user:NAME or %logon:NAME. \
-          The key stays there when the mapping is closed: remove it with keyctl.",
-};

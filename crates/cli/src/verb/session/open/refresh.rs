@@ -61,7 +61,8 @@ pub(super) struct Refresh {
 impl Request for Refresh {
     fn from_args(args: &Args) -> Result<Self> {
         Ok(Self {
-            name: mapping::name(args.operands().first())?,
+            // As in cryptsetup: NAME alone, or DEVICE and NAME.
+            name: mapping::name(args.operands().get(1).or(args.operands().first()))?,
             flags: GivenFlags::from_args(args),
             persistent: args.given(&PERSISTENT),
             read_only: args.given(&shared::READONLY),

@@ -6,14 +6,12 @@ mod luks2;
 mod summary;
 
 use crate::device::{Target, Versions};
-use crate::door::{
-    self, Args, Command, Example, Group, Kind, Offers, Operand, Opt, Request, Topic, groups, shared,
-};
+use crate::door::{self, Args, Command, Example, Group, Offers, Operand, Request, Topic, groups, shared};
 use crate::say::failure::{Exit, Failure, Result};
 use crate::say::paint::printable;
 use crate::say::{output, question};
 use crate::unlock::admission::Demands;
-use crate::unlock::{self, KeyOptions};
+use crate::unlock::{self, GivenKey, KeyOptions};
 use keyway_crypto::Secret;
 use keyway_volume::storage::Place;
 use keyway_volume::{Access, Header, KeyslotState, Luks, UnlockOptions};
@@ -35,14 +33,14 @@ pub(crate) static COMMAND: Command = Command {
           changed later.",
     options: &[
         &[
-            &DUMP_JSON,
+            &shared::DUMP_JSON,
             &shared::JSON,
-            &DUMP_VOLUME_KEY,
-            &DUMP_MASTER_KEY,
+            &shared::DUMP_VOLUME_KEY,
+            &shared::DUMP_MASTER_KEY,
             &shared::VOLUME_KEY_FILE,
+            &shared::KEY_DESCRIPTION,
             &shared::UNBOUND,
             &shared::KEY_SLOT,
-            &shared::EXTERNAL_TOKENS_PATH,
         ],
         groups::KEY_INPUT,
         groups::KEYSLOT_EDIT,
@@ -57,31 +55,6 @@ pub(crate) static COMMAND: Command = Command {
         },
     ],
     run: door::run::<Dump>,
-};
-
-static DUMP_JSON: Opt = Opt {
-    long: "dump-json-metadata",
-    short: None,
-    value: "",
-    kind: Kind::Flag,
-    help: "The LUKS2 metadata as stored in the header.",
-    man: "",
-};
-static DUMP_VOLUME_KEY: Opt = Opt {
-    long: "dump-volume-key",
-    short: None,
-    value: "",
-    kind: Kind::Flag,
-    help: "The volume key; asks for a passphrase.",
-    man: "",
-};
-static DUMP_MASTER_KEY: Opt = Opt {
-    long: "dump-master-key",
-    short: None,
-    value: "",
-    kind: Kind::Flag,
-    help: "Old name of --dump-volume-key.",
-    man: "",
 };
 
 struct Dump {
@@ -143,13 +116,13 @@ impl Request for Dump {
 impl What {
     fn from_args(args: &Args) -> Result<Self> {
         let keyslot = args.number32(&shared::KEY_SLOT);
-        let wants_key = args.given(&DUMP_VOLUME_KEY) || args.given(&DUMP_MASTER_KEY);
+        let wants_key = args.given(&shared::DUMP_VOLUME_KEY) || args.given(&shared::DUMP_MASTER_KEY);
         match (args.given(&shared::UNBOUND), keyslot) {
             (true, None) => Err(Failure::new(Exit::Parameters, "Keyslot specification is required.")),
             _ if wants_key => Ok(Self::VolumeKey),
             (true, Some(keyslot)) => Ok(Self::UnboundKey(keyslot)),
             (false, _) if args.given(&shared::JSON) => Ok(Self::Summary),
-            (false, _) if args.given(&DUMP_JSON) => Ok(Self::Metadata),
+            (false, _) if args.given(&shared::DUMP_JSON) => Ok(Self::Metadata),
             (false, _) => Ok(Self::Text),
         }
     }
@@ -209,7 +182,7 @@ impl Dump {
 
     /// Writes the key to its file, or after the text, which is wiped afterwards.
     fn finish_key_dump(&self, mut text: String, label: &str, key: &Secret) -> Result<()> {
-        if let Some(file) = &self.key.volume_key_file {
+        if let Some(file) = self.key.volume_key.as_ref().and_then(GivenKey::file) {
             write_key(file, key)?;
             let _ = writeln!(text, "Key stored to file {}.", file.display());
             return output::print(&text);
