@@ -38,6 +38,34 @@ fn flags_of_the_kernels_are_taken_and_kept() {
     in_scratch(&scratch, "close home").ok();
 }
 
+/// A script that calls cryptsetup expects /dev/mapper/NAME; -q leaves the usage lines away.
+#[test]
+fn called_as_cryptsetup_another_door_is_said_aloud() {
+    need_that!(!Path::new("/dev/mapper/control").exists(), "this kernel maps volumes");
+    let scratch = Scratch::new();
+    let volume = Volume::new(&scratch, "disk.luks", 1);
+    let program = scratch.path("cryptsetup");
+    std::os::unix::fs::symlink(keyway_tests::peers::program(), &program).unwrap();
+    let open = |program: &Path, line: &str| {
+        let run = Run::new(program, line).env("XDG_RUNTIME_DIR", scratch.root());
+        run.arg("--volume-key-file").arg(volume.key_file()).arg(volume.path()).arg("home").ok()
+    };
+    let opened = open(&program, "luksOpen").says("home is open through ");
+    assert_eq!(opened.errors().lines().count(), 1, "{opened}");
+    assert!(opened.errors().starts_with("WARNING: This kernel cannot map home"), "{opened}");
+    assert!(opened.errors().contains("there will be no /dev/mapper/home"), "{opened}");
+    in_scratch(&scratch, "close home").ok();
+    let keyway = keyway_tests::peers::program();
+    open(&keyway, "open -q").quiet();
+    in_scratch(&scratch, "close home").ok();
+    // The old name has its operands the other way round.
+    let run =
+        Run::new(&program, "create -q home").arg(volume.path()).args("-c aes-xts-plain64 -s 512 --key-file");
+    run.arg(volume.key_file()).env("XDG_RUNTIME_DIR", scratch.root()).ok();
+    in_scratch(&scratch, "status home").ok().says("type:    PLAIN");
+    in_scratch(&scratch, "close home").ok();
+}
+
 /// cryptsetup's lock: Keyway waits until its holder releases it.
 #[test]
 fn memory_hard_keyslots_take_turns() {

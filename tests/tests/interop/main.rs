@@ -9,6 +9,7 @@ mod dump;
 mod facade;
 mod formats;
 mod grub;
+mod keyring;
 mod keyslots;
 mod library;
 mod locking;

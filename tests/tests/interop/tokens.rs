@@ -84,7 +84,7 @@ fn tokens_of_other_types_are_passed_over() {
 }
 
 /// Keyslots 0 and 1 for the first two keys.
-fn volume(maker: Tool) -> Volume {
+pub(crate) fn volume(maker: Tool) -> Volume {
     let v = Volume::made_by(maker, &format!("--type luks2 {CHEAP_LUKS2_PBKDF2}"), 20 << 20);
     v.run(maker, "luksAddKey -q")
         .args(CHEAP_LUKS2_PBKDF2)

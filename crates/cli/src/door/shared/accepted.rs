@@ -129,12 +129,12 @@ impl Command {
 
     /// The options that it accepts in addition to its own and [`EVERYWHERE`].
     pub(crate) fn accepted(&self) -> impl Iterator<Item = &'static Opt> + use<> {
-        let lists: &[&[&Opt]] = match self.group {
+        let lists: [&'static [&'static Opt]; 3] = match self.group {
             Group::Cryptsetup(_) | Group::Absent => {
-                &[CRYPTSETUP_EVERYWHERE, BY_OVERSIGHT, of_command(self.name)]
+                [CRYPTSETUP_EVERYWHERE, BY_OVERSIGHT, of_command(self.name)]
             }
-            Group::Rootless | Group::Hidden => &[],
+            Group::Rootless | Group::Hidden => [&[]; 3],
         };
-        lists.to_vec().into_iter().flatten().copied()
+        lists.into_iter().flatten().copied()
     }
 }

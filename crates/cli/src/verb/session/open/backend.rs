@@ -5,6 +5,7 @@ use crate::door::Args;
 use crate::process::handed::handed;
 use crate::{device, mapping};
 use keyway_attach::fuse;
+use std::fmt;
 use std::path::Path;
 
 /// A kind of door.
@@ -21,6 +22,17 @@ pub(super) enum Backend {
 }
 
 handed!(Backend: Kernel, Fuse, Nbd, Ublk);
+
+impl fmt::Display for Backend {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Kernel => "the kernel",
+            Self::Fuse => "fuse",
+            Self::Nbd => "nbd",
+            Self::Ublk => "ublk",
+        })
+    }
+}
 
 impl Backend {
     /// The backend that `--backend` names.

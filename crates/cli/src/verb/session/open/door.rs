@@ -64,7 +64,10 @@ impl Errand for OwnDoor {
         };
         let (door, kind) = open_door(export, self.backend, directory)?;
         facts.door = kind.to_owned();
-        let message = usage(&self.name, &door.place(), &facts);
+        let message = match target.manner.batch_mode {
+            true => String::new(),
+            false => usage(&self.name, &door.place(), &facts),
+        };
         Ok(Shown { opened: Opened { door, gate, facts }, message })
     }
 }

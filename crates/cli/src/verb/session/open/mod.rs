@@ -145,6 +145,8 @@ pub(crate) struct Open {
     /// Only the key is tried.
     test_passphrase: bool,
     unbound: bool,
+    /// The caller expects a mapping: the program was called as cryptsetup.
+    expects_mapping: bool,
 }
 
 impl Request for Open {
@@ -164,6 +166,7 @@ impl Request for Open {
             refresh: args.given(&REFRESH),
             test_passphrase: args.given(&TEST_PASSPHRASE),
             unbound: args.given(&shared::UNBOUND),
+            expects_mapping: args.is_cryptsetup() && !args.given(&BACKEND),
             ..Self::of(Target::from_args(args, 0)?, KeyOptions::from_args(args)?, Demands::from_args(args)?)
         };
         crypttab::look_up(&mut this, &|option| args.given(option))?;
@@ -197,6 +200,7 @@ impl Open {
             refresh: false,
             test_passphrase: false,
             unbound: false,
+            expects_mapping: false,
         }
     }
 
@@ -244,12 +248,19 @@ impl Open {
             return Err(Failure::new(Exit::Parameters, message));
         }
         let (read_only, keyring, link) = (self.read_only, self.keyring, self.link.clone());
+        let expects_mapping = self.expects_mapping;
         let flags = PersistentFlags { given: self.flags.clone(), kept: self.persistent };
         let opening = self.into_opening(kind)?;
         if backend == Backend::Kernel {
             return KernelDoor { name, opening, flags, read_only, keyring, link }.open();
         }
         refuse_taken(&name)?;
+        if expects_mapping {
+            say!(
+                "WARNING: This kernel cannot map {name} (no access to dm-crypt): there will be no /dev/mapper/{name}. It \
+                 is opened through {backend} instead; \"status {name}\" shows where."
+            );
+        }
         session::start(&OwnDoor { name, backend, opening, flags, read_only })
     }
 
