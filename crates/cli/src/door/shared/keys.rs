@@ -92,18 +92,12 @@ pub(crate) static KEY_DESCRIPTION: Opt = option(
     None,
     "TEXT",
     Kind::Text,
-    "Passphrase from this key in the kernel's keyring.",
+    "Passphrase: this key of the keyring.",
     "The description of a key of type \"user\", searched for as request_key(2) does. It is used instead of a prompt \
      and of a key file.",
 );
-pub(crate) static NEW_KEY_DESCRIPTION: Opt = option(
-    "new-key-description",
-    None,
-    "TEXT",
-    Kind::Text,
-    "New passphrase from this key in the kernel's keyring.",
-    "",
-);
+pub(crate) static NEW_KEY_DESCRIPTION: Opt =
+    option("new-key-description", None, "TEXT", Kind::Text, "New passphrase: this key.", "");
 pub(crate) static VOLUME_KEY_KEYRING: Opt = option(
     "volume-key-keyring",
     None,

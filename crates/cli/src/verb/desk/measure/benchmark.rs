@@ -287,6 +287,10 @@ fn number(number: u64) -> Value {
 /// Adds the usual IV to "aes-xts". Names of the crypto API, which have dashes of their own, stay as
 /// they are.
 fn full_spec(cipher: &str) -> String {
+    // The kernel's notation for a mode: "capi:xts(aes)" has its IV after the bracket.
+    if cipher.starts_with("capi:") && cipher.ends_with(')') {
+        return format!("{cipher}-plain64");
+    }
     let named_by_parts = !cipher.starts_with("capi:") && cipher.split('-').count() == 2;
     if named_by_parts && !cipher.ends_with("-ecb") { format!("{cipher}-plain64") } else { cipher.to_owned() }
 }
