@@ -91,7 +91,6 @@ const READERS: &[(&str, &str)] = &[
     ("make::new_volume", "holes_from_args"),
     ("unlock::key_options", "volume_key_file"),
     ("verb::key::add", "unbound_bits"),
-    ("verb::session::open::conflicts", "of_another_format"),
     ("verb::volume::backup", "backup_file"),
 ];
 

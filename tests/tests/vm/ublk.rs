@@ -74,7 +74,7 @@ const SCENARIO: &str = r#"
     keyway_open() {
         keyway open -q --type plain -c aes-xts-plain64 -s 512 --key-file /key --backend ublk /dev/vda session
     }
-    echo OPENED=$(keyway_open | head -1)
+    keyway_open >/tmp/said; echo OPENED=$?-$(wc -c </tmp/said)
     echo LISTED=$(keyway list | grep -c ublkb0)
     mount /dev/ublkb0 /mnt
     keyway close session 2>/dev/null || echo SESSION_BUSY=$?
@@ -135,7 +135,7 @@ fn a_block_device_that_keyway_serves() {
         ("REMOVED", "removed: true"),
         ("AGAIN", "removed: false"),
         ("LEFT_4", "0"),
-        ("OPENED", "session is open through ublk (read/write, 67108864 bytes) at /dev/ublkb0"),
+        ("OPENED", "0-0"),
         ("LISTED", "1"),
         ("SESSION_BUSY", "5"),
         ("SESSION", "same"),

@@ -5,7 +5,7 @@
 use super::suggest::nearest;
 use super::table::{Alias, Command, Commands, Opt};
 use super::values::Args;
-use super::{foreign, help, shared};
+use super::{foreign, help, rules, shared};
 use crate::say::failure::{Exit, Failure, Result};
 use clap::builder::ValueParser;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
@@ -179,6 +179,7 @@ fn run_command(
     }
     let test_only = matches.get_flag(shared::TEST_ARGS.long);
     let args = Args::new(program, command, matches, operands, alias.and_then(|a| a.device_type))?;
+    rules::check(&args)?;
     if test_only {
         return Ok(Invocation::Print("No action taken. Invoked with --test-args option.\n".to_owned()));
     }

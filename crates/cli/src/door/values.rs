@@ -1,7 +1,7 @@
 //! The values that the user typed, looked up by the table row that defines them.
 
+use super::shared;
 use super::table::{Command, Kind, Opt};
-use super::{rules, shared};
 use crate::say::failure::{Exit, Failure, Result};
 use crate::say::manner::Manner;
 use crate::say::progress::Progress;
@@ -35,7 +35,6 @@ impl Args {
                 option.check(raw).map_err(|failure| args.in_cryptsetups_words(option, raw, failure))?;
             }
         }
-        rules::check(&args)?;
         Ok(args)
     }
 

@@ -16,8 +16,8 @@ pub(super) static CIPHER: Opt = Opt {
     short: Some('c'),
     value: "SPEC",
     kind: Kind::Text,
-    help: "Only these: a spec, a pattern with * and ?, or a name such as adiantum.",
-    man: "May be given several times. With --suite it chooses from the suite, otherwise from everything there is. A pattern takes essiv \
+    help: "Only these specs, names or patterns (*, ?).",
+    man: "May be given several times. With --suite it chooses from the suite, otherwise from everything there is. A name such as adiantum means that cipher's usual spec. A pattern takes essiv \
           with sha256 for all hashes, unless it says \"essiv:\".",
 };
 pub(super) static KEY_SIZE: Opt = Opt {

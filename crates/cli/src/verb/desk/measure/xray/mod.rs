@@ -83,7 +83,7 @@ static CIPHER: Opt = Opt {
     short: Some('c'),
     value: "SPEC",
     kind: Kind::Text,
-    help: "This cipher: a spec, or a name such as adiantum.",
+    help: "This cipher: a spec, or a name (adiantum).",
     man: "The same as the operand, also where a file has this name.",
 };
 static ALL: Opt = Opt {
