@@ -81,7 +81,7 @@ pub(super) fn synopsis(program: &str, command: &Command) -> String {
     text
 }
 
-/// A command's operands as cryptsetup names them in its errors: "<device> [<key file>]".
+/// A command's operands as cryptsetup names them in its errors: `<device> [<key file>]`.
 pub(super) fn operands_of_cryptsetup(command: &Command) -> String {
     match command.name {
         "open" => return "<device> [--type <type>] [<name>]".to_owned(),
