@@ -149,10 +149,7 @@ impl<'a> Lane<'a> {
         if workload.bound == Bound::Sustained {
             notes.push("one run; samples are its parts, one after the other".into());
         } else if self.samples.len() < LEAST_SAMPLES {
-            notes.push(format!(
-                "{} of the {LEAST_SAMPLES} samples that an interval needs",
-                self.samples.len()
-            ));
+            notes.push(format!("{} samples: fewer than six give no interval", self.samples.len()));
         } else if !self.is_precise() {
             notes.push(crate::rounds::vague(settings));
         }
@@ -181,4 +178,4 @@ impl Used {
 }
 
 /// Fewer samples give no 95 % interval.
-pub(super) const LEAST_SAMPLES: usize = stats::SMALLEST;
+pub(super) const LEAST_SAMPLES: usize = 6;

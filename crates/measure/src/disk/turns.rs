@@ -2,9 +2,8 @@
 //! paths access the same bytes of the same disk, so neither the place on the disk nor other
 //! activity of the machine favours one of them.
 //!
-//! Disks are slow, and how slow is known only after a while. A workload is measured if as many
-//! rounds of it as an interval needs fit into the remaining time; otherwise its row says that they
-//! did not fit.
+//! Disks are slow, and how slow is known only after a while. A workload is measured if a round of
+//! it fits into the remaining time; otherwise its row says that it did not fit.
 
 use super::check::Check;
 use super::fio::Fio;
@@ -193,9 +192,7 @@ impl Lanes<'_> {
             let active = self.round(round, length, speeds, watcher);
             watcher.progress(turns.part(), &words(&workload));
             let next = elapsed() / (round + 1) as f64;
-            // Too few rounds have no interval: they would say nothing of the cost.
-            let end = if round + 1 < LEAST_SAMPLES { plan.left } else { plan.share };
-            if active == 0 || watcher.stopped() || elapsed() + next > end {
+            if active == 0 || watcher.stopped() || elapsed() + next > plan.share {
                 break;
             }
         }
@@ -234,15 +231,14 @@ impl Lanes<'_> {
             Bound::Bytes(total) => speeds.seconds(lane.number, workload, total),
             Bound::Time | Bound::Sustained => length,
         };
-        let rounds = if workload.bound == Bound::Sustained { 1 } else { LEAST_SAMPLES };
-        let all = (self.ready().map(sample).sum::<f64>() + self.starting()) * rounds as f64;
-        // What exceeds its share takes the time from later ones.
-        if all <= share.max(left / 2.0) {
+        let round = self.ready().map(sample).sum::<f64>() + self.starting();
+        // A round that exceeds its share takes the time from later ones.
+        if round <= share.max(left / 2.0) {
             return Ok(());
         }
-        let (what, rounds) = (words(workload), if rounds == 1 { "a round" } else { "six rounds" });
+        let what = words(workload);
         let reason =
-            format!("{rounds} of {what} would take about {all:.1} s, of the {left:.1} s left by --time");
+            format!("a round of {what} would take about {round:.0} s, of the {left:.0} s left by --time");
         Err(Outcome::not_measured(reason))
     }
 
@@ -278,7 +274,7 @@ pub(super) fn words(workload: &Workload) -> String {
 
 /// The seconds of a sample that is ended by time: shorter samples would measure the start-up of
 /// threads and fio.
-const SAMPLE_SECONDS: (f64, f64) = (0.05, 2.0);
+const SAMPLE_SECONDS: (f64, f64) = (0.1, 2.0);
 /// Seconds of a sustained run; a run of only a few seconds is sustained in name only, for lack of
 /// time.
 const SUSTAINED_SECONDS: (f64, f64) = (0.2, 120.0);

@@ -32,10 +32,9 @@ pub(crate) fn figure(value: f64, unit: Unit) -> String {
     }
 }
 
-/// "±0.4 %", or how many of the samples are there that an interval needs: "3 of 6".
+/// "±0.4 %", or why there is none.
 pub(crate) fn precision(summary: &Summary) -> String {
-    let few = || format!("{} of {}", summary.count, crate::stats::SMALLEST);
-    summary.precision().map_or_else(few, |part| format!("±{:.1} %", 100.0 * part))
+    summary.precision().map_or_else(|| "±?".to_owned(), |part| format!("±{:.1} %", 100.0 * part))
 }
 
 /// The name of a case in a table, without whose code it is.

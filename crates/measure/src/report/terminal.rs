@@ -42,7 +42,7 @@ fn ciphers(text: &mut String, group: &Group<'_>) {
 
 fn mib(summary: &Option<Summary>) -> String {
     let (median, precision) = summary.as_ref().map_or(("-".to_owned(), String::new()), |it| {
-        (format!("{:.1}", it.median / f64::from(1 << 20)), precision(it).replace(" %", "%"))
+        (format!("{:.1}", it.median / f64::from(1 << 20)), precision(it).replace(' ', ""))
     });
     format!("{median:>8} {precision:>7}")
 }

@@ -175,7 +175,7 @@ const FINEST: f64 = 1e-4;
 /// Fewer samples show no correlation.
 const FEWEST: usize = 15;
 /// The fewest for which there is an interval: from the smallest sample to the largest.
-pub const SMALLEST: usize = 6;
+const SMALLEST: usize = 6;
 
 #[cfg(test)]
 mod tests;

@@ -182,17 +182,20 @@ pub(super) fn pairs<'a>(run: &Run<'a>) -> Vec<(disk::Figured<'a>, disk::Figured<
 }
 
 fn of_a_pair((plain, encrypted): &(disk::Figured<'_>, disk::Figured<'_>)) -> Markup {
-    let show = |it: &disk::Figured<'_>| words::value(it.summary.median, plain.measured.unit);
+    let (a, b) = (&plain.summary, &encrypted.summary);
+    let show = |it: &Summary| words::value(it.median, plain.measured.unit);
     let what = disk::capital(&disk::pattern_name(encrypted.case.pattern));
     html! {
         (what) " (" (disk::load(encrypted.case))
         @if let Some(total) = encrypted.case.total { ", " (words::bytes(total)) }
         ") through " b { (encrypted.path) } ": "
-        (encrypted.cost.map_or_else(|| "not compared".to_owned(), |cost| cost.sentence("plain's speed")))
-        ", " (show(encrypted)) " beside " (show(plain))
-        @if let Some(words) = encrypted.cost.zip(encrypted.model).and_then(|(cost, model)| cost.beside_model(&model)) {
-            " (" (words) ")"
+        @match compare(a, b, 0.0) {
+            Change::By(_) => { (words::percent(b.median / a.median)) " of plain, " }
+            Change::Noise => { "no difference from plain beyond noise, " }
+            Change::TooFewSamples => { "too few samples to compare, " }
         }
+        (show(b)) " beside " (show(a))
+        @if let Some(model) = encrypted.model { "; " (model.limit().to_string()) }
         "."
     }
 }

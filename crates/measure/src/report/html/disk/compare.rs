@@ -4,7 +4,6 @@
 use super::super::super::by_key;
 use super::super::run::Run;
 use super::{PATTERNS, is_sustained};
-use crate::disk::cost::{self, Cost};
 use crate::disk::model::{self, Model};
 use crate::results::{By, Case, DiskCase, Measured};
 use crate::stats::Summary;
@@ -19,8 +18,6 @@ pub(in super::super) struct Figured<'a> {
     pub(in super::super) path: String,
     /// The figure expected of disk and cipher together.
     pub(in super::super) model: Option<Model>,
-    /// What encryption costs here, beside plain storage in the same rounds.
-    pub(in super::super) cost: Option<Cost>,
 }
 
 /// Plain and encrypted storage that may be compared.
@@ -61,8 +58,7 @@ fn figured<'a>(run: &Run<'a>) -> Vec<Figured<'a>> {
         let (Case::Disk(case), Some(measured)) = (&row.case, row.measured()) else { return None };
         let (summary, path) = (Summary::of(measured)?, String::new());
         let model = model::beside(&results.rows, results.machine.cpus, row);
-        let cost = cost::of_row(&results.rows, row);
-        Some(Figured { case, measured, summary, path, model, cost })
+        Some(Figured { case, measured, summary, path, model })
     };
     results.rows.iter().filter_map(of_row).collect()
 }

@@ -316,7 +316,7 @@ const TIME: f64 = 300.0;
 const FILL_PART: f64 = 0.15;
 /// The part of it in which the cipher is measured in memory.
 const CIPHER_PART: f64 = 0.03;
-/// The fewest samples of the cipher: as many as an interval needs.
-const LEAST_OF_CIPHER: u32 = 6;
+/// The fewest samples of the cipher.
+const LEAST_OF_CIPHER: u32 = 3;
 /// The largest part of the remaining time that one sample of everything by fio may take.
 const MOST_STARTING: f64 = 0.7;
