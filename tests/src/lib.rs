@@ -31,6 +31,7 @@ pub mod kernel;
 pub mod memory;
 pub mod nbd;
 pub mod peers;
+pub mod printed;
 pub mod pty;
 pub mod run;
 pub mod scratch;

@@ -11,6 +11,7 @@
 //! an AMD EPYC (Zen 5), November 2026; docs/COST.md has the figures.
 
 use crate::loader::grub::Version;
+use keyway_format::interval::Interval;
 use keyway_format::luks2::Kdf;
 
 /// A single key derivation.
@@ -59,36 +60,38 @@ impl Work {
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Rates {
     /// PBKDF2 by hash: iterations of one block per second.
-    pub pbkdf2: Vec<(String, f64)>,
+    pub pbkdf2: Vec<(String, Interval)>,
     /// Argon2: KiB of memory times passes per second.
-    pub argon2: Option<f64>,
+    pub argon2: Option<Interval>,
     /// Seconds per keyslot besides the derivations: reading, merging the stripes, decrypting.
     pub each_slot: f64,
 }
 
 impl Rates {
     /// The seconds for one derivation; `None` if the rate is unknown.
-    pub fn seconds(&self, work: &Work) -> Option<f64> {
+    pub fn seconds(&self, work: &Work) -> Option<Interval> {
         match work {
             Work::Pbkdf2 { hash, iterations, blocks } => {
                 let rate = self.pbkdf2.iter().find(|(name, _)| name.eq_ignore_ascii_case(hash))?.1;
-                Some(*iterations as f64 * *blocks as f64 / rate)
+                Some(rate.under(*iterations as f64 * *blocks as f64))
             }
-            Work::Argon2 { time, memory_kib, .. } => Some(*time as f64 * *memory_kib as f64 / self.argon2?),
+            Work::Argon2 { time, memory_kib, .. } => {
+                Some(self.argon2?.under(*time as f64 * *memory_kib as f64))
+            }
         }
     }
 
     /// The seconds for all derivations, one after the other.
-    pub fn total<'a>(&self, works: impl IntoIterator<Item = &'a Work>) -> Option<f64> {
-        works.into_iter().map(|work| self.seconds(work)).sum::<Option<f64>>()
+    pub fn total<'a>(&self, works: impl IntoIterator<Item = &'a Work>) -> Option<Interval> {
+        works.into_iter().map(|work| self.seconds(work)).sum::<Option<Interval>>()
     }
 
     /// The times of keyslots that are tried one after the other: for each, what is computed when it
     /// is tried.
     pub fn in_turn<'a>(&self, keyslots: impl IntoIterator<Item = &'a [Work]>) -> Vec<Wait> {
-        let mut before = Some(0.0);
+        let mut before = Some(Interval::default());
         let wait = |works: &[Work]| {
-            let each = if works.is_empty() { 0.0 } else { self.each_slot };
+            let each = Interval::exact(if works.is_empty() { 0.0 } else { self.each_slot });
             let alone = self.total(works).map(|sum| sum + each);
             let wait = Wait { alone, before };
             before = wait.until_opened();
@@ -100,15 +103,28 @@ impl Rates {
     /// GRUB's rates on the CPU whose rates under Linux these are, with one lane of Argon2.
     #[must_use]
     pub fn of_grub(&self, version: Version, place: Place) -> Self {
-        let sha512 = self.pbkdf2.iter().find(|(hash, _)| hash == "sha512").map_or(0.0, |(_, rate)| *rate);
+        let sha512 = self.pbkdf2.iter().find(|(hash, _)| hash == "sha512");
+        let sha512 = sha512.map_or(Interval::default(), |(_, rate)| *rate);
         Yardstick { sha512, argon2_one_lane: self.argon2 }.grub(version, place)
+    }
+
+    /// cryptsetup's rates on the CPU whose rates with this library these are.
+    #[must_use]
+    pub fn of_cryptsetup(&self) -> Self {
+        let by = |rate: &Interval, ratio| rate.times(ratio).widened(1.0 / LIKE, LIKE);
+        let pbkdf2 = self.pbkdf2.iter().filter_map(|(hash, rate)| {
+            let (_, ratio) = CRYPTSETUP_RATIOS.iter().find(|(known, _)| known == hash)?;
+            Some((hash.clone(), by(rate, *ratio)))
+        });
+        let argon2 = self.argon2.as_ref().map(|rate| by(rate, CRYPTSETUP_ARGON2));
+        Self { pbkdf2: pbkdf2.collect(), argon2, each_slot: self.each_slot }
     }
 
     /// The rates of a machine that is faster by this factor.
     #[must_use]
     pub fn times(mut self, factor: f64) -> Self {
-        self.pbkdf2.iter_mut().for_each(|(_, rate)| *rate *= factor);
-        self.argon2 = self.argon2.map(|rate| rate * factor);
+        self.pbkdf2.iter_mut().for_each(|(_, rate)| *rate = rate.times(factor));
+        self.argon2 = self.argon2.map(|rate| rate.times(factor));
         self.each_slot /= factor;
         self
     }
@@ -118,14 +134,14 @@ impl Rates {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Wait {
     /// If it is tried first; `None` if a rate is unknown.
-    pub alone: Option<f64>,
+    pub alone: Option<Interval>,
     /// For the keyslots that are tried before it.
-    pub before: Option<f64>,
+    pub before: Option<Interval>,
 }
 
 impl Wait {
     /// With the keyslots that are tried before it.
-    pub fn until_opened(&self) -> Option<f64> {
+    pub fn until_opened(&self) -> Option<Interval> {
         self.before.zip(self.alone).map(|(before, alone)| before + alone)
     }
 }
@@ -143,9 +159,9 @@ pub enum Place {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Yardstick {
     /// Iterations per second of PBKDF2-SHA-512 in one block, by Keyway.
-    pub sha512: f64,
+    pub sha512: Interval,
     /// KiB times passes per second of Argon2id in one lane, by Keyway.
-    pub argon2_one_lane: Option<f64>,
+    pub argon2_one_lane: Option<Interval>,
 }
 
 impl Yardstick {
@@ -156,13 +172,14 @@ impl Yardstick {
             Version::V2_12 => 1,
             Version::V2_14 => 2,
         };
+        let by = |rate: Interval, ratio| rate.times(ratio).widened(1.0 / LIKE, LIKE);
         let rates = Rates {
             pbkdf2: GRUB_RATIOS
                 .iter()
-                .map(|(hash, ratios)| ((*hash).to_owned(), ratios[column] * self.sha512))
+                .map(|(hash, ratios)| ((*hash).to_owned(), by(self.sha512, ratios[column])))
                 .collect(),
             argon2: (version >= Version::V2_14)
-                .then(|| self.argon2_one_lane.map(|rate| rate * GRUB_ARGON2))
+                .then(|| self.argon2_one_lane.map(|rate| by(rate, GRUB_ARGON2)))
                 .flatten(),
             each_slot: 0.02,
         };
@@ -180,6 +197,11 @@ pub struct Board {
     pub name: &'static str,
     /// The description.
     pub title: &'static str,
+    /// The memory in KiB, where all boards of that name have the same.
+    pub memory_kib: Option<u64>,
+    /// How far from the figures other published ones are: slower, and faster.
+    pbkdf2_range: (f64, f64),
+    argon2_range: (f64, f64),
     pbkdf2: &'static [(&'static str, f64)],
     argon2: f64,
 }
@@ -197,8 +219,11 @@ impl Board {
 
     /// The machine's rates.
     pub fn rates(&self) -> Rates {
-        let pbkdf2 = self.pbkdf2.iter().map(|(hash, rate)| ((*hash).to_owned(), *rate)).collect();
-        Rates { pbkdf2, argon2: Some(self.argon2), each_slot: 0.05 }
+        let within = |rate, (down, up)| Interval::exact(rate).widened(down, up);
+        let pbkdf2 = self.pbkdf2.iter();
+        let pbkdf2 = pbkdf2.map(|(hash, rate)| ((*hash).to_owned(), within(*rate, self.pbkdf2_range)));
+        let argon2 = Some(within(self.argon2, self.argon2_range));
+        Rates { pbkdf2: pbkdf2.collect(), argon2, each_slot: 0.05 }
     }
 }
 
@@ -209,6 +234,9 @@ const BOARDS: &[Board] = &[
     Board {
         name: "pi3",
         title: "Raspberry Pi 3 (estimated by its AES rate from a Raspberry Pi 4's figures)",
+        memory_kib: Some(1 << 20),
+        pbkdf2_range: (0.67, 1.5),
+        argon2_range: (0.5, 1.5),
         pbkdf2: &[
             ("sha1", PI3 * 2.0 * 142_935.0),
             ("sha256", PI3 * 233_224.0),
@@ -221,6 +249,9 @@ const BOARDS: &[Board] = &[
     Board {
         name: "pi4",
         title: "Raspberry Pi 4 (cryptsetup's own figures there)",
+        memory_kib: None,
+        pbkdf2_range: (0.98, 2.7),
+        argon2_range: (0.5, 1.3),
         pbkdf2: &[
             ("sha1", 2.0 * 142_935.0),
             ("sha256", 233_224.0),
@@ -248,6 +279,22 @@ const GRUB_RATIOS: &[(&str, [f64; 3])] = &[
 ];
 /// GRUB 2.14's Argon2 (lanes run one after another), relative to Keyway's with one lane.
 const GRUB_ARGON2: f64 = 0.36;
+/// cryptsetup's iterations of one block, relative to Keyway's with the same hash: `benchmark` of
+/// Debian's cryptsetup 2.6.1 (OpenSSL 3.0, its own Argon2) and of Keyway in turn on an Intel Xeon
+/// with SHA-NI and AVX-512, November 2026; docs/COST.md has the figures.
+const CRYPTSETUP_RATIOS: &[(&str, f64)] = &[
+    ("sha1", 0.27),
+    ("sha224", 0.40),
+    ("sha256", 0.40),
+    ("sha384", 0.63),
+    ("sha512", 0.63),
+    ("ripemd160", 0.77),
+    ("whirlpool", 0.36),
+];
+/// cryptsetup's Argon2id, relative to Keyway's with the same lanes.
+const CRYPTSETUP_ARGON2: f64 = 0.58;
+/// Ratios of two programs on the same CPU are taken for those on another: good to about a fifth.
+const LIKE: f64 = 1.2;
 /// How much slower GRUB is in firmware than as a program. The article of 2018 (45 s for 2,612,730
 /// iterations of SHA-512 where Linux computes 450,000 per second) is 1.3 times what these ratios
 /// give; one machine, one firmware.
@@ -259,33 +306,40 @@ mod tests {
 
     #[test]
     fn blocks_and_digests_count() {
-        let rates = Rates { pbkdf2: vec![("sha256".into(), 1000.0)], argon2: Some(4096.0), each_slot: 0.0 };
-        assert_eq!(rates.seconds(&Work::pbkdf2("SHA256", 1000, 64)), Some(2.0));
-        assert_eq!(rates.seconds(&Work::pbkdf2("sha256", 1000, 20)), Some(1.0));
+        let rates = Rates {
+            pbkdf2: vec![("sha256".into(), Interval::exact(1000.0))],
+            argon2: Some(Interval::exact(4096.0)),
+            each_slot: 0.0,
+        };
+        let exact = |seconds| Some(Interval::exact(seconds));
+        assert_eq!(rates.seconds(&Work::pbkdf2("SHA256", 1000, 64)), exact(2.0));
+        assert_eq!(rates.seconds(&Work::pbkdf2("sha256", 1000, 20)), exact(1.0));
         assert_eq!(rates.seconds(&Work::pbkdf2("sha1", 1000, 20)), None);
         let argon2 = Work::Argon2 { time: 4, memory_kib: 1024, lanes: 4 };
-        assert_eq!(rates.total([&argon2, &argon2]), Some(2.0));
-        assert_eq!(rates.times(2.0).seconds(&argon2), Some(0.5));
+        assert_eq!(rates.total([&argon2, &argon2]), exact(2.0));
+        assert_eq!(rates.times(2.0).seconds(&argon2), exact(0.5));
     }
 
     #[test]
     fn keyslots_wait_for_those_before_them() {
-        let rates = Rates { pbkdf2: vec![("sha256".into(), 1000.0)], argon2: None, each_slot: 0.5 };
+        let rates =
+            Rates { pbkdf2: vec![("sha256".into(), Interval::exact(1000.0))], argon2: None, each_slot: 0.5 };
         let pbkdf2 = |iterations| vec![Work::pbkdf2("sha256", iterations, 32); 2];
         let argon2 = vec![Work::Argon2 { time: 4, memory_kib: 1024, lanes: 4 }];
         let keyslots = [pbkdf2(1000), Vec::new(), pbkdf2(2000), argon2, pbkdf2(1000)];
         let waits = rates.in_turn(keyslots.iter().map(Vec::as_slice));
-        let of = |alone, before| Wait { alone, before };
+        let exact = |seconds: Option<f64>| seconds.map(Interval::exact);
+        let of = |alone, before| Wait { alone: exact(alone), before: exact(before) };
         let known = [of(Some(2.5), Some(0.0)), of(Some(0.0), Some(2.5)), of(Some(4.5), Some(2.5))];
         assert_eq!(waits[..3], known, "a keyslot that is not tried takes no time");
-        assert_eq!(waits[2].until_opened(), Some(7.0));
+        assert_eq!(waits[2].until_opened(), exact(Some(7.0)));
         assert_eq!(waits[3..], [of(None, Some(7.0)), of(Some(2.5), None)]);
     }
 
     #[test]
     fn boards_have_rates_of_every_hash() {
         let seconds = |board: &str, hash| {
-            Board::find(board).unwrap().rates().seconds(&Work::pbkdf2(hash, 233_224, 32)).unwrap()
+            Board::find(board).unwrap().rates().seconds(&Work::pbkdf2(hash, 233_224, 32)).unwrap().likely
         };
         assert_eq!(seconds("PI4", "sha256"), 1.0);
         for hash in ["sha1", "sha256", "sha512", "ripemd160", "whirlpool"] {
@@ -298,16 +352,16 @@ mod tests {
     /// GRUB; with 200,000 around 4 s.
     #[test]
     fn the_article() {
-        let laptop = Yardstick { sha512: 450_000.0, argon2_one_lane: None };
+        let laptop = Yardstick { sha512: Interval::exact(450_000.0), argon2_one_lane: None };
         let grub = laptop.grub(Version::V2_06, Place::Firmware);
-        let seconds = |iterations| grub.seconds(&Work::pbkdf2("sha512", iterations, 64)).unwrap();
+        let seconds = |iterations| grub.seconds(&Work::pbkdf2("sha512", iterations, 64)).unwrap().likely;
         assert!((36.0..54.0).contains(&seconds(2_612_730)), "{}", seconds(2_612_730));
         assert!((2.5..5.0).contains(&seconds(200_000)), "{}", seconds(200_000));
         // Conclusion 3: four keyslots with a digest of a quarter of their iterations take as long
         // as five.
         let slot = Work::pbkdf2("sha512", 2_612_730, 64);
         let digest = Work::pbkdf2("sha512", 2_612_730 / 4, 20);
-        let four = grub.total([&slot, &digest].repeat(4)).unwrap();
+        let four = grub.total([&slot, &digest].repeat(4)).unwrap().likely;
         assert!((4.9..5.1).contains(&(four / seconds(2_612_730))));
     }
 }

@@ -18,6 +18,8 @@ pub mod base64;
 #[cfg(feature = "alloc")]
 pub mod error;
 #[cfg(feature = "alloc")]
+pub mod interval;
+#[cfg(feature = "alloc")]
 pub mod json;
 #[cfg(feature = "alloc")]
 pub mod luks1;

@@ -6,8 +6,9 @@ use crate::peers::{cryptsetup, openssl};
 use crate::results::{By, Case, CipherCase, KdfCase, Outcome, Settings};
 use crate::rounds::Subject;
 
-/// Prepares any case of a suite, or returns why there is nothing to measure.
-pub fn prepare(case: &Case, settings: &Settings, clock: &dyn Clock) -> Result<Subject, Outcome> {
+/// Prepares any case of a suite, or returns why there is nothing to measure: also if that takes
+/// more than the seconds that are left.
+pub fn prepare(case: &Case, settings: &Settings, clock: &dyn Clock, left: f64) -> Result<Subject, Outcome> {
     let by = match case {
         Case::Driver(it) => return driver::prepare(it, settings, clock),
         Case::Cipher(CipherCase { by, .. }) | Case::Kdf(KdfCase { by, .. }) => by,
@@ -16,7 +17,7 @@ pub fn prepare(case: &Case, settings: &Settings, clock: &dyn Clock) -> Result<Su
     match (case, by) {
         (Case::Cipher(it), By::Keyway) => cipher::prepare(it, settings, clock),
         (Case::Cipher(it), By::Kernel(None)) => kernel::prepare(it, settings, clock),
-        (Case::Kdf(it), By::Keyway) => kdf::prepare(it, settings, clock),
+        (Case::Kdf(it), By::Keyway) => kdf::prepare(it, settings, clock, left),
         (Case::Cipher(it), By::Peer(name)) if name == "openssl" => openssl::prepare(it),
         (Case::Kdf(it), By::Peer(name)) if name == "cryptsetup" => cryptsetup::prepare(it),
         (_, By::Peer(name)) => Err(Outcome::not_measured(format!("{name} does not measure this"))),

@@ -11,6 +11,7 @@ use std::fmt;
 use std::fs::File;
 use std::io::{self, Seek, SeekFrom};
 use std::os::fd::{AsFd, BorrowedFd};
+use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 
 /// Maximum length in bytes of a key file without an explicit size.
@@ -110,7 +111,11 @@ pub fn read(path: &Path, part: Part) -> Result<Secret, Error> {
         if rustix::termios::isatty(&file) {
             return Err(Error::Terminal);
         }
-        skip(file.as_fd(), part.offset)?;
+        // A block device has places; a pipe is read up to the part.
+        match metadata.file_type().is_block_device() {
+            true => drop(file.seek(SeekFrom::Start(part.offset)).map_err(|_| Error::Offset)?),
+            false => skip(file.as_fd(), part.offset)?,
+        }
     }
     Ok(collect(file.as_fd(), part.size, End::Eof)?.secret)
 }

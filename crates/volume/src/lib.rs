@@ -14,6 +14,7 @@
 //! key_file        passphrases and volume keys from files and pipes
 //! create edit convert backup repair   all that writes a header, in an order that survives a kill
 //! build           a volume made together with its content in one pass, its header last
+//! compare         whether a volume holds what an image holds
 //! rights          what the users of a volume may do with it: every door and gate asks the same value
 //! volume          Volume: the plaintext of an unlocked volume, a Storage itself
 //! stream          whole volumes through all cores in constant memory
@@ -35,6 +36,7 @@ mod area_cipher;
 pub mod backup;
 pub mod block_devices;
 pub mod build;
+pub mod compare;
 pub mod convert;
 pub mod create;
 mod digest;

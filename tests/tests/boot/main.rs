@@ -11,3 +11,4 @@ mod root;
 mod uboot;
 mod uki;
 mod unlock;
+mod verbs;

@@ -103,8 +103,7 @@ fn volumes_that_cannot_be_are_refused_by_their_rule() {
         ),
         (
             "--type luks2 -c cipher_null-ecb",
-            "LUKS needs a volume key, and cipher_null-ecb would have none; choose a cipher with a key, or give \
-             its size with --key-size.\n",
+            "The volume would use cipher_null-ecb, which encrypts nothing; --weak-cipher-is-fine makes it anyway.\n",
         ),
         (
             "--type luks1 -c serpent-cbc-plain -s 0",

@@ -15,6 +15,7 @@ mod limits;
 mod mappings;
 mod options;
 mod plain;
+mod printed_lines;
 mod prompts;
 mod readme;
 mod streams;

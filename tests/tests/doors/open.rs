@@ -72,13 +72,15 @@ fn a_volume_is_a_file_until_it_is_closed() {
     drop(opened);
     assert_same_bytes("the file", &fs::read(&file).unwrap(), "original", &o.plaintext);
     let volume = o.scratch.path("volume").canonicalize().unwrap();
+    let offset = (fs::metadata(&volume).unwrap().len() - (4 << 20)) / 512;
     let status = |mode: &str| {
         format!(
-            "home is active.\n  type:    LUKS2\n  cipher:  aes-xts-plain64\n  keysize: 512 bits\n  device:  {}\n  \
-             sector size:  512\n  offset:  {} sectors\n  size:    8192 sectors\n  mode:    {mode}\n  door:    fuse\n  place:   \
+            "home is active.\n  type:    LUKS2\n  cipher:  aes-xts-plain64\n  keysize: 512 [bits]\n  device:  {}\n  \
+             sector size:  512 [bytes]\n  offset:  {offset} [512-byte units] ({} [bytes])\n  \
+             size:    8192 [512-byte units] (4194304 [bytes])\n  mode:    {mode}\n  door:    fuse\n  place:   \
              {place}\n",
             volume.display(),
-            (fs::metadata(&volume).unwrap().len() - (4 << 20)) / 512
+            offset * 512
         )
     };
     // The kernel tells a FUSE server asynchronously that a file was closed.

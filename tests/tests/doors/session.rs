@@ -77,6 +77,21 @@ fn threads(pid: u32) -> usize {
 }
 
 #[test]
+fn close_takes_several_names_and_closes_what_it_can() {
+    let runtime = Runtime::new();
+    for name in ["one", "two", "three"] {
+        let volume = Volume::new(&runtime.0, &format!("{name}.luks"), 1);
+        runtime.open(&volume, "--backend nbd", name).ok();
+    }
+    runtime.keyway("close nothing one neither two").fails(4).says("nothing").says("neither");
+    let list = runtime.keyway("list --json").ok().text();
+    assert!(list.starts_with("{\n  \"version\":1,\n  \"volumes\":[\n") && list.ends_with("]\n}\n"), "{list}");
+    assert!(list.contains("\"name\":\"three\"") && !list.contains("\"name\":\"one\""), "{list}");
+    runtime.keyway("close three").ok().quiet();
+    assert_eq!(runtime.keyway("list --json").ok().text(), "{\n  \"version\":1,\n  \"volumes\":[\n  ]\n}\n");
+}
+
+#[test]
 fn open_list_use_close() {
     let runtime = Runtime::new();
     let volume = Volume::new(&runtime.0, "disk.luks", 1);

@@ -19,7 +19,7 @@ fn another_size_while_it_is_open() {
 
     // There is no passphrase prompt: the process has the key.
     runtime.keyway("resize home --size 1024").ok().quiet();
-    runtime.keyway("status home").ok().says("  size:    1024 sectors\n");
+    runtime.keyway("status home").ok().says("  size:    1024 [512-byte units] (524288 [bytes])\n");
     let mut after = runtime.connect("home");
     assert_eq!(after.size, 512 << 10);
     after.write((512 << 10) - 5, b"inner").unwrap();

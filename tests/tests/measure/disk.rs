@@ -65,9 +65,26 @@ fn a_directory_is_measured_plain_and_encrypted_and_left_as_it_was() {
     }
     let text = shown.text();
     assert!(text.contains("file, requests by keyway: sequential write, MiB/s"), "{text}");
-    assert!(text.contains("  c·d/(c+d)"), "{text}");
+    assert!(text.contains("  c·d/(c+d)") && text.contains("  costs"), "{text}");
+    costs_are_said_with_their_intervals(&text);
     assert!(fs::read_to_string(tables).unwrap().contains("## file, requests by keyway: 4 KiB at random"));
     assert_eq!(fs::read_to_string(csv).unwrap().lines().count(), results.rows.len() + 1);
+}
+
+/// What it says last is a figure with its interval, or that noise or too few rounds left none.
+#[track_caller]
+fn costs_are_said_with_their_intervals(text: &str) {
+    let said: Vec<&str> =
+        text.lines().filter(|line| line.starts_with("keyway ") && line.contains(": ")).collect();
+    assert!(said.len() >= 2, "{text}");
+    for line in said {
+        let known = line.contains("encryption costs") && line.contains('(') && line.contains(" %)");
+        let none =
+            line.contains("no difference beyond noise in") || line.contains("rounds that an interval needs");
+        assert!(known || none, "{line}");
+        assert!(!line.contains("is the limit"), "{line}");
+    }
+    assert!(!text.contains("±?"), "{text}");
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! Results files: other programs read them, damaged ones are refused, two are compared, several
 //! shown side by side.
 
+use super::runs::repository;
 use super::saved;
 use keyway_tests::{Scratch, keyway, need, peer};
 use std::fs;
@@ -36,6 +37,23 @@ fn diff_tells_noise_from_regression() {
     let hidden = keyway("bench diff --threshold 90").arg(&before).arg(&slower).ok();
     assert!(hidden.text().contains("0 worse"), "{}", hidden.text());
     keyway("bench diff").arg(&before).fails(1).says("takes two results files");
+}
+
+#[test]
+fn a_diff_as_json_follows_its_schema_and_exits_as_the_text_does() {
+    need!("python3", "jsonschema");
+    let scratch = Scratch::new();
+    let before = saved(&scratch, "before.json", SLICE);
+    let slower = scratch.path("slower.json");
+    scaled(&before, &slower, 0.01);
+    for (after, code) in [(&before, 0), (&slower, 1)] {
+        let run = keyway("bench diff --json").arg(&before).arg(after);
+        let text = if code == 0 { run.ok().text() } else { run.fails(code).text() };
+        assert!(text.contains("\"version\": 1") && text.ends_with("}\n"), "{text}");
+        assert_eq!(text.contains("\"verdict\": \"worse\""), code == 1, "{text}");
+        let file = scratch.file("diff.json", &text);
+        peer("jsonschema", "-i").arg(file).arg(repository("docs/bench-diff.schema.json")).ok();
+    }
 }
 
 #[test]

@@ -14,6 +14,6 @@ use std::path::PathBuf;
 #[track_caller]
 fn saved(scratch: &Scratch, name: &str, options: &str) -> PathBuf {
     let path = scratch.path(name);
-    keyway("bench --time 1").args(options).args("--save").arg(&path).ok();
+    keyway("bench --time 3").args(options).args("--save").arg(&path).ok();
     path
 }

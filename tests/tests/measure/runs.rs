@@ -6,7 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-fn repository(path: &str) -> PathBuf {
+pub(super) fn repository(path: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(path)
 }
 
@@ -39,7 +39,7 @@ fn every_suite_runs_and_follows_the_schema() {
         "-c no-such-thing-* -c aes-lrw-benbi",
     ] {
         let (path, lines) = (scratch.path("results.json"), scratch.path("results.jsonl"));
-        let run = keyway("bench --time 1 --force --save").arg(&path).args(options);
+        let run = keyway("bench --time 3 --force --save").arg(&path).args(options);
         let run = run.args("--json-lines").arg(&lines);
         if options.contains("no-such") {
             run.fails(1).says("no cipher is called \"no-such-thing-*\"");
@@ -55,6 +55,18 @@ fn every_suite_runs_and_follows_the_schema() {
         follows_the_schema(&path);
         lines_follow_the_schema(&scratch, &lines);
     }
+}
+
+/// Six derivations over 1 GiB and their check took a minute whatever --time said.
+#[test]
+fn the_time_of_a_run_is_a_bound_and_what_does_not_fit_is_named() {
+    let before = std::time::Instant::now();
+    let shown = keyway("bench kdf --time 3 --threads 1").limit(Duration::from_secs(60)).ok();
+    assert!(before.elapsed() < Duration::from_secs(25), "{:?}", before.elapsed());
+    let text = shown.text();
+    let (figures, left_out) = text.split_once("Not measured").expect("too much for three seconds");
+    assert!(left_out.contains(" 1024 MiB, ") && left_out.contains("--time"), "{left_out}");
+    assert!(figures.contains("aes-xts-plain64"), "{figures}");
 }
 
 /// What the commenters of the article found out: these combinations had figures, but cannot exist.
@@ -79,11 +91,11 @@ fn the_article_s_impossible_rows_have_reasons_and_no_figures() {
 
 #[test]
 fn derivations_and_costs_are_measured() {
-    let shown = keyway("bench --time 2 --hash sha256 --hash sha512 --iter-time 50 --threads 1").ok();
+    let shown = keyway("bench --time 8 --hash sha256 --hash sha512 --iter-time 50 --threads 1").ok();
     for line in ["pbkdf2-sha256, 1 at once ", "pbkdf2-sha512, 1 at once for 50 ms "] {
         assert!(shown.text().contains(line), "{}", shown.text());
     }
-    let argon2 = "bench --time 2 --pbkdf argon2id --pbkdf-memory 1024 --pbkdf-parallel 4 --threads 1";
+    let argon2 = "bench --time 4 --pbkdf argon2id --pbkdf-memory 1024 --pbkdf-parallel 4 --threads 1";
     keyway(argon2).ok().says("argon2id 1 MiB, 4 lanes ").says("passes/s");
 }
 
@@ -91,7 +103,7 @@ fn derivations_and_costs_are_measured() {
 fn peers_stand_beside_or_say_that_they_are_not_there() {
     need!("openssl");
     let one = "-c aes-cbc-plain64 -s 256 --threads 1 --sector-size 4096 --message 4096 --direction decrypt";
-    let line = format!("bench --time 1 --compare openssl {one}");
+    let line = format!("bench --time 20 --compare openssl {one}");
     let shown = keyway(&line).ok();
     assert!(shown.text().contains("aes-cbc-plain64 (openssl)"), "{}", shown.text());
     let none = keyway(&line).env("PATH", "/nonexistent").ok();
@@ -172,6 +184,22 @@ fn ctrl_c_prints_what_there_is_and_resume_goes_on() {
     }
     fs::write(&path, after.replace("\"keyway\":\"", "\"keyway\":\"9.")).unwrap();
     keyway("bench --resume").arg(&path).fails(1).says("another version of Keyway");
+}
+
+/// What to choose comes first on a terminal, after a sign of life; --all shows the matrix there too.
+#[test]
+fn a_terminal_gets_the_answer_and_everything_else_the_whole() {
+    let options = "bench --time 3 -c aes-xts-plain64 -c aes-cbc-essiv:sha256 --sector-size 4096 --threads 1";
+    let screen = |options: &str| Terminal::start(&keyway(options)).finish().screen;
+    let answer = screen(options);
+    assert!(answer.contains("0.0 %  looking at the machine"), "{answer}");
+    let first = answer.find("Choose ").unwrap_or_else(|| panic!("{answer}"));
+    assert!(answer.find("MiB/s").is_none_or(|table| first < table), "{answer}");
+    assert!(answer.contains("--all shows all "), "{answer}");
+    let whole = screen(&format!("{options} --all"));
+    assert!(!whole.contains("Choose ") && whole.contains("Every output was right."), "{whole}");
+    let piped = keyway(options).ok().text();
+    assert!(!piped.contains("Choose ") && piped.contains("Every output was right."), "{piped}");
 }
 
 #[test]

@@ -5,6 +5,7 @@ use super::grub::Grub;
 use super::kit::{Kit, Volume, judge};
 use keyway_boot::loader::grub::{Loader, Version};
 use keyway_boot::unlock_time::{Place, Rates, Yardstick};
+use keyway_format::interval::Interval;
 use keyway_tests::{keyway, need};
 use std::time::Instant;
 
@@ -47,10 +48,10 @@ fn the_article_predicted_and_timed() {
         // The table's ratios carry over from SHA-512 to other hashes; Argon2's rate is unrelated
         // and calibrated separately.
         if grub.version >= Version::V2_14 {
-            let one = Rates { argon2: Some(1.0), each_slot: 0.0, ..Rates::default() };
-            let cost = one.seconds(&works(&argon2, grub)[0]).unwrap();
+            let one = Rates { argon2: Some(Interval::exact(1.0)), each_slot: 0.0, ..Rates::default() };
+            let cost = one.seconds(&works(&argon2, grub)[0]).unwrap().likely;
             let rates = Rates {
-                argon2: Some(cost / (seconds(&kit, grub, &argon2) - rates.each_slot)),
+                argon2: Some(Interval::exact(cost / (seconds(&kit, grub, &argon2) - rates.each_slot))),
                 ..rates.clone()
             };
             report(&kit, grub, "argon2id, four times the memory", &more, &rates);
@@ -67,9 +68,10 @@ fn the_article_predicted_and_timed() {
 
 /// The table's rates, scaled to be exact for one volume.
 fn calibrated(kit: &Kit, grub: &Grub, volume: &Volume) -> Rates {
-    let table = Yardstick { sha512: 1_000_000.0, argon2_one_lane: None }.grub(grub.version, Place::Utility);
+    let table = Yardstick { sha512: Interval::exact(1_000_000.0), argon2_one_lane: None }
+        .grub(grub.version, Place::Utility);
     let works = works(volume, grub);
-    let predicted = table.total(&works).unwrap();
+    let predicted = table.total(&works).unwrap().likely;
     table.times(predicted / seconds(kit, grub, volume))
 }
 
@@ -102,7 +104,7 @@ fn seconds(kit: &Kit, grub: &Grub, volume: &Volume) -> f64 {
 }
 
 fn report(kit: &Kit, grub: &Grub, what: &str, volume: &Volume, rates: &Rates) {
-    let predicted = rates.total(&works(volume, grub)).unwrap() + rates.each_slot;
+    let predicted = rates.total(&works(volume, grub)).unwrap().likely + rates.each_slot;
     let took = seconds(kit, grub, volume);
     let ratio = predicted / took;
     println!("GRUB {}, {what}: predicted {predicted:.2} s, took {took:.2} s, ratio {ratio:.2}", grub.name);

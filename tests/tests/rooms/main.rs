@@ -90,6 +90,7 @@ const READERS: &[(&str, &str)] = &[
     ("make::kdf", "cost"),
     ("make::new_volume", "holes_from_args"),
     ("unlock::key_options", "volume_key_file"),
+    ("verb::desk::boot::own_options", "check"),
     ("verb::key::add", "unbound_bits"),
     ("verb::volume::backup", "backup_file"),
 ];

@@ -3,6 +3,7 @@
 //! debugfs.
 
 mod build;
+mod compare;
 mod copy;
 mod destructive;
 mod foreign_text;

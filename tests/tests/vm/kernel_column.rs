@@ -16,7 +16,7 @@ fn the_kernels_ciphers_beside_keyways() {
     let report = Machine::new().processors(2).with_keyway().file("keyway_wrong.ko", module).limit(Duration::from_secs(580)).run(
         "dmesg -n 1
          echo >/proc/sys/kernel/modprobe
-         bench() { keyway bench --compare kernel --time 2 $2 --json >/tmp/json && echo $1_EXIT=0 || echo $1_EXIT=$?; }
+         bench() { keyway bench --compare kernel --time 20 $2 --json >/tmp/json && echo $1_EXIT=0 || echo $1_EXIT=$?; }
          rows() { grep \"\\\"id\\\":\\\"cipher/$1/\" /tmp/json | grep -c \"$2\" || true; }
          bench XTS '-c aes-xts-plain64 -s 512'
          echo XTS_OWN=$(rows keyway '\"result\":\"measured\"')
@@ -31,10 +31,10 @@ fn the_kernels_ciphers_beside_keyways() {
          keyway benchmark -c aes:64-cbc-lmk -s 8192 | sed 's/^/ABSENT /'
          keyway benchmark -c serpent-xts-plain64 -s 512 --json | sed 's/^/JSON /'
          insmod /keyway_wrong.ko
-         keyway bench --compare kernel --time 1 -c aes-cbc-plain64 -s 256 --sector-size 512 --threads 1 --direction encrypt | sed 's/^/WRONG /'
+         keyway bench --compare kernel --time 10 -c aes-cbc-plain64 -s 256 --sector-size 512 --threads 1 --direction encrypt | sed 's/^/WRONG /'
          rmmod keyway_wrong
          rmmod algif_skcipher
-         keyway bench --compare kernel --time 1 -c aes-xts-plain64 -s 512 --sector-size 512 --threads 1 | sed 's/^/NONE /'
+         keyway bench --compare kernel --time 10 -c aes-xts-plain64 -s 512 --sector-size 512 --threads 1 | sed 's/^/NONE /'
          keyway benchmark -c aes-xts-plain64 -s 512 | sed 's/^/NONE /'",
     );
     for suite in ["XTS", "ESSIV", "WIDE", "LMK"] {

@@ -117,7 +117,7 @@ pub fn sector_size(segments: &[MappedSegment]) -> u32 {
 pub fn encrypts_nothing(segments: &[MappedSegment]) -> bool {
     segments.iter().all(|segment| match &segment.mapping {
         Mapping::Linear => true,
-        Mapping::Crypt { spec, .. } => spec.to_string().starts_with("cipher_null"),
+        Mapping::Crypt { spec, .. } => spec.is_null(),
     })
 }
 

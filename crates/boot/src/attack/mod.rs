@@ -8,8 +8,10 @@
 //! one read less in the first pass): `bandwidth / (memory · (3·passes − 1))`. docs/COST.md traces
 //! every figure.
 
+pub mod cheap;
 pub mod hardware;
 
+pub use cheap::Least;
 pub use hardware::Hardware;
 
 use crate::unlock_time::Work;

@@ -30,7 +30,7 @@ pub(super) fn overview(commands: &Commands, program: &str) -> String {
     }
     let _ = writeln!(text, "  {:<14}{}", "Planned", wrapped(&names_in(commands, Group::Absent), 16));
     text.push_str(
-        "\nExample: keyway luksFormat disk.img && keyway open disk.img home\n\
+        "Example: keyway luksFormat disk.img && keyway open disk.img home\n\
          \"keyway COMMAND --help\" shows a command's options; \"man keyway\" tells all.\n",
     );
     text
@@ -59,11 +59,13 @@ fn wrapped(list: &str, indent: usize) -> String {
     text
 }
 
-/// The version line; scripts read its second word, as with cryptsetup.
+/// The version line; scripts read its second word, and its flags to learn what they can use. Of
+/// cryptsetup's flags, those are named that hold: udev finishes the nodes of mappings, signatures
+/// on devices are noticed, keys can come from the kernel's keyring and stay there.
 pub(super) fn version(program: &str) -> String {
     let version = env!("CARGO_PKG_VERSION");
     match program {
-        "cryptsetup" => format!("cryptsetup 2.8.0 (keyway {version})\n"),
+        "cryptsetup" => format!("cryptsetup 2.8.8 flags: UDEV BLKID KEYRING (keyway {version})\n"),
         _ => format!("keyway {version} (cryptsetup 2.8's command line)\n"),
     }
 }
@@ -92,8 +94,8 @@ pub(super) fn operands_of_cryptsetup(command: &Command) -> String {
         "token" => return "<add|remove|import|export> <device>".to_owned(),
         _ => {}
     }
-    let names: Vec<String> =
-        command.operands.iter().map(|operand| format!("<{}>", operand.name.to_lowercase())).collect();
+    let names = command.operands.iter().map(|operand| operand.name.trim_end_matches('.').to_lowercase());
+    let names: Vec<String> = names.map(|name| format!("<{name}>")).collect();
     names.join(" ")
 }
 

@@ -218,7 +218,7 @@ fn clap_arg(option: &'static Opt) -> Arg {
 fn check_operands(program: &str, command: &Command, operands: &[OsString]) -> Result<()> {
     let required = command.operands.iter().filter(|o| o.required).count();
     if operands.len() >= required {
-        return Ok(());
+        return check_extra_operands(program, command, operands);
     }
     let missing = match program {
         CRYPTSETUP => format!("requires {} as arguments", help::operands_of_cryptsetup(command)),
@@ -226,6 +226,17 @@ fn check_operands(program: &str, command: &Command, operands: &[OsString]) -> Re
     };
     let synopsis = help::synopsis(program, command);
     Err(usage(program, format!("{}: {missing}; usage: {synopsis}", command.name)))
+}
+
+/// Refuses operands that nothing would be done with. cryptsetup ignores them.
+fn check_extra_operands(program: &str, command: &Command, operands: &[OsString]) -> Result<()> {
+    // isLuks refuses them itself, with cryptsetup's own exit code for it.
+    let takes_any =
+        command.name == "isLuks" || command.operands.last().is_some_and(|last| last.name.ends_with("..."));
+    let extra = operands.get(command.operands.len()).filter(|_| program != CRYPTSETUP && !takes_any);
+    let Some(extra) = extra else { return Ok(()) };
+    let (extra, synopsis) = (extra.to_string_lossy(), help::synopsis(program, command));
+    Err(usage(program, format!("{}: \"{extra}\" is one operand too many; usage: {synopsis}", command.name)))
 }
 
 /// clap's error as one line in this program's style.

@@ -65,6 +65,11 @@ impl HeaderParams {
         Ok(self)
     }
 
+    /// Before anything else is asked: a key derivation of more than a minute has to be wanted.
+    pub(crate) fn agree(&self) -> Result<()> {
+        self.kdf.agreed(self.version.number(), &self.hash).map(drop)
+    }
+
     /// The volume to be created, with the volume key of `--volume-key-file`, which is read now.
     pub(crate) fn create(&self) -> Result<Create> {
         let create = self.create.clone();

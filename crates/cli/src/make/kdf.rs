@@ -1,6 +1,7 @@
 //! The key derivation that the command line asks for, by cryptsetup's rules.
 
 use crate::door::{Args, shared};
+use crate::make::patience::Patience;
 use crate::say::failure::{Exit, Failure, Result};
 use keyway_volume::kdf_cost::{DEFAULT_TIME, KdfFunction, KdfRequest};
 use keyway_volume::{Cost, Error, KdfChoice, Refusal};
@@ -10,6 +11,7 @@ use std::time::Duration;
 #[derive(Debug, Clone)]
 pub(crate) struct KdfOptions {
     request: KdfRequest,
+    patience: Patience,
 }
 
 impl KdfOptions {
@@ -18,7 +20,8 @@ impl KdfOptions {
         let function = args.text(&shared::PBKDF).map(KdfFunction::parse).transpose()?;
         let (memory_kib, lanes) =
             (args.number32(&shared::PBKDF_MEMORY), args.number32(&shared::PBKDF_PARALLEL));
-        Ok(Self { request: KdfRequest { function, cost: cost(args)?, memory_kib, lanes } })
+        let patience = Patience::from_args(args, function.is_some());
+        Ok(Self { request: KdfRequest { function, cost: cost(args)?, memory_kib, lanes }, patience })
     }
 
     /// The KDF of a new keyslot in a LUKS header of `version`. `hash` is used for PBKDF2.
@@ -32,6 +35,13 @@ impl KdfOptions {
         })
     }
 
+    /// The same for a keyslot that is made now: if its derivation takes more than a minute, that is
+    /// said and asked for.
+    pub(crate) fn agreed(&self, version: u8, hash: &str) -> Result<KdfChoice> {
+        let choice = self.choice(version, hash)?;
+        self.patience.agree(&choice).map(|()| choice)
+    }
+
     /// The same with a cost that is not measured: the forced one, or a fixed default.
     pub(crate) fn reproducible(&self, version: u8) -> Result<Self> {
         let request = self.request.reproducible(version).map_err(|_| {
@@ -39,7 +49,7 @@ impl KdfOptions {
                            with --pbkdf-force-iterations.";
             Failure::new(Exit::Parameters, message)
         })?;
-        Ok(Self { request })
+        Ok(Self { request, patience: self.patience })
     }
 }
 

@@ -1,9 +1,11 @@
 //! New volumes and files: what their headers contain, where they go, and what they must not
 //! replace.
 
+pub(crate) mod comparison;
 pub(crate) mod header;
 pub(crate) mod kdf;
 pub(crate) mod new_volume;
 pub(crate) mod output_file;
+pub(crate) mod patience;
 pub(crate) mod replacing;
 pub(crate) mod seal;

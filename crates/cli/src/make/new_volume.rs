@@ -44,6 +44,11 @@ impl NewVolume {
         Ok(Self { params, seal, progress: args.progress() })
     }
 
+    /// Asks whether a key derivation of more than a minute is wanted.
+    pub(crate) fn agree(&self) -> Result<()> {
+        self.params.agree()
+    }
+
     /// Makes the volume on `destination`, full of `content` from what messages call `name`.
     pub(crate) fn make(
         &self,

@@ -66,6 +66,20 @@ pub(crate) enum Cause {
     WrongKey,
 }
 
+/// Does the same with each: if it fails for some, it is done for the others. The last failure is
+/// returned, those before it are reported.
+pub(crate) fn each<T>(items: &[T], mut work: impl FnMut(&T) -> Result<()>) -> Result<()> {
+    let mut failed: Option<Failure> = None;
+    for item in items {
+        if let Err(failure) = work(item)
+            && let Some(earlier) = failed.replace(failure)
+        {
+            earlier.report();
+        }
+    }
+    failed.map_or(Ok(()), Err)
+}
+
 impl From<Error> for Failure {
     fn from(error: Error) -> Self {
         Self { unplaced: Some(error), ..Self::silent(Exit::Parameters) }

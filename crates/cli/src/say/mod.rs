@@ -5,6 +5,7 @@ pub(crate) mod output;
 
 pub(crate) mod ending;
 pub(crate) mod failure;
+pub(crate) mod figures;
 pub(crate) mod manner;
 pub(crate) mod paint;
 pub(crate) mod progress;

@@ -16,6 +16,7 @@ use crate::say::manner::Manner;
 use crate::say::output;
 use crate::unlock::passphrase::PassphraseSource;
 use keyway::{Admitted, ErrorKind, Header, Key, VolumeKey};
+use keyway_attach::dm::loopback;
 use keyway_crypto::Secret;
 use keyway_volume::unlock::Turn;
 use keyway_volume::{Luks, UnlockOptions, Unlocked};
@@ -162,8 +163,9 @@ impl KeyOptions {
     fn read_volume_key(&self, luks: &Luks) -> Result<Option<Secret>> {
         let Some(given) = &self.volume_key else { return Ok(None) };
         luks.check_requirements()?;
-        let said = || self.key_bits.map(|bits| bits as usize / 8);
-        let Some(len) = luks.header().volume_key_len().or_else(said) else {
+        // As with cryptsetup, --key-size says how much of a file is read, whatever the header says.
+        let said = self.key_bits.filter(|bits| *bits > 0).map(|bits| bits as usize / 8);
+        let Some(len) = said.or_else(|| luks.header().volume_key_len()) else {
             return Err(Failure::new(
                 Exit::Parameters,
                 "Cannot determine volume key size for LUKS without keyslots, please use --key-size option.",
@@ -189,9 +191,10 @@ impl GivenKey {
     }
 }
 
-/// cryptsetup's usual prompt.
+/// cryptsetup's usual prompt; a loop device is called by its file's name.
 pub(crate) fn prompt_for(device: &Path) -> String {
-    format!("Enter passphrase for {}: ", device.display())
+    let file = loopback::backing_file_of(device);
+    format!("Enter passphrase for {}: ", file.as_deref().unwrap_or(device).display())
 }
 
 /// "Key slot 0 unlocked." with `-v`, for a key that came from a keyslot; returns the number.

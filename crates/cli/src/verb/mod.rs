@@ -22,6 +22,7 @@ static ALL: &[&Command] = &[
     &volume::inspect::COMMAND,
     &volume::read::COMMAND,
     &volume::write::COMMAND,
+    &volume::compare::COMMAND,
     &session::mount::COMMAND,
     &session::umount::COMMAND,
     &make::build::COMMAND,

@@ -131,6 +131,11 @@ impl GivenPlain {
         }
     }
 
+    /// Whether an option says how the data is encrypted.
+    pub(crate) fn describes_encryption(&self) -> bool {
+        self.cipher.is_some() || self.key_bits.is_some() || self.hash.is_some()
+    }
+
     /// The key's length in bytes.
     pub(super) fn key_len(&self) -> Result<usize> {
         let bits = self.key_bits.filter(|bits| *bits > 0).unwrap_or(DEFAULT_KEY_BITS);

@@ -12,7 +12,7 @@ use crate::say::question;
 use crate::unlock::{self, KeyOptions};
 use crate::volume::given_plain::GivenPlain;
 use keyway::Plain;
-use keyway_crypto::Secret;
+use keyway_crypto::{CipherSpec, Secret};
 use keyway_format::plain::PassphraseHash;
 use keyway_volume::{PlainVolume, Storage};
 use std::path::Path;
@@ -48,6 +48,11 @@ impl PlainOptions {
         self.given.hash.as_deref()
     }
 
+    /// Cipher, mode and IV.
+    pub(crate) fn cipher(&self) -> &CipherSpec {
+        &self.volume.spec
+    }
+
     /// The volume in the library's words; the user is asked before other content is overwritten.
     pub(super) fn described(&self) -> Plain {
         Plain::from_parts(self.volume.clone(), self.key_len).overwrite()
@@ -62,7 +67,7 @@ impl PlainOptions {
     }
 
     /// The volume's key.
-    pub(super) fn volume_key(
+    pub(crate) fn volume_key(
         &self,
         key: &KeyOptions,
         device: &Path,
@@ -72,7 +77,7 @@ impl PlainOptions {
     }
 
     /// cryptsetup's warning about its defaults, which changed in 2.7; printed in batch mode too.
-    pub(super) fn warn_about_defaults(&self, key: &KeyOptions) {
+    pub(crate) fn warn_about_defaults(&self, key: &KeyOptions) {
         let is_keyed = key.passphrase.key_file.is_some() || key.volume_key.is_some();
         let uses_default_hash = self.hash().is_none() && !is_keyed;
         let older = "that could be incompatible with older versions";

@@ -3,11 +3,12 @@
 mod argon2;
 mod hkdf;
 mod hmac;
+pub mod least;
 mod pbkdf2;
 
 pub use argon2::{Argon2Block, argon2_in};
 #[cfg(feature = "alloc")]
-pub use argon2::{argon2, argon2_on};
+pub use argon2::{argon2, argon2_on, argon2_quarters};
 pub use hkdf::{hkdf, hmac};
 #[cfg(feature = "std")]
 pub use pbkdf2::{Derivation, pbkdf2_side_by_side};

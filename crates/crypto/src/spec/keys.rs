@@ -8,7 +8,8 @@
 //! The key of one cipher depends on its mode: two keys for XTS (data and tweak), a key and a
 //! 128-bit tweak key for LRW. The extra part belongs to the IV: for loop-AES version 3 a seed as
 //! long as one key (lmk), for TrueCrypt an IV and 128 bits of whitening (tcw), for BitLocker an AES
-//! key as long as everything before it (elephant).
+//! key as long as everything before it (elephant). cipher_null uses no key: dm-crypt gets none, but a
+//! LUKS header has a volume key of any length all the same, as with cryptsetup.
 
 use super::{CipherSpec, Iv, Mode, list};
 use crate::Error;
@@ -38,6 +39,9 @@ impl CipherSpec {
     /// How a volume key of `len` bytes is divided. `None` for a length
     /// that [`CipherSpec::check_key_bits`] refuses.
     pub(crate) fn key_layout(&self, len: usize) -> Option<KeyLayout> {
+        if self.is_null() {
+            return Some(KeyLayout { keys: 1, each: 0, extra: len });
+        }
         self.key_layouts().find(|layout| layout.len() == len)
     }
 

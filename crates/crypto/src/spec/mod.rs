@@ -105,6 +105,12 @@ impl CipherSpec {
         }
     }
 
+    /// The same specification in dm-crypt's own words: "aes-xts-plain64" for "capi:xts(aes)-plain64",
+    /// or for the name of one of its drivers.
+    pub fn classic(&self) -> Self {
+        Self { capi: None, ..self.clone() }
+    }
+
     /// Whether `other` means the same, whichever form it was written in ("capi:xts(aes)-plain64"
     /// and "aes-xts-plain64").
     pub fn means(&self, other: &Self) -> bool {

@@ -33,11 +33,16 @@ impl Weakness {
 }
 
 impl CipherSpec {
+    /// Whether it is cipher_null, which encrypts nothing and uses no key.
+    pub fn is_null(&self) -> bool {
+        self.cipher.name == "cipher_null"
+    }
+
     /// The weakness of this specification; `None` if it is fit for sectors.
     pub fn weakness(&self) -> Option<Weakness> {
         // A new mode or IV has to be classified here.
         match self.mode {
-            _ if self.cipher.name == "cipher_null" => Some(Weakness::NoEncryption),
+            _ if self.is_null() => Some(Weakness::NoEncryption),
             // A cipher without blocks is a key stream, though the kernel calls its mode ecb.
             _ if self.cipher.block_bits() < 64 => Some(Weakness::KeyStream),
             Mode::Ctr | Mode::Xctr | Mode::Cfb | Mode::Ofb => Some(Weakness::KeyStream),

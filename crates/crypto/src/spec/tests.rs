@@ -238,6 +238,8 @@ fn volume_keys_are_divided() {
     assert_eq!(layout("aes-cbc-tcw", 64), Some((1, 32, 32)));
     assert_eq!(layout("blowfish-cbc-tcw", 40), Some((1, 16, 24)));
     assert_eq!(layout("aes-cbc-elephant", 32), Some((1, 16, 16)));
+    assert_eq!(layout("cipher_null-ecb", 0), Some((1, 0, 0)));
+    assert_eq!(layout("cipher_null-ecb", 16), Some((1, 0, 16)), "the header's, which is not used");
     // 2 keys and a seed would be 3 × 16 bytes: dm-crypt takes them as two keys of 24.
     assert_eq!(layout("aes:2-cbc-lmk", 48), Some((2, 24, 0)));
 }

@@ -67,7 +67,7 @@ impl Segment {
         if !offset.0.is_multiple_of(Sectors::SIZE) {
             return Err(node.refuse("offset", format!("{} is not a multiple of 512", offset.0)));
         }
-        let size = SegmentSize::read(node, offset)?;
+        let size = SegmentSize::read(node)?;
         let kind = match node.string("type")? {
             "linear" => SegmentKind::Linear,
             "crypt" => SegmentKind::read_crypt(node, size)?,
@@ -119,16 +119,14 @@ impl Segment {
 }
 
 impl SegmentSize {
-    fn read(node: &Node<'_>, offset: Bytes) -> Result<Self, Error> {
+    /// As in cryptsetup, the segment may end beyond 64 bits: it then does not fit its device.
+    fn read(node: &Node<'_>) -> Result<Self, Error> {
         if node.string("size")? == "dynamic" {
             return Ok(Self::Dynamic);
         }
         let size = node.uint64("size")?;
         if size == 0 || !size.is_multiple_of(Sectors::SIZE) {
             return Err(node.refuse("size", format!("{size} is not a positive multiple of 512")));
-        }
-        if offset.0.checked_add(size).is_none() {
-            return Err(node.refuse("size", "ends beyond 64 bits"));
         }
         Ok(Self::Fixed(Bytes(size)))
     }

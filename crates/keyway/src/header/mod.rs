@@ -192,10 +192,11 @@ impl Header {
         let found = facts::keyslots(self.luks.header()).into_iter().find(|known| known.number == keyslot);
         let found = found.ok_or_else(|| Error::refused(format!("keyslot {keyslot} is not active")));
         let keyslot = found.at(&self.place)?;
-        UnlockTimes::new(threads.max(1)).of_keyslot(&keyslot).ok_or_else(|| {
+        let time = UnlockTimes::new(threads.max(1)).of_keyslot(&keyslot).ok_or_else(|| {
             let what = format!("the key derivation of keyslot {}", keyslot.number);
             Error::unsupported(what).at(&self.place)
-        })
+        })?;
+        Ok(Duration::try_from_secs_f64(time.likely).unwrap_or(Duration::MAX))
     }
 
     /// All objections to opening it, one line each, whatever the terms are. See [`Header`] for an

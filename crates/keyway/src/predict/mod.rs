@@ -14,7 +14,9 @@ use crate::{Device, Result};
 use keyway_boot::loader::grub::Judgement;
 use keyway_boot::unlock_time::{Board, Place, Rates, Wait, Work};
 use keyway_volume::{Access, Luks};
+use rates::Measured;
 use std::fmt;
+use std::ops::RangeInclusive;
 use std::time::Duration;
 
 /// The program that opens a volume, and the machine it runs on.
@@ -22,6 +24,7 @@ use std::time::Duration;
 /// ```
 /// # use keyway::{GrubVersion, Machine};
 /// assert_eq!(Machine::find("linux"), Some(Machine::here()));
+/// assert_eq!(Machine::find("cryptsetup"), Some(Machine::cryptsetup()));
 /// assert_eq!(Machine::find("grub-2.12"), Some(Machine::grub(GrubVersion::V2_12)));
 /// let board = Machine::find("pi4").expect("one whose rates were published");
 /// assert!(board.to_string().starts_with("Raspberry Pi 4"));
@@ -33,6 +36,7 @@ pub struct Machine(Kind);
 #[derive(Debug, Clone, Copy)]
 enum Kind {
     Here,
+    Cryptsetup,
     Board(&'static Board),
     Grub(GrubVersion),
 }
@@ -40,7 +44,7 @@ enum Kind {
 impl PartialEq for Kind {
     fn eq(&self, other: &Self) -> bool {
         match (self, other) {
-            (Self::Here, Self::Here) => true,
+            (Self::Here, Self::Here) | (Self::Cryptsetup, Self::Cryptsetup) => true,
             (Self::Board(one), Self::Board(other)) => one.name == other.name,
             (Self::Grub(one), Self::Grub(other)) => one == other,
             _ => false,
@@ -51,10 +55,16 @@ impl PartialEq for Kind {
 impl Eq for Kind {}
 
 impl Machine {
-    /// Linux on this machine. Its speed is measured, which takes a moment. See [`Machine`] for an
-    /// example.
+    /// This library under Linux on this machine. Its speed is measured, which takes a moment. See
+    /// [`Machine`] for an example.
     pub fn here() -> Self {
         Self(Kind::Here)
+    }
+
+    /// cryptsetup under Linux on this machine: this library's speed, which is measured, times a
+    /// ratio that was measured elsewhere. See [`Machine`] for an example.
+    pub fn cryptsetup() -> Self {
+        Self(Kind::Cryptsetup)
     }
 
     /// GRUB in the firmware of a machine with this machine's CPU. See [`Machine`] for an example.
@@ -67,6 +77,7 @@ impl Machine {
         let grub = || GrubVersion::ALL.into_iter().find(|version| version.machine() == name);
         match name {
             "linux" => Some(Self::here()),
+            "cryptsetup" => Some(Self::cryptsetup()),
             _ => Board::find(name).map(|board| Self(Kind::Board(board))).or_else(|| grub().map(Self::grub)),
         }
     }
@@ -75,14 +86,15 @@ impl Machine {
     /// an example.
     pub fn names() -> impl Iterator<Item = &'static str> {
         let grub = GrubVersion::ALL.into_iter().map(GrubVersion::machine);
-        ["linux"].into_iter().chain(grub).chain(Board::all().map(|board| board.name))
+        ["linux", "cryptsetup"].into_iter().chain(grub).chain(Board::all().map(|board| board.name))
     }
 }
 
 impl fmt::Display for Machine {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0 {
-            Kind::Here => f.write_str("Linux on this machine"),
+            Kind::Here => f.write_str("Keyway under Linux on this machine"),
+            Kind::Cryptsetup => f.write_str("cryptsetup under Linux on this machine"),
             Kind::Board(board) => f.write_str(board.title),
             Kind::Grub(version) => write!(f, "GRUB {version} in firmware, on a CPU like this one"),
         }
@@ -91,14 +103,16 @@ impl fmt::Display for Machine {
 
 impl Kind {
     /// Its rates for these computations; `cpu` has those of its CPU under Linux, if it is another.
-    fn rates<'a>(&self, works: impl Iterator<Item = &'a Work> + Clone, cpu: Option<&Rates>) -> Rates {
-        match (self, cpu) {
-            (Self::Here, None) => rates::of_linux(works),
-            (Self::Board(board), None) => board.rates(),
-            (Self::Here | Self::Board(_), Some(cpu)) => cpu.clone(),
-            (Self::Grub(version), cpu) => {
-                let cpu = cpu.cloned().unwrap_or_else(|| rates::for_grub(works));
-                cpu.of_grub(version.release(), Place::Firmware)
+    fn rates<'a>(&self, works: impl Iterator<Item = &'a Work> + Clone, cpu: Option<&Rates>) -> Measured {
+        let given = |rates: Rates| Measured { rates, interference: 1.0 };
+        let cpu = cpu.cloned().map(given);
+        match self {
+            Self::Here => cpu.unwrap_or_else(|| rates::of_linux(works)),
+            Self::Cryptsetup => cpu.unwrap_or_else(|| rates::of_linux(works)).with(Rates::of_cryptsetup),
+            Self::Board(board) => cpu.unwrap_or_else(|| given(board.rates())),
+            Self::Grub(version) => {
+                let cpu = cpu.unwrap_or_else(|| rates::for_grub(works));
+                cpu.with(|rates| rates.of_grub(version.release(), Place::Firmware))
             }
         }
     }
@@ -112,6 +126,7 @@ pub struct Prediction {
     refused: Option<Finding>,
     notes: Vec<Finding>,
     modules: Vec<&'static str>,
+    interference: f64,
     #[cfg(feature = "parts")]
     judgement: Option<Judgement>,
     #[cfg(feature = "parts")]
@@ -145,6 +160,13 @@ impl Prediction {
     /// example.
     pub fn modules(&self) -> &[&'static str] {
         &self.modules
+    }
+
+    /// How many seconds passed for each that was computed while this machine was measured: 1 if it
+    /// was idle or not measured. Predictions leave it out; while it lasts, opening takes longer by
+    /// it. See [`Device::predict`] for an example.
+    pub fn interference(&self) -> f64 {
+        self.interference
     }
 }
 
@@ -186,14 +208,21 @@ impl PredictedKeyslot {
     /// where the speed of its key derivation on that machine is unknown. See [`Device::predict`]
     /// for an example.
     pub fn time(&self) -> Option<Duration> {
-        self.wait.alone.filter(|_| self.opens()).and_then(seconds)
+        self.wait.alone.filter(|_| self.opens()).and_then(|time| seconds(time.likely))
     }
 
     /// The same, plus all keyslots that are tried in vain before it: GRUB and other programs try
     /// keyslots one after another; this library tries them in parallel. See [`Device::predict`] for
     /// an example.
     pub fn time_in_turn(&self) -> Option<Duration> {
-        self.wait.until_opened().filter(|_| self.opens()).and_then(seconds)
+        self.wait.until_opened().filter(|_| self.opens()).and_then(|time| seconds(time.likely))
+    }
+
+    /// The range in which [`PredictedKeyslot::time_in_turn`] is expected: measurements vary, and
+    /// published figures differ. See [`Device::predict`] for an example.
+    pub fn range(&self) -> Option<RangeInclusive<Duration>> {
+        let time = self.wait.until_opened().filter(|_| self.opens())?;
+        Some(seconds(time.low)?..=seconds(time.high)?)
     }
 
     fn opens(&self) -> bool {
@@ -226,6 +255,7 @@ impl Device {
     /// # let device = Create::luks2().kdf(argon2).in_memory(1 << 20, &key)?;
     /// for keyslot in device.predict(&Machine::find("pi4").unwrap())?.keyslots() {
     ///     println!("keyslot {}: {:?}, {:?}", keyslot.number(), keyslot.time(), keyslot.time_in_turn());
+    ///     assert!(keyslot.range().unwrap().contains(&keyslot.time_in_turn().unwrap()));
     ///     assert!(keyslot.is_tried() && *keyslot.outcome() == Outcome::Opens);
     /// }
     ///
@@ -233,7 +263,7 @@ impl Device {
     /// if let Outcome::Cannot(why) | Outcome::SaysInvalidPassphrase(why) = boot.keyslots()[0].outcome() {
     ///     println!("GRUB 2.06 cannot open keyslot 0, because {why} ({}, {})", why.rule(), why.source());
     /// }
-    /// assert!(!boot.opens() && boot.refused().is_none());
+    /// assert!(!boot.opens() && boot.refused().is_none() && boot.interference() >= 1.0);
     /// println!("core.img needs {}", boot.modules().join(", "));
     /// boot.notes().iter().for_each(|note| println!("note that {note}"));
     /// # Ok::<(), keyway::Error>(())
@@ -253,19 +283,20 @@ impl Device {
         let header = self.header_storage();
         let judgement = match machine.0 {
             Kind::Grub(version) => Some(grub::judge(&*header, self.len(), version)),
-            Kind::Here | Kind::Board(_) => None,
+            Kind::Here | Kind::Cryptsetup | Kind::Board(_) => None,
         };
         let keyslots = match &judgement {
             Some(judgement) => grub::keyslots(judgement),
             None => linux::keyslots(Luks::open(header, Access::Probe).at(self.header_place())?.header()),
         };
-        let rates = machine.0.rates(keyslots.iter().flat_map(|keyslot| &keyslot.works), cpu);
-        Ok(Prediction::of(judgement, keyslots, rates))
+        let measured = machine.0.rates(keyslots.iter().flat_map(|keyslot| &keyslot.works), cpu);
+        Ok(Prediction::of(judgement, keyslots, measured))
     }
 }
 
 impl Prediction {
-    fn of(judgement: Option<Judgement>, keyslots: Vec<Tried>, rates: Rates) -> Self {
+    fn of(judgement: Option<Judgement>, keyslots: Vec<Tried>, measured: Measured) -> Self {
+        let Measured { rates, interference } = measured;
         let waits = rates.in_turn(keyslots.iter().map(|keyslot| keyslot.works.as_slice()));
         let keyslots = keyslots.into_iter().zip(waits);
         let found = judgement.as_ref();
@@ -274,6 +305,7 @@ impl Prediction {
             refused: found.and_then(|found| found.refused.clone()).map(Finding),
             notes: found.map(|found| found.notes.iter().cloned().map(Finding).collect()).unwrap_or_default(),
             modules: found.map(|found| found.modules.clone()).unwrap_or_default(),
+            interference,
             #[cfg(feature = "parts")]
             judgement,
             #[cfg(feature = "parts")]

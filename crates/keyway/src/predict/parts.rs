@@ -28,7 +28,7 @@ impl Device {
     /// assert!(pi4.judgement().is_none(), "GRUB does not open it there");
     /// let here = device.predict_on(&Machine::here(), pi4.rates())?;
     /// assert_eq!(here.keyslots()[0].time(), pi4.keyslots()[0].time());
-    /// assert_eq!(here.keyslots()[0].wait().before, Some(0.0), "it is the only keyslot");
+    /// assert_eq!(here.keyslots()[0].wait().before.unwrap().high, 0.0, "it is the only keyslot");
     /// # Ok::<(), keyway::Error>(())
     /// ```
     ///

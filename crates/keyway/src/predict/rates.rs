@@ -2,38 +2,54 @@
 
 use keyway_boot::unlock_time::{Rates, Work};
 use keyway_crypto::Hash;
+use keyway_format::interval::Interval;
 use keyway_format::luks2::Kdf;
 use keyway_volume::{UnlockOptions, UnlockTimes};
 
+/// Rates, and how many seconds passed for each that was computed while they were measured.
+pub(super) struct Measured {
+    pub(super) rates: Rates,
+    pub(super) interference: f64,
+}
+
+impl Measured {
+    /// The rates of another program on the same CPU.
+    pub(super) fn with(self, other: impl FnOnce(&Rates) -> Rates) -> Self {
+        Self { rates: other(&self.rates), ..self }
+    }
+}
+
 /// Under Linux: of each hash that occurs, and of SHA-512 and SHA-256, to which a keyslot may be
 /// changed.
-pub(super) fn of_linux<'a>(works: impl Iterator<Item = &'a Work> + Clone) -> Rates {
+pub(super) fn of_linux<'a>(works: impl Iterator<Item = &'a Work> + Clone) -> Measured {
     let hashes = works.clone().filter_map(|work| match work {
         Work::Pbkdf2 { hash, .. } => Some(hash.as_str()),
         Work::Argon2 { .. } => None,
     });
-    let mut pbkdf2: Vec<(String, f64)> = Vec::new();
+    let mut times = UnlockTimes::new(UnlockOptions::default().threads);
+    let mut pbkdf2: Vec<(String, Interval)> = Vec::new();
     for name in hashes.chain(["sha512", "sha256"]) {
         let is_known = pbkdf2.iter().any(|(known, _)| known == name);
         let hash = Hash::find(name).filter(|_| !is_known);
-        pbkdf2.extend(hash.and_then(|hash| Some((name.to_owned(), of_pbkdf2(hash)?))));
+        pbkdf2.extend(hash.and_then(|hash| Some((name.to_owned(), of_pbkdf2(hash, &mut times)?))));
     }
-    let argon2 = of_argon2(works, &mut UnlockTimes::new(UnlockOptions::default().threads), None);
-    Rates { pbkdf2, argon2, each_slot: 0.01 }
+    let argon2 = of_argon2(works, &mut times, None);
+    let rates = Rates { pbkdf2, argon2, each_slot: 0.01 };
+    Measured { rates, interference: times.interference() }
 }
 
 /// The rates relative to which GRUB's are given. It runs the lanes of Argon2 one after another.
-pub(super) fn for_grub<'a>(works: impl Iterator<Item = &'a Work>) -> Rates {
-    let pbkdf2 = of_pbkdf2(Hash::Sha512).map(|rate| ("sha512".to_owned(), rate));
-    let argon2 = of_argon2(works, &mut UnlockTimes::new(1), Some(1));
-    Rates { pbkdf2: pbkdf2.into_iter().collect(), argon2, each_slot: 0.0 }
+pub(super) fn for_grub<'a>(works: impl Iterator<Item = &'a Work>) -> Measured {
+    let mut times = UnlockTimes::new(1);
+    let pbkdf2 = of_pbkdf2(Hash::Sha512, &mut times).map(|rate| ("sha512".to_owned(), rate));
+    let argon2 = of_argon2(works, &mut times, Some(1));
+    let rates = Rates { pbkdf2: pbkdf2.into_iter().collect(), argon2, each_slot: 0.0 };
+    Measured { rates, interference: times.interference() }
 }
 
-/// The best of three, so that the load of other programs does not count.
-fn of_pbkdf2(hash: Hash) -> Option<f64> {
-    let once = |_| UnlockTimes::new(1).of_pbkdf2(hash, SAMPLE, hash.output_len()).ok();
-    let fastest = (0..3).filter_map(once).min()?;
-    Some(f64::from(SAMPLE) / fastest.as_secs_f64().max(1e-9))
+fn of_pbkdf2(hash: Hash, times: &mut UnlockTimes) -> Option<Interval> {
+    let time = times.of_pbkdf2(hash, SAMPLE, hash.output_len()).ok()?;
+    Some(time.under(SAMPLE.into()))
 }
 
 /// The slowest of several rates, so that the prediction is not too optimistic.
@@ -41,16 +57,15 @@ fn of_argon2<'a>(
     works: impl Iterator<Item = &'a Work>,
     times: &mut UnlockTimes,
     lanes_at_once: Option<u32>,
-) -> Option<f64> {
+) -> Option<Interval> {
     let rate = |work: &Work| {
         let Work::Argon2 { time, memory_kib, lanes } = work else { return None };
         let lanes = lanes_at_once.unwrap_or(*lanes as u32);
         let (passes, kib) = (*time as u32, *memory_kib as u32);
         let kdf = Kdf::Argon2id { time: passes, memory_kib: kib, lanes, salt: Vec::new() };
-        let took = times.of_kdf(&kdf, 64).ok()?.as_secs_f64().max(1e-9);
-        Some(*time as f64 * *memory_kib as f64 / took)
+        Some(times.of_kdf(&kdf, 64).ok()?.under(*time as f64 * *memory_kib as f64))
     };
-    works.filter_map(rate).reduce(f64::min)
+    works.filter_map(rate).min_by(|one, other| one.likely.total_cmp(&other.likely))
 }
 
 const SAMPLE: u32 = 100_000;

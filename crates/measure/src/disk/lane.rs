@@ -8,7 +8,7 @@ use super::path::{Access, Engine, Path};
 use super::turns::Turns;
 use super::workload::{Bound, Workload};
 use crate::results::{By, Measured, Outcome, Row, Settings, Unit};
-use crate::stats::{self, summarise};
+use crate::stats::{self, SMALLEST, summarise};
 use std::io;
 
 /// What all paths have in common while a workload is measured.
@@ -54,7 +54,7 @@ impl<'a> Lane<'a> {
     pub(super) fn is_precise(&self) -> bool {
         let precision = || summarise(&self.samples).and_then(|summary| summary.precision());
         let wanted = self.group.settings.precision;
-        self.samples.len() >= LEAST_SAMPLES && precision().is_some_and(|found| found <= wanted)
+        self.samples.len() >= USUAL_SAMPLES && precision().is_some_and(|found| found <= wanted)
     }
 
     /// Takes a sample and checks the data; returns bytes per second.
@@ -98,8 +98,8 @@ impl<'a> Lane<'a> {
         }
         // Runs without a pause in between: fio reports whole runs only.
         let mut all = Run::default();
-        for part in 0..LEAST_SAMPLES as u64 {
-            let part = Job { seconds: seconds / LEAST_SAMPLES as f64, seed: seed + part, ..job };
+        for part in 0..USUAL_SAMPLES as u64 {
+            let part = Job { seconds: seconds / USUAL_SAMPLES as f64, seed: seed + part, ..job };
             all.add(fio.run(node, &part)?);
         }
         Ok(all)
@@ -148,8 +148,9 @@ impl<'a> Lane<'a> {
         }
         if workload.bound == Bound::Sustained {
             notes.push("one run; samples are its parts, one after the other".into());
-        } else if self.samples.len() < LEAST_SAMPLES {
-            notes.push(format!("{} samples: fewer than six give no interval", self.samples.len()));
+        } else if self.samples.len() < SMALLEST {
+            let count = self.samples.len();
+            notes.push(format!("{count} of the {SMALLEST} samples that an interval needs"));
         } else if !self.is_precise() {
             notes.push(crate::rounds::vague(settings));
         }
@@ -177,5 +178,6 @@ impl Used {
     }
 }
 
-/// Fewer samples give no 95 % interval.
-pub(super) const LEAST_SAMPLES: usize = 6;
+/// As many samples give an interval whatever their distribution. There are fewer only if time is
+/// short.
+pub(super) const USUAL_SAMPLES: usize = stats::ORDERED;

@@ -5,9 +5,10 @@
 //! Requests are made by the built-in [`engine`] or by [`fio`]; a row names its engine, and is
 //! compared only with rows of the same engine. Before any measurement the storage is [`fill`]ed
 //! with random bytes; before and after every sample a [`check`] reads the bytes on the storage. The
-//! [`model`] gives the expected figures.
+//! [`cost`] of encryption comes from samples of the same rounds, beside what the [`model`] expects.
 
 pub mod check;
+pub mod cost;
 pub mod cpu;
 pub mod engine;
 pub mod fill;
@@ -20,6 +21,7 @@ pub mod scratch;
 pub mod turns;
 pub mod workload;
 
+pub use cost::Cost;
 pub use fio::Fio;
 pub use path::{Access, Encryption, Engine, Path};
 pub use scratch::Scratch;

@@ -208,10 +208,10 @@ fn how_long_fio_takes_to_start_counts() {
     let mut bench = Bench::new();
     let workloads = workload::all();
     let least = |paths: &[Path], start| turns::least_seconds(paths, &workloads, REGION, start);
-    // Three paths: six random workloads of a tenth of a second each, and two sustained ones of two
+    // Three paths: six random workloads of a twentieth of a second each, and two sustained ones of two
     // tenths.
     let built_in = least(&bench.paths, 9.0);
-    assert!((built_in - 3.0 * (6.0 * 0.1 + 2.0 * 0.2)).abs() < 1e-9, "{built_in}");
+    assert!((built_in - 3.0 * (6.0 * 0.05 + 2.0 * 0.2)).abs() < 1e-9, "{built_in}");
     for path in &mut bench.paths {
         path.engine = Engine::Fio("/dev/null".into());
     }

@@ -2,19 +2,22 @@
 //! paths access the same bytes of the same disk, so neither the place on the disk nor other
 //! activity of the machine favours one of them.
 //!
-//! Disks are slow, and how slow is known only after a while. A workload is measured if a round of
-//! it fits into the remaining time; otherwise its row says that it did not fit.
+//! Disks are slow, and how slow is known only after a while. A workload is measured if the fewest
+//! rounds that give an interval fit into the remaining time with room for others; otherwise its row
+//! says that they did not fit. Further rounds make the interval narrower as long as later workloads
+//! keep the time for theirs.
 
 use super::check::Check;
 use super::fio::Fio;
-use super::lane::{Group, LEAST_SAMPLES, Lane};
+use super::lane::{Group, Lane, USUAL_SAMPLES};
 use super::model;
 use super::path::{Engine, Path};
 use super::scratch::Scratch;
-use super::workload::{Bound, Workload};
+use super::workload::{Bound, SIZES_MIB, Workload};
 use crate::Clock;
 use crate::results::{Outcome, Row, Settings};
 use crate::rounds::Watcher;
+use crate::stats::SMALLEST;
 use std::collections::HashSet;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
@@ -78,7 +81,8 @@ impl Turns<'_> {
             let has_room = |it: &&Workload| it.total().is_none_or(|total| total <= self.region);
             let total: f64 = workloads[done..].iter().filter(has_room).map(weight).sum();
             let left = self.deadline.saturating_sub(self.clock.now()).as_secs_f64();
-            let plan = Plan { left, share: left * weight(workload) / total.max(1.0) };
+            let is_first = workload.total() == Some(SIZES_MIB[0] << 20);
+            let plan = Plan { left, share: left * weight(workload) / total.max(1.0), is_first };
             let group = Group { turns: self, workload: *workload, settings };
             let new = checks.iter().enumerate().filter(|(number, _)| is_new(&self.paths[*number], workload));
             let lanes = new.map(|(number, check)| Lane::new(group, number, check)).collect();
@@ -135,7 +139,7 @@ const LARGEST_SURE: u64 = 200 << 20;
 
 /// How many times fio is started per sample.
 fn starts(workload: &Workload) -> f64 {
-    if workload.bound == Bound::Sustained { LEAST_SAMPLES as f64 } else { 1.0 }
+    if workload.bound == Bound::Sustained { USUAL_SAMPLES as f64 } else { 1.0 }
 }
 
 /// How much of the time a workload gets.
@@ -152,7 +156,31 @@ fn stopped() -> Outcome {
 struct Plan {
     left: f64,
     share: f64,
+    /// Whether it is of the first size, without which a run says nothing.
+    is_first: bool,
 }
+
+impl Plan {
+    /// When a workload with this many rounds has used enough time to end.
+    fn end(&self, rounds: usize) -> f64 {
+        match rounds {
+            // What was begun is to have an interval.
+            0..SMALLEST => self.left,
+            SMALLEST..USUAL_SAMPLES => self.share.max(self.left * FURTHER),
+            _ => self.share,
+        }
+    }
+
+    /// The most that the fewest rounds may take: what exceeds the share is taken from later ones.
+    fn most(&self) -> f64 {
+        if self.is_first { self.left } else { self.share.max(self.left * FIRST) }
+    }
+}
+
+/// The largest part of the remaining time for the fewest rounds of one workload.
+const FIRST: f64 = 1.0 / 3.0;
+/// The largest part of it for the usual number of rounds.
+const FURTHER: f64 = 1.0 / 8.0;
 
 /// The known speeds of the paths.
 struct Speeds(Vec<[f64; 2]>);
@@ -192,7 +220,7 @@ impl Lanes<'_> {
             let active = self.round(round, length, speeds, watcher);
             watcher.progress(turns.part(), &words(&workload));
             let next = elapsed() / (round + 1) as f64;
-            if active == 0 || watcher.stopped() || elapsed() + next > plan.share {
+            if active == 0 || watcher.stopped() || elapsed() + next > plan.end(round + 1) {
                 break;
             }
         }
@@ -215,15 +243,16 @@ impl Lanes<'_> {
         let seconds = |rounds: f64| (plan.share / rounds - self.starting()) / ready;
         match self.group.workload.bound {
             Bound::Sustained => seconds(1.0).clamp(SUSTAINED_SECONDS.0, SUSTAINED_SECONDS.1),
-            _ => seconds(LEAST_SAMPLES as f64).clamp(SAMPLE_SECONDS.0, SAMPLE_SECONDS.1),
+            _ => seconds(USUAL_SAMPLES as f64).clamp(SAMPLE_SECONDS.0, SAMPLE_SECONDS.1),
         }
     }
 
-    fn fits(&self, Plan { left, share }: Plan, length: f64, speeds: &Speeds) -> Result<(), Outcome> {
+    fn fits(&self, plan: Plan, length: f64, speeds: &Speeds) -> Result<(), Outcome> {
         let Group { turns, workload, .. } = &self.group;
         if workload.total().is_some_and(|total| total > turns.region) {
             return Err(Outcome::not_measured(&turns.region_because));
         }
+        let left = plan.left;
         if left <= 0.0 {
             return Err(Outcome::not_measured("--time was over"));
         }
@@ -231,14 +260,14 @@ impl Lanes<'_> {
             Bound::Bytes(total) => speeds.seconds(lane.number, workload, total),
             Bound::Time | Bound::Sustained => length,
         };
-        let round = self.ready().map(sample).sum::<f64>() + self.starting();
-        // A round that exceeds its share takes the time from later ones.
-        if round <= share.max(left / 2.0) {
+        let rounds = if workload.bound == Bound::Sustained { 1 } else { SMALLEST };
+        let all = (self.ready().map(sample).sum::<f64>() + self.starting()) * rounds as f64;
+        if all <= plan.most() {
             return Ok(());
         }
-        let what = words(workload);
+        let (what, rounds) = (words(workload), if rounds == 1 { "a round" } else { "three rounds" });
         let reason =
-            format!("a round of {what} would take about {round:.0} s, of the {left:.0} s left by --time");
+            format!("{rounds} of {what} would take about {all:.1} s, of the {left:.1} s left by --time");
         Err(Outcome::not_measured(reason))
     }
 
@@ -274,7 +303,7 @@ pub(super) fn words(workload: &Workload) -> String {
 
 /// The seconds of a sample that is ended by time: shorter samples would measure the start-up of
 /// threads and fio.
-const SAMPLE_SECONDS: (f64, f64) = (0.1, 2.0);
+const SAMPLE_SECONDS: (f64, f64) = (0.05, 2.0);
 /// Seconds of a sustained run; a run of only a few seconds is sustained in name only, for lack of
 /// time.
 const SUSTAINED_SECONDS: (f64, f64) = (0.2, 120.0);

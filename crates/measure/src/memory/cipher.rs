@@ -10,7 +10,8 @@ use super::threads::Team;
 use super::{pattern, shortest};
 use crate::Clock;
 use crate::results::{CipherCase, Direction, Outcome, Settings, Unit, Wrong, right};
-use crate::rounds::{Sample, Subject, passes};
+use crate::rounds::{Sample, Subject, fewest_passes, passes};
+use crate::stats::SMALLEST;
 use keyway_crypto::{CipherSpec, Cpu, Secret, SectorCipher, SectorSize};
 use std::sync::{Mutex, PoisonError};
 
@@ -141,9 +142,28 @@ impl Cipher {
         let mut data = self.start.clone();
         let once = shortest(clock, || (self.worker.pass)(0, &mut data))?;
         self.passes = passes(once, settings.sample_seconds);
+        let again = self.check_seconds(clock);
+        if settings.time_seconds.is_some() && again > 0.0 {
+            // The portable code may be a hundred times as slow.
+            let most = settings.sample_seconds * f64::from(settings.least_samples) / 2.0;
+            self.passes = self.passes.min((most / again) as u32).max(fewest_passes(once));
+        }
+        // Two checks around the timed work, which only the first sample's is computed again.
+        let usual = once.as_secs_f64() * f64::from(self.passes + 2);
+        let sample_seconds = Some(usual + again * f64::from(self.passes) / SMALLEST as f64);
         let (code, notes) = (Some(self.worker.code.clone()), self.worker.notes.clone());
         let sample = Box::new(move |clock: &dyn Clock| self.sample(clock));
-        Ok(Subject { sample, unit: Unit::BytesPerSecond, checked, code, least_samples: None, notes })
+        let unit = Unit::BytesPerSecond;
+        Ok(Subject { sample, unit, checked, code, least_samples: None, sample_seconds, notes })
+    }
+
+    /// How long the portable code takes for one pass over the message that it computes again.
+    fn check_seconds(&self, clock: &dyn Clock) -> f64 {
+        let Some((case, portable)) = &self.portable else { return 0.0 };
+        let mut message = self.start[..case.message as usize].to_vec();
+        let before = clock.now();
+        work(portable, case, &mut message, FIRST);
+        clock.now().saturating_sub(before).as_secs_f64()
     }
 
     /// One pass over the known data, compared with the expected output.

@@ -4,10 +4,12 @@
 use super::{SLOW, pattern, shortest};
 use crate::Clock;
 use crate::results::{KdfCase, Outcome, Settings, Unit, right};
-use crate::rounds::{Sample, Subject, passes};
+use crate::rounds::{Sample, Subject, fits, passes};
+use crate::stats::SMALLEST;
 use keyway_crypto::kdf::{Argon2Cost, Argon2Variant, Derivation, argon2_on, pbkdf2_on, pbkdf2_side_by_side};
 use keyway_crypto::{Cpu, Error, Hash, Secret, Stop};
 use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
 
 const PASSWORD: &[u8] = b"correct horse battery staple";
 
@@ -26,16 +28,22 @@ struct Derive {
     target: Option<f64>,
 }
 
-pub(crate) fn prepare(case: &KdfCase, settings: &Settings, clock: &dyn Clock) -> Result<Subject, Outcome> {
+pub(crate) fn prepare(
+    case: &KdfCase,
+    settings: &Settings,
+    clock: &dyn Clock,
+    left: f64,
+) -> Result<Subject, Outcome> {
     let kdf = Kdf::of(case)?;
-    let probe = kdf.smallest();
+    let (probe, began) = (kdf.smallest(), clock.now());
     let mut key = vec![0; case.key_bits as usize / 8];
-    // Once to warm up.
-    kdf.derive(Cpu::detect(), probe, &mut key)?;
-    let once = shortest(clock, || kdf.derive(Cpu::detect(), probe, &mut key))?;
+    fits(WHOLE, kdf.guess(clock, left, &mut key)? * IN_ALL, left)?;
+    let once = kdf.once(clock, &mut key)?;
     let target = case.iter_time_ms.map(|ms| f64::from(ms) / 1000.0);
     let wanted = target.map_or(settings.sample_seconds, |seconds| seconds.min(LONGEST));
     let cost = passes(once, wanted).saturating_mul(probe).max(probe);
+    let seconds = once.as_secs_f64() * f64::from(cost) / f64::from(probe);
+    fits(WHOLE, seconds * (IN_ALL - 1.0), left - clock.now().saturating_sub(began).as_secs_f64())?;
     let mut expected = vec![0; key.len()];
     kdf.derive_portably(cost, &mut expected)?;
     let unit = match (&kdf, target) {
@@ -50,13 +58,21 @@ pub(crate) fn prepare(case: &KdfCase, settings: &Settings, clock: &dyn Clock) ->
         checked: "the portable code: the key of each timed derivation".to_owned(),
         code: None,
         least_samples: (once > SLOW).then_some(FEWEST),
+        sample_seconds: Some(seconds),
         notes: Vec::new(),
     })
 }
 
+/// What has to fit into the time that is left.
+const WHOLE: &str = "three derivations and the check of their keys";
+/// How long that takes, in derivations: one to begin with, three samples, and one by the portable
+/// code, which takes as long as four.
+const IN_ALL: f64 = 1.0 + SMALLEST as f64 + 4.0;
 /// Costs for a time are extrapolated from samples no longer than this, in seconds:
 /// both KDFs take time in proportion to their cost.
 const LONGEST: f64 = 0.2;
+/// Memory that is derived over in a moment.
+const LITTLE_KIB: u32 = 16 << 10;
 /// The number of repetitions: the fewest that give an interval.
 const FEWEST: u32 = 6;
 
@@ -86,6 +102,29 @@ impl Kdf {
             Self::Pbkdf2 { .. } => 1000,
             Self::Argon2 { .. } => 1,
         }
+    }
+
+    /// About how long the smallest cost takes, without spending that time: Argon2's is in proportion
+    /// to its memory. Nothing is known, and nothing spent, where there is no bound.
+    fn guess(&self, clock: &dyn Clock, left: f64, key: &mut [u8]) -> Result<f64, Outcome> {
+        let &Self::Argon2 { variant, memory_kib, lanes } = self else { return Ok(0.0) };
+        if left.is_infinite() || memory_kib <= LITTLE_KIB {
+            return Ok(0.0);
+        }
+        let little = Self::Argon2 { variant, memory_kib: LITTLE_KIB, lanes };
+        let before = clock.now();
+        little.derive(Cpu::detect(), 1, key)?;
+        let once = clock.now().saturating_sub(before);
+        Ok(once.as_secs_f64() * f64::from(memory_kib) / f64::from(LITTLE_KIB))
+    }
+
+    /// How long the smallest cost takes. What is slow needs no warming up.
+    fn once(&self, clock: &dyn Clock, key: &mut [u8]) -> Result<Duration, Outcome> {
+        let mut derive = || self.derive(Cpu::detect(), self.smallest(), key);
+        let before = clock.now();
+        derive()?;
+        let first = clock.now().saturating_sub(before);
+        if first > SLOW { Ok(first) } else { shortest(clock, derive) }
     }
 
     /// Derives keys; with several passwords all keys must be equal, because the passwords are

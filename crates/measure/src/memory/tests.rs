@@ -21,7 +21,7 @@ fn ciphers_are_measured_and_found_right() {
         for direction in [Direction::Encrypt, Direction::Decrypt] {
             for threads in [1, 2] {
                 let case = cipher(spec, bits, threads, direction);
-                let mut subject = prepare(&case, &short(), &clock).unwrap();
+                let mut subject = prepare(&case, &short(), &clock, f64::INFINITY).unwrap();
                 for _ in 0..3 {
                     let sample = (subject.sample)(&clock).unwrap();
                     assert!(sample.value > 1e5 && sample.seconds > 0.0, "{spec}: {sample:?}");
@@ -38,9 +38,9 @@ fn a_run_is_one_call_of_many_sectors() {
     let Case::Cipher(case) = cipher("aes-xts-plain64", 512, 1, Direction::Decrypt) else { panic!() };
     for message in [1024, 65_536, 131_072] {
         let case = Case::Cipher(CipherCase { message, ..case.clone() });
-        (prepare(&case, &short(), &clock).unwrap().sample)(&clock).unwrap();
+        (prepare(&case, &short(), &clock, f64::INFINITY).unwrap().sample)(&clock).unwrap();
     }
-    let odd = prepare(&Case::Cipher(CipherCase { message: 700, ..case }), &short(), &clock);
+    let odd = prepare(&Case::Cipher(CipherCase { message: 700, ..case }), &short(), &clock, f64::INFINITY);
     assert!(matches!(odd.err(), Some(Outcome::NotMeasured { .. })));
 }
 
@@ -61,13 +61,13 @@ fn derivations_are_measured_and_found_right() {
         (kdf("argon2i", None, 1, None), Unit::PassesPerSecond),
         (kdf("argon2id", None, 4, Some(10)), Unit::Cost),
     ] {
-        let mut subject = prepare(&case, &short(), &clock).unwrap();
+        let mut subject = prepare(&case, &short(), &clock, f64::INFINITY).unwrap();
         assert!((subject.sample)(&clock).unwrap().value >= 1.0);
         assert_eq!(subject.unit, unit);
     }
-    let none = prepare(&kdf("pbkdf2", Some("sha3-256"), 2, None), &short(), &clock);
+    let none = prepare(&kdf("pbkdf2", Some("sha3-256"), 2, None), &short(), &clock, f64::INFINITY);
     assert!(matches!(none.err(), Some(Outcome::NotMeasured { .. })));
-    let impossible = prepare(&kdf("argon2i", None, 1000, None), &short(), &clock);
+    let impossible = prepare(&kdf("argon2i", None, 1000, None), &short(), &clock, f64::INFINITY);
     assert!(matches!(impossible.err(), Some(Outcome::Impossible { .. })));
 }
 
@@ -79,7 +79,7 @@ fn the_kernels_ciphers_are_measured_or_say_what_is_missing() {
     let Case::Cipher(case) = cipher("aes-cbc-essiv:sha256", 256, 2, Direction::Encrypt) else { panic!() };
     let kernel = |spec: &str, key_bits, message| {
         let case = CipherCase { by: By::Kernel(None), spec: spec.into(), key_bits, message, ..case.clone() };
-        prepare(&Case::Cipher(case), &short(), &clock)
+        prepare(&Case::Cipher(case), &short(), &clock, f64::INFINITY)
     };
     for (spec, bits, message) in
         [("aes-cbc-essiv:sha256", 256, 512), ("aes-xts-plain64", 512, 4096), ("aes-ecb", 128, 512)]

@@ -1,25 +1,100 @@
 //! Two runs side by side: what changed beyond noise.
 
 use super::{figure, label};
-use crate::results::{Case, CipherCase, Frequency, Outcome, Results, Row};
+use crate::results::{Case, CipherCase, Frequency, Outcome, Results, Row, Unit};
 use crate::stats::{Change, Summary, compare};
+use serde::Serialize;
+use serde_json::json;
 use std::collections::HashMap;
 use std::fmt::Write;
 
 /// The differences between two runs.
 #[derive(Debug, Default)]
 pub struct Diff {
-    /// Rows that are worse in the second run: a lower figure, or none where the first has one.
-    pub worse: Vec<String>,
-    /// Rows that are better.
-    pub better: Vec<String>,
-    /// Rows that only one of the runs has.
-    pub unmatched: Vec<String>,
-    /// The number of rows in both runs without a difference beyond noise.
-    pub same: usize,
+    /// The rows of both runs, in the order of the first.
+    pub rows: Vec<Pair>,
     /// Other differences that may make the figures incomparable.
     pub circumstances: Vec<String>,
 }
+
+/// A row of both runs, or of one of them.
+#[derive(Debug, Serialize)]
+pub struct Pair {
+    /// The row's name in the results.
+    pub id: String,
+    /// What became of it.
+    pub verdict: Verdict,
+    /// The change as a part of the first median, if it is beyond noise: 0.1 is ten percent more.
+    pub change: Option<f64>,
+    /// The unit of both figures.
+    pub unit: Option<Unit>,
+    /// The first run's figure, if it has one.
+    pub before: Option<Figure>,
+    /// The second run's.
+    pub after: Option<Figure>,
+    /// Why there is no figure or no comparison.
+    pub reason: Option<String>,
+    /// For readers.
+    #[serde(skip)]
+    line: String,
+}
+
+/// What became of a row.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Verdict {
+    /// A worse figure, or none where the first run has one.
+    Worse,
+    /// A better one.
+    Better,
+    /// No difference beyond noise.
+    Same,
+    /// Only one of the runs has the row, or too few samples of it.
+    NotCompared,
+}
+
+/// A median with its interval.
+#[derive(Debug, Clone, Copy, Serialize)]
+pub struct Figure {
+    /// The median.
+    pub median: f64,
+    /// The lower end of its 95 % interval.
+    pub low: Option<f64>,
+    /// The upper end.
+    pub high: Option<f64>,
+}
+
+impl Figure {
+    fn of(row: &Row) -> Option<Self> {
+        let Summary { median, interval, .. } = Summary::of(row.measured()?)?;
+        Some(Self { median, low: interval.map(|it| it.0), high: interval.map(|it| it.1) })
+    }
+}
+
+impl Pair {
+    fn of(old: &Row, new: Option<&Row>, verdict: Verdict, line: String) -> Self {
+        let unit = |row: &Row| row.measured().map(|measured| measured.unit);
+        Self {
+            id: old.id.clone(),
+            verdict,
+            change: None,
+            unit: unit(old).or_else(|| unit(new?)),
+            before: Figure::of(old),
+            after: new.and_then(Figure::of),
+            reason: None,
+            line,
+        }
+    }
+
+    /// A row of the second run only.
+    fn added(row: &Row, line: String) -> Self {
+        let there = Self::of(row, None, Verdict::NotCompared, line);
+        Self { before: None, after: there.before, reason: Some("only in the second".into()), ..there }
+    }
+}
+
+/// The document's form; a new number says that old readers would misread it.
+const VERSION: u32 = 1;
 
 impl Diff {
     /// Matches rows by case name; a difference below the fraction `least` of the first figure does
@@ -28,52 +103,48 @@ impl Diff {
         let mut diff = Self { circumstances: circumstances(before, after), ..Self::default() };
         let (earlier, later) = (by_name(before), by_name(after));
         for old in &before.rows {
-            match later.get(&*old.id) {
-                Some(new) => diff.rows(old, new, least),
-                None => diff.unmatched.push(format!("only in the first: {}", old.id)),
-            }
+            diff.rows.push(match later.get(&*old.id) {
+                Some(new) => compared(old, new, least),
+                None => {
+                    let line = format!("only in the first: {}", old.id);
+                    let pair = Pair::of(old, None, Verdict::NotCompared, line);
+                    Pair { reason: Some("only in the first".into()), ..pair }
+                }
+            });
         }
         let added = after.rows.iter().filter(|new| !earlier.contains_key(&*new.id));
-        diff.unmatched.extend(added.map(|new| format!("only in the second: {}", new.id)));
+        diff.rows.extend(added.map(|new| Pair::added(new, format!("only in the second: {}", new.id))));
         diff
     }
 
     /// Whether something got worse.
     pub fn is_regression(&self) -> bool {
-        !self.worse.is_empty()
+        self.count(Verdict::Worse) > 0
     }
 
-    fn rows(&mut self, old: &Row, new: &Row, least: f64) {
-        let name = name(&old.case);
-        match (&old.outcome, &new.outcome) {
-            (Outcome::Measured(a), Outcome::Measured(b)) if a.unit == b.unit => {
-                let (Some(x), Some(y)) = (Summary::of(a), Summary::of(b)) else { return };
-                match compare(&x, &y, least) {
-                    Change::By(by) => {
-                        let (percent, x, y) =
-                            (100.0 * by, figure(x.median, a.unit), figure(y.median, b.unit));
-                        let better = (by > 0.0) == a.unit.more_is_better();
-                        let lines = if better { &mut self.better } else { &mut self.worse };
-                        lines.push(format!("{percent:+6.1} %  {name}: {x} → {y}"));
-                    }
-                    Change::Noise => self.same += 1,
-                    Change::TooFewSamples => {
-                        self.unmatched.push(format!("too few samples to compare: {name}"));
-                    }
-                }
-            }
-            (a, Outcome::Wrong(wrong)) if !matches!(a, Outcome::Wrong(_)) => {
-                self.worse.push(format!("{name}: its output is now wrong, from byte {} on", wrong.at));
-            }
-            (Outcome::Measured(_), Outcome::NotMeasured { reason, .. } | Outcome::Impossible { reason }) => {
-                self.worse.push(format!("{name}: no longer has a figure: {reason}"));
-            }
-            (_, Outcome::Measured(b)) => {
-                let median = Summary::of(b).map(|summary| figure(summary.median, b.unit)).unwrap_or_default();
-                self.better.push(format!("{name}: now has a figure: {median}"));
-            }
-            _ => self.same += 1,
-        }
+    /// The lines of the rows with that verdict.
+    fn of(&self, verdict: Verdict) -> impl Iterator<Item = &str> {
+        self.rows.iter().filter(move |pair| pair.verdict == verdict).map(|pair| &*pair.line)
+    }
+
+    /// How many rows have that verdict.
+    pub fn count(&self, verdict: Verdict) -> usize {
+        self.of(verdict).count()
+    }
+
+    /// The document of `--json`: docs/bench-diff.schema.json.
+    pub fn json(&self) -> String {
+        let count = |verdict| self.count(verdict);
+        let document = json!({
+            "version": VERSION,
+            "circumstances": self.circumstances,
+            "worse": count(Verdict::Worse),
+            "better": count(Verdict::Better),
+            "same": count(Verdict::Same),
+            "not_compared": count(Verdict::NotCompared),
+            "rows": self.rows,
+        });
+        format!("{document:#}\n")
     }
 
     /// The text for a terminal.
@@ -82,15 +153,60 @@ impl Diff {
         for line in &self.circumstances {
             let _ = writeln!(text, "WARNING: {line}");
         }
-        for (title, lines) in
-            [("Worse", &self.worse), ("Better", &self.better), ("Not compared", &self.unmatched)]
-        {
-            let title = (!lines.is_empty()).then(|| format!("{title}\n"));
-            text.extend(title.into_iter().chain(lines.iter().map(|line| format!("  {line}\n"))));
+        let titles =
+            [("Worse", Verdict::Worse), ("Better", Verdict::Better), ("Not compared", Verdict::NotCompared)];
+        for (title, verdict) in titles {
+            let title = self.of(verdict).next().map(|_| format!("{title}\n"));
+            text.extend(title.into_iter().chain(self.of(verdict).map(|line| format!("  {line}\n"))));
         }
-        let (worse, better, unmatched) = (self.worse.len(), self.better.len(), self.unmatched.len());
-        let same = format!("{} without a difference beyond noise", self.same);
+        let [worse, better, same, unmatched] =
+            [Verdict::Worse, Verdict::Better, Verdict::Same, Verdict::NotCompared]
+                .map(|verdict| self.count(verdict));
+        let same = format!("{same} without a difference beyond noise");
         text + &format!("{worse} worse, {better} better, {same}, {unmatched} not compared\n")
+    }
+}
+
+/// A row that both runs have.
+fn compared(old: &Row, new: &Row, least: f64) -> Pair {
+    let name = name(&old.case);
+    let pair = |verdict, line| Pair::of(old, Some(new), verdict, line);
+    match (&old.outcome, &new.outcome) {
+        (Outcome::Measured(a), Outcome::Measured(b)) if a.unit == b.unit => {
+            let both = Summary::of(a).zip(Summary::of(b));
+            match both.as_ref().map_or(Change::TooFewSamples, |(x, y)| compare(x, y, least)) {
+                Change::By(by) => {
+                    let show =
+                        |row: &Row| Figure::of(row).map_or_else(String::new, |it| figure(it.median, a.unit));
+                    let better = (by > 0.0) == a.unit.more_is_better();
+                    let verdict = if better { Verdict::Better } else { Verdict::Worse };
+                    let line = format!("{:+6.1} %  {name}: {} → {}", 100.0 * by, show(old), show(new));
+                    Pair { change: Some(by), ..pair(verdict, line) }
+                }
+                Change::Noise => pair(Verdict::Same, String::new()),
+                Change::TooFewSamples => {
+                    let reason = "too few samples to compare";
+                    Pair {
+                        reason: Some(reason.into()),
+                        ..pair(Verdict::NotCompared, format!("{reason}: {name}"))
+                    }
+                }
+            }
+        }
+        (a, Outcome::Wrong(wrong)) if !matches!(a, Outcome::Wrong(_)) => {
+            let reason = format!("its output is now wrong, from byte {} on", wrong.at);
+            let line = format!("{name}: {reason}");
+            Pair { reason: Some(reason), ..pair(Verdict::Worse, line) }
+        }
+        (Outcome::Measured(_), Outcome::NotMeasured { reason, .. } | Outcome::Impossible { reason }) => {
+            let line = format!("{name}: no longer has a figure: {reason}");
+            Pair { reason: Some(reason.clone()), ..pair(Verdict::Worse, line) }
+        }
+        (_, Outcome::Measured(b)) => {
+            let median = Summary::of(b).map(|summary| figure(summary.median, b.unit)).unwrap_or_default();
+            pair(Verdict::Better, format!("{name}: now has a figure: {median}"))
+        }
+        _ => pair(Verdict::Same, String::new()),
     }
 }
 

@@ -1,8 +1,9 @@
-//! Storage: a line per path under the sizes that are commonly measured with `dd`, followed by the
-//! figure expected of disk and cipher together; and a line per path with its latencies for random
-//! requests.
+//! Storage: a line per path under the sizes that are commonly measured with `dd`, followed by what
+//! encryption costs there and by the figure expected of disk and cipher together; and a line per
+//! path with its latencies for random requests.
 
 use super::{by_key, distinct};
+use crate::disk::cost::{self, BySize, Cost};
 use crate::disk::model::{self, Model};
 use crate::results::{By, Case, DiskCase, Pattern, Results, Row};
 use crate::stats::Summary;
@@ -50,20 +51,51 @@ fn sequential(results: &Results, rows: &[Entry<'_>], pattern: Pattern, by: &str)
         let mut line = vec![path.clone()];
         line.extend(sizes.iter().map(|size| of_path(size).map_or_else(none, |(_, row)| speed(median(row)))));
         lines.push(line);
-        let models: Vec<Option<Model>> =
-            sizes.iter().map(|size| expected(results, of_path(size)?.1)).collect();
-        let Some(last) = models.iter().flatten().next_back() else { continue };
-        let cells = models.iter().map(|model| model.map_or_else(none, |model| speed(model.expected())));
-        lines.push(std::iter::once("  c·d/(c+d)".to_owned()).chain(cells).collect());
-        let way = if pattern == Pattern::SequentialRead { "read" } else { "write" };
-        // For other paths it can only be Keyway's.
-        let whose = if path.starts_with("dm-crypt") { format!(", of {}", last.whose) } else { String::new() };
-        let percent = 100.0 * last.measured / last.expected();
-        below.push(format!("{path}, {way}: {} ({percent:.0} % of the model{whose})", last.limit()));
+        let here: Vec<Option<&Row>> = sizes.iter().map(|size| Some(of_path(size)?.1)).collect();
+        let costs: Vec<Option<Cost>> = here.iter().map(|row| cost::of_row(&results.rows, (*row)?)).collect();
+        if costs.iter().all(Option::is_none) {
+            continue;
+        }
+        let cells = costs.iter().map(|cost| cost.map_or_else(none, |cost| cost.cell()));
+        lines.push(std::iter::once("  costs".to_owned()).chain(cells).collect());
+        let models: Vec<Option<Model>> = here.iter().map(|row| expected(results, (*row)?)).collect();
+        if models.iter().any(Option::is_some) {
+            let cells = models.iter().map(|model| model.map_or_else(none, |model| speed(model.expected())));
+            lines.push(std::iter::once("  c·d/(c+d)".to_owned()).chain(cells).collect());
+        }
+        below.extend(closing(results, &path, pattern, &sizes, &here));
+    }
+    if !below.is_empty() {
+        below.insert(0, HOW_TO_READ.to_owned());
     }
     let title = format!("{by}: {}, MiB/s", pattern.to_string().replace('-', " "));
     (!lines.is_empty()).then_some(Table { title, head, lines, below })
 }
+
+/// What encryption costs on a path, from the rounds under all sizes, and what the model says of it.
+fn closing(
+    results: &Results,
+    path: &str,
+    pattern: Pattern,
+    sizes: &[Option<u64>],
+    rows: &[Option<&Row>],
+) -> Option<String> {
+    let sized = sizes
+        .iter()
+        .zip(rows)
+        .filter_map(|(size, row)| Some(((*size)?, cost::rounds(&results.rows, (*row)?)?)));
+    let by_size = BySize(sized.collect());
+    let what = if pattern == Pattern::SequentialRead { "reading" } else { "writing" };
+    let model = rows.iter().zip(sizes).filter(|(_, size)| size.is_some());
+    let model = model.filter_map(|(row, _)| expected(results, (*row)?)).next_back();
+    let beside = by_size.cost().zip(model).and_then(|(cost, model)| cost.beside_model(&model));
+    let beside = beside.map_or_else(String::new, |words| format!(" ({words})"));
+    Some(format!("{path}: {}{beside}", by_size.sentence(what)?))
+}
+
+/// The legend of the lines below a path's.
+const HOW_TO_READ: &str = "costs: what of plain's speed is lost in the same rounds, 95 % interval. c·d/(c+d): plain's speed d, \
+                           then the cipher's in memory, c, one after the other.";
 
 fn random(results: &Results, rows: &[Entry<'_>], by: &str) -> Option<Table> {
     let ways =
@@ -75,7 +107,8 @@ fn random(results: &Results, rows: &[Entry<'_>], by: &str) -> Option<Table> {
             like.map(|(case, row)| random_line(results, format!("{way} ×{depth} {}", name(case)), row)),
         );
     }
-    let head = ["", "requests/s", "c·d/(c+d)", "p50 µs", "p99", "p99.9", "CPU s/GB"].map(str::to_owned);
+    let head =
+        ["", "requests/s", "costs", "c·d/(c+d)", "p50 µs", "p99", "p99.9", "CPU s/GB"].map(str::to_owned);
     let title = format!("{by}: 4 KiB at random");
     (!lines.is_empty()).then_some(Table { title, head: head.into(), lines, below: Vec::new() })
 }
@@ -89,7 +122,8 @@ fn random_line(results: &Results, name: String, row: &Row) -> Vec<String> {
     let model = expected(results, row).map_or_else(none, |model| format!("{:.0}", model.expected() / 4096.0));
     let cpu = measured.and_then(|measured| measured.cpu_seconds_per_gb);
     let cpu = cpu.map_or_else(none, |cpu| format!("{cpu:.2}"));
-    vec![name, format!("{:.0}", median(row)), model, latency(50.0), latency(99.0), latency(99.9), cpu]
+    let costs = cost::of_row(&results.rows, row).map_or_else(none, |cost| cost.cell());
+    vec![name, format!("{:.0}", median(row)), costs, model, latency(50.0), latency(99.0), latency(99.9), cpu]
 }
 
 fn expected(results: &Results, row: &Row) -> Option<Model> {

@@ -1,6 +1,7 @@
 //! The same results as text: for a terminal, for a README, for a spreadsheet, for a fleet's
 //! database, and compared with another run.
 
+mod brief;
 pub mod diff;
 mod disk;
 mod flat;
@@ -10,6 +11,7 @@ mod markdown;
 mod ranking;
 mod terminal;
 
+pub use brief::brief;
 pub use flat::{csv, json_lines};
 pub use html::page as html;
 pub use html::passport::{PassportPage, PassportSlot, passport};
@@ -32,9 +34,10 @@ pub(crate) fn figure(value: f64, unit: Unit) -> String {
     }
 }
 
-/// "±0.4 %", or why there is none.
+/// "±0.4 %", or how many of the samples are there that an interval needs: "3 of 6".
 pub(crate) fn precision(summary: &Summary) -> String {
-    summary.precision().map_or_else(|| "±?".to_owned(), |part| format!("±{:.1} %", 100.0 * part))
+    let few = || format!("{} of {}", summary.count, crate::stats::SMALLEST);
+    summary.precision().map_or_else(few, |part| format!("±{:.1} %", 100.0 * part))
 }
 
 /// The name of a case in a table, without whose code it is.

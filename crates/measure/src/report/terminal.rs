@@ -29,20 +29,27 @@ pub fn terminal(results: &Results) -> String {
 
 fn ciphers(text: &mut String, group: &Group<'_>) {
     let _ = writeln!(text, "\n{}, MiB/s", circumstances(group.like));
-    let width = group.entries.iter().map(|entry| entry.name().chars().count()).max().unwrap_or(0).max(11);
+    text.push_str(&table(&group.entries.iter().collect::<Vec<_>>(), group.highest()));
+}
+
+/// A line for each, with bars up to the highest.
+pub(super) fn table(entries: &[&Entry<'_>], highest: f64) -> String {
+    let mut text = String::new();
+    let width = entries.iter().map(|entry| entry.name().chars().count()).max().unwrap_or(0).max(11);
     let _ = writeln!(text, "     {:width$}  {:>5}  {:>8} {:>7}  {:>8}", "", "key", "encrypt", "", "decrypt");
-    for entry in &group.entries {
+    for entry in entries {
         let mark = if entry.case.is_default() { '*' } else { ' ' };
         let (place, name, key) = (entry.place, entry.name(), entry.case.key_bits);
         let (encrypt, decrypt) = (mib(&entry.encrypt), mib(&entry.decrypt));
-        let bar = bar(entry, group.highest());
+        let bar = bar(entry, highest);
         let _ = writeln!(text, "{place:>3}{mark} {name:width$}  {key:>5}  {encrypt}  {decrypt} {bar}");
     }
+    text
 }
 
 fn mib(summary: &Option<Summary>) -> String {
     let (median, precision) = summary.as_ref().map_or(("-".to_owned(), String::new()), |it| {
-        (format!("{:.1}", it.median / f64::from(1 << 20)), precision(it).replace(' ', ""))
+        (format!("{:.1}", it.median / f64::from(1 << 20)), precision(it).replace(" %", "%"))
     });
     format!("{median:>8} {precision:>7}")
 }

@@ -1,7 +1,7 @@
 //! Reports of a run with a scripted clock: the same bytes on every machine, kept as files in
 //! `snapshots/`. `KEYWAY_BLESS=1` regenerates them.
 
-use super::diff::Diff;
+use super::diff::{Diff, Verdict};
 use super::*;
 use crate::clock::{Clock, Scripted};
 use crate::results::{By, DiskCase, Frequency, Latency, Machine, Pattern, SCHEMA, Settings, right};
@@ -201,8 +201,8 @@ fn a_diff_tells_change_from_noise_and_regressions_from_progress() {
     let before = run(&[2000, 2100, 1900, 2050, 1950]);
     let again = run(&[2100, 1900, 2050, 1950, 2000]);
     let same = Diff::between(&before, &again, 0.0);
-    assert!(!same.is_regression() && same.better.is_empty(), "{}", same.text());
-    assert_eq!(same.same, before.rows.len());
+    assert!(!same.is_regression() && same.count(Verdict::Better) == 0, "{}", same.text());
+    assert_eq!(same.count(Verdict::Same), before.rows.len());
 
     let mut after = before.clone();
     let scale = |row: &mut Row, by: f64| {
@@ -216,7 +216,7 @@ fn a_diff_tells_change_from_noise_and_regressions_from_progress() {
     after.machine.kernel = "Linux 6.2".into();
     let diff = Diff::between(&before, &after, 0.0);
     assert!(diff.is_regression());
-    assert_eq!((diff.worse.len(), diff.better.len(), diff.unmatched.len()), (2, 1, 1));
+    assert_eq!([Verdict::Worse, Verdict::Better, Verdict::NotCompared].map(|it| diff.count(it)), [2, 1, 1]);
     let text = diff.text();
     assert!(text.contains(" -20.0 %  aes-xts-plain64 512 encrypt"), "{text}");
     assert!(text.contains("+50.0 %"), "{text}");
@@ -225,4 +225,27 @@ fn a_diff_tells_change_from_noise_and_regressions_from_progress() {
         !Diff::between(&before, &Results { rows: vec![after.rows[0].clone()], ..before.clone() }, 0.3)
             .is_regression()
     );
+}
+
+/// The answer comes first, and says what to choose from the figures below it.
+#[test]
+fn the_answer_names_what_to_choose_and_why() {
+    let results = run(&[5000]);
+    let text = brief(&results).unwrap();
+    let first = text.lines().next().unwrap();
+    assert!(first.starts_with("Choose the default, aes-xts-plain64, 512-bit key: "), "{text}");
+    assert!(first.ends_with("beyond noise.") || first.ends_with("is faster here."), "{text}");
+    assert!(text.contains("\n  1* aes-xts-plain64 "), "{text}");
+    assert!(!text.contains("<b>") && text.contains("--all shows all"), "{text}");
+    let mut faster = results.clone();
+    for row in &mut faster.rows {
+        let is_default = matches!(&row.case, Case::Cipher(case) if case.is_default());
+        if let (false, Outcome::Measured(measured)) = (is_default, &mut row.outcome) {
+            measured.samples.iter_mut().for_each(|sample| *sample *= 4.0);
+        }
+    }
+    let text = brief(&faster).unwrap();
+    assert!(text.starts_with("Choose aes-xts-plain64, 256-bit key: 4.0 times as fast"), "{text}");
+    let nothing = Results { rows: Vec::new(), ..results };
+    assert_eq!(brief(&nothing), None);
 }

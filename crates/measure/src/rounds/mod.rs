@@ -5,12 +5,24 @@
 //! A case is measured until the 95 % interval of its median is narrow enough, or its share of the
 //! time is used up. The interval is checked only every few rounds: checking after each sample and
 //! stopping at the first good result would bias the result.
+//!
+//! `--time` is a bound: at its end a row has the samples that there are, or the reason why there
+//! are too few.
+
+mod bound;
+mod length;
+
+pub(crate) use bound::fits;
+pub use bound::usual_seconds;
+pub(crate) use length::fewest_passes;
+pub use length::{passes, settings};
 
 use crate::Clock;
 use crate::results::{Case, Measured, Outcome, Results, Row, Settings, Unit, Wrong};
-use crate::stats::{self, summarise};
+use crate::stats::{self, SMALLEST, summarise};
 use crate::suite::Listed;
-use std::time::Duration;
+use bound::Bound;
+use length::FEWEST;
 
 /// One sample.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -34,6 +46,8 @@ pub struct Subject {
     pub code: Option<String>,
     /// The fewest samples, if one takes so long that the usual number is impractical.
     pub least_samples: Option<u32>,
+    /// How long a sample takes in seconds, if that is known; otherwise about as long as preparing.
+    pub sample_seconds: Option<f64>,
     /// Notes for readers.
     pub notes: Vec<String>,
 }
@@ -41,14 +55,18 @@ pub struct Subject {
 /// Takes one sample.
 pub type TakeSample = dyn FnMut(&dyn Clock) -> Result<Sample, Outcome>;
 
-/// Prepares a case: keys, warm-up, and the number of passes per sample. Returns the outcome if
-/// there is nothing to measure.
-pub type Prepare<'a> = dyn Fn(&Case, &Settings, &dyn Clock) -> Result<Subject, Outcome> + 'a;
+/// Prepares a case: keys, warm-up, and the number of passes per sample. The last argument is how
+/// many seconds are left for that and for samples. Returns the outcome if there is nothing to
+/// measure, or if that would take longer.
+pub type Prepare<'a> = dyn Fn(&Case, &Settings, &dyn Clock, f64) -> Result<Subject, Outcome> + 'a;
 
 /// An observer of a run.
 pub trait Watcher {
     /// Called when a case has its row.
     fn row(&mut self, row: &Row);
+
+    /// Called before a case is prepared, which may take seconds.
+    fn preparing(&mut self, _case: &Case) {}
 
     /// Called after each round with the fraction done and the current case.
     fn progress(&mut self, part: f64, case: &str);
@@ -109,13 +127,13 @@ pub fn run(
         let left = settings.time_seconds.map(|all| all - (clock.now() - start).as_secs_f64());
         let share = left.map(|left| left.max(0.0) * batch.len() as f64 / (total - done) as f64);
         let limit = share.unwrap_or(CASE_SECONDS * batch.len() as f64);
-        let prepared = |it: &Listed| match &it.outcome {
-            None if watcher.stopped() => Err(None),
-            None => prepare(&it.case, settings, clock).map_err(Some),
-            known => Err(known.clone()),
-        };
-        let lanes = batch.iter().map(|it| Lane::new(&it.case, settings, prepared(it))).collect();
-        Batch { lanes, clock, limit, done, total }.measure(watcher);
+        let mut bound = Bound::after(clock, share);
+        let mut lanes = Vec::new();
+        for it in batch {
+            watcher.preparing(&it.case);
+            lanes.push(Lane::prepare(it, settings, clock, &mut bound, prepare, watcher.stopped()));
+        }
+        Batch { lanes, clock, limit, bound, done, total }.measure(watcher);
     }
 }
 
@@ -134,6 +152,8 @@ struct Batch<'a> {
     clock: &'a dyn Clock,
     /// Its share of the time, in seconds.
     limit: f64,
+    /// When it ends, whatever is not known by then.
+    bound: Bound,
     /// The number of cases before it, and of all.
     done: usize,
     total: usize,
@@ -147,25 +167,37 @@ struct Lane<'a> {
     samples: Vec<Sample>,
     outcome: Option<Outcome>,
     least: usize,
+    /// How long the next sample is expected to take, in seconds.
+    expected: f64,
+    /// Whether there is no time for another one.
+    late: bool,
     /// Whether its row has been emitted.
     closed: bool,
 }
 
 impl Batch<'_> {
     fn measure(mut self, watcher: &mut dyn Watcher) {
-        let (clock, start, limit) = (self.clock, self.clock.now(), self.limit.max(1e-9));
+        let (clock, bound) = (self.clock, self.bound);
+        let (start, limit) = (clock.now(), self.limit.max(1e-9));
         let spent = || (clock.now() - start).as_secs_f64() / limit;
+        let ready = || self.lanes.iter().filter(|lane| lane.subject.is_some());
+        let kept = bound.kept(start, ready().map(|lane| lane.expected));
+        self.lanes
+            .iter_mut()
+            .filter(|lane| lane.subject.is_some())
+            .skip(kept)
+            .for_each(|lane| lane.late = true);
+        let mut part = spent();
         for number in 1.. {
-            let part = spent();
             let turn = |lane: &Lane<'_>| lane.turn(number, part);
-            let active = round(&mut self.lanes, turn, || watcher.stopped(), |lane| lane.sample(clock));
+            let active = round(&mut self.lanes, turn, || watcher.stopped(), |lane| lane.sample(clock, bound));
             if active == 0 || watcher.stopped() {
                 break;
             }
             for lane in self.lanes.iter_mut().filter(|lane| !lane.wants_more(number + 1, part)) {
                 lane.close(false, watcher);
             }
-            let part = spent();
+            part = spent();
             let known = self.lanes.iter().map(|lane| lane.progress(part)).sum::<f64>();
             watcher.progress((self.done as f64 + known) / self.total as f64, &self.lanes[0].case.id());
         }
@@ -175,18 +207,58 @@ impl Batch<'_> {
 }
 
 impl<'a> Lane<'a> {
-    fn new(case: &'a Case, settings: &'a Settings, prepared: Result<Subject, Option<Outcome>>) -> Self {
-        let (subject, outcome) = match prepared {
-            Ok(subject) => (Some(subject), None),
-            Err(outcome) => (None, outcome),
+    fn prepare(
+        listed: &'a Listed,
+        settings: &'a Settings,
+        clock: &dyn Clock,
+        bound: &mut Bound,
+        prepare: &Prepare<'_>,
+        stopped: bool,
+    ) -> Self {
+        let (case, least) = (&listed.case, settings.least_samples as usize);
+        let mut lane = Self {
+            case,
+            settings,
+            subject: None,
+            samples: Vec::new(),
+            outcome: listed.outcome.clone(),
+            least,
+            expected: 0.0,
+            late: false,
+            closed: false,
         };
-        let least = subject.as_ref().and_then(|subject| subject.least_samples);
-        let least = least.unwrap_or(settings.least_samples) as usize;
-        Self { case, settings, subject, samples: Vec::new(), outcome, least, closed: false }
+        if lane.outcome.is_some() || stopped {
+            return lane;
+        }
+        match lane.prepared(clock, bound, prepare) {
+            Ok(subject) => lane.subject = Some(subject),
+            Err(outcome) => lane.outcome = Some(outcome),
+        }
+        lane
     }
+
+    fn prepared(
+        &mut self,
+        clock: &dyn Clock,
+        bound: &mut Bound,
+        prepare: &Prepare<'_>,
+    ) -> Result<Subject, Outcome> {
+        let before = clock.now();
+        let left = bound.left(before);
+        if left <= 0.0 {
+            return Err(bound::over(0));
+        }
+        let subject = prepare(self.case, self.settings, clock, left)?;
+        let now = clock.now();
+        self.expected = subject.sample_seconds.unwrap_or((now - before).as_secs_f64());
+        bound.promise(now, self.expected)?;
+        self.least = subject.least_samples.unwrap_or(self.settings.least_samples) as usize;
+        Ok(subject)
+    }
+
     /// Whether the case needs more samples, given the fraction of the time spent.
     fn wants_more(&self, round: usize, spent: f64) -> bool {
-        if self.closed || self.outcome.is_some() || self.subject.is_none() {
+        if self.closed || self.late || self.outcome.is_some() || self.subject.is_none() {
             return false;
         }
         let count = self.samples.len();
@@ -217,9 +289,17 @@ impl<'a> Lane<'a> {
         precision.is_some_and(|precision| precision <= self.settings.precision)
     }
 
-    fn sample(&mut self, clock: &dyn Clock) {
+    /// Takes a sample, unless it would end too late: then the case has those that it has.
+    fn sample(&mut self, clock: &dyn Clock, bound: Bound) {
         let Some(subject) = &mut self.subject else { return };
-        match (subject.sample)(clock) {
+        let before = clock.now();
+        if !bound.allows(before, self.expected) {
+            self.late = true;
+            return;
+        }
+        let sample = (subject.sample)(clock);
+        self.expected = clock.now().saturating_sub(before).as_secs_f64();
+        match sample {
             Ok(sample) => self.samples.push(sample),
             Err(Outcome::Wrong(wrong)) => {
                 let during = format!("sample {}: {}", self.samples.len() + 1, wrong.during);
@@ -250,8 +330,13 @@ impl<'a> Lane<'a> {
         if let Some(outcome) = &self.outcome {
             return Some(Row::new(self.case.clone(), outcome.clone()));
         }
-        if self.samples.is_empty() || stopped && self.samples.len() < self.least.min(FEWEST as usize) {
+        if self.samples.is_empty() && !self.late
+            || stopped && self.samples.len() < self.least.min(FEWEST as usize)
+        {
             return None;
+        }
+        if self.late && self.samples.len() < SMALLEST {
+            return Some(Row::new(self.case.clone(), bound::over(self.samples.len())));
         }
         let subject = self.subject.as_ref()?;
         let vague = (!self.is_precise()).then(|| vague(self.settings));
@@ -292,38 +377,6 @@ pub fn noise(results: &Results) -> Option<String> {
 
 /// One row in this many may be imprecise.
 const MOST_VAGUE: usize = 20;
-
-/// The number of passes in a sample, from the duration of one pass.
-pub fn passes(once: Duration, sample_seconds: f64) -> u32 {
-    let passes = sample_seconds / once.as_secs_f64().max(1e-9);
-    passes.ceil().clamp(1.0, f64::from(1 << 20)) as u32
-}
-
-/// The settings of a run over `cases` cases: shorter samples, and fewer, if time is short.
-pub fn settings(time_seconds: Option<f64>, cases: usize, clock_seconds: f64) -> Settings {
-    let share = time_seconds.map_or(CASE_SECONDS, |all| all / cases.max(1) as f64);
-    let least = if share < CASE_SECONDS / 2.0 { FEWEST } else { USUAL };
-    // Checking takes about as long as measuring.
-    let sample = share / (2.0 * f64::from(least));
-    Settings {
-        time_seconds,
-        precision: 0.01,
-        least_samples: least,
-        most_samples: 301,
-        sample_seconds: sample.clamp(SHORTEST, LONGEST),
-        clock_seconds,
-        ..Settings::default()
-    }
-}
-
-/// Fewer samples give no 95 % interval.
-const FEWEST: u32 = 6;
-/// The interval then leaves out the three smallest and the three largest.
-const USUAL: u32 = 15;
-/// A sample shorter than this would measure the clock too.
-const SHORTEST: f64 = 0.000_2;
-/// A longer sample is better split into two.
-const LONGEST: f64 = 0.005;
 
 #[cfg(test)]
 pub(crate) mod tests;

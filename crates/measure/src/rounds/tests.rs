@@ -5,6 +5,7 @@ use crate::clock::Scripted;
 use crate::results::{CipherCase, right};
 use std::cell::RefCell;
 use std::rc::Rc;
+use std::time::Duration;
 
 /// A subject that returns its samples in order, repeating the last, and logs each call. Slow
 /// subjects take a thousand times as long as the others.
@@ -28,6 +29,7 @@ fn known(name: char, values: Vec<f64>, log: Rc<RefCell<String>>) -> Subject {
         checked: "by hand".into(),
         code: None,
         least_samples: slow.then_some(6),
+        sample_seconds: None,
         notes: Vec::new(),
     }
 }
@@ -65,7 +67,7 @@ fn go(subjects: &[(&str, &[f64])], settings: &Settings, step_ms: u64, watch: &mu
     let log = Rc::new(RefCell::new(String::new()));
     let clock = Scripted::new(0, &[Duration::from_millis(step_ms)]);
     let names: Vec<&str> = subjects.iter().map(|(name, _)| *name).collect();
-    let prepare = |case: &Case, _: &Settings, _: &dyn Clock| {
+    let prepare = |case: &Case, _: &Settings, _: &dyn Clock, _: f64| {
         let Case::Cipher(case) = case else { panic!() };
         let (name, values) = subjects.iter().find(|(name, _)| *name == case.spec).unwrap();
         Ok(known(name.chars().next().unwrap(), values.to_vec(), Rc::clone(&log)))
@@ -90,10 +92,37 @@ fn cases_take_turns_and_end_when_they_are_known_well_enough() {
 fn time_ends_what_is_never_known_well_enough() {
     let noisy: Vec<f64> = (0..1000).map(|i| 100.0 + f64::from(i % 7) * 20.0).collect();
     let mut watch = Watch::default();
-    let settings = Settings { time_seconds: Some(0.1), ..settings_of(6, 1000) };
+    let settings = Settings { time_seconds: Some(0.2), ..settings_of(6, 1000) };
     let log = go(&[("a", &noisy)], &settings, 5, &mut watch);
     assert!((6..25).contains(&log.len()), "{}", log.len());
     assert_eq!(watch.rows.len(), 1);
+}
+
+/// The bound holds by the run's own clock, and what had no time says so by name.
+#[test]
+fn the_time_is_a_bound_and_what_does_not_fit_is_left_out_by_name() {
+    let noisy: Vec<f64> = (0..1000).map(|i| 100.0 + f64::from(i % 7) * 20.0).collect();
+    for (seconds, figures) in [(0.001, 0), (3.0, 1), (20.0, 2)] {
+        let (clock, mut watch) = (Scripted::new(0, &[Duration::from_millis(1)]), Watch::default());
+        let settings = Settings { time_seconds: Some(seconds), ..settings_of(6, 1000) };
+        let prepare = |case: &Case, _: &Settings, _: &dyn Clock, _: f64| {
+            let Case::Cipher(case) = case else { panic!() };
+            let (name, log) = (case.spec.chars().next().unwrap(), Rc::new(RefCell::new(String::new())));
+            let subject = known(name, noisy.clone(), log);
+            let sample_seconds = name.is_uppercase().then_some(1.0);
+            Ok(Subject { sample_seconds, ..subject })
+        };
+        run(&listed(&["a", "S"]), &settings, &clock, &prepare, &mut watch);
+        // A reading or two for what is looked at last, and one sample of the fast case.
+        assert!(clock.now().as_secs_f64() <= seconds + 0.02, "{seconds}: {:?}", clock.now());
+        assert_eq!(watch.rows.len(), 2, "{seconds}");
+        let with_figures = watch.rows.iter().filter(|row| row.measured().is_some());
+        assert_eq!(with_figures.count(), figures, "{seconds}: {:?}", watch.rows);
+        for row in watch.rows.iter().filter(|row| row.measured().is_none()) {
+            let Outcome::NotMeasured { reason, .. } = &row.outcome else { panic!("{row:?}") };
+            assert!(reason.contains("--time"), "{reason}");
+        }
+    }
 }
 
 #[test]

@@ -12,6 +12,10 @@
 //! where ρₖ is the correlation, k samples apart, of "above" and "below"; n samples count as n / τ.
 //! The sum ends at the first ρₖ that chance could explain. (A. Sokal, *Monte Carlo Methods in
 //! Statistical Mechanics*, 3, for the factor.)
+//!
+//! Three to five samples, all that a short run has time for, are too few for order statistics: even
+//! the smallest and the largest do not enclose the median in 95 of 100 runs. Only there a bell
+//! curve is assumed, and the interval is Student's for the mean, widened to all samples.
 
 use crate::results::Measured;
 
@@ -28,7 +32,7 @@ pub struct Summary {
     pub p5: f64,
     /// Ninety-five percent of the samples are below this.
     pub p95: f64,
-    /// The interval that contains the true median in 95 of 100 runs; `None` for fewer than six
+    /// The interval that contains the true median in 95 of 100 runs; `None` for fewer than three
     /// samples, which are too few for one.
     pub interval: Option<(f64, f64)>,
     /// The outliers: indices in the order of measurement.
@@ -117,16 +121,31 @@ fn independent(samples: &[f64], median: f64) -> usize {
     };
     let sum: f64 = (1..count / 4).map(together).take_while(|found| *found > chance).sum();
     let worth = count as f64 / (1.0 + 2.0 * sum);
-    (worth as usize).clamp(SMALLEST, count)
+    (worth as usize).clamp(ORDERED, count)
 }
 
 /// The samples between which the median lies, if they count as `independent` samples: at the same
 /// quantiles as among that many.
 fn interval(sorted: &[f64], independent: usize) -> Option<(f64, f64)> {
+    if sorted.len() < ORDERED {
+        return of_few(sorted);
+    }
     let (rank, _) = interval_ranks(independent)?;
     let quantile = (rank + 1) as f64 / (independent + 1) as f64;
     let low = ((quantile * (sorted.len() + 1) as f64 + ROUNDING) as usize).saturating_sub(1);
     Some((sorted[low], sorted[sorted.len() - 1 - low]))
+}
+
+/// Student's interval of the mean, and all samples: whatever their distribution, it is never
+/// narrower than they are.
+fn of_few(sorted: &[f64]) -> Option<(f64, f64)> {
+    let (smallest, largest) = (*sorted.first()?, *sorted.last()?);
+    let count = sorted.len() as f64;
+    let factor = *STUDENT.get(sorted.len().checked_sub(SMALLEST)?)?;
+    let mean = sorted.iter().sum::<f64>() / count;
+    let variance = sorted.iter().map(|sample| (sample - mean).powi(2)).sum::<f64>() / (count - 1.0);
+    let half = factor * (variance / count).sqrt();
+    Some((smallest.min(mean - half), largest.max(mean + half)))
 }
 
 /// The ranks, counted from 0, of the order statistics between which the median lies with at least
@@ -174,8 +193,12 @@ const FINEST: f64 = 1e-4;
 
 /// Fewer samples show no correlation.
 const FEWEST: usize = 15;
-/// The fewest for which there is an interval: from the smallest sample to the largest.
-const SMALLEST: usize = 6;
+/// The fewest for which order statistics give an interval: from the smallest sample to the largest.
+pub const ORDERED: usize = 6;
+/// The fewest for which there is an interval at all.
+pub const SMALLEST: usize = 3;
+/// Student's t for 95 % with 2, 3 and 4 degrees of freedom.
+const STUDENT: [f64; ORDERED - SMALLEST] = [4.303, 3.182, 2.776];
 
 #[cfg(test)]
 mod tests;

@@ -133,6 +133,26 @@ fn the_interval_knows_what_samples_in_turn_are_worth() {
     }
 }
 
+/// Three samples are few: their interval is wide, holds all of them, and keeps the promise.
+#[test]
+fn few_samples_have_a_wide_interval() {
+    assert_eq!(summarise(&[1.0, 2.0]).unwrap().interval, None);
+    let (low, high) = summarise(&[1.0, 2.0, 3.0]).unwrap().interval.unwrap();
+    close(low, 2.0 - 4.303 / 3_f64.sqrt(), 1e-9);
+    close(high, 2.0 + 4.303 / 3_f64.sqrt(), 1e-9);
+    assert_eq!(summarise(&[7.0; 4]).unwrap().interval, Some((7.0, 7.0)));
+    for count in 3..6 {
+        let holds = (0..4000).filter(|run| {
+            let samples = normal(1000 + 7919 * run, count);
+            let (low, high) = summarise(&samples).unwrap().interval.unwrap();
+            assert!(samples.iter().all(|sample| (low..=high).contains(sample)));
+            (low..=high).contains(&0.0)
+        });
+        let part = holds.count() as f64 / 4000.0;
+        assert!((0.94..=1.0).contains(&part), "{count} samples: {part}");
+    }
+}
+
 #[test]
 fn noise_is_not_a_difference_and_a_difference_is() {
     let of = |seed, middle: f64| {

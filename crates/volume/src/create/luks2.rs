@@ -1,7 +1,7 @@
 //! Creates LUKS2 volumes, with cryptsetup's geometry: by default, copies of 16 KiB, and 16 MiB for
 //! the whole header.
 
-use super::{Plan, Room, check_key_bits, check_offset};
+use super::{Plan, Room, check_key_bits, check_offset, name_and_mode};
 use crate::digest::digest_value;
 use crate::edit::NewKeyslot;
 use crate::kdf_cost::DEFAULT_HASH;
@@ -325,11 +325,11 @@ fn plan(
     Ok(Plan { header: Header::Luks2 { binary, metadata }, data_offset, header_end, writes, areas })
 }
 
-/// "aes" alone means aes-cbc-plain.
+/// The specification with its mode.
 fn full_name(cipher: &str) -> String {
-    match cipher.contains('-') || cipher.starts_with("capi:") {
-        true => cipher.into(),
-        false => format!("{cipher}-cbc-plain"),
+    match name_and_mode(cipher) {
+        (name, "") => name.into(),
+        (name, mode) => format!("{name}-{mode}"),
     }
 }
 

@@ -193,10 +193,12 @@ fn check_offset(sectors: Option<u64>) -> Result<()> {
     }
 }
 
-/// Cipher name and mode, which LUKS1 stores separately; "aes" alone means aes-cbc-plain.
+/// Cipher name and mode, which LUKS1 stores separately; "aes" alone means aes-cbc-plain, "null"
+/// cipher_null-ecb (cryptsetup's lib/utils_crypt.c).
 fn name_and_mode(cipher: &str) -> (&str, &str) {
     match cipher.split_once('-') {
         Some(both) => both,
+        None if matches!(cipher, "null" | "cipher_null") => ("cipher_null", "ecb"),
         None if cipher.starts_with("capi:") => (cipher, ""),
         None => (cipher, "cbc-plain"),
     }

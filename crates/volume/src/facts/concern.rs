@@ -3,7 +3,8 @@
 use super::{Content, Copies, Facts, Keyslot, Segment};
 use crate::admission::{self, Finding, Rule};
 use crate::{DataDevice, Luks, UnlockOptions};
-use keyway_crypto::CipherSpec;
+use keyway_crypto::kdf::least;
+use keyway_crypto::{CipherSpec, Hash};
 use keyway_format::luks2::{Copy, Kdf};
 
 /// A fact that deserves attention.
@@ -110,11 +111,11 @@ fn cheap(keyslot: &Keyslot) -> Option<Concern> {
     let kdf = &keyslot.derivation.as_ref().ok()?.kdf;
     let least_iterations = match kdf {
         Kdf::Pbkdf2 { hash, iterations, .. } => {
-            let (_, least) = PBKDF2_LEAST.iter().find(|(name, _)| name == hash)?;
-            (iterations < least).then_some(Some(*least))?
+            let least = Hash::find(hash).and_then(least::pbkdf2)?;
+            (*iterations < least).then_some(Some(least))?
         }
         Kdf::Argon2i { time, memory_kib, .. } | Kdf::Argon2id { time, memory_kib, .. } => {
-            (u64::from(*time) * u64::from(*memory_kib) < ARGON2_LEAST).then_some(None)?
+            (u64::from(*time) * u64::from(*memory_kib) < least::ARGON2).then_some(None)?
         }
     };
     Some(Concern::Cheap { keyslot: keyslot.number, kdf: kdf.clone(), least_iterations })
@@ -128,9 +129,5 @@ fn expensive(keyslot: &Keyslot) -> Option<Concern> {
     (u64::from(memory_kib) > budget).then_some(Concern::Expensive { keyslot, memory_kib })
 }
 
-/// OWASP Password Storage Cheat Sheet, PBKDF2.
-const PBKDF2_LEAST: [(&str, u32); 3] = [("sha256", 600_000), ("sha512", 210_000), ("sha1", 1_300_000)];
-/// OWASP Password Storage Cheat Sheet, Argon2id, 2 passes over 19 MiB: KiB times passes.
-const ARGON2_LEAST: u64 = 19 * 1024 * 2;
 /// 2^32 sectors of 512 bytes.
 const PLAIN_IV_LIMIT: u64 = 2 << 40;

@@ -102,6 +102,12 @@ pub fn unlock(luks: &Luks, passphrase: &Secret, options: &UnlockOptions) -> Resu
     if jobs.is_empty() {
         return Err(trouble.unwrap_or(Error::NoUsableKeyslot));
     }
+    // Any passphrase would open an area that is not encrypted; as with cryptsetup, only the empty one
+    // does.
+    jobs.retain(|job| passphrase.is_empty() || !job.keyslot.cipher.is_null());
+    if jobs.is_empty() {
+        return Err(trouble.unwrap_or(Error::WrongPassphrase));
+    }
     match derive_side_by_side(luks, &jobs, passphrase, options)? {
         Some(unlocked) => Ok(unlocked),
         None if options.is_stopped() => Err(keyway_crypto::Error::Stopped.into()),
@@ -147,15 +153,16 @@ impl Job {
         if needs_kib > options.memory_budget_kib {
             return Err(Error::MemoryBudget { slot, needs_kib, budget_kib: options.memory_budget_kib });
         }
-        let mut times = UnlockTimes::new(options.threads);
-        let mut time = Duration::ZERO;
+        let mut times = UnlockTimes::rough(options.threads);
+        let mut seconds = 0.0;
         let digests = self.digests.iter().map(|digest| (digest.kdf(), digest.len()));
         for (kdf, len) in std::iter::once((self.keyslot.kdf.clone(), self.keyslot.derived_len)).chain(digests)
         {
             if options.time_limit < PATIENT || !is_harmless(&kdf) {
-                time = time.saturating_add(times.of_kdf(&kdf, len)?);
+                seconds += times.of_kdf(&kdf, len)?.likely;
             }
         }
+        let time = Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX);
         if time > options.time_limit {
             return Err(Error::TimeLimit {
                 slot,

@@ -8,6 +8,9 @@
 
 mod ext;
 mod partitions;
+mod used;
+
+pub use used::Used;
 
 use crate::Storage;
 use crate::probe::{Kind, Reach, probe_range};
@@ -39,6 +42,11 @@ impl<'a> Unneeded<'a> {
     /// The free ranges, in bytes from the image's start: sorted, not overlapping.
     pub fn free(&self) -> &[Range<u64>] {
         &self.free
+    }
+
+    /// The image with all its free space as holes, whatever is stored there.
+    pub fn used(&self) -> Used<'_> {
+        Used(self)
     }
 
     /// Bytes of the image that are holes but have to be stored, because they are not marked as

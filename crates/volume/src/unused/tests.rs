@@ -40,6 +40,18 @@ fn only_holes_that_are_free_are_stepped_over() {
 }
 
 #[test]
+fn what_is_used_ends_where_free_space_begins_whatever_is_stored() {
+    let image = Memory::from(vec![1; 131_072]);
+    let view = Unneeded { image: &image, free: vec![8192..20480, 20480..24576, 65536..131_072] };
+    let next = |at| view.used().next_data(at).unwrap();
+    assert_eq!(next(0), Some(0..8192));
+    assert_eq!(next(8192), Some(24576..65536));
+    assert_eq!(next(24575), Some(24576..65536));
+    assert_eq!(next(30000), Some(30000..65536));
+    assert_eq!((next(65536), next(131_072)), (None, None));
+}
+
+#[test]
 fn free_space_at_the_end_is_the_last() {
     let image = Memory::zeroed(65536);
     image.write_at(&[1; 4096], 0).unwrap();

@@ -63,7 +63,7 @@ fn a14_nor_do_they_when_digest_and_segment_are_the_forgers_too() {
 }
 
 /// cipher_null in LUKS1 is the keyslots' too: the key lies there for
-/// everybody, and any passphrase opens.
+/// everybody. Only the empty passphrase opens, so that nobody's own one does.
 #[test]
 fn a14_keyslots_without_encryption_open_on_the_user_s_word_alone() {
     let disk = Disk::luks1();
@@ -79,7 +79,9 @@ fn a14_keyslots_without_encryption_open_on_the_user_s_word_alone() {
     assert!(refused.starts_with("keyslot 0 cannot be used: its area uses cipher_null-ecb"), "{refused}");
 
     let weak = Terms { weak_ciphers: true, ..Terms::default() };
-    let opened = disk.open("whatever", &weak).unwrap();
+    let refused = disk.open("whatever", &weak).err().unwrap();
+    assert!(matches!(refused, Error::WrongPassphrase), "{refused}");
+    let opened = disk.open("", &weak).unwrap();
     assert!(opened.volume_key().ct_eq(disk.key.expose()));
     let mut first = [0; 512];
     disk.volume(&opened).unwrap().read_at(&mut first, 0).unwrap();

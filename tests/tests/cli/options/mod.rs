@@ -1,12 +1,14 @@
 //! Options as cryptsetup takes them: called by its name, Keyway accepts and refuses the same command
 //! lines, with the same exit code and the same words.
 
-mod facts;
+mod lines;
+mod matrix;
 
-use facts::{ACTIONS, LINES, OPTIONS};
 use keyway_tests::run::Run;
 use keyway_tests::scratch::Scratch;
 use keyway_tests::{cryptsetup, need};
+use lines::LINES;
+use matrix::{ACTIONS, OPTIONS};
 use std::io::Write;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};

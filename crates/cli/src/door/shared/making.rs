@@ -77,7 +77,9 @@ pub(crate) static PBKDF_FORCE_ITERATIONS: Opt = option(
     "N",
     U32,
     "Use this cost; do not measure.",
-    "Iterations of PBKDF2 (at least 1000) or passes of Argon2 (at least 4). Memory and threads are then used as given.",
+    "Iterations of PBKDF2 (at least 1000) or passes of Argon2 (at least 4). Memory and threads are then used as given. \
+     A derivation that takes more than a minute here is said beforehand and asked for; without a terminal it is refused \
+     unless --batch-mode is given. Called by the name cryptsetup, it is only warned of.",
 );
 pub(crate) static PBKDF_MEMORY: Opt =
     option("pbkdf-memory", None, "KIB", U32, "Memory of Argon2 (1048576).", "");

@@ -88,6 +88,7 @@ pub(crate) static ROWS: &[Row] = &[
     row("read", "--output DEVICE", Overwrites, Claim, "read VOLUME -d KEY -o TARGET"),
     row("read", "--output FILE", Replaces, NewName, "read VOLUME -d KEY --force -o TARGET"),
     row("write", "VOLUME", Overwrites, Claim, "write --type plain -c aes-xts-plain64 -s 512 -d KEY TARGET RAW"),
+    looks("compare"),
     row("mount", "VOLUME", Mounts, Claim, "mount --type plain -c aes-xts-plain64 -s 512 -d KEY TARGET EMPTY"),
     row("mount", "DIR", Mounts, EmptyDirectory, "mount -d KEY VOLUME TARGET"),
     row("umount", "PLACE, a session's", Unmounts, Session, "umount --wait 0 PLACE"),

@@ -2,4 +2,5 @@
 //! ramdisks leaves them out (feature `desk`).
 
 pub(crate) mod boot;
+pub(crate) mod cpu;
 pub(crate) mod measure;

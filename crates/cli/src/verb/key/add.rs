@@ -58,7 +58,7 @@ pub(crate) static COMMAND: Command = Command {
             does: "Asks for an existing passphrase, then for the new one twice.",
         },
         Example {
-            line: "keyway luksAddKey disk.img -S 1 --pbkdf-force-iterations 200000",
+            line: "keyway luksAddKey disk.img -S 1 --pbkdf pbkdf2 --pbkdf-force-iterations 200000",
             does: "Keyslot 1, with a cost that suits a boot loader.",
         },
     ],

@@ -70,7 +70,10 @@ impl Request for ChangeKey {
     fn run(self) -> Result<()> {
         let Self { target, key, demands, .. } = &self;
         let mut header = target.header(Access::Write, self.versions, &key.terms_to_edit(demands))?;
-        let options = self.keyslot.for_header(&header)?;
+        let mut options = self.keyslot.for_header(&header)?;
+        if let Some(number) = key.keyslot {
+            options = options.number(number);
+        }
         header.check()?;
         let existing = key.passphrase.existing("Enter passphrase to be changed: ");
         let found = header.try_keyslot(&existing.read_key()?)?;

@@ -40,7 +40,7 @@ impl KeyslotOptions {
             Header::Luks2 { .. } => DEFAULT_HASH,
         };
         let hash = self.hash.as_deref().unwrap_or(default_hash);
-        let mut keyslot = NewKeyslot::new().kdf(self.kdf.choice(luks.version(), hash)?.into());
+        let mut keyslot = NewKeyslot::new().kdf(self.kdf.agreed(luks.version(), hash)?.into());
         if let Some(hash) = &self.hash {
             keyslot = keyslot.hash(hash);
         }

@@ -1,18 +1,20 @@
 //! `build`: turns an image, a disk or standard input into a LUKS volume of exactly the needed size,
 //! in one pass.
 
-use crate::device::Versions;
 use crate::device::input::Input;
+use crate::device::{self, Versions};
 use crate::door::{self, Args, Command, Example, Group, Kind, Offers, Operand, Opt, Request, groups, shared};
+use crate::make::comparison;
 use crate::make::new_volume::{self, Destination, FILL, KEEP_HOLES, NewVolume};
 use crate::make::replacing::Replacing;
 use crate::make::seal::{NewSeal, SEAL};
 use crate::say::failure::{Exit, Failure, Result};
 use crate::say::manner::Manner;
 use crate::say::output;
+use crate::say::progress::Progress;
 use crate::say::size::human;
 use crate::unlock::{self, KeyOptions};
-use keyway::Version;
+use keyway::{Device, Key, Version};
 use keyway_crypto::Secret;
 use keyway_volume::Storage;
 use keyway_volume::build::{Content, ImageHoles, MOST, NoLength, plaintext_len};
@@ -69,6 +71,7 @@ pub(crate) static COMMAND: Command = Command {
             &FILL,
             &KEEP_HOLES,
             &REPRODUCIBLE,
+            &VERIFY,
             &shared::FORCE,
             &shared::KEY_SLOT,
             &shared::VOLUME_KEY_FILE,
@@ -122,6 +125,16 @@ static REPRODUCIBLE: Opt = Opt {
     man: "At least 32 bytes, as secret as the data.",
 };
 
+static VERIFY: Opt = Opt {
+    long: "verify",
+    short: None,
+    value: "",
+    kind: Kind::Flag,
+    help: "Open the new volume and compare it.",
+    man: "With the passphrase, and with everything that the source uses, as \"keyway compare\" does it. A difference \
+          gives exit code 1; the volume stays for you to look at.",
+};
+
 struct Build {
     version: Version,
     new: NewVolume,
@@ -130,6 +143,8 @@ struct Build {
     key: KeyOptions,
     replacing: Replacing,
     seed: Option<PathBuf>,
+    verify: bool,
+    progress: Progress,
     from: PathBuf,
     to: PathBuf,
     manner: Manner,
@@ -153,6 +168,8 @@ impl Request for Build {
             key: KeyOptions::from_args(args)?,
             replacing: seed.iter().fold(replacing, |replacing, seed| replacing.reading(seed)),
             seed: seed.map(Path::to_owned),
+            verify: args.given(&VERIFY),
+            progress: args.progress(),
             from: from.to_owned(),
             to: to.to_owned(),
             manner: args.manner(),
@@ -161,12 +178,18 @@ impl Request for Build {
 
     fn run(self) -> Result<()> {
         let Self { holes, manner, to, .. } = &self;
+        self.new.agree()?;
         let mut input = Input::open(Some(&self.from))?;
-        let (name, len) = (input.to_string(), self.length.of(&input)?);
+        if self.verify && input.storage().is_none() {
+            let message = format!("{input} cannot be read twice: --verify needs a file or a device.");
+            return Err(Failure::new(Exit::Parameters, message));
+        }
+        let (name, len, image) = (input.to_string(), self.length.of(&input)?, input.len());
         let destination = Destination::open(*manner, &self.replacing, to, &self.from)?;
         let source = self.key.passphrase.first(unlock::prompt_for(to), None);
         let source = if input.is_stdin() { source.stdin_holds_data() } else { source };
         let passphrase = source.read()?;
+        let again = self.verify.then(|| Key::Passphrase(Secret::copy_from(passphrase.expose())));
         let unneeded =
             input.storage().map(|image| new_volume::view(*holes, image, &name)).transpose()?.flatten();
         let recognised = unneeded.is_some();
@@ -186,9 +209,10 @@ impl Request for Build {
             limit: self.length.size,
         };
         let moved = self.new.make(destination, content, &name, passphrase)?;
-        self.warn(&moved);
+        self.warn(&moved, image);
         let (version, size, kept) = (self.version, human(moved.length), human(moved.holes));
-        output::verbose(*manner, &format!("{}: {version}, {size}, of that {kept} in holes.", to.display()))
+        output::verbose(*manner, &format!("{}: {version}, {size}, of that {kept} in holes.", to.display()))?;
+        again.map_or(Ok(()), |key| self.verify(&key))
     }
 }
 
@@ -250,10 +274,30 @@ fn read_seed(path: &Path) -> Result<Secret> {
 }
 
 impl Build {
-    /// Warns an interactive user about the volume that was made; scripts use `--batch-mode`.
-    fn warn(&self, moved: &Moved) {
+    /// Opens the volume that was made, and compares it with what it was made from.
+    fn verify(&self, key: &Key) -> Result<()> {
+        let device = device::resolve(&self.to);
+        let volume = Device::open(device.as_path())?.unlock(key)?.storage();
+        let mut input = Input::open(Some(&self.from))?;
+        comparison::compare(&mut input, self.holes, &*volume, &device, self.progress)
+    }
+
+    /// Tells an interactive user what to know about the volume that was made; scripts use
+    /// `--batch-mode`.
+    fn warn(&self, moved: &Moved, image: Option<u64>) {
         if self.manner.batch_mode {
             return;
+        }
+        // The room after the source was asked for.
+        let room = moved.length.saturating_sub(image.unwrap_or(0));
+        let free = moved.holes.saturating_sub(room);
+        if self.holes == ImageHoles::Unneeded && free > 0 {
+            say!(
+                "{} that the file system in {} marks as free were left unwritten: they read as noise. --fill encrypts \
+                 them too.",
+                human(free),
+                self.from.display()
+            );
         }
         if self.holes == ImageHoles::All && moved.holes > 0 {
             say!("{} in holes were left unwritten: they read as noise, not as zeros.", human(moved.holes));

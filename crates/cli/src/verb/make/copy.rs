@@ -124,6 +124,7 @@ impl Request for Copy {
     }
 
     fn run(self) -> Result<()> {
+        self.new.as_ref().map_or(Ok(()), NewVolume::agree)?;
         match (&self.new, self.is_luks()?) {
             (Some(new), true) => self.encrypt_anew(new),
             (Some(new), false) => self.encrypt(new),

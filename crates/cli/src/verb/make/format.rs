@@ -115,6 +115,7 @@ impl Request for Format {
         let manner = self.target.manner;
         output::debug(manner, &params.describe())?;
         let place = Place::open(&self.target)?;
+        params.agree()?;
         place.confirm()?;
         let path = place.header_path();
         let passphrase = key.passphrase.first(unlock::prompt_for(path), self.key_file.as_deref());

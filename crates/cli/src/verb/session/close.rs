@@ -3,7 +3,7 @@
 use crate::device::explain;
 use crate::door::{self, Alias, Args, Command, Example, Group, Kind, Offers, Operand, Opt, Request, Topic};
 use crate::mapping::{self, Mapping, Open};
-use crate::say::failure::{Exit, Failure, Result};
+use crate::say::failure::{self, Exit, Failure, Result};
 use crate::say::{output, sentence};
 use crate::session;
 use keyway_attach::session::{Close, Session};
@@ -29,14 +29,14 @@ pub(crate) static COMMAND: Command = Command {
     ],
     group: Group::Cryptsetup(Topic::Volumes),
     operands: &[Operand {
-        name: "NAME",
+        name: "NAME...",
         required: true,
-        help: "Name of the open volume.",
+        help: "The names of open volumes.",
         offers: Offers::OpenVolumes,
     }],
     about: "Close a volume and wipe its key.",
     man: "Closes what \"keyway open\" or cryptsetup opened, and no other mapping. Everything written reaches \
-          the device first. A volume that is in use stays open (exit code 5), unless --deferred closes it after its \
+          the device first. If one of several cannot be closed, the others are. A volume that is in use stays open (exit code 5), unless --deferred closes it after its \
           last user; programs that are ending get five seconds, and \"keyway umount\" waits longer. NAME may be \
           where a volume is mounted (./mnt). A loop device made for the volume is removed with it.",
     options: &[&[&DEFERRED, &CANCEL_DEFERRED]],
@@ -65,7 +65,7 @@ static CANCEL_DEFERRED: Opt = Opt {
 };
 
 struct CloseVolume {
-    name: String,
+    names: Vec<String>,
     when: Close,
 }
 
@@ -80,14 +80,17 @@ impl Request for CloseVolume {
             (false, true) => Close::CancelDeferred,
             (false, false) => Close::Now,
         };
-        Ok(Self { name: mapping::name(args.operands().first())?, when })
+        // cryptsetup closes the first, whatever follows.
+        let count = if args.is_cryptsetup() { 1 } else { args.operands().len() };
+        let names = args.operands().iter().take(count).map(|name| mapping::name(Some(name)));
+        Ok(Self { names: names.collect::<Result<_>>()?, when })
     }
 
     fn run(self) -> Result<()> {
-        match mapping::find_active(&self.name)? {
+        failure::each(&self.names, |name| match mapping::find_active(name)? {
             Open::Kernel(found) => close_mapping(&found, self.when),
             Open::Session(session) => close_session(&session, self.when),
-        }
+        })
     }
 }
 

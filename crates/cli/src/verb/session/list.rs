@@ -21,12 +21,12 @@ pub(crate) static COMMAND: Command = Command {
     man: "Prints one line for each volume that this user has opened: its name, the door (nbd, fuse, ublk, \
           kernel), whether it is writable, its size, its place, and the file or device that holds it. A session \
           whose process was killed is not open: what it left behind is removed. Root also sees the kernel's \
-          mappings.\n\n--json prints an array of objects: name, door, place, device, format, cipher, key_bits, size \
+          mappings.\n\n--json prints an object: \"version\" (1) and \"volumes\", an array of objects: name, door, place, device, format, cipher, key_bits, size \
           (bytes), read_only, suspended, closing, clients, pid; null where a door cannot tell.",
     options: &[&[&shared::JSON]],
     examples: &[
         Example { line: "keyway list", does: "what have I left open?" },
-        Example { line: "keyway list --json | jq -r '.[].place'", does: "the places, for a script" },
+        Example { line: "keyway list --json | jq -r '.volumes[].place'", does: "the places, for a script" },
     ],
     run: door::run::<List>,
 };
@@ -131,7 +131,8 @@ fn json(rows: &[Status]) -> String {
             );
         Value::from(object)
     });
-    Value::Array(objects.collect()).to_pretty()
+    let list = Object::new().with("version", number(1)).with("volumes", Value::Array(objects.collect()));
+    format!("{}\n", Value::from(list).to_pretty())
 }
 
 fn number(number: u64) -> Value {

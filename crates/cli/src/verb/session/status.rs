@@ -1,6 +1,6 @@
 //! `status`: shows what is open under a name, in cryptsetup's words.
 //!
-//! The text is that of cryptsetup 2.6, which scripts parse; 2.8 has longer units in some lines.
+//! The text is that of cryptsetup 2.8, which scripts parse.
 
 use crate::device::explain;
 use crate::door::{self, Args, Command, Example, Group, Offers, Operand, Request, Topic, shared};
@@ -11,7 +11,8 @@ use crate::say::paint::printable;
 use keyway_attach::dm::crypt::{Key, Line};
 use keyway_attach::dm::{Target, loopback};
 use keyway_attach::session::Session;
-use keyway_volume::Access;
+use keyway_crypto::CipherSpec;
+use keyway_volume::{Access, Luks};
 use std::fmt::Write;
 
 /// `keyway status`.
@@ -70,14 +71,17 @@ fn of_mapping(reopening: &Reopening, shown: &str, found: &Mapping) -> Result<Str
 }
 
 fn of_crypt(reopening: &Reopening, found: &Mapping, target: &Target, line: &Line) -> Result<String> {
-    let kind = kind(reopening, found, line)?;
+    let (kind, luks) = confirmed(reopening, found, line)?;
+    // As in cryptsetup: dm-crypt has no key for cipher_null, but a LUKS header has one.
+    let declared = || luks.as_ref().and_then(|luks| luks.header().volume_key_len()).unwrap_or(0);
+    let key_len = if matches!(line.key, Key::Absent) { declared() } else { line.key.len() };
     let mut text = String::new();
     let mut row = |name: &str, value: &dyn std::fmt::Display| {
         let _ = writeln!(text, "  {name}{}", printable(&value.to_string()));
     };
     row("type:    ", &kind.as_deref().unwrap_or("n/a"));
-    row("cipher:  ", &line.cipher);
-    row("keysize: ", &format_args!("{} bits", line.key.len() * 8));
+    row("cipher:  ", &classic(&line.cipher));
+    row("keysize: ", &format_args!("{} [bits]", key_len * 8));
     let place = if matches!(line.key, Key::InKeyring(_)) { "keyring" } else { "dm-crypt" };
     row("key location: ", &place);
     if let Some((_, integrity)) = line.options.integrity.as_deref().and_then(|tag| tag.split_once(':')) {
@@ -88,11 +92,11 @@ fn of_crypt(reopening: &Reopening, found: &Mapping, target: &Target, line: &Line
     if let Some(file) = loopback::backing_file(line.device) {
         row("loop:    ", &file.display());
     }
-    row("sector size:  ", &line.options.sector_size.unwrap_or(512));
-    row("offset:  ", &format_args!("{} sectors", line.offset));
-    row("size:    ", &format_args!("{} sectors", target.length));
+    row("sector size:  ", &format_args!("{} [bytes]", line.options.sector_size.unwrap_or(512)));
+    row("offset:  ", &length(line.offset));
+    row("size:    ", &length(target.length));
     if line.iv_offset > 0 {
-        row("skipped: ", &format_args!("{} sectors", line.iv_offset));
+        row("skipped: ", &format_args!("{} [512-byte units]", line.iv_offset));
     }
     row("mode:    ", &mode(found.info.read_only, found.info.suspended));
     let flags = mapping::shown(&line.options);
@@ -102,16 +106,21 @@ fn of_crypt(reopening: &Reopening, found: &Mapping, target: &Target, line: &Line
     Ok(text)
 }
 
-/// The type, as far as the mapping's UUID and the header confirm it.
-fn kind(reopening: &Reopening, found: &Mapping, line: &Line) -> Result<Option<String>> {
+/// The type, as far as the mapping's UUID and the header confirm it, and that header.
+fn confirmed(reopening: &Reopening, found: &Mapping, line: &Line) -> Result<(Option<String>, Option<Luks>)> {
     match found.kind() {
         Some((kind @ ("LUKS1" | "LUKS2"), _)) => {
             let luks = reopening.luks(found, line, Access::Probe)?;
-            Ok(luks.map(|_| kind.to_owned()))
+            Ok((luks.is_some().then(|| kind.to_owned()), luks))
         }
-        Some((kind, _)) => Ok(Some(kind.to_owned())),
-        None => Ok(None),
+        other => Ok((other.map(|(kind, _)| kind.to_owned()), None)),
     }
+}
+
+/// The cipher without the crypto API's names, as cryptsetup shows it; one that this build does not
+/// know, as the kernel names it.
+fn classic(cipher: &str) -> String {
+    CipherSpec::parse(cipher).map_or_else(|_| cipher.to_owned(), |spec| spec.classic().to_string())
 }
 
 fn of_session(session: &Session) -> Result<String> {
@@ -123,12 +132,12 @@ fn of_session(session: &Session) -> Result<String> {
     };
     row("type:    ", &facts.format);
     row("cipher:  ", &facts.cipher);
-    row("keysize: ", &format_args!("{} bits", facts.key_bits));
+    row("keysize: ", &format_args!("{} [bits]", facts.key_bits));
     row("key location: ", &format_args!("process {}", facts.pid));
     row("device:  ", &facts.device);
-    row("sector size:  ", &facts.sector_size);
-    row("offset:  ", &format_args!("{} sectors", facts.offset / SECTOR));
-    row("size:    ", &format_args!("{} sectors", facts.size / SECTOR));
+    row("sector size:  ", &format_args!("{} [bytes]", facts.sector_size));
+    row("offset:  ", &length(facts.offset / SECTOR));
+    row("size:    ", &length(facts.size / SECTOR));
     row("mode:    ", &mode(facts.read_only, status.suspended));
     if facts.discards {
         row("flags:   ", &"discards ");
@@ -140,6 +149,11 @@ fn of_session(session: &Session) -> Result<String> {
 
 fn first_line(shown: &str, in_use: bool) -> String {
     format!("{} is active{}.\n", printable(shown), if in_use { " and is in use" } else { "" })
+}
+
+/// An offset or size on the device.
+fn length(sectors: u64) -> String {
+    format!("{sectors} [512-byte units] ({} [bytes])", sectors.saturating_mul(SECTOR))
 }
 
 fn mode(read_only: bool, suspended: bool) -> String {

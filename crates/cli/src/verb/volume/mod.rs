@@ -1,6 +1,7 @@
 //! A volume's header and its plaintext: showing, checking, and copying them out and in.
 
 pub(crate) mod backup;
+pub(crate) mod compare;
 pub(crate) mod convert;
 pub(crate) mod dump;
 pub(crate) mod inspect;

@@ -71,7 +71,7 @@ pub fn argon2_on(
     let matrix = Matrix::new(shape).ok_or(Error::NoMemory { kib: shape.blocks() as u32 })?;
     on_clean_stack(|| {
         let seed = Zeroizing::new(seed(&shape, cost, password, salt, out.len()));
-        derive_from(cpu, matrix, &seed, out, threads, stop)
+        derive_from(cpu, matrix, &seed, out, threads, stop, &|| ())
     })
 }
 
@@ -95,8 +95,27 @@ pub fn argon2_in(
     let matrix = Matrix::lent(shape, memory).ok_or(Error::NoMemory { kib: shape.blocks() as u32 })?;
     on_clean_stack(|| {
         let seed = Zeroizing::new(seed(&shape, cost, password, salt, out.len()));
-        derive_from(Cpu::detect(), matrix, &seed, out, 1, stop)
+        derive_from(Cpu::detect(), matrix, &seed, out, 1, stop, &|| ())
     })
+}
+
+/// The work of a derivation without its input and result, to be measured: `after` is called when
+/// each quarter of a pass is done.
+///
+/// # Errors
+/// As [`argon2`](fn@argon2).
+#[cfg(feature = "alloc")]
+pub fn argon2_quarters(
+    variant: Argon2Variant,
+    cost: Argon2Cost,
+    threads: usize,
+    after: &(dyn Fn() + Sync),
+) -> Result<(), Error> {
+    let mut out = [0; 4];
+    check(cost, &[], &[], &out)?;
+    let shape = Shape::new(variant, cost);
+    let matrix = Matrix::new(shape).ok_or(Error::NoMemory { kib: shape.blocks() as u32 })?;
+    derive_from(Cpu::detect(), matrix, &[0; 64], &mut out, threads, &Stop::new(), after)
 }
 
 /// Everything after H_0.
@@ -107,6 +126,7 @@ fn derive_from(
     out: &mut [u8],
     threads: usize,
     stop: &Stop,
+    after: &(dyn Fn() + Sync),
 ) -> Result<(), Error> {
     for lane in 0..matrix.shape().lanes {
         for column in 0..2u32 {
@@ -115,7 +135,7 @@ fn derive_from(
             matrix.set(lane, column, &Block::from_bytes(&bytes));
         }
     }
-    slices::fill(choose(cpu), &matrix, threads, stop)?;
+    slices::fill(choose(cpu), &matrix, threads, stop, after)?;
     let mut last = matrix.last_column();
     stretch(&[&*Zeroizing::new(last.to_bytes())], out);
     last.0.zeroize();

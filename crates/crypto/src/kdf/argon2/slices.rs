@@ -6,8 +6,14 @@ use super::sys::{Fill, LANES_IN_TURN, Matrix};
 use super::{SLICES, Stop};
 use crate::Error;
 
-/// Fills the matrix from its first two columns.
-pub(super) fn fill(fill: Fill, matrix: &Matrix, threads: usize, stop: &Stop) -> Result<(), Error> {
+/// Fills the matrix from its first two columns, and calls `after` after each slice.
+pub(super) fn fill(
+    fill: Fill,
+    matrix: &Matrix,
+    threads: usize,
+    stop: &Stop,
+    after: &(dyn Fn() + Sync),
+) -> Result<(), Error> {
     let lanes = matrix.shape().lanes;
     // Every thread gets a run of adjacent lanes; the runs' lengths differ by at most one.
     let threads = (threads.max(1) as u64).min(u64::from(lanes)) as u32;
@@ -28,9 +34,9 @@ pub(super) fn fill(fill: Fill, matrix: &Matrix, threads: usize, stop: &Stop) -> 
         })
     };
     let done = if threads == 1 {
-        steps(matrix).all(|(pass, slice)| work(0, pass, slice))
+        in_turn(matrix, 1, &work, after)
     } else {
-        on_threads(matrix, threads, &work, stop)
+        on_threads(matrix, threads, &work, stop, after)
     };
     if done { Ok(()) } else { Err(Error::Stopped) }
 }
@@ -48,6 +54,7 @@ fn on_threads(
     threads: u32,
     work: &(dyn Fn(u32, u32, u32) -> bool + Sync),
     stop: &Stop,
+    after: &(dyn Fn() + Sync),
 ) -> bool {
     use core::sync::atomic::{AtomicBool, Ordering};
     use std::sync::Barrier;
@@ -58,6 +65,7 @@ fn on_threads(
         for (pass, slice) in steps(matrix) {
             work(thread, pass, slice);
             if meeting.wait().is_leader() {
+                after();
                 go_on.store(!stop.is_stopped(), Ordering::Relaxed);
             }
             // The second barrier publishes the leader's decision.
@@ -91,7 +99,7 @@ fn on_threads(
         run(0);
         true
     });
-    if all_there { go_on.load(Ordering::Relaxed) } else { in_turn(matrix, threads, work) }
+    if all_there { go_on.load(Ordering::Relaxed) } else { in_turn(matrix, threads, work, after) }
 }
 
 /// Without threads the lanes of a slice run one after another.
@@ -101,11 +109,21 @@ fn on_threads(
     threads: u32,
     work: &(dyn Fn(u32, u32, u32) -> bool + Sync),
     _: &Stop,
+    after: &(dyn Fn() + Sync),
 ) -> bool {
-    in_turn(matrix, threads, work)
+    in_turn(matrix, threads, work, after)
 }
 
 /// All shares of a slice on this thread.
-fn in_turn(matrix: &Matrix, threads: u32, work: &(dyn Fn(u32, u32, u32) -> bool + Sync)) -> bool {
-    steps(matrix).all(|(pass, slice)| (0..threads).all(|thread| work(thread, pass, slice)))
+fn in_turn(
+    matrix: &Matrix,
+    threads: u32,
+    work: &(dyn Fn(u32, u32, u32) -> bool + Sync),
+    after: &(dyn Fn() + Sync),
+) -> bool {
+    steps(matrix).all(|(pass, slice)| {
+        let done = (0..threads).all(|thread| work(thread, pass, slice));
+        after();
+        done
+    })
 }

@@ -102,7 +102,7 @@ fn rfc_9106_vectors() {
         for cpu in Cpu::levels() {
             let mut out = [0; 32];
             let matrix = Matrix::new(shape).unwrap();
-            derive_from(cpu, matrix, &seed, &mut out, 3, &Stop::new()).unwrap();
+            derive_from(cpu, matrix, &seed, &mut out, 3, &Stop::new(), &|| ()).unwrap();
             assert_eq!(hex(&out), expected, "{variant:?} on {cpu}");
         }
     }

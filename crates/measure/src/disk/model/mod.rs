@@ -1,9 +1,10 @@
 //! What to expect of an encrypted disk: a byte passes through the disk at d bytes per second and
 //! then through the cipher at c. Together that takes 1/d + 1/c, so the throughput is c·d/(c+d). If
 //! disk and cipher work in parallel, it can be higher, up to the slower of the two; if the path
-//! itself has a cost, it is lower. Compared with the measurement, the model shows whether a faster
-//! disk or a faster cipher would help.
+//! itself has a cost, it is lower. What encryption does cost is measured, not modelled
+//! ([`super::cost`]): the model only says what of it the cipher would explain.
 
+use super::cost::is_plain_of;
 use crate::results::{By, Case, CipherCase, Direction, DiskCase, Pattern, Row, Unit};
 use crate::stats::Summary;
 use keyway_crypto::CipherSpec;
@@ -32,40 +33,15 @@ pub enum Whose {
     Kernel,
 }
 
-/// What limits a path.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Limit {
-    /// At least two thirds of the time go to the disk.
-    Disk,
-    /// At least two thirds of the time go to the cipher.
-    Cipher,
-    /// Neither dominates.
-    Both,
-}
-
 impl Model {
     /// c·d/(c+d).
     pub fn expected(&self) -> f64 {
         self.cipher * self.disk / (self.cipher + self.disk)
     }
 
-    /// What limits the path.
-    pub fn limit(&self) -> Limit {
-        match self.disk / (self.cipher + self.disk) {
-            cipher if cipher >= 2.0 / 3.0 => Limit::Cipher,
-            cipher if cipher <= 1.0 / 3.0 => Limit::Disk,
-            _ => Limit::Both,
-        }
-    }
-}
-
-impl fmt::Display for Limit {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Disk => "the disk is the limit",
-            Self::Cipher => "the cipher is the limit",
-            Self::Both => "disk and cipher take about the same time",
-        })
+    /// The part of the disk's speed that this leaves out: 0.1 is ten percent.
+    pub fn cost(&self) -> f64 {
+        self.disk / (self.cipher + self.disk)
     }
 }
 
@@ -82,12 +58,12 @@ impl fmt::Display for Model {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let [expected, cipher, disk] =
             [self.expected(), self.cipher, self.disk].map(|speed| speed / f64::from(1 << 20));
-        let (whose, limit) = (self.whose, self.limit());
+        let whose = self.whose;
         let off = 100.0 * (self.measured / self.expected() - 1.0);
         write!(
             f,
             "c·d/(c+d) = {expected:.1} MiB/s of c = {cipher:.1} ({whose} in memory) and d = {disk:.1} (plain): \
-             measured is {off:+.0} % of it off; {limit}"
+             measured is {off:+.0} % of it off"
         )
     }
 }
@@ -112,13 +88,8 @@ pub fn beside(rows: &[Row], cpus: u32, row: &Row) -> Option<Model> {
 /// Whether `other` is the same case without encryption.
 fn is_plain(other: &Row, case: &DiskCase, same_engine: bool) -> bool {
     let Case::Disk(plain) = &other.case else { return false };
-    let lasting = |case: &DiskCase| case.flags.iter().any(|flag| flag == super::path::SUSTAINED);
-    plain.by == By::Plain
-        && (plain.engine == case.engine) >= same_engine
-        && plain.medium == case.medium
-        && plain.pattern == case.pattern
-        && (plain.block, plain.depth, plain.total) == (case.block, case.depth, case.total)
-        && lasting(plain) == lasting(case)
+    let engine = if same_engine { &case.engine } else { &plain.engine };
+    is_plain_of(plain, &DiskCase { engine: engine.clone(), ..case.clone() })
 }
 
 /// The cipher in memory, on one core: for dm-crypt the kernel's, if it was measured; otherwise

@@ -2,7 +2,7 @@
 //! dm-crypt runs; a ranking without this warning would recommend ciphers that hide nothing.
 
 /// Why a specification does not protect a disk; `None` if it does, or is not known not to.
-pub(super) fn against(spec: &str) -> Option<&'static str> {
+pub(in crate::report) fn against(spec: &str) -> Option<&'static str> {
     let mut parts = spec.split('-');
     let cipher = parts.next().unwrap_or_default();
     // dm-crypt's rule: a cipher alone means CBC with the 32-bit number of the sector.

@@ -58,16 +58,16 @@ fn tiles(run: &Run<'_>) -> Vec<Tile> {
 }
 
 /// A single cipher cannot be the fastest; it was measured only for the storage model.
-fn is_alone(group: &Group<'_>) -> bool {
+pub(super) fn is_alone(group: &Group<'_>) -> bool {
     group.entries.len() < 2
 }
 
 /// The fastest cipher that protects a disk.
-pub(super) fn fastest<'g, 'a>(group: &'g Group<'a>) -> Option<&'g Entry<'a>> {
+pub(in crate::report) fn fastest<'g, 'a>(group: &'g Group<'a>) -> Option<&'g Entry<'a>> {
     group.entries.iter().find(|entry| advice::against(&entry.case.spec).is_none())
 }
 
-fn sentences(run: &Run<'_>) -> Vec<Markup> {
+pub(super) fn sentences(run: &Run<'_>) -> Vec<Markup> {
     let mut sentences = Vec::new();
     if let Some(group) = run.main_group().filter(|group| !is_alone(group)) {
         sentences.extend(of_the_fastest(group));
@@ -182,20 +182,17 @@ pub(super) fn pairs<'a>(run: &Run<'a>) -> Vec<(disk::Figured<'a>, disk::Figured<
 }
 
 fn of_a_pair((plain, encrypted): &(disk::Figured<'_>, disk::Figured<'_>)) -> Markup {
-    let (a, b) = (&plain.summary, &encrypted.summary);
-    let show = |it: &Summary| words::value(it.median, plain.measured.unit);
+    let show = |it: &disk::Figured<'_>| words::value(it.summary.median, plain.measured.unit);
     let what = disk::capital(&disk::pattern_name(encrypted.case.pattern));
     html! {
         (what) " (" (disk::load(encrypted.case))
         @if let Some(total) = encrypted.case.total { ", " (words::bytes(total)) }
         ") through " b { (encrypted.path) } ": "
-        @match compare(a, b, 0.0) {
-            Change::By(_) => { (words::percent(b.median / a.median)) " of plain, " }
-            Change::Noise => { "no difference from plain beyond noise, " }
-            Change::TooFewSamples => { "too few samples to compare, " }
+        (encrypted.cost.map_or_else(|| "not compared".to_owned(), |cost| cost.sentence("plain's speed")))
+        ", " (show(encrypted)) " beside " (show(plain))
+        @if let Some(words) = encrypted.cost.zip(encrypted.model).and_then(|(cost, model)| cost.beside_model(&model)) {
+            " (" (words) ")"
         }
-        (show(b)) " beside " (show(a))
-        @if let Some(model) = encrypted.model { "; " (model.limit().to_string()) }
         "."
     }
 }

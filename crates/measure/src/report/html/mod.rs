@@ -23,6 +23,12 @@ mod remarks;
 mod run;
 mod words;
 
+pub(super) use advice::against;
+pub(super) use answer::fastest;
+pub(super) use run::full_name;
+pub(super) use words::throughput;
+
+use super::ranking::Group;
 use crate::results::Results;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use run::Run;
@@ -49,6 +55,33 @@ pub fn page(results: &[Results]) -> String {
     };
     let made_by = html! { "Made by " code { "keyway bench" } ". The results file has every sample." };
     document(&title, &dates(&runs), &main, &made_by)
+}
+
+/// What `about` says of the ciphers shown first, and the sentences of the answer without markup;
+/// `None` where there is nothing to choose between.
+pub(super) fn in_words<T>(
+    results: &Results,
+    about: impl Fn(&Group<'_>) -> Option<T>,
+) -> Option<(T, Vec<String>)> {
+    let runs = run::runs(std::slice::from_ref(results));
+    let run = runs.first()?;
+    let about = about(run.main_group().filter(|group| !answer::is_alone(group))?)?;
+    Some((about, answer::sentences(run).into_iter().map(|markup| plain(&markup.0)).collect()))
+}
+
+/// Text without tags.
+fn plain(markup: &str) -> String {
+    let text: String = markup
+        .split('<')
+        .enumerate()
+        .map(
+            |(number, part)| {
+                if number == 0 { part } else { part.split_once('>').map_or("", |(_, text)| text) }
+            },
+        )
+        .collect();
+    let text = text.replace("&lt;", "<").replace("&gt;", ">").replace("&quot;", "\"");
+    text.replace("&amp;", "&")
 }
 
 fn document(title: &str, dates: &Markup, main: &Markup, made_by: &Markup) -> String {

@@ -66,7 +66,7 @@ pub(super) fn default_of<'g, 'a>(group: &'g Group<'a>) -> Option<&'g Entry<'a>> 
 }
 
 /// "aes-xts-plain64, 512-bit key"; plus whose code it is, unless it is Keyway's.
-pub(super) fn full_name(case: &CipherCase) -> String {
+pub(in crate::report) fn full_name(case: &CipherCase) -> String {
     format!("{}, {}-bit key{}", case.spec, case.key_bits, by(case))
 }
 

@@ -22,7 +22,7 @@ pub(super) fn short(figure: f64, unit: Unit) -> String {
 }
 
 /// Bytes per second: "812 MiB/s".
-pub(super) fn throughput(bytes: f64) -> String {
+pub(in crate::report) fn throughput(bytes: f64) -> String {
     let (per, unit) = throughput_unit(bytes);
     format!("{} {unit}", digits(bytes / per))
 }

@@ -6,6 +6,7 @@ mod files;
 mod fit;
 mod initramfs;
 mod options;
+mod own_options;
 mod script;
 mod uki;
 
@@ -48,6 +49,7 @@ pub(crate) static VERBS: [&str; 5] = ["initramfs", "fit", "script", "uki", "chec
 impl Request for Boot {
     fn from_args(args: &Args) -> Result<Self> {
         let verb = args.operand(0).map(|verb| verb.to_string_lossy().into_owned()).unwrap_or_default();
+        own_options::check(args, &verb)?;
         match verb.as_str() {
             "initramfs" => Request::from_args(args).map(Self::Initramfs),
             "fit" => Request::from_args(args).map(Self::Fit),

@@ -20,11 +20,13 @@ pub(super) struct PersistentFlags {
 handed!(PersistentFlags { given, kept });
 
 impl PersistentFlags {
-    /// The flags, with those that the header has stored.
+    /// The flags, with those that the header has stored; `--persistent` replaces these.
     pub(super) fn of(&self, format: &Format) -> Options {
         let mut options = Options::default();
         self.given.apply(&mut options);
-        if let Format::Luks { luks, .. } = format {
+        if let Format::Luks { luks, .. } = format
+            && !self.kept
+        {
             mapping::apply_kept(luks, &mut options);
         }
         options

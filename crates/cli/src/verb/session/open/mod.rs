@@ -73,7 +73,8 @@ pub(crate) static COMMAND: Command = Command {
           A LUKS2 volume's key goes through the kernel keyring, as with cryptsetup. Volumes with integrity \
           protection are refused by name.\n\nIf the only operand is a name in /etc/crypttab, device, key file and \
           options come from there; the command line takes precedence. A name that /etc/crypttab gives to another \
-          device causes a warning.\n\nWith --test-passphrase the volume is unlocked and nothing else happens: exit \
+          device causes a warning.\n\nWith --test-passphrase the volume is unlocked and nothing else happens, except that \
+          --link-vk-to-keyring leaves its key in that keyring: exit \
           code 0 means that the passphrase is right, 2 that it is wrong.\n\nA LUKS2 token of type luks2-keyring is \
           tried before a key file and before any prompt: its passphrase is the key of type \"user\" that it names in \
           the kernel keyring. Tokens of other types are skipped. Keyslots are derived in parallel, those with \
@@ -285,8 +286,8 @@ impl Open {
     }
 
     fn into_test(self, versions: Versions) -> TestPassphrase {
-        let Self { target, key, demands, unbound, .. } = self;
-        TestPassphrase { target, versions, key, demands, unbound }
+        let Self { target, key, demands, unbound, link, .. } = self;
+        TestPassphrase { target, versions, key, demands, unbound, link }
     }
 
     /// Turns the request into a refresh; the last operand names the open volume.
@@ -294,8 +295,9 @@ impl Open {
         let Self { target, key, demands, flags, persistent, read_only, keyring, .. } = self;
         let name = self.name.unwrap_or_else(|| target.device.into_os_string());
         let Target { header, locking, .. } = target;
-        let reopening = Reopening { header, locking, key, demands, hash: self.plain.hash };
-        Ok(Refresh { name: mapping::name(Some(&name))?, flags, persistent, read_only, keyring, reopening })
+        let reopening = Reopening { header, locking, key, demands, hash: self.plain.hash.clone() };
+        let (name, plain) = (mapping::name(Some(&name))?, self.plain);
+        Ok(Refresh { name, flags, persistent, read_only, keyring, reopening, plain })
     }
 }
 

@@ -8,10 +8,11 @@ use crate::mapping::{self, GivenFlags, Mapping, Open, Reopening};
 use crate::say::failure::{Exit, Failure, Result};
 use crate::say::sentence;
 use crate::unlock::admission;
+use crate::volume::given_plain::GivenPlain;
 use keyway_attach::dm::crypt::{Key, Line, Options};
 use keyway_attach::dm::{self, Target};
 use keyway_attach::session::Session;
-use keyway_crypto::Secret;
+use keyway_crypto::{CipherSpec, Secret};
 use keyway_volume::{Access, Luks, Rights};
 
 /// `keyway refresh`.
@@ -27,11 +28,14 @@ pub(crate) static COMMAND: Command = Command {
     }],
     about: "Change the flags of an open mapping.",
     man: "The mapping stays in use. It gets the flags of the command line and those stored in its LUKS2 header, \
-          and no others. A LUKS volume's passphrase is asked for; a plain volume keeps its key.\n\nA volume opened \
+          and no others. A LUKS volume's passphrase is asked for; a plain volume keeps its key, and \
+          only if --cipher, --key-size or --hash is given, the passphrase is asked for and all of them must match the \
+          mapping.\n\nA volume opened \
           with nbd, fuse or ublk needs no passphrase, and takes --allow-discards and --readonly; they apply to \
           connected clients from then on. A ublk device opened without --allow-discards cannot get it later.",
     options: &[
         &[&ALLOW_DISCARDS, &PERSISTENT, &shared::READONLY, &shared::KEY_SLOT],
+        &[&shared::CIPHER, &shared::KEY_SIZE, &shared::HASH],
         groups::DM_CRYPT,
         groups::KEY_INPUT,
         groups::KEY_AGAIN,
@@ -56,6 +60,8 @@ pub(super) struct Refresh {
     /// The key may be passed through the kernel's keyring.
     pub(super) keyring: bool,
     pub(super) reopening: Reopening,
+    /// How a plain volume should be mapped.
+    pub(super) plain: GivenPlain,
 }
 
 impl Request for Refresh {
@@ -68,6 +74,7 @@ impl Request for Refresh {
             read_only: args.given(&shared::READONLY),
             keyring: !args.given(&shared::DISABLE_KEYRING),
             reopening: Reopening::from_args(args)?,
+            plain: GivenPlain::from_args(args),
         })
     }
 
@@ -91,7 +98,7 @@ impl Refresh {
         let header = self.reopening.session_header(facts, access)?;
         let mut options = Options::default();
         self.flags.apply(&mut options);
-        if let Some((luks, _)) = &header {
+        if let (Some((luks, _)), false) = (&header, self.persistent) {
             mapping::apply_kept(luks, &mut options);
         }
         let rights = Rights { discards: options.allow_discards, read_only: self.read_only };
@@ -123,10 +130,33 @@ impl Refresh {
             refused(format!("Device {} has a table that cannot be refreshed.", found.name()))
         })?;
         if is_plain {
+            self.check_plain(found, &line)?;
             let key = line.key;
             return self.replace(found, &target, Line { key, ..self.line(found, None, &target)? });
         }
         self.refresh_luks(found, &target, &line)
+    }
+
+    /// Refuses a plain volume whose cipher or key is not the one that the options describe. If they
+    /// describe none, nothing is asked for.
+    fn check_plain(&self, found: &Mapping, line: &Line) -> Result<()> {
+        if !self.plain.describes_encryption() {
+            return Ok(());
+        }
+        let described = self.plain.clone().options()?;
+        described.warn_about_defaults(&self.reopening.key);
+        let device = mapping::device_path(&found.mapper, line.device).unwrap_or_default();
+        let wanted = described.volume_key(&self.reopening.key, &device, false)?;
+        let is_key = match &line.key {
+            Key::Bytes(mapped) => mapped.ct_eq(wanted.expose()),
+            Key::Absent => described.cipher().is_null(),
+            Key::InKeyring(_) => false,
+        };
+        let is_cipher = CipherSpec::parse(&line.cipher).is_ok_and(|mapped| mapped.means(described.cipher()));
+        match is_key && is_cipher {
+            true => Ok(()),
+            false => Err(refused(format!("Mismatching parameters on device {}.", found.name()))),
+        }
     }
 
     fn refresh_luks(&self, found: &Mapping, target: &Target, line: &Line) -> Result<()> {
@@ -148,12 +178,13 @@ impl Refresh {
         Ok(())
     }
 
-    /// The current table line, with the given flags and the header's in place of its own.
+    /// The current table line, with the given flags and the header's in place of its own;
+    /// `--persistent` replaces the header's.
     fn line(&self, found: &Mapping, luks: Option<&Luks>, target: &Target) -> Result<Line> {
         let line = target.as_crypt().map_err(|e| sentence::door(&e))?;
         let mut flags = Options::default();
         self.flags.apply(&mut flags);
-        if let Some(luks) = luks {
+        if let (Some(luks), false) = (luks, self.persistent) {
             mapping::apply_kept(luks, &mut flags);
         }
         mapping::drop_unknown(&mut flags, &mapping::features(&found.mapper)?);

@@ -1,10 +1,12 @@
-//! `open --test-passphrase`: unlocks, and does nothing else.
+//! `open --test-passphrase`: unlocks, and does nothing else, unless the key is to be left in a keyring.
 
 use crate::device::{self, Target, Versions};
+use crate::mapping::LinkedKey;
 use crate::say::failure::Result;
 use crate::unlock::admission::Demands;
 use crate::unlock::{self, KeyOptions};
-use keyway_volume::{Access, DataDevice, UnlockOptions};
+use keyway_crypto::Secret;
+use keyway_volume::{Access, DataDevice, Luks, UnlockOptions};
 
 /// A volume, and the key to be tested.
 pub(super) struct TestPassphrase {
@@ -14,25 +16,35 @@ pub(super) struct TestPassphrase {
     pub(super) demands: Demands,
     /// Keyslots that do not open the data are tried as well.
     pub(super) unbound: bool,
+    /// `--link-vk-to-keyring`.
+    pub(super) link: Option<String>,
 }
 
 impl TestPassphrase {
     /// Succeeds when the passphrase or volume key is right.
     pub(super) fn run(&self) -> Result<()> {
-        let Self { target, versions, key, demands, unbound } = self;
+        let Self { target, versions, key, demands, unbound, link: _ } = self;
         let device = target.header_path();
         let luks = target.load(Access::Read, *versions)?;
         let data = self.demanded_device()?;
         demands.check(&luks, device, data)?;
         if let Some((key, digest)) = key.given_volume_key(&luks)? {
-            return demands.check_key(&luks, device, data, &key, digest);
+            demands.check_key(&luks, device, data, &key, digest)?;
+            return self.link(&luks, &key);
         }
         // A keyslot named by the user may be unbound; other unbound ones are tried only on request.
         let unbound_too = *unbound || key.keyslot.is_some();
         let options = UnlockOptions { unbound_too, ..key.of_keyslot() };
         let source = key.passphrase.existing(unlock::prompt_for(device));
         let unlocked = key.unlock_by_token_or(&luks, &source, &options)?;
-        demands.check_key(&luks, device, data, &unlocked.volume_key, unlocked.digest)
+        demands.check_key(&luks, device, data, &unlocked.volume_key, unlocked.digest)?;
+        self.link(&luks, &unlocked.volume_key)
+    }
+
+    /// Leaves the volume key in the keyring that `--link-vk-to-keyring` names.
+    fn link(&self, luks: &Luks, volume_key: &Secret) -> Result<()> {
+        let add = |text| LinkedKey::add(text, luks.version() == 2, volume_key);
+        self.link.as_deref().map(add).transpose().map(drop)
     }
 
     /// The data device, if the command line demands anything of the volume.

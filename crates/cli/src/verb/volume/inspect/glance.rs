@@ -1,16 +1,16 @@
 //! What `inspect` shows: the facts about a volume, with the times of this machine.
 
 use keyway_crypto::CipherSpec;
+use keyway_format::interval::Interval;
 use keyway_volume::facts::{Concern, Content, Facts, SealState, Segment};
 use keyway_volume::{UnlockOptions, UnlockTimes};
-use std::time::Duration;
 
 /// A volume at a glance.
 pub(super) struct Glance {
     pub(super) device: String,
     pub(super) facts: Facts,
-    /// How long each keyslot takes to open on this machine; `None` if that cannot be measured.
-    pub(super) times: Vec<Option<Duration>>,
+    /// Seconds that each keyslot takes to open on this machine; `None` if that cannot be measured.
+    pub(super) times: Vec<Option<Interval>>,
     pub(super) seal: SealState,
     pub(super) concerns: Vec<Concern>,
 }

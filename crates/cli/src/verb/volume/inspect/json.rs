@@ -2,10 +2,10 @@
 
 use super::glance::{Glance, content, is_encrypted};
 use super::warnings;
+use keyway_format::interval::Interval;
 use keyway_format::json::{Object, Value};
 use keyway_format::luks2::{Copy, Kdf, Priority};
 use keyway_volume::facts::{Copies, Keyslot, SealState, Segment};
-use std::time::Duration;
 
 /// One indented object, with the results of an audit.
 pub(super) fn show(glance: &Glance, audit: Option<Object>) -> String {
@@ -69,7 +69,7 @@ fn segment(segment: &Segment) -> Object {
         .with("length", number(segment.len))
 }
 
-fn keyslot(keyslot: &Keyslot, time: Option<Duration>) -> Object {
+fn keyslot(keyslot: &Keyslot, time: Option<Interval>) -> Object {
     let priority = match keyslot.priority {
         Priority::Prefer => "prefer",
         Priority::Normal => "normal",
@@ -84,7 +84,11 @@ fn keyslot(keyslot: &Keyslot, time: Option<Duration>) -> Object {
         .with("priority", priority)
         .with("unbound", Value::Bool(keyslot.unbound))
         .with("kdf", kdf)
-        .with("seconds_here", time.map_or(Value::Null, |t| decimal(t.as_secs_f64())))
+        .with("seconds_here", time.map_or(Value::Null, |t| decimal(t.likely)))
+        .with(
+            "seconds_here_interval",
+            time.map_or(Value::Null, |t| Value::Array(vec![decimal(t.low), decimal(t.high)])),
+        )
 }
 
 fn derivation(kdf: &Kdf) -> Object {

@@ -62,7 +62,7 @@ pub(crate) static COMMAND: Command = Command {
         Example { line: "keyway inspect disk.luks", does: "see what it is" },
         Example { line: "keyway inspect --json disk.luks | jq .keyslots", does: "the same for a script" },
         Example {
-            line: "keyway inspect --require fleet.toml disk.luks",
+            line: "keyway inspect --verify --require fleet.toml disk.luks",
             does: "does it meet the policy? exit code 6 if not",
         },
     ],

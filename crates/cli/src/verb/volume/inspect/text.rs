@@ -2,12 +2,13 @@
 
 use super::glance::{Glance, content, is_encrypted};
 use super::warnings;
+use crate::say::figures::{grouped, span};
 use crate::say::paint::{Paint, printable};
 use crate::say::size::human;
+use keyway_format::interval::Interval;
 use keyway_format::luks2::{Copy, Kdf, Priority};
 use keyway_volume::facts::{Copies, Keyslot, SealState};
 use std::fmt::Write;
-use std::time::Duration;
 
 /// The whole page.
 pub(super) fn show(glance: &Glance, paint: Paint) -> String {
@@ -88,7 +89,7 @@ fn rows(glance: &Glance, paint: Paint) -> Vec<(&'static str, String)> {
     rows
 }
 
-fn keyslot_row(keyslot: &Keyslot, time: Option<Duration>) -> [String; 4] {
+fn keyslot_row(keyslot: &Keyslot, time: Option<Interval>) -> [String; 4] {
     let priority = match keyslot.priority {
         Priority::Prefer => "first",
         Priority::Normal => "normal",
@@ -99,7 +100,7 @@ fn keyslot_row(keyslot: &Keyslot, time: Option<Duration>) -> [String; 4] {
         Err(kind) => format!("type {}, unknown here", printable(kind)),
     };
     let unbound = if keyslot.unbound { " (holds another key)" } else { "" };
-    let time = time.map_or("?".to_owned(), in_seconds);
+    let time = time.map_or("?".to_owned(), span);
     [keyslot.number.to_string(), priority.to_owned(), format!("{derivation}{unbound}"), time]
 }
 
@@ -108,37 +109,12 @@ fn derivation(kdf: &Kdf) -> String {
     let name = kdf.type_name();
     match kdf {
         Kdf::Pbkdf2 { hash, iterations, .. } => {
-            format!("{name} {}, {} iterations", printable(hash), grouped(*iterations))
+            format!("{name} {}, {} iterations", printable(hash), grouped((*iterations).into()))
         }
         Kdf::Argon2i { time, memory_kib, lanes, .. } | Kdf::Argon2id { time, memory_kib, lanes, .. } => {
             let lanes = if *lanes == 1 { "1 lane".to_owned() } else { format!("{lanes} lanes") };
             format!("{name}, {time} passes over {} in {lanes}", human(u64::from(*memory_kib) * 1024))
         }
-    }
-}
-
-/// "1,234,567".
-fn grouped(number: u32) -> String {
-    let digits = number.to_string();
-    let mut text = String::new();
-    for (i, digit) in digits.chars().enumerate() {
-        if i > 0 && (digits.len() - i).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
-}
-
-/// A time in seconds with two significant digits.
-fn in_seconds(time: Duration) -> String {
-    let seconds = time.as_secs_f64();
-    match seconds {
-        s if s < 0.01 => "under 0.01 s".to_owned(),
-        s if s < 1.0 => format!("{s:.2} s"),
-        s if s < 100.0 => format!("{s:.1} s"),
-        s if s < 2.0 * 86400.0 => format!("{:.0} min", s / 60.0),
-        s => format!("{:.0} days", s / 86400.0),
     }
 }
 
@@ -168,19 +144,6 @@ fn table(page: &mut String, head: [&str; 4], rows: Vec<[String; 4]>, paint: Pain
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn numbers_for_people() {
-        assert_eq!(grouped(0), "0");
-        assert_eq!(grouped(1000), "1,000");
-        assert_eq!(grouped(1234567), "1,234,567");
-        let seconds = |s: f64| in_seconds(Duration::from_secs_f64(s));
-        assert_eq!(seconds(0.0001), "under 0.01 s");
-        assert_eq!(seconds(0.123), "0.12 s");
-        assert_eq!(seconds(1.96), "2.0 s");
-        assert_eq!(seconds(600.0), "10 min");
-        assert_eq!(seconds(864000.0), "10 days");
-    }
 
     #[test]
     fn tables_align_and_colours_can_be_left_out() {

@@ -4,6 +4,7 @@
 use super::super::super::by_key;
 use super::super::run::Run;
 use super::{PATTERNS, is_sustained};
+use crate::disk::cost::{self, Cost};
 use crate::disk::model::{self, Model};
 use crate::results::{By, Case, DiskCase, Measured};
 use crate::stats::Summary;
@@ -18,6 +19,8 @@ pub(in super::super) struct Figured<'a> {
     pub(in super::super) path: String,
     /// The figure expected of disk and cipher together.
     pub(in super::super) model: Option<Model>,
+    /// What encryption costs here, beside plain storage in the same rounds.
+    pub(in super::super) cost: Option<Cost>,
 }
 
 /// Plain and encrypted storage that may be compared.
@@ -58,7 +61,8 @@ fn figured<'a>(run: &Run<'a>) -> Vec<Figured<'a>> {
         let (Case::Disk(case), Some(measured)) = (&row.case, row.measured()) else { return None };
         let (summary, path) = (Summary::of(measured)?, String::new());
         let model = model::beside(&results.rows, results.machine.cpus, row);
-        Some(Figured { case, measured, summary, path, model })
+        let cost = cost::of_row(&results.rows, row);
+        Some(Figured { case, measured, summary, path, model, cost })
     };
     results.rows.iter().filter_map(of_row).collect()
 }

@@ -1,6 +1,6 @@
-//! What limits encrypted storage: how long the disk alone and the cipher alone would take for the
+//! What encrypted storage is held up by: how long the disk alone and the cipher alone would take for the
 //! same bytes, both in sequence (the model c·d/(c+d)), and how long it actually took. And what it
-//! costs: processor time, which encryption uses even if the disk is the limit.
+//! costs: processor time, which encryption uses even if the disk takes most of the time.
 
 use super::super::chart::{Bar, Bars};
 use super::super::figure::{Table, figure};
@@ -13,7 +13,7 @@ use maud::{Markup, html};
 /// Bars for sequential reads and writes; the table has everything.
 pub(super) fn limits(items: &[Figured<'_>], of: &str) -> Markup {
     let head = "Through|Requests|Disk alone, MiB/s|Cipher alone, MiB/s|Whose cipher|c·d/(c+d), MiB/s|Measured, MiB/s|\
-                Of the model|Limit";
+                Of the model|Encryption costs";
     let mut table = Table::new(head);
     let mut bars = Bars { per: 1.0, unit: "seconds for 10⁹ bytes".into(), ..Bars::default() };
     let modelled: Vec<(&Figured<'_>, Model)> =
@@ -28,7 +28,7 @@ pub(super) fn limits(items: &[Figured<'_>], of: &str) -> Markup {
             words::mib(model.expected()),
             words::mib(model.measured),
             words::percent(model.measured / model.expected()),
-            model.limit().to_string(),
+            it.cost.map_or_else(String::new, |cost| cost.cell()),
         ]);
         // Small random requests take so long that nothing else would be visible.
         let any_in_order = modelled.iter().any(|(it, _)| it.case.total.is_some());
@@ -55,8 +55,7 @@ pub(super) fn limits(items: &[Figured<'_>], of: &str) -> Markup {
     if table.rows.is_empty() {
         return html! {};
     }
-    let text = "Seconds for 10⁹ bytes, less is better. Whichever takes longer alone is the limit: a faster one \
-                would help, a faster other would not. Measured may be shorter than one after the other if both work \
+    let text = "Seconds for 10⁹ bytes, less is better. Measured may be shorter than one after the other if both work \
                 at the same time. The cipher was measured in memory, in the same run: Keyway's; for dm-crypt the \
                 kernel's, where it could be.";
     figure(&format!("Disk or cipher{of}"), text, &bars, &table)

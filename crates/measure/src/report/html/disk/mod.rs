@@ -24,10 +24,9 @@ pub(super) fn storage(run: &Run<'_>) -> Markup {
     html! {
         h2 { "Storage, plain and encrypted" }
         p {
-            "Plain and encrypted storage in the same run, on the same bytes, in turn. If both are alike, the disk is the limit and "
-            "encryption costs only processor time; if plain is faster, encryption is the limit. The comparison \
-            is between requests of one program "
-            "to the same storage."
+            "Plain and encrypted storage in the same run, on the same bytes, in turn. What encryption costs is the part of \
+             plain's speed that is lost in the same rounds, with its 95 % interval; where both are alike, it costs only \
+             processor time. The comparison is between requests of one program to the same storage."
         }
         @for (number, one) in all.iter().enumerate() {
             @let like = |other: &&Comparison<'_>| other.short() == one.short();

@@ -4,10 +4,12 @@ use super::installed::Installed;
 use crate::device::{self, explain};
 use crate::say::failure::Result;
 use crate::unlock::passphrase::PassphraseSource;
+use crate::verb::desk::cpu::Cpu;
 use keyway::{Device, Machine};
 use keyway_boot::loader::grub::typing::{self, Layout};
 use keyway_boot::loader::grub::{Finding, Judgement, Loader, Verdict, Version};
 use keyway_crypto::Secret;
+use keyway_format::interval::Interval;
 use keyway_volume::{Access, Error, Locking, Luks, Storage, UnlockOptions};
 use std::path::{Path, PathBuf};
 
@@ -17,7 +19,11 @@ pub(super) struct Outcome {
     pub(super) loader: Installed,
     pub(super) judgement: Judgement,
     /// Seconds until each keyslot has been opened, in the order of the verdict.
-    pub(super) seconds: Vec<Option<f64>>,
+    pub(super) seconds: Vec<Option<Interval>>,
+    /// The CPU of which the seconds are made, and where its rates come from.
+    pub(super) rates: String,
+    /// Seconds that passed for each that was computed while this machine was measured.
+    pub(super) interference: f64,
     /// What happens to the passphrase when it is entered, if one was given.
     pub(super) typed: Vec<Finding>,
     /// The keyslot that the given passphrase opens; `Some(None)` if it opens none.
@@ -46,6 +52,8 @@ pub(super) struct Grub {
     pub(super) version: Option<Version>,
     /// Where it is installed.
     pub(super) root: PathBuf,
+    /// The CPU of its machine.
+    pub(super) cpu: Cpu,
     pub(super) device: PathBuf,
     pub(super) header: Option<PathBuf>,
     pub(super) locking: Locking,
@@ -81,7 +89,7 @@ impl Grub {
             None => data.clone(),
         };
         let device = Device::options().over(&self.device, data, header.clone());
-        let prediction = device.predict(&Machine::grub(found.version.into()))?;
+        let prediction = self.cpu.predict(&Machine::grub(found.version.into()), &device)?;
         let seconds = prediction.keyslots().iter().map(|keyslot| keyslot.wait().until_opened()).collect();
         let mut judgement = prediction.judgement().expect("the machine is GRUB").clone();
         if found.installs_luks2 {
@@ -97,7 +105,19 @@ impl Grub {
         }
         warnings.extend(lacking(&found, &judgement));
         let device = self.device.display().to_string();
-        Ok(Outcome { device, loader: found, judgement, seconds, typed, keyslot, warnings })
+        let rates = format!("{}, {}", self.cpu.name, self.cpu.source);
+        let interference = prediction.interference();
+        Ok(Outcome {
+            device,
+            loader: found,
+            judgement,
+            seconds,
+            rates,
+            interference,
+            typed,
+            keyslot,
+            warnings,
+        })
     }
 
     /// What happens to the passphrase, and which keyslot it opens.

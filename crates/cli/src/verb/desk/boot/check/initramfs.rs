@@ -9,7 +9,7 @@ use keyway_boot::initramfs;
 use keyway_crypto::CipherSpec;
 use keyway_format::json::{Object, Value};
 use keyway_format::luks2::SegmentKind;
-use keyway_kernel::modules::{Found, Inventory};
+use keyway_kernel::modules::{self, Found, Inventory};
 use keyway_kernel::{Need, Version, needs};
 use keyway_volume::{Access, Header, Locking, Luks};
 use std::fmt::Write;
@@ -51,7 +51,7 @@ impl Ramdisk {
         let opens = lacking.is_empty() && !programs.is_empty();
         let page = match as_json {
             true => json(image, &inventory.release, &found, &programs, opens),
-            false => text(image, &inventory.release, &found, &programs, &lacking),
+            false => text(image, &inventory, &found, &programs, &lacking),
         };
         Ok((page, opens))
     }
@@ -59,7 +59,11 @@ impl Ramdisk {
     /// The image's modules; which features its kernel has built in may be known on this machine.
     fn inventory(&self, content: &[u8]) -> Result<Inventory> {
         let image = &self.image;
-        let mut inventory = Inventory::of_image(content).map_err(|why| unusable(image, &why))?;
+        let mut inventory = match Inventory::of_image(content) {
+            // Its kernel may have everything built in.
+            Err(modules::Error::NoModules) => Inventory::default(),
+            found => found.map_err(|why| unusable(image, &why))?,
+        };
         if let Some(kernel) = &self.kernel {
             if !inventory.release.is_empty() && inventory.release != *kernel {
                 let message =
@@ -111,7 +115,7 @@ fn programs(image: &[u8]) -> std::result::Result<Vec<String>, initramfs::Error> 
 
 fn text(
     image: &Path,
-    release: &str,
+    inventory: &Inventory,
     found: &[(Need, Found)],
     programs: &[String],
     lacking: &[&str],
@@ -122,7 +126,10 @@ fn text(
         page,
         "{}  {}",
         paint.strong(&printable(&image.display().to_string())),
-        paint.faint(&format!("Linux {}", printable(release)))
+        paint.faint(&match inventory.release.as_str() {
+            "" => "for an unknown kernel".to_owned(),
+            release => format!("Linux {}", printable(release)),
+        })
     );
     for (need, state) in found {
         let word = match state {
@@ -150,6 +157,10 @@ fn text(
         }
     }
     let closing = match (lacking.is_empty(), programs.is_empty()) {
+        (true, false) if inventory.files.is_empty() && !inventory.knows_built_in => paint.warning(
+            "It holds no kernel modules: its kernel must have all of this built in. --kernel RELEASE looks it up in \
+             this machine's /lib/modules.",
+        ),
         (true, false) => paint.good("It has everything that this volume needs."),
         (true, true) => paint.bad("It cannot unlock: it contains no program for that."),
         (false, _) => paint.bad(&format!("It cannot map this volume: {} missing.", lacking.join(", "))),

@@ -15,6 +15,7 @@ use crate::door::{Args, Kind, Opt, Request, shared};
 use crate::say::failure::{Exit, Failure, Result};
 use crate::say::output;
 use crate::unlock::KeyOptions;
+use crate::verb::desk::cpu::{Cpu, RATE_FILE};
 use grub::{Given, Grub, Way};
 use initramfs::Ramdisk;
 use keyway_boot::loader::grub::Version;
@@ -70,6 +71,7 @@ pub(super) const OPTIONS: &[&Opt] = &[
     &KEYBOARD,
     &AS_KEY_FILE,
     &IMAGE,
+    &RATE_FILE,
     &shared::KEY_FILE,
     &shared::KEYFILE_OFFSET,
     &shared::KEYFILE_SIZE,
@@ -90,7 +92,7 @@ pub(super) struct Check {
 
 /// The loader that has to open the volume.
 enum Loader {
-    Grub(Grub),
+    Grub(Box<Grub>),
     /// A program in an initramfs.
     Initramfs(Ramdisk),
 }
@@ -116,12 +118,13 @@ impl Request for Check {
         let grub = Grub {
             version: args.text(&GRUB_VERSION).map(version).transpose()?,
             root: args.path(&GRUB_ROOT).unwrap_or(Path::new("/")).to_owned(),
+            cpu: Cpu::find(args.path(&RATE_FILE))?,
             device,
             header: args.path(&shared::HEADER).map(device::resolve),
             locking: device::locking(args),
             passphrase: Given::from_args(args)?,
         };
-        Ok(Self { loader: Loader::Grub(grub), as_json })
+        Ok(Self { loader: Loader::Grub(Box::new(grub)), as_json })
     }
 
     fn run(self) -> Result<()> {

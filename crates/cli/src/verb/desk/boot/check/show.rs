@@ -1,8 +1,10 @@
 //! The verdict as text and as JSON.
 
 use super::grub::Outcome;
+use crate::say::figures::{busy, span};
 use crate::say::paint::{Paint, printable};
 use keyway_boot::loader::grub::{Finding, Slot, Verdict};
+use keyway_format::interval::Interval;
 use keyway_format::json::{Object, Value};
 use std::fmt::Write;
 
@@ -47,6 +49,12 @@ fn text(outcome: &Outcome, paint: Paint) -> String {
     for note in judgement.notes.iter().map(|finding| &finding.because).chain(&outcome.warnings) {
         let _ = writeln!(page, "  {} {}.", paint.warning("!"), printable(note));
     }
+    if outcome.seconds.iter().any(Option::is_some) {
+        let _ = writeln!(page, "  {}", paint.faint(&format!("Rates: {}.", printable(&outcome.rates))));
+    }
+    if let Some(note) = busy(outcome.interference) {
+        let _ = writeln!(page, "  {} {note}", paint.warning("!"));
+    }
     if !judgement.modules.is_empty() && judgement.refused.is_none() {
         let _ =
             writeln!(page, "  Modules to embed: grub-install --modules=\"{}\"", judgement.modules.join(" "));
@@ -61,12 +69,11 @@ fn text(outcome: &Outcome, paint: Paint) -> String {
     page
 }
 
-fn verdict(slot: &Slot, seconds: Option<f64>, paint: Paint) -> String {
+fn verdict(slot: &Slot, seconds: Option<Interval>, paint: Paint) -> String {
     match &slot.verdict {
         Verdict::Opens => {
-            let when = seconds.map_or("after a time that is not known".to_owned(), |s| {
-                format!("in about {}", in_seconds(s))
-            });
+            let when = seconds
+                .map_or("after a time that is not known".to_owned(), |s| format!("in about {}", span(s)));
             paint.good(&format!("opens {when}"))
         }
         Verdict::Cannot(why) => paint.bad(&format!("cannot, because {}", printable(&why.because))),
@@ -77,10 +84,6 @@ fn verdict(slot: &Slot, seconds: Option<f64>, paint: Paint) -> String {
     }
 }
 
-fn in_seconds(seconds: f64) -> String {
-    if seconds < 10.0 { format!("{seconds:.1} s") } else { format!("{seconds:.0} s") }
-}
-
 fn json(outcome: &Outcome) -> String {
     let judgement = &outcome.judgement;
     let slots = judgement.slots.iter().zip(&outcome.seconds).map(|(slot, seconds)| {
@@ -89,7 +92,11 @@ fn json(outcome: &Outcome) -> String {
             Object::new()
                 .with("keyslot", Value::Number(slot.number.to_string()))
                 .with("verdict", slot.verdict.word())
-                .with("seconds", seconds.map_or(Value::Null, |s| Value::Number(format!("{s:.3}"))))
+                .with("seconds", seconds.map_or(Value::Null, |s| decimal(s.likely)))
+                .with(
+                    "seconds_interval",
+                    seconds.map_or(Value::Null, |s| Value::Array(vec![decimal(s.low), decimal(s.high)])),
+                )
                 .with("because", found.map_or(Value::Null, |found| found.because.as_str().into()))
                 .with("rule", found.map_or(Value::Null, |found| found.rule.id.into()))
                 .with("source", found.map_or(Value::Null, |found| found.rule.source.into())),
@@ -107,6 +114,8 @@ fn json(outcome: &Outcome) -> String {
         .with("asks", Value::Bool(judgement.asks))
         .with("refused", judgement.refused.as_ref().map_or(Value::Null, |found| finding(found).into()))
         .with("keyslots", Value::Array(slots.collect()))
+        .with("rates", outcome.rates.as_str())
+        .with("interference", decimal(outcome.interference))
         .with("passphrase_given", Value::Bool(outcome.keyslot.is_some()))
         .with("passphrase_keyslot", keyslot)
         .with(
@@ -124,4 +133,8 @@ fn finding(finding: &Finding) -> Object {
         .with("rule", finding.rule.id)
         .with("because", finding.because.as_str())
         .with("source", finding.rule.source)
+}
+
+fn decimal(number: f64) -> Value {
+    Value::Number(format!("{number:.3}"))
 }

@@ -45,9 +45,6 @@ pub(super) struct Image {
 impl Request for Initramfs {
     fn from_args(args: &Args) -> Result<Self> {
         let wrong = |what: String| Err(Failure::new(Exit::Parameters, what));
-        if args.operands().len() > 2 {
-            return wrong("boot initramfs takes one image.".to_owned());
-        }
         let looks_only = args.given(&LIST) || args.given(&DIFF);
         let making: [&Opt; 5] = [&OUTPUT, &VOLUME, &MODULES, &PROGRAM, &KEYWAY];
         if let Some(option) = making.into_iter().find(|option| looks_only && args.given(option)) {

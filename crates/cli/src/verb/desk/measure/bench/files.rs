@@ -3,7 +3,7 @@
 use super::options;
 use super::outputs::Reports;
 use crate::device::whole_file::{self, RESULTS};
-use crate::door::{Args, Request};
+use crate::door::{Args, Request, shared};
 use crate::say::failure::{Exit, Failure, Result};
 use crate::say::output;
 use keyway_measure::{Results, machine, report};
@@ -56,6 +56,7 @@ pub(super) struct Diff {
     new: PathBuf,
     /// Smaller changes are ignored.
     threshold: f64,
+    json: bool,
 }
 
 impl Request for Diff {
@@ -65,12 +66,12 @@ impl Request for Diff {
             return Err(Failure::new(Exit::Parameters, usage));
         };
         let threshold = args.number(&options::THRESHOLD).unwrap_or(0) as f64 / 100.0;
-        Ok(Self { old: old.into(), new: new.into(), threshold })
+        Ok(Self { old: old.into(), new: new.into(), threshold, json: args.given(&shared::JSON) })
     }
 
     fn run(self) -> Result<()> {
         let diff = report::diff::Diff::between(&read(&self.old)?, &read(&self.new)?, self.threshold);
-        output::print(&diff.text())?;
+        output::print(&if self.json { diff.json() } else { diff.text() })?;
         if diff.is_regression() { Err(Failure::silent(Exit::Parameters)) } else { Ok(()) }
     }
 }

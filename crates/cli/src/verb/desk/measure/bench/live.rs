@@ -1,7 +1,7 @@
 //! A run in progress: writes rows to the results file, shows progress on the terminal, and checks
 //! whether the user wants to stop.
 
-use keyway_measure::results::{Growing, Machine};
+use keyway_measure::results::{Case, Growing, Machine};
 use keyway_measure::rounds::Watcher;
 use keyway_measure::{Results, Row, machine};
 use std::io::{IsTerminal, Write, stderr};
@@ -24,6 +24,21 @@ pub(super) struct Live {
 struct Line {
     start: Instant,
     drawn: Instant,
+    part: f64,
+}
+
+impl Line {
+    fn draw(text: &str) {
+        let _ = stderr().write_all(format!("\r\x1b[K{text}").as_bytes());
+    }
+
+    /// Draws the line if it is old enough.
+    fn redraw(&mut self, text: impl FnOnce(&Self) -> String) {
+        if self.drawn.elapsed() >= EVERY {
+            self.drawn = Instant::now();
+            Self::draw(&text(self));
+        }
+    }
 }
 
 impl Live {
@@ -31,7 +46,10 @@ impl Live {
     pub(super) fn new(quiet: bool, results: Results, file: Option<Growing>, stop: Arc<AtomicBool>) -> Self {
         let shown = !quiet && stderr().is_terminal();
         let now = Instant::now();
-        let line = shown.then_some(Line { start: now, drawn: now });
+        let line = shown.then_some(Line { start: now, drawn: now, part: 0.0 });
+        if shown {
+            Line::draw("  0.0 %  looking at the machine");
+        }
         Self { results, file, error: None, stop, line }
     }
 
@@ -76,21 +94,26 @@ impl Watcher for Live {
         self.note(written);
     }
 
+    fn preparing(&mut self, case: &Case) {
+        let Some(line) = &mut self.line else { return };
+        line.redraw(|line| format!("{:5.1} %  preparing {}", 100.0 * line.part, short(&case.id())));
+    }
+
     fn progress(&mut self, part: f64, case: &str) {
         let Some(line) = &mut self.line else { return };
-        if line.drawn.elapsed() < EVERY {
-            return;
-        }
-        line.drawn = Instant::now();
+        line.part = part;
         let left = line.start.elapsed().as_secs_f64() * (1.0 - part) / part.max(1e-6);
-        let case: String = case.chars().take(46).collect();
-        let text = format!("\r\x1b[K{:5.1} %  {} left  {case}", 100.0 * part, minutes(left));
-        let _ = stderr().write_all(text.as_bytes());
+        line.redraw(|_| format!("{:5.1} %  {} left  {}", 100.0 * part, minutes(left), short(case)));
     }
 
     fn stopped(&self) -> bool {
         self.stop.load(Ordering::Relaxed)
     }
+}
+
+/// As much of a name as fits into a line.
+fn short(case: &str) -> String {
+    case.chars().take(46).collect()
 }
 
 /// "01m12s", with hours in front from 90 minutes on.
@@ -102,6 +125,24 @@ fn minutes(seconds: f64) -> String {
     }
 }
 
+/// Says on standard error that a run takes long, before it begins, and what bounds it.
+pub(super) fn announce(quiet: bool, seconds: f64) {
+    if !quiet && seconds > SOON {
+        let _ = writeln!(stderr(), "{}", words(seconds));
+    }
+}
+
+fn words(seconds: f64) -> String {
+    let (number, unit) = match seconds {
+        ..90.0 => (seconds, "seconds"),
+        ..5400.0 => (seconds / 60.0, "minutes"),
+        _ => (seconds / 3600.0, "hours"),
+    };
+    format!("Measuring takes up to about {number:.0} {unit}; --time SECONDS bounds it.")
+}
+
+/// What takes no longer begins without a word.
+const SOON: f64 = 25.0;
 const EVERY: Duration = Duration::from_millis(200);
 
 #[cfg(test)]
@@ -110,6 +151,7 @@ mod tests {
 
     #[test]
     fn times() {
+        assert_eq!(words(252.0), "Measuring takes up to about 4 minutes; --time SECONDS bounds it.");
         assert_eq!((minutes(72.9), minutes(5400.0)), ("01m12s".into(), "1h30m".into()));
     }
 }

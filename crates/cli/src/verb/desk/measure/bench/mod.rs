@@ -42,14 +42,15 @@ pub(crate) static COMMAND: Command = Command {
           until the 95 % interval of its median lies within one percent, or its share of --time is used up. \
           Combinations that cannot exist are rows with the rule that forbids them. The default cipher \
           (aes-xts-plain64 with 512 bits) is always included, and marked. docs/METHOD.md in the source describes the \
-          method.\n\nSuites: quick (what people choose between), default (cryptsetup's list and more), article \
+          method.\n\nA terminal gets the answer: what to choose on this machine and why, and the lines \
+          that say so; --all shows every row there too.\n\nSuites: quick (what people choose between), default (cryptsetup's list and more), article \
           (every combination of \"Cipher benchmark for dm-crypt / LUKS\"), all (everything that dm-crypt names; \
           hours). Without --suite, --cipher, --key-size, --hash and --pbkdf choose from everything that exists; \
           without any of these it is the suite default.\n\nA message is the data of one call: a sector, or a run of \
           sectors of 64 KiB, as in large requests.\n\n--save keeps raw samples and everything about the machine in a \
           JSON file, which is a complete document after each row. --resume continues it, with the options that it \
           was begun with. Ctrl-C prints the results so far.\n\nkeyway bench kdf measures key derivation (and the one \
-          cipher that is always included), all of it unless --pbkdf and --hash choose; with --json its output is \
+          cipher that is always included), all of it, in a minute or two, unless --pbkdf and --hash choose; with --json its output is \
           what \"keyway passport --rate-file\" takes on another machine.\n\nkeyway bench disk TARGET measures \
           storage: plain, through Keyway and, with root and dm-crypt, through the kernel, in turn on the same bytes. \
           TARGET is a directory (for an unnamed scratch file in it), or a file or block device, which is overwritten \
@@ -59,7 +60,8 @@ pub(crate) static COMMAND: Command = Command {
           starts. --save, --json, --json-lines, --csv, --markdown and --html report as they do for ciphers, with \
           latencies, processor time and what limits it. Nothing is left behind, however it ends. keyway bench disk \
           --resume FILE continues a run that was stopped or killed, on the same target.\n\nkeyway bench diff OLD NEW \
-          says what changed beyond noise, and exits with 1 if anything became slower or wrong, or lost its figure. \
+          says what changed beyond noise, and exits with 1 if anything became slower or wrong, or lost its figure; \
+          with --json as typed rows. \
           keyway bench merge FILE... puts machines side by side; with --html it makes one page, with --json-lines or \
           --csv one table of all of them.\n\n--compare measures others in turn with Keyway: kernel (the driver that \
           dm-crypt gets, through AF_ALG, one sector per request, its output compared like Keyway's), openssl (its \
@@ -67,17 +69,20 @@ pub(crate) static COMMAND: Command = Command {
           \"cryptsetup benchmark\").",
     options: &[options::ALL],
     examples: &[
-        Example { line: "keyway bench --suite quick", does: "The ciphers that people choose between." },
+        Example {
+            line: "keyway bench --suite quick",
+            does: "The ciphers that people choose between, in a minute or two.",
+        },
         Example {
             line: "keyway bench disk --html page.html .",
-            does: "What does encryption cost on this disk?",
+            does: "What does encryption cost on this disk? Five minutes; --time chooses.",
         },
         Example {
-            line: "keyway bench -c 'serpent*' --save s.json",
-            does: "All of Serpent; keep the samples.",
+            line: "keyway bench -c 'serpent-xts-plain*' --save s.json",
+            does: "Serpent in XTS, half a minute; keep the samples.",
         },
         Example {
-            line: "keyway bench -c aes-xts-plain64 --compare kernel",
+            line: "keyway bench -c aes-xts-plain64 -s 512 --compare kernel",
             does: "The kernel's own cipher beside Keyway's.",
         },
         Example { line: "keyway bench diff before.json after.json", does: "What changed beyond noise?" },

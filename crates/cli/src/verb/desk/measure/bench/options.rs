@@ -83,9 +83,10 @@ pub(super) static TIME: Opt = Opt {
     short: None,
     value: "SECONDS",
     kind: Kind::Number(10_000_000),
-    help: "About how long the run may take.",
-    man: "Shared among the cases; short times mean short samples and wide intervals. A derivation that takes longer than its share is \
-          still repeated six times. Without it a case takes at most half a second.",
+    help: "How long the run may take at most.",
+    man: "Shared among the cases; short times mean short samples and wide intervals. What does not fit, such as three derivations of \
+          Argon2 over 1 GiB, is left out, and its row says so. Without it a case takes half a second, one of another program or a slow \
+          derivation some seconds; a run that takes long says so beforehand.",
 };
 pub(super) static SAVE: Opt =
     file("save", "Save the results: raw samples as JSON.", "The file grows row by row.");
@@ -101,6 +102,15 @@ pub(super) static JSON_LINES: Opt = file(
     "One schema for many machines: docs/METHOD.md.",
 );
 pub(super) static NAME: Opt = text("name", "NAME", "Name of the machine (its hostname).", "");
+pub(super) static WHOLE: Opt = Opt {
+    long: "all",
+    short: None,
+    value: "",
+    kind: Kind::Flag,
+    help: "Show all rows on a terminal too.",
+    man: "Without it a terminal gets the answer: what to choose on this machine, why, and the lines that say so. What is not \
+          a terminal gets everything.",
+};
 pub(super) static THRESHOLD: Opt = Opt {
     long: "threshold",
     short: None,
@@ -126,6 +136,7 @@ pub(super) static ALL: &[&Opt] = &[
     &ITER_TIME,
     &COMPARE,
     &TIME,
+    &WHOLE,
     &SAVE,
     &RESUME,
     &shared::JSON,

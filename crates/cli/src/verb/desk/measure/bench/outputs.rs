@@ -13,7 +13,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 /// Makes a report of one or several runs.
-type Report = fn(&[Results]) -> String;
+pub(super) type Report = fn(&[Results]) -> String;
 
 /// Which reports are wanted, and where they go.
 pub(super) struct Reports {

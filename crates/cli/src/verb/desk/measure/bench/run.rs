@@ -3,8 +3,9 @@
 use super::asked::{Cases, cases};
 use super::files;
 use super::kept::RunOptions;
-use super::live::Live;
-use super::outputs::cannot_write;
+use super::live::{Live, announce};
+use super::options;
+use super::outputs::{Report, cannot_write};
 use crate::door::{Args, Request};
 use crate::process::interrupt;
 use crate::say::failure::{Exit, Failure, Result};
@@ -13,6 +14,7 @@ use keyway_measure::results::{SCHEMA, Settings};
 use keyway_measure::suite::{Asked, Listed};
 use keyway_measure::{Results, machine, peers, prepare, report, rounds};
 use std::collections::{BTreeMap, HashMap, HashSet};
+use std::io::{IsTerminal, stdout};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -21,31 +23,48 @@ use std::sync::atomic::{AtomicBool, Ordering};
 pub(super) struct Memory {
     asked: Asked,
     options: RunOptions,
+    /// Whether all rows are shown, wherever they go.
+    whole: bool,
 }
 
 impl Request for Memory {
     fn from_args(args: &Args) -> Result<Self> {
-        Ok(Self { asked: Cases::from_args(args)?.0, options: RunOptions::from_args(args)? })
+        let whole = args.given(&options::WHOLE);
+        Ok(Self { asked: Cases::from_args(args)?.0, options: RunOptions::from_args(args)?, whole })
     }
 
     fn run(self) -> Result<()> {
-        measure(self.asked, self.options)
+        let table = if self.whole || !stdout().is_terminal() { whole } else { brief };
+        measure(self.asked, self.options, table)
     }
 }
 
-fn measure(asked: Asked, options: RunOptions) -> Result<()> {
+/// Every row.
+fn whole(all: &[Results]) -> String {
+    all.iter().map(report::terminal).collect()
+}
+
+/// The answer, where there is one.
+fn brief(all: &[Results]) -> String {
+    all.iter().map(|one| report::brief(one).unwrap_or_else(|| report::terminal(one))).collect()
+}
+
+fn measure(asked: Asked, options: RunOptions, table: Report) -> Result<()> {
     let clock = MachineClock::start();
     let (mut results, listed) = match options.resumed() {
         Some(path) => resumed(&asked, path)?,
         None => begun(&asked, &options, &clock)?,
     };
-    let outputs = options.reports.open(|all| all.iter().map(report::terminal).collect())?;
+    let outputs = options.reports.open(table)?;
     let file = options.file.as_ref().map(|file| file.create(&results)).transpose()?;
     let path = options.file.as_ref().map(|file| file.path.as_path());
     let done: HashSet<&str> = results.rows.iter().map(|row| row.id.as_str()).collect();
     let rest: Vec<Listed> =
         listed.iter().filter(|it| !done.contains(it.case.id().as_str())).cloned().collect();
     let settings = results.settings.clone();
+    if settings.time_seconds.is_none() {
+        announce(options.manner.batch_mode, rounds::usual_seconds(&rest));
+    }
 
     let stop = Arc::new(AtomicBool::new(false));
     let asked_to = Arc::clone(&stop);

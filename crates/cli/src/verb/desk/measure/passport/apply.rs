@@ -2,13 +2,15 @@
 
 use super::facts::Passport;
 use super::text;
+use super::words::derivation;
 use crate::device::{Target, Versions};
 use crate::say::failure::{Exit, Failure, Result};
 use crate::say::paint::Paint;
 use crate::say::{output, question};
 use crate::unlock::KeyOptions;
-use keyway::{Header, NewKdf, NewKeyslot, Priority, Version};
+use keyway::{Header, Key, NewKdf, NewKeyslot, Priority, Version, VolumeKey};
 use keyway_boot::advice::Advice;
+use keyway_boot::unlock_time::Work;
 use keyway_volume::{Access, Luks};
 use std::path::Path;
 
@@ -23,11 +25,12 @@ pub(super) fn run(
 ) -> Result<()> {
     output::print(&text::show(passport, Paint::for_stdout()))?;
     let Some(advised) = &passport.advice else { return Ok(()) };
-    let (slot, hash, iterations, skip) = match &advised.advice {
+    let change = match &advised.advice {
         Advice::Nothing { .. } => return Ok(()),
         Advice::Impossible { .. } => return Err(Failure::silent(Exit::Parameters)),
-        Advice::Recost { slot, hash, iterations, skip, .. } => (*slot as u32, hash, *iterations as u32, skip),
+        Advice::Change(change) => change,
     };
+    let slot = change.slot as u32;
     let file = Path::new(backup_file);
     if file.exists() {
         let message = format!(
@@ -35,10 +38,15 @@ pub(super) fn run(
         );
         return Err(Failure::new(Exit::Parameters, message));
     }
+    let cheap = if change.cheap().is_some() { " Its passphrase becomes cheap to guess." } else { "" };
     let warning = format!(
-        "This will change the cost of keyslot {slot} of {}; {backup_file} keeps the current header.",
+        "This will change the cost of keyslot {slot} of {}; {backup_file} keeps the current header.{cheap}",
         passport.device
     );
+    if !key.manner.batch_mode && !rustix::termios::isatty(rustix::stdio::stdin()) {
+        let message = format!("{warning} Without a terminal nobody can be asked: to have it, give -q.");
+        return Err(Failure::new(Exit::Parameters, message));
+    }
     question::confirm(key.manner, &warning, "Nothing was changed.", Exit::Parameters)?;
     let passphrase = key.passphrase.existing(format!("Enter passphrase of keyslot {slot}: ")).read_key()?;
     let mut header = volume.header(key, slot)?;
@@ -51,16 +59,46 @@ pub(super) fn run(
     let found = header.try_key(&passphrase)?;
     header.backup(file)?;
     output::print(&format!("\n  The previous header is in {backup_file}.\n"))?;
-    let kdf = NewKdf::pbkdf2(iterations).hash(hash);
-    let slot = match header.version() {
-        Version::Luks1 => header.change_key_with(found, &passphrase, &NewKeyslot::new().kdf(kdf))?,
-        _ => header.convert_key(&passphrase, &NewKeyslot::new().kdf(kdf).hash(hash))?,
+    let now = match &change.cost {
+        Some(cost) => recost(&mut header, found, &passphrase, cost)?,
+        None => slot,
     };
-    for number in skip {
+    for number in &change.skip {
         header.set_priority(*number as u32, Priority::Ignore)?;
     }
-    volume.header(key, slot)?.try_key(&passphrase)?;
-    output::print(&format!("  Keyslot {slot} has {iterations} iterations of pbkdf2 {hash} now, and opens.\n"))
+    volume.header(key, now)?.try_key(&passphrase)?;
+    let moved = match now == slot {
+        true => String::new(),
+        false => format!(" (it was keyslot {slot}: its new key material needed another place)"),
+    };
+    let has = match &change.cost {
+        Some(cost) => derivation(cost, function(cost)),
+        None => "its cost as before".to_owned(),
+    };
+    output::print(&format!("  Keyslot {now}{moved} has {has} now, and opens.\n"))
+}
+
+/// Gives the keyslot that was opened another cost; returns its number afterwards, which LUKS1 cannot
+/// keep: its keyslots are their places.
+fn recost(header: &mut Header, found: VolumeKey, passphrase: &Key, cost: &Work) -> Result<u32> {
+    let (kdf, hash) = match cost {
+        Work::Pbkdf2 { hash, iterations, .. } => (NewKdf::pbkdf2(*iterations as u32).hash(hash), Some(hash)),
+        Work::Argon2 { time, memory_kib, lanes } => {
+            (NewKdf::argon2id_forced(*time as u32, *memory_kib as u32, *lanes as u32), None)
+        }
+    };
+    let new = NewKeyslot::new().kdf(kdf);
+    Ok(match header.version() {
+        Version::Luks1 => header.change_key_with(found, passphrase, &new)?,
+        _ => header.convert_key(passphrase, &hash.map_or(new.clone(), |hash| new.hash(hash)))?,
+    })
+}
+
+fn function(cost: &Work) -> &'static str {
+    match cost {
+        Work::Pbkdf2 { .. } => "pbkdf2",
+        Work::Argon2 { .. } => "argon2id",
+    }
 }
 
 /// Where the header is.

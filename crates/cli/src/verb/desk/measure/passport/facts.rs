@@ -1,14 +1,16 @@
 //! What each keyslot costs its owner and an attacker.
 
+use super::advised::{Advised, Subject};
 use super::question::Question;
 use crate::device;
 use crate::say::failure::Result;
 use crate::unlock::KeyOptions;
 use keyway::{PredictedKeyslot, Prediction};
-use keyway_boot::advice::{Advice, Candidate, advise};
+use keyway_boot::advice::{Candidate, Standing};
 use keyway_boot::attack::{self, Cost};
-use keyway_boot::loader::grub::Verdict;
-use keyway_boot::unlock_time::{Rates, Work};
+use keyway_boot::loader::grub::{Finding, Verdict};
+use keyway_boot::unlock_time::{Wait, Work};
+use keyway_format::interval::Interval;
 use keyway_format::luks2::Priority;
 use keyway_volume::{Access, Luks, UnlockOptions, UnlockTimes, facts};
 use std::time::Instant;
@@ -18,6 +20,18 @@ pub(super) struct Passport {
     pub(super) device: String,
     pub(super) format: u8,
     pub(super) target: String,
+    /// The CPU there, and where its rates come from.
+    pub(super) rates: String,
+    /// The memory there in KiB, if it is known.
+    pub(super) memory_kib: Option<u64>,
+    /// Seconds that passed for each that was computed while this machine was measured.
+    pub(super) interference: f64,
+    /// Why GRUB tries no keyslot.
+    pub(super) refused: Option<Finding>,
+    /// What GRUB ignores and the user should know.
+    pub(super) notes: Vec<Finding>,
+    /// GRUB modules that must be readable before the volume is open.
+    pub(super) modules: Vec<&'static str>,
     pub(super) entropy: f64,
     pub(super) hardware: &'static str,
     pub(super) price: f64,
@@ -39,24 +53,20 @@ pub(super) struct Keyslot {
     pub(super) variant: String,
     pub(super) key_len: usize,
     /// Seconds on this machine, for derivation and digest.
-    pub(super) here: Option<f64>,
+    pub(super) here: Option<Interval>,
     /// Whether the target derives its key when it tries all keyslots.
     tried: bool,
     /// Seconds on the target if this keyslot is tried first.
-    pub(super) alone: Option<f64>,
+    pub(super) alone: Option<Interval>,
     /// Seconds that pass on the target before this keyslot is tried.
-    pub(super) before: Option<f64>,
+    pub(super) before: Option<Interval>,
+    /// Seconds until cryptsetup has opened it, where the target is Linux.
+    pub(super) by_cryptsetup: Option<Interval>,
+    /// Whether the target has the memory that it needs; `None` if that is not known and matters.
+    pub(super) fits: Option<bool>,
     /// What GRUB does with it.
     pub(super) verdict: Option<Verdict>,
     pub(super) cost: Option<Cost>,
-}
-
-/// The advised change.
-pub(super) struct Advised {
-    pub(super) advice: Advice,
-    /// The factor by which the change makes searching this keyslot cheaper.
-    pub(super) cheaper: Option<f64>,
-    pub(super) commands: Vec<String>,
 }
 
 impl Passport {
@@ -71,16 +81,31 @@ impl Passport {
         let mut times = UnlockTimes::new(UnlockOptions::default().threads);
         let slots = facts::keyslots_in_turn(luks.header());
         let slots = slots.iter().filter_map(|slot| Keyslot::new(slot, question, &prediction, &mut times));
-        let mut slots: Vec<_> = slots.collect();
+        let mut slots: Vec<Keyslot> = slots.collect();
         let place = |slot: &Keyslot| {
             prediction.keyslots().iter().position(|predicted| u64::from(predicted.number()) == slot.number)
         };
         slots.sort_by_key(|slot| place(slot).unwrap_or(usize::MAX));
+        wait_in_turn(&mut slots, &prediction);
+        let by_cryptsetup = question.target.is_linux().then(|| prediction.rates().of_cryptsetup());
+        if let Some(rates) = &by_cryptsetup {
+            let works: Vec<Vec<Work>> = slots.iter().map(Keyslot::works).collect();
+            let waits = rates.in_turn(works.iter().map(Vec::as_slice));
+            for (slot, wait) in slots.iter_mut().zip(waits) {
+                slot.by_cryptsetup = Wait::until_opened(&wait).filter(|_| slot.opens());
+            }
+        }
         let weakest = weakest(&slots);
         let mut passport = Self {
             device: volume.header_path().display().to_string(),
             format: luks.version(),
             target: question.target.title.clone(),
+            rates: question.target.rates.clone(),
+            memory_kib: question.target.memory_kib,
+            interference: prediction.interference(),
+            refused: prediction.judgement().and_then(|found| found.refused.clone()),
+            notes: prediction.judgement().map(|found| found.notes.clone()).unwrap_or_default(),
+            modules: prediction.modules().to_vec(),
             entropy: question.entropy,
             hardware: question.hardware.title,
             price: question.price,
@@ -91,66 +116,51 @@ impl Passport {
             advice: None,
         };
         if let Some(within) = question.within {
-            passport.advice = Some(passport.advised(question, prediction.rates(), within));
+            // Under Linux either program may open it: the advice holds for the slower one.
+            let rates = by_cryptsetup.as_ref().unwrap_or(prediction.rates());
+            let keyslots = passport.slots.iter().map(Keyslot::candidate).collect();
+            let subject = Subject { device: &passport.device, format: passport.format, keyslots };
+            passport.advice = Some(Advised::of(&subject, question, rates, within));
         }
         Ok(passport)
-    }
-
-    fn advised(&self, question: &Question, rates: &Rates, within: f64) -> Advised {
-        let candidates: Vec<Candidate> = self
-            .slots
-            .iter()
-            .map(|slot| Candidate {
-                number: slot.number,
-                derive: slot.derive.clone(),
-                digest: slot.digest.clone(),
-                key_len: slot.key_len,
-                opens: slot.opens(),
-                tried: !slot.ignored
-                    && (slot.tried || slot.verdict.as_ref().is_some_and(Verdict::is_for_its_kdf)),
-            })
-            .collect();
-        // LUKS1 has one hash for everything; SHA-512 makes a 64-byte key in one block, and is the
-        // hash that is least suited to graphics cards.
-        let hash = match (&self.slots.first().map(|slot| &slot.digest), self.format) {
-            (Some(Work::Pbkdf2 { hash, .. }), 1) => hash.as_str(),
-            _ => "sha512",
-        };
-        let advice =
-            advise(&candidates, question.keyslot.map(u64::from), rates, within, hash, self.format == 2);
-        let (mut commands, mut cheaper) = (Vec::new(), None);
-        if let Advice::Recost { slot, hash, iterations, skip, .. } = &advice {
-            let device = quoted(&self.device);
-            let new = self.slots.iter().find(|known| known.number == *slot);
-            cheaper = new.and_then(|known| {
-                let after = attack::guesses_per_second(
-                    &Work::pbkdf2(hash, *iterations, known.key_len),
-                    question.hardware,
-                )?;
-                Some(after / attack::guesses_per_second(&known.derive, question.hardware)?)
-            });
-            commands.push(format!(
-                "keyway luksHeaderBackup {device} --header-backup-file {}",
-                quoted(&question.backup_name(&self.device))
-            ));
-            commands.push(match self.format {
-                1 => format!("keyway luksChangeKey {device} --key-slot {slot} --pbkdf-force-iterations {iterations}"),
-                _ => format!(
-                    "keyway luksConvertKey {device} --key-slot {slot} --pbkdf pbkdf2 --hash {hash} --pbkdf-force-iterations {iterations}"
-                ),
-            });
-            for number in skip {
-                commands.push(format!("keyway config {device} --key-slot {number} --priority ignore"));
-            }
-        }
-        Advised { advice, cheaper, commands }
     }
 }
 
 impl Keyslot {
     /// Whether the target opens the keyslot, however long that takes.
     fn opens(&self) -> bool {
-        !self.ignored && self.verdict.as_ref().is_none_or(|verdict| *verdict == Verdict::Opens)
+        self.standing() == Standing::Opens
+    }
+
+    /// What the target makes of it.
+    pub(super) fn standing(&self) -> Standing {
+        match &self.verdict {
+            _ if self.ignored => Standing::NotTried,
+            Some(verdict) if verdict.is_for_its_kdf() => Standing::OpensWithAnotherKdf,
+            Some(Verdict::Opens) | None if self.fits == Some(false) => Standing::OpensWithAnotherKdf,
+            Some(Verdict::Opens) | None => Standing::Opens,
+            Some(_) if self.tried => Standing::InVain,
+            Some(_) => Standing::NotTried,
+        }
+    }
+
+    /// As advice sees it.
+    fn candidate(&self) -> Candidate {
+        Candidate {
+            number: self.number,
+            derive: self.derive.clone(),
+            digest: self.digest.clone(),
+            key_len: self.key_len,
+            standing: self.standing(),
+        }
+    }
+
+    /// What is computed when it is tried.
+    fn works(&self) -> Vec<Work> {
+        match self.standing() {
+            Standing::Opens | Standing::InVain => vec![self.derive.clone(), self.digest.clone()],
+            Standing::OpensWithAnotherKdf | Standing::NotTried => Vec::new(),
+        }
     }
 
     /// Of a keyslot that this build knows.
@@ -170,25 +180,59 @@ impl Keyslot {
             // GRUB may see no keyslot at all.
             None => judgement.refused.clone().map(Verdict::Cannot),
         });
-        let wait = predicted.map(PredictedKeyslot::wait);
-        let mut slot = Self {
+        let alone = predicted.and_then(|predicted| predicted.wait().alone);
+        let here = match (&derive, alone) {
+            // It was measured for the target: not again.
+            (Work::Argon2 { .. }, Some(alone)) if question.target.is_linux() && !ignored => Some(alone),
+            _ => times.of_keyslot(known),
+        };
+        Some(Self {
             number,
             ignored,
             digest: digest.unwrap_or_else(|| Work::pbkdf2("sha256", 0, 32)),
             variant: derivation.kdf.type_name().to_owned(),
             key_len: derivation.len,
-            here: times.of_keyslot(known).map(|time| time.as_secs_f64()),
+            here,
             tried: predicted.is_some_and(PredictedKeyslot::is_tried),
             alone: None,
-            before: wait.and_then(|wait| wait.before),
+            before: None,
+            by_cryptsetup: None,
+            fits: fits(&derive, question.target.most_kib()),
             verdict: judged,
             cost: attack::cost(&derive, question.hardware, question.entropy, question.price),
             derive,
-        };
-        slot.alone = wait.and_then(|wait| wait.alone).filter(|_| slot.opens());
-        Some(slot)
+        })
     }
 }
+
+/// The waits on the target: a keyslot that has no room there fails at once.
+fn wait_in_turn(slots: &mut [Keyslot], prediction: &Prediction) {
+    let mut before = Some(Interval::default());
+    for slot in slots {
+        let predicted = prediction.keyslots().iter().find(|it| u64::from(it.number()) == slot.number);
+        let alone = match slot.fits {
+            Some(false) => Some(Interval::default()),
+            _ => predicted.and_then(|predicted| predicted.wait().alone),
+        };
+        slot.alone = alone.filter(|_| slot.opens());
+        slot.before = before;
+        before = before.zip(alone).map(|(before, alone)| before + alone);
+    }
+}
+
+/// Whether a derivation has the memory that it needs.
+fn fits(derive: &Work, most_kib: Option<u64>) -> Option<bool> {
+    match derive {
+        Work::Argon2 { memory_kib, .. } if *memory_kib > SMALLEST_KIB => {
+            most_kib.map(|most| *memory_kib <= most)
+        }
+        Work::Argon2 { memory_kib, .. } => Some(most_kib.is_none_or(|most| *memory_kib <= most)),
+        Work::Pbkdf2 { .. } => Some(true),
+    }
+}
+
+/// Every machine that is known by name has this for Argon2: three quarters of 1 GiB.
+const SMALLEST_KIB: u64 = 768 << 10;
 
 /// The keyslot whose passphrase is found first.
 fn weakest(slots: &[Keyslot]) -> Option<u64> {
@@ -208,13 +252,4 @@ fn checked(luks: &Luks, key: &KeyOptions) -> Result<Option<(u64, f64)>> {
     let start = Instant::now();
     keyway_volume::unlock(luks, &passphrase, &options)?;
     Ok(Some((found.keyslot.into(), start.elapsed().as_secs_f64())))
-}
-
-/// Quoted for a shell.
-fn quoted(text: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+:,@%=".contains(c);
-    match !text.is_empty() && text.chars().all(plain) {
-        true => text.to_owned(),
-        false => format!("'{}'", text.replace('\'', "'\\''")),
-    }
 }

@@ -2,8 +2,9 @@
 //! attacker who searches for its passphrase; and what to change.
 //!
 //! `request` is the command, `question` its parameters, `target` knows the speed of other machines,
-//! `facts` gathers, `text`, `json` and `page` show, `apply` makes the change.
+//! `facts` gathers, `advised` says what to change, `sentences` has its words, `text`, `json` and `page` show, `apply` makes the change.
 
+mod advised;
 mod apply;
 mod facts;
 mod json;
@@ -11,6 +12,7 @@ mod options;
 mod page;
 mod question;
 mod request;
+mod sentences;
 mod target;
 mod text;
 mod words;
@@ -35,13 +37,16 @@ pub(crate) static COMMAND: Command = Command {
           with everything that is tried before it, and what it costs to search for a passphrase of --entropy bits on \
           --hardware: guesses per second, and years and dollars until half of all passphrases are tried. The weakest \
           keyslot is named. docs/COST.md in the source derives every figure and says what the models leave \
-          out.\n\nTargets: grub-2.06, grub-2.12 and grub-2.14 (GRUB in firmware on a CPU like this one), linux (an \
-          initramfs here), pi4 (published figures), pi3 (estimated from those); with --rate-file the target's CPU is \
-          the one where \"keyway bench kdf --json >FILE\" was run. GRUB tries keyslots one after the other, and each \
+          out.\n\nTargets: grub-2.06, grub-2.12 and grub-2.14 (GRUB in firmware on a CPU like this one), linux (Keyway in \
+          an initramfs here, and beside it what cryptsetup takes, by a ratio measured on another CPU), cryptsetup (the \
+          latter alone), pi4 (published figures), pi3 (estimated from those); with --rate-file the target's CPU is the \
+          one where \"keyway bench kdf --json >FILE\" was run. A time is followed by the range in which it is expected: \
+          measurements count the CPU's time, so other programs do not disturb them much. GRUB tries keyslots one after the other, and each \
           wrong one costs its derivation and its digest.\n\n--within limits the time that opening may take, and adds \
-          advice on what to change: the keyslot, its new cost, the commands, and how much cheaper that makes the \
-          search. --apply makes the change, after a header backup (--header-backup-file, by default \
-          VOLUME.header-backup in the current directory) and a question; it needs the keyslot's passphrase.",
+          advice on what to change: the keyslot, its new cost, the commands, and what the search costs before and \
+          after. Argon2 becomes cheaper Argon2 before it becomes PBKDF2; what is then cheap to guess is called so; for \
+          the target linux the limit holds for cryptsetup too. --apply makes the change, after a header backup (--header-backup-file, by default \
+          VOLUME.header-backup in the current directory, or the next free name) and a question; it needs the keyslot's passphrase.",
     options: &[options::ALL],
     examples: &[
         Example { line: "keyway passport disk.luks", does: "What does each keyslot cost?" },

@@ -2,6 +2,7 @@
 
 use crate::door::{Kind, Opt, shared};
 use crate::say::failure::{Exit, Failure};
+use crate::verb::desk::cpu::RATE_FILE;
 
 pub(super) static TARGET: Opt = Opt {
     long: "target",
@@ -11,13 +12,14 @@ pub(super) static TARGET: Opt = Opt {
     help: "What unlocks: grub-2.14, pi4 ... (linux).",
     man: "",
 };
-pub(super) static RATE_FILE: Opt = Opt {
-    long: "rate-file",
+pub(super) static TARGET_MEMORY: Opt = Opt {
+    long: "target-memory",
     short: None,
-    value: "FILE",
-    kind: Kind::Path,
-    help: "What keyway bench kdf --json printed there.",
-    man: "Uses the rows of Keyway's own PBKDF2 and Argon2; for GRUB, the row of PBKDF2 with SHA-512.",
+    value: "SIZE",
+    kind: Kind::Size,
+    help: "Memory of the target (1G, 512M).",
+    man: "Read from this machine, or from the rate file, where that is the target. Argon2 that needs more than three \
+          quarters of it does not fit.",
 };
 pub(super) static WITHIN: Opt = Opt {
     long: "within",
@@ -73,6 +75,7 @@ pub(super) static HTML: Opt = Opt {
 pub(super) const ALL: &[&Opt] = &[
     &TARGET,
     &RATE_FILE,
+    &TARGET_MEMORY,
     &WITHIN,
     &ENTROPY,
     &HARDWARE,

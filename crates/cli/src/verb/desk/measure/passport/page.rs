@@ -1,11 +1,12 @@
 //! The passport as an HTML page: `--html FILE`.
 
 use super::facts::{Keyslot, Passport};
-use super::text::strength;
-use super::words::{derivation, dollars, grouped, large, seconds, years};
+use super::sentences;
+use super::words::{derivation, dollars, large, years};
 use crate::say::failure::{Exit, Failure, Result};
-use keyway_boot::advice::Advice;
+use crate::say::figures::span;
 use keyway_boot::loader::grub::Verdict;
+use keyway_format::interval::Interval;
 use keyway_measure::report::{self, PassportPage, PassportSlot};
 use keyway_volume::storage::Place;
 use std::io::Write;
@@ -24,14 +25,15 @@ fn page(passport: &Passport) -> PassportPage {
         ("Volume", passport.device.clone()),
         ("Format", format!("LUKS{}", passport.format)),
         ("Target", passport.target.clone()),
+        ("Its CPU", passport.rates.clone()),
         ("Passphrase", format!("{} bits of entropy", passport.entropy)),
         ("Attacker", passport.hardware.to_owned()),
         ("Price", format!("{} an hour", dollars(passport.price))),
     ];
-    let warnings = match passport.weakest.filter(|_| passport.slots.len() > 1) {
-        Some(weakest) => vec![format!("Keyslot {weakest} is the weakest: an attacker begins there.")],
-        None => Vec::new(),
-    };
+    let weakest = passport.weakest.filter(|_| passport.slots.len() > 1);
+    let weakest = weakest.map(|it| format!("Keyslot {it} is the weakest: an attacker begins there."));
+    let refused = passport.refused.iter().map(|why| format!("The target opens no keyslot, because {why}."));
+    let warnings = weakest.into_iter().chain(refused).chain(sentences::notes(passport)).collect();
     PassportPage {
         title: passport.device.rsplit('/').next().unwrap_or_default().to_owned(),
         facts: facts.into_iter().map(|(name, value)| (name.to_owned(), value)).collect(),
@@ -44,7 +46,8 @@ fn page(passport: &Passport) -> PassportPage {
 
 fn keyslot(passport: &Passport, slot: &Keyslot) -> PassportSlot {
     let total = slot.alone.and_then(|alone| Some(alone + slot.before?));
-    let words = |time: Option<f64>| (time, time.map_or("not known".to_owned(), seconds));
+    let words =
+        |time: Option<Interval>| (time.map(|it| it.likely), time.map_or("not known".to_owned(), span));
     let problem = slot.verdict.as_ref().and_then(|verdict| match verdict {
         Verdict::Opens => None,
         Verdict::Cannot(why) => Some(format!("The target cannot open it, because {why}.")),
@@ -52,6 +55,8 @@ fn keyslot(passport: &Passport, slot: &Keyslot) -> PassportSlot {
             Some(format!("The target will say \"Invalid passphrase\" to the right one, because {why}."))
         }
     });
+    let too_large = || format!("On the target it {}.", sentences::does_not_fit(passport, slot));
+    let problem = problem.or_else(|| (slot.fits == Some(false)).then(too_large));
     let unknown = || "not published".to_owned();
     PassportSlot {
         name: format!("Keyslot {}", slot.number),
@@ -69,20 +74,6 @@ fn keyslot(passport: &Passport, slot: &Keyslot) -> PassportSlot {
 
 fn advice(passport: &Passport) -> Option<(Vec<String>, Vec<String>)> {
     let advised = passport.advice.as_ref()?;
-    let within = seconds(passport.within.unwrap_or_default());
-    let sentences = match &advised.advice {
-        Advice::Nothing { slot, seconds: took } => {
-            vec![format!("Nothing: keyslot {slot} opens in {}, which is within {within}.", seconds(*took))]
-        }
-        Advice::Impossible { because } => vec![format!("It cannot be done within {within}: {because}.")],
-        Advice::Recost { slot, hash, iterations, seconds: took, .. } => {
-            let first = format!(
-                "Keyslot {slot} with pbkdf2 {hash} and {} iterations opens in {} on the target.",
-                grouped(*iterations),
-                seconds(*took)
-            );
-            [Some(first), advised.cheaper.map(strength)].into_iter().flatten().collect()
-        }
-    };
+    let sentences = sentences::advice(passport, advised);
     Some((sentences, advised.commands.clone()))
 }

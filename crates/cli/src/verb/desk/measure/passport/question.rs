@@ -1,7 +1,7 @@
 //! The parameters of a passport: which machine unlocks, in what time, and what hardware searches
 //! for the passphrase.
 
-use super::options::{ENTROPY, HARDWARE, PRICE, RATE_FILE, TARGET, WITHIN, wrong};
+use super::options::{ENTROPY, HARDWARE, PRICE, WITHIN, wrong};
 use super::target::Target;
 use crate::door::{Args, Opt, shared};
 use crate::say::failure::Result;
@@ -31,7 +31,7 @@ impl Question {
             .text(&WITHIN)
             .map(|text| seconds(text).ok_or_else(|| wrong(&WITHIN, text, "write a time as 4s, 500ms or 2m")));
         let within = within.transpose()?;
-        let target = Target::named(args.text(&TARGET).unwrap_or("linux"), args.path(&RATE_FILE))?;
+        let target = Target::from_args(args)?;
         let entropy = args.text(&ENTROPY).map(|text| decimal(&ENTROPY, text, 1.0..=1024.0));
         let price = args.text(&PRICE).map(|text| decimal(&PRICE, text, 0.0..=1e12));
         Ok(Self {
@@ -45,12 +45,14 @@ impl Question {
         })
     }
 
-    /// Where the header backup goes.
+    /// Where the header backup goes: as named, else the first free name of the volume's.
     pub(super) fn backup_name(&self, device: &str) -> String {
-        match &self.backup {
-            Some(path) => path.display().to_string(),
-            None => format!("{}.header-backup", device.rsplit('/').next().unwrap_or(device)),
+        if let Some(path) = &self.backup {
+            return path.display().to_string();
         }
+        let name = format!("{}.header-backup", device.rsplit('/').next().unwrap_or(device));
+        let mut names = std::iter::once(name.clone()).chain((2..).map(|number| format!("{name}.{number}")));
+        names.find(|name| Path::new(name).symlink_metadata().is_err()).unwrap_or(name)
     }
 }
 

@@ -1,102 +1,77 @@
-//! The machine that unlocks, and how fast it derives keys.
+//! The machine that unlocks, how fast it derives keys, and how much memory it has.
 
-use super::options::{TARGET, wrong};
-use crate::device::whole_file::{self, RESULTS};
-use crate::say::failure::{Exit, Failure, Result};
+use super::options::{TARGET, TARGET_MEMORY, wrong};
+use crate::door::Args;
+use crate::say::failure::Result;
+use crate::verb::desk::cpu::{Cpu, RATE_FILE};
 use keyway::{Device, Machine, Prediction};
 use keyway_boot::loader::grub::Version;
-use keyway_boot::unlock_time::Rates;
-use keyway_crypto::Hash;
-use keyway_measure::results::{By, Case, Outcome, Results, Unit};
-use keyway_measure::stats::Summary;
-use std::path::Path;
+use keyway_boot::unlock_time::Board;
 
 /// The machine that unlocks.
 pub(super) struct Target {
     /// A description.
     pub(super) title: String,
+    /// The CPU, and where its rates come from.
+    pub(super) rates: String,
+    /// Its memory in KiB, if that is known.
+    pub(super) memory_kib: Option<u64>,
     machine: Machine,
-    /// The rates of its CPU under Linux, if it is another than this one.
-    cpu: Option<Rates>,
+    cpu: Cpu,
 }
 
 impl Target {
-    /// The target of that name; its CPU is that of the results file, if there is one.
-    pub(super) fn named(name: &str, file: Option<&Path>) -> Result<Self> {
-        let cpu = file.map(from_file).transpose()?;
-        let on = match file {
-            Some(file) => format!("on the CPU of {}", file.display()),
-            None => "on a CPU like this one".to_owned(),
+    /// `--target`; its CPU is that of the rate file, if there is one.
+    pub(super) fn from_args(args: &Args) -> Result<Self> {
+        let (name, file) = (args.text(&TARGET).unwrap_or("linux"), args.path(&RATE_FILE));
+        let cpu = Cpu::find(file)?;
+        let machine = find(name)?;
+        let board = Board::find(name).filter(|_| file.is_none());
+        let title = match (file, name.strip_prefix("grub-").and_then(Version::parse)) {
+            (None, Some(version)) => format!("GRUB {version} in firmware, on a CPU like this one"),
+            (Some(_), Some(version)) => format!("GRUB {version} in firmware, on that CPU"),
+            (Some(_), None) => machine.to_string().replace("this machine", "that machine"),
+            (None, None) => machine.to_string(),
         };
-        if let Some(version) = name.strip_prefix("grub-") {
-            let Some(version) = Version::parse(version) else {
-                return Err(wrong(&TARGET, name, "there are grub-2.06, grub-2.12 and grub-2.14"));
-            };
-            let title = format!("GRUB {version} in firmware, {on}");
-            return Ok(Self { title, machine: Machine::grub(version.into()), cpu });
-        }
-        let machine = Machine::find(name).ok_or_else(|| {
-            let others = "there are grub-2.06, grub-2.12, grub-2.14, linux, pi3 and pi4; for another machine run \
-                          \"keyway bench kdf --json >rates.json\" there and give --rate-file rates.json";
-            wrong(&TARGET, name, others)
-        })?;
-        let title = if machine == Machine::here() { format!("Linux {on}") } else { machine.to_string() };
-        Ok(Self { title, machine, cpu })
+        let rates = match board {
+            Some(_) => "published figures (docs/COST.md)".to_owned(),
+            None => format!("{}, {}", cpu.name, cpu.source),
+        };
+        let known = match board {
+            Some(board) => board.memory_kib,
+            None => cpu.memory_kib,
+        };
+        let memory_kib = args.number(&TARGET_MEMORY).map(|bytes| bytes >> 10).or(known);
+        Ok(Self { title, rates, memory_kib, machine, cpu })
     }
 
     /// What happens when the volume on `device` is opened there.
     pub(super) fn predict(&self, device: &Device) -> keyway::Result<Prediction> {
-        match &self.cpu {
-            Some(rates) => device.predict_on(&self.machine, rates),
-            None => device.predict(&self.machine),
-        }
+        self.cpu.predict(&self.machine, device)
+    }
+
+    /// Whether it is Linux on a machine whose rates were measured, where cryptsetup may open the
+    /// volume as well.
+    pub(super) fn is_linux(&self) -> bool {
+        self.machine == Machine::here()
+    }
+
+    /// The most memory that Argon2 can have there: the system, its firmware and the initramfs need
+    /// the rest.
+    pub(super) fn most_kib(&self) -> Option<u64> {
+        self.memory_kib.map(|kib| kib / 4 * 3)
     }
 }
 
-/// The rates in a results file.
-fn from_file(path: &Path) -> Result<Rates> {
-    let refused =
-        |why: String| Failure::new(Exit::Parameters, format!("Rate file {}: {why}.", path.display()));
-    let text = whole_file::read_text(path, RESULTS).map_err(|error| refused(error.to_string()))?;
-    let results =
-        Results::parse(&text).map_err(|error| refused(format!("line {}: {}", error.line, error.reason)))?;
-    let mut rates = Rates { each_slot: 0.02, ..Rates::default() };
-    let mut blocks_of: Vec<u32> = Vec::new();
-    for row in &results.rows {
-        let (Case::Kdf(case), Outcome::Measured(measured)) = (&row.case, &row.outcome) else { continue };
-        let Some(summary) = Summary::of(measured).filter(|_| case.by == By::Keyway) else { continue };
-        match (measured.unit, &case.hash, case.memory_kib) {
-            (Unit::IterationsPerSecond, Some(hash), _) if case.lanes == 1 => {
-                let Some(known) = Hash::find(hash) else { continue };
-                let blocks = (case.key_bits / 8).div_ceil(known.output_len() as u32).max(1);
-                let rate = summary.median * f64::from(blocks);
-                // Several blocks are derived in parallel: the row with the fewest blocks tells what
-                // one takes.
-                match rates.pbkdf2.iter().position(|(name, _)| name == known.name()) {
-                    Some(at) if blocks < blocks_of[at] => {
-                        rates.pbkdf2[at].1 = rate;
-                        blocks_of[at] = blocks;
-                    }
-                    Some(_) => {}
-                    None => {
-                        rates.pbkdf2.push((known.name().to_owned(), rate));
-                        blocks_of.push(blocks);
-                    }
-                }
-            }
-            (Unit::PassesPerSecond, _, Some(memory_kib)) if case.kdf == ARGON2 => {
-                let rate = summary.median * f64::from(memory_kib);
-                rates.argon2 = Some(rates.argon2.map_or(rate, |known| known.min(rate)));
-            }
-            _ => {}
-        }
+fn find(name: &str) -> Result<Machine> {
+    if let Some(version) = name.strip_prefix("grub-") {
+        let version = Version::parse(version)
+            .ok_or_else(|| wrong(&TARGET, name, "there are grub-2.06, grub-2.12 and grub-2.14"))?;
+        return Ok(Machine::grub(version.into()));
     }
-    match rates.pbkdf2.is_empty() && rates.argon2.is_none() {
-        true => Err(refused(
-            "it has no rates of key derivation; \"keyway bench kdf --json >FILE\" measures them".into(),
-        )),
-        false => Ok(rates),
-    }
+    Machine::find(name).ok_or_else(|| {
+        let others = "there are grub-2.06, grub-2.12, grub-2.14, linux, cryptsetup, pi3 and pi4; for another \
+                      machine run \"keyway bench kdf --json >rates.json\" there and give --rate-file rates.json";
+        wrong(&TARGET, name, others)
+    })
 }
-
-const ARGON2: &str = "argon2id";

@@ -1,8 +1,12 @@
 //! The passport as text.
 
-use super::facts::{Advised, Keyslot, Passport};
-use super::words::{derivation, dollars, grouped, large, seconds, years};
+use super::advised::Advised;
+use super::facts::{Keyslot, Passport};
+use super::sentences;
+use super::words::{derivation, dollars, large, years};
+use crate::say::figures::{seconds, span};
 use crate::say::paint::{Paint, printable};
+use crate::say::size::human;
 use keyway_boot::advice::Advice;
 use keyway_boot::loader::grub::Verdict;
 use std::fmt::Write;
@@ -16,11 +20,17 @@ pub(super) fn show(passport: &Passport, paint: Paint) -> String {
         let _ = writeln!(page, "  {}{value}", paint.faint(&format!("{name:<11}")));
     };
     row("Target", &printable(&passport.target));
+    row("Its CPU", &printable(&passport.rates));
+    row("Its memory", &passport.memory_kib.map_or("not known".to_owned(), |kib| human(kib * 1024)));
     row("Attacker", &format!("{}, {} an hour", passport.hardware, dollars(passport.price)));
     row(
         "Passphrase",
         &format!("{} bits: half of {} guesses", passport.entropy, large(passport.entropy.exp2())),
     );
+    if let Some(why) = &passport.refused {
+        let refused = paint.bad(&format!("It opens no keyslot, because {}.", printable(&why.because)));
+        let _ = writeln!(page, "\n  {refused}");
+    }
     for slot in &passport.slots {
         keyslot(&mut page, passport, slot, paint);
     }
@@ -34,6 +44,13 @@ pub(super) fn show(passport: &Passport, paint: Paint) -> String {
             paint.warning("!")
         );
     }
+    for note in sentences::notes(passport) {
+        let _ = writeln!(page, "  {} {}", paint.warning("!"), printable(&note));
+    }
+    if !passport.modules.is_empty() && passport.refused.is_none() {
+        let modules = passport.modules.join(" ");
+        let _ = writeln!(page, "  Modules to embed: grub-install --modules=\"{modules}\"");
+    }
     if let Some(advised) = &passport.advice {
         advice(&mut page, passport, advised, paint);
     }
@@ -45,13 +62,16 @@ fn keyslot(page: &mut String, passport: &Passport, slot: &Keyslot, paint: Paint)
     let title = paint.strong(&format!("Keyslot {}", slot.number));
     let _ = writeln!(page, "\n  {title}  {}{ignored}", printable(&derivation(&slot.derive, &slot.variant)));
     let mut row = |name: &str, value: String| {
-        let _ = writeln!(page, "    {}{value}", paint.faint(&format!("{name:<15}")));
+        let _ = writeln!(page, "    {}{value}", paint.faint(&format!("{name:<17}")));
     };
     let checked = passport.checked.filter(|(number, _)| *number == slot.number);
     let checked =
         checked.map(|(_, took)| format!("; a real derivation took {}", seconds(took))).unwrap_or_default();
-    row("here", format!("{}{checked}", slot.here.map_or("not known".into(), seconds)));
-    row("on the target", on_target(slot, paint));
+    row("here", format!("{}{checked}", slot.here.map_or("not known".into(), span)));
+    row("on the target", on_target(passport, slot, paint));
+    if let Some(time) = slot.by_cryptsetup {
+        row("with cryptsetup", paint.strong(&span(time)));
+    }
     row(
         "to find it",
         match slot.cost {
@@ -66,22 +86,29 @@ fn keyslot(page: &mut String, passport: &Passport, slot: &Keyslot, paint: Paint)
     );
 }
 
-fn on_target(slot: &Keyslot, paint: Paint) -> String {
+fn on_target(passport: &Passport, slot: &Keyslot, paint: Paint) -> String {
     match (&slot.verdict, slot.alone) {
         (Some(Verdict::Cannot(why)), _) => paint.bad(&format!("cannot be opened, because {why}")),
         (Some(Verdict::SaysInvalidPassphrase(why)), _) => {
             paint.bad(&format!("says \"Invalid passphrase\" to the right one, because {why}"))
         }
-        (_, Some(alone)) => match slot.before.filter(|before| *before >= 0.05) {
-            Some(before) => format!(
-                "{}: {} for keyslots tried before it, {} for its own",
-                paint.strong(&seconds(before + alone)),
-                seconds(before),
-                seconds(alone)
-            ),
-            None => paint.strong(&seconds(alone)),
-        },
         (_, None) if slot.ignored => "not tried".into(),
+        _ if slot.fits == Some(false) => paint.bad(&sentences::does_not_fit(passport, slot)),
+        (_, Some(alone)) => {
+            let unknown = match slot.fits {
+                None => "; if the target has the memory: --target-memory SIZE tells",
+                Some(_) => "",
+            };
+            match slot.before.filter(|before| before.likely >= 0.05) {
+                Some(before) => format!(
+                    "{}: {} for keyslots tried before it, {} for its own{unknown}",
+                    paint.strong(&span(before + alone)),
+                    seconds(before.likely),
+                    seconds(alone.likely)
+                ),
+                None => format!("{}{unknown}", paint.strong(&span(alone))),
+            }
+        }
         (_, None) => "no rate is known for it".into(),
     }
 }
@@ -89,44 +116,12 @@ fn on_target(slot: &Keyslot, paint: Paint) -> String {
 fn advice(page: &mut String, passport: &Passport, advised: &Advised, paint: Paint) {
     let within = seconds(passport.within.unwrap_or_default());
     let _ = writeln!(page, "\n  {}", paint.strong(&format!("Within {within} on the target")));
-    match &advised.advice {
-        Advice::Nothing { slot, seconds: took } => {
-            let _ = writeln!(page, "  Keyslot {slot} opens in {} as it is.", seconds(*took));
-        }
-        Advice::Impossible { because } => {
-            let _ = writeln!(page, "  {}", paint.bad(&format!("It cannot be done: {}.", printable(because))));
-        }
-        Advice::Recost { slot, hash, iterations, seconds: took, .. } => {
-            let _ = writeln!(
-                page,
-                "  Keyslot {slot} with pbkdf2 {hash} and {} iterations opens in {}.",
-                grouped(*iterations),
-                seconds(*took)
-            );
-            if let Some(cheaper) = advised.cheaper {
-                let _ = writeln!(page, "  {}", strength(cheaper));
-            }
-            for command in &advised.commands {
-                let _ = writeln!(page, "    {}", printable(command));
-            }
-        }
+    for sentence in sentences::advice(passport, advised) {
+        let sentence = printable(&sentence);
+        let impossible = matches!(advised.advice, Advice::Impossible { .. });
+        let _ = writeln!(page, "  {}", if impossible { paint.bad(&sentence) } else { sentence });
     }
-}
-
-/// How the change affects the search, and what would compensate for it.
-pub(super) fn strength(cheaper: f64) -> String {
-    let bits = cheaper.log2();
-    if bits <= 0.0 {
-        return format!("Its passphrase becomes {} times more expensive to find.", large(1.0 / cheaper));
+    for command in &advised.commands {
+        let _ = writeln!(page, "    {}", printable(command));
     }
-    let more = |count: f64, one: &str| match count.ceil() as u64 {
-        1 => format!("one more {one}"),
-        many => format!("{many} more {one}s"),
-    };
-    format!(
-        "Its passphrase becomes {} times cheaper to find: {bits:.1} bits, which {} or {} compensate for.",
-        large(cheaper),
-        more(bits / 36_f64.log2(), "random letter"),
-        more(bits / 7776_f64.log2(), "diceware word")
-    )
 }

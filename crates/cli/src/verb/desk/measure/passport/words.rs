@@ -1,19 +1,7 @@
-//! Seconds, years and dollars as text, with only the significant digits.
+//! Costs as text, with only the significant digits.
 
+use crate::say::figures::grouped;
 use keyway_boot::unlock_time::Work;
-
-/// "0.12 s", "45 s", "10 min".
-pub(super) fn seconds(seconds: f64) -> String {
-    match seconds {
-        s if s < 0.01 => "under 0.01 s".to_owned(),
-        s if s < 1.0 => format!("{s:.2} s"),
-        s if s < 10.0 => format!("{s:.1} s"),
-        s if s < 120.0 => format!("{s:.0} s"),
-        s if s < 7200.0 => format!("{:.0} min", s / 60.0),
-        s if s < 172_800.0 => format!("{:.0} h", s / 3600.0),
-        s => format!("{:.0} days", s / 86400.0),
-    }
-}
 
 /// "3 hours", "120 years", "4.5 million years".
 pub(super) fn years(years: f64) -> String {
@@ -74,30 +62,12 @@ pub(super) fn derivation(work: &Work, variant: &str) -> String {
     }
 }
 
-/// "1,234,567".
-pub(super) fn grouped(number: u64) -> String {
-    let digits = number.to_string();
-    let mut text = String::new();
-    for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn figures_for_people() {
-        assert_eq!(
-            [0.001, 0.5, 4.04, 45.3, 600.0].map(seconds),
-            ["under 0.01 s", "0.50 s", "4.0 s", "45 s", "10 min"]
-        );
-        assert_eq!(seconds(1e5), "28 h");
         assert_eq!(
             [1e-5, 1e-3, 0.5, 3.0, 4.5e6].map(years),
             ["under an hour", "9 hours", "183 days", "3.0 years", "4.5 million years"]
@@ -106,6 +76,5 @@ mod tests {
             [0.001, 0.03, 12.0, 12_345.0, 1.2e7, 3e21].map(dollars),
             ["under a cent", "$0.03", "$12", "$12,345", "$12 million", "$3e21"]
         );
-        assert_eq!(grouped(2_612_730), "2,612,730");
     }
 }

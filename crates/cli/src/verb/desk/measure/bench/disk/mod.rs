@@ -13,7 +13,7 @@ mod paths;
 mod target;
 
 use super::kept::RunOptions;
-use super::live::Live;
+use super::live::{Live, announce};
 use super::options;
 use super::outputs::cannot_write;
 use crate::door::{Args, Request};
@@ -22,7 +22,7 @@ use crate::say::failure::{Exit, Failure, Result};
 use asked::Asked;
 use keyway_measure::clock::{Clock, Machine as MachineClock};
 use keyway_measure::disk::{self, Encryption, Engine, Fio, Scratch, Turns, fill, turns, workload};
-use keyway_measure::results::{By, SCHEMA, Settings};
+use keyway_measure::results::{By, Case, SCHEMA, Settings};
 use keyway_measure::rounds::Watcher;
 use keyway_measure::{Results, machine, prepare, report, rounds};
 use paths::Paths;
@@ -90,6 +90,9 @@ fn measure(asked: &Asked, results: Results, options: RunOptions, clock: &Machine
     let file = options.file.as_ref().map(|file| file.create(&results)).transpose()?;
     let path = options.file.as_ref().map(|file| file.path.as_path());
     target.confirm(options.manner)?;
+    if options.time.is_none() {
+        announce(options.manner.batch_mode, time);
+    }
 
     let stop = Arc::new(AtomicBool::new(false));
     let asked_to = Arc::clone(&stop);
@@ -246,7 +249,7 @@ impl Whole<'_> {
         }
         let all = cases.iter().map(|it| it.case.id()).collect();
         cases.retain(|it| live.results.row(&it.case.id()).is_none());
-        let time = (self.time * CIPHER_PART).max(0.5);
+        let time = (self.time * CIPHER_PART).max(LEAST_CIPHER_SECONDS);
         let settings = rounds::settings(Some(time), cases.len(), self.clock.cost().as_secs_f64());
         // The model needs a median. If checking the output takes long, more samples would take time
         // from the disk.
@@ -263,6 +266,10 @@ struct Quiet<'a>(&'a mut Live, f64);
 impl Watcher for Quiet<'_> {
     fn row(&mut self, row: &keyway_measure::Row) {
         self.0.row(row);
+    }
+
+    fn preparing(&mut self, case: &Case) {
+        self.0.preparing(case);
     }
 
     fn progress(&mut self, part: f64, case: &str) {
@@ -316,7 +323,9 @@ const TIME: f64 = 300.0;
 const FILL_PART: f64 = 0.15;
 /// The part of it in which the cipher is measured in memory.
 const CIPHER_PART: f64 = 0.03;
-/// The fewest samples of the cipher.
-const LEAST_OF_CIPHER: u32 = 3;
+/// However short the run is: without the cipher in memory nothing explains what encryption costs.
+const LEAST_CIPHER_SECONDS: f64 = 1.0;
+/// The fewest samples of the cipher: as many as an interval needs.
+const LEAST_OF_CIPHER: u32 = 6;
 /// The largest part of the remaining time that one sample of everything by fio may take.
 const MOST_STARTING: f64 = 0.7;

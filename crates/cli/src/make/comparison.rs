@@ -1,0 +1,91 @@
+//! Compares a volume's plaintext with an image, and says what was compared.
+
+use crate::device::input::Input;
+use crate::make::new_volume;
+use crate::say::failure::{Exit, Failure, Result};
+use crate::say::output;
+use crate::say::paint::printable_lines;
+use crate::say::progress::{self, Progress};
+use crate::say::size::human;
+use crate::say::transfer;
+use keyway_volume::build::ImageHoles;
+use keyway_volume::compare::{self, Comparison};
+use keyway_volume::stream::{self, Holes, Source};
+use keyway_volume::{Storage, Unneeded};
+use std::path::Path;
+
+/// Compares all that the image uses, and prints how much that was. A difference is a failure.
+pub(crate) fn compare(
+    image: &mut Input,
+    holes: ImageHoles,
+    volume: &dyn Storage,
+    device: &Path,
+    progress: Progress,
+) -> Result<()> {
+    let (name, len) = (image.to_string(), image.len());
+    let unneeded = image.storage().map(|storage| new_volume::view(holes, storage, &name));
+    let unneeded = unneeded.transpose()?.flatten();
+    let used = unneeded.as_ref().map(Unneeded::used);
+    let (source, kept) = match &used {
+        Some(used) => (Source::Storage(used, 0..used.len()), Holes::Keep),
+        None if holes == ImageHoles::All => (image.source(), Holes::Keep),
+        None => (image.source(), Holes::Fill),
+    };
+    let compared =
+        progress::watch(progress, device, len, |meter| compare::compare(source, kept, volume, meter));
+    let compared = compared.map_err(|failure| match failure {
+        stream::Failure::Write { at, source } => {
+            transfer::failed(stream::Failure::Read { at, source }, &device.display(), &name)
+        }
+        failure => transfer::failed(failure, &name, &device.display()),
+    })?;
+    let outcome = Outcome { compared, holes, volume: volume.len(), unit: volume.unit(), device, name: &name };
+    match outcome.difference() {
+        Some(difference) => Err(Failure::new(Exit::Parameters, difference)),
+        None => output::print(&printable_lines(&outcome.equal())),
+    }
+}
+
+struct Outcome<'a> {
+    compared: Comparison,
+    holes: ImageHoles,
+    /// The plaintext's length, and its sectors'.
+    volume: u64,
+    unit: u64,
+    device: &'a Path,
+    name: &'a str,
+}
+
+impl Outcome<'_> {
+    fn difference(&self) -> Option<String> {
+        let difference = self.compared.difference?;
+        let (device, name, length) = (self.device.display(), self.name, self.compared.length);
+        Some(if difference.first == self.volume {
+            format!("{device} is shorter than {name}: it has room for {} bytes of {length}.", self.volume)
+        } else {
+            let bytes = if difference.bytes == 1 { "byte" } else { "bytes" };
+            format!(
+                "{device} differs from {name} in {} {bytes}, the first at byte {}.",
+                difference.bytes, difference.first
+            )
+        })
+    }
+
+    fn equal(&self) -> String {
+        let Comparison { length, skipped, .. } = self.compared;
+        let mut left_out = Vec::new();
+        if skipped > 0 {
+            let kind = if self.holes == ImageHoles::All { "in holes" } else { "free in its file system" };
+            left_out.push(format!("{} {kind}", human(skipped)));
+        }
+        // A sector that the image ends in is no room of its own.
+        let rest = self.volume - length.next_multiple_of(self.unit).min(self.volume);
+        if rest > 0 {
+            left_out.push(format!("{} after its end", human(rest)));
+        }
+        let left_out =
+            if left_out.is_empty() { String::new() } else { format!("; left out: {}", left_out.join(", ")) };
+        let compared = human(length - skipped);
+        format!("{} holds what {} holds: {compared} compared{left_out}.\n", self.device.display(), self.name)
+    }
+}

@@ -1,0 +1,154 @@
+//! Key derivations of more than a minute: said beforehand and asked for, because every unlocking
+//! takes as long. Passes of Argon2 that were meant as iterations of PBKDF2 take hours.
+
+use crate::door::Args;
+use crate::say::failure::{Exit, Failure, Result};
+use crate::say::figures::{grouped, seconds};
+use crate::say::manner::Manner;
+use crate::say::{question, size};
+use keyway_crypto::kdf::Argon2Variant;
+use keyway_format::luks2::Kdf;
+use keyway_volume::{Cost, KdfChoice, UnlockOptions, UnlockTimes};
+
+/// Who is asked, and whether anybody can be.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Patience {
+    manner: Manner,
+    /// Called by its name: cryptsetup starts such a derivation without a word, and scripts written
+    /// for it must go on.
+    is_cryptsetup: bool,
+    /// Whether the function was named, not taken by default.
+    named: bool,
+}
+
+impl Patience {
+    pub(super) fn from_args(args: &Args, named: bool) -> Self {
+        Self { manner: args.manner(), is_cryptsetup: args.is_cryptsetup(), named }
+    }
+
+    /// Says what a long derivation takes, and fails unless it is wanted.
+    pub(super) fn agree(&self, choice: &KdfChoice) -> Result<()> {
+        let Some(seconds) = long(choice).filter(|_| !self.manner.batch_mode) else { return Ok(()) };
+        let warning = self.warning(choice, seconds);
+        if self.is_cryptsetup {
+            say!("WARNING: {warning}");
+            return Ok(());
+        }
+        if !rustix::termios::isatty(rustix::stdio::stdin()) {
+            let message = format!("{warning} To have it without being asked, give -q.");
+            return Err(Failure::new(Exit::Parameters, message));
+        }
+        question::confirm(self.manner, &warning, "Operation aborted.", Exit::Parameters)
+    }
+
+    fn warning(&self, choice: &KdfChoice, time: f64) -> String {
+        let (what, meant) = match choice {
+            KdfChoice::Pbkdf2 { hash, cost: Cost::Forced(iterations) } => (
+                format!("{} iterations of PBKDF2 with {hash}", grouped((*iterations).into())),
+                "--iter-time 2000 finds the iterations that take two seconds.",
+            ),
+            KdfChoice::Argon2 { variant, memory_kib, cost: Cost::Forced(passes), .. } => (
+                format!(
+                    "{} passes of {} over {}",
+                    grouped((*passes).into()),
+                    name(*variant),
+                    size::human(u64::from(*memory_kib) * 1024)
+                ),
+                match self.named {
+                    false => "For iterations of PBKDF2, give --pbkdf pbkdf2.",
+                    true => "--iter-time 2000 finds the passes and the memory that take two seconds.",
+                },
+            ),
+            KdfChoice::Pbkdf2 { cost: Cost::Time(_), .. } | KdfChoice::Argon2 { cost: Cost::Time(_), .. } => {
+                ("The key derivation of --iter-time".to_owned(), "It is given in milliseconds.")
+            }
+        };
+        let took = seconds(time);
+        format!("{what}: about {took} on this machine, now and each time that it is opened. {meant}")
+    }
+}
+
+/// The seconds that a derivation takes, if they are more than a minute.
+fn long(choice: &KdfChoice) -> Option<f64> {
+    let seconds = match choice {
+        KdfChoice::Pbkdf2 { cost: Cost::Time(time), .. }
+        | KdfChoice::Argon2 { cost: Cost::Time(time), .. } => time.as_secs_f64(),
+        KdfChoice::Pbkdf2 { cost: Cost::Forced(iterations), .. } if *iterations < QUICK_ITERATIONS => 0.0,
+        KdfChoice::Argon2 { memory_kib, cost: Cost::Forced(passes), .. }
+            if u64::from(*memory_kib) * u64::from(*passes) < QUICK_KIB_PASSES =>
+        {
+            0.0
+        }
+        forced => measured(forced)?,
+    };
+    (seconds > LONG).then_some(seconds)
+}
+
+fn measured(choice: &KdfChoice) -> Option<f64> {
+    let salt = Vec::new();
+    let kdf = match choice {
+        KdfChoice::Pbkdf2 { hash, cost: Cost::Forced(iterations) } => {
+            Kdf::Pbkdf2 { hash: hash.clone(), iterations: *iterations, salt }
+        }
+        KdfChoice::Argon2 { variant, memory_kib, lanes, cost: Cost::Forced(time) } => {
+            let (time, memory_kib, lanes) = (*time, *memory_kib, *lanes);
+            match variant {
+                Argon2Variant::Argon2i => Kdf::Argon2i { time, memory_kib, lanes, salt },
+                Argon2Variant::Argon2id => Kdf::Argon2id { time, memory_kib, lanes, salt },
+            }
+        }
+        _ => return None,
+    };
+    let mut times = UnlockTimes::rough(UnlockOptions::default().threads);
+    times.of_kdf(&kdf, KEY_LEN).ok().map(|time| time.likely)
+}
+
+fn name(variant: Argon2Variant) -> &'static str {
+    match variant {
+        Argon2Variant::Argon2i => "Argon2i",
+        Argon2Variant::Argon2id => "Argon2id",
+    }
+}
+
+/// Seconds above which a derivation is asked for.
+const LONG: f64 = 60.0;
+/// Less takes less than a minute on any machine that runs this, and is not measured.
+const QUICK_ITERATIONS: u32 = 1_500_000;
+const QUICK_KIB_PASSES: u64 = 4 << 20;
+/// AES-256 in XTS mode, the most usual key.
+const KEY_LEN: usize = 64;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Duration;
+
+    fn argon2(passes: u32) -> KdfChoice {
+        let cost = Cost::Forced(passes);
+        KdfChoice::Argon2 { variant: Argon2Variant::Argon2id, memory_kib: 1 << 20, lanes: 4, cost }
+    }
+
+    #[test]
+    fn hours_are_noticed_and_seconds_are_not() {
+        let hours = long(&argon2(200_000)).expect("200,000 passes over 1 GiB");
+        assert!(hours > 3600.0, "{hours}");
+        assert_eq!(long(&argon2(4)), None);
+        let pbkdf2 = |cost| KdfChoice::Pbkdf2 { hash: "sha256".into(), cost };
+        assert_eq!(long(&pbkdf2(Cost::Forced(200_000))), None);
+        assert!(long(&pbkdf2(Cost::Forced(u32::MAX))).is_some());
+        assert_eq!(long(&pbkdf2(Cost::Time(Duration::from_secs(60)))), None);
+        assert_eq!(long(&pbkdf2(Cost::Time(Duration::from_secs(90)))), Some(90.0));
+    }
+
+    #[test]
+    fn what_was_probably_meant_is_said() {
+        let patience = |named| Patience { manner: Manner::default(), is_cryptsetup: false, named };
+        let said = patience(false).warning(&argon2(200_000), 40_000.0);
+        assert_eq!(
+            said,
+            "200,000 passes of Argon2id over 1.0 GiB: about 11 h on this machine, now and each time that it is \
+             opened. For iterations of PBKDF2, give --pbkdf pbkdf2."
+        );
+        assert!(patience(true).warning(&argon2(200_000), 40_000.0).contains("--iter-time"));
+    }
+}

@@ -1,0 +1,162 @@
+//! Every command line that a text of Keyway's prints is run, as typed, in a directory that holds the
+//! files it names. The lines come from the texts themselves: a line that is new is run too, and
+//! fails here if it does not work. What cannot run is in [`tables`], by name and with the reason.
+
+mod files;
+mod place;
+mod tables;
+
+use keyway_tests::printed::{self, Printed, Quoted};
+use keyway_tests::{Scratch, keyway, need, need_that};
+use place::Place;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::Path;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use tables::Way;
+
+const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
+
+#[test]
+fn every_printed_line_works_as_typed() {
+    need!(
+        "sh",
+        "mke2fs",
+        "fuse2fs",
+        "fusermount3",
+        "jq",
+        "xxd",
+        "file",
+        "nbdcopy",
+        "qemu-nbd",
+        "qemu-img",
+        "dtc",
+        "cpio",
+        "gzip"
+    );
+    need_that!(fs::File::open("/dev/fuse").is_ok(), "/dev/fuse cannot be opened");
+    let blocks = blocks();
+    let place = Place::new();
+    let queue: Vec<_> = blocks.iter().collect();
+    let (next, failures) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
+    std::thread::scope(|scope| {
+        for _ in 0..2 {
+            scope.spawn(|| {
+                while let Some((lines, origins)) = queue.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    if let Err(why) = try_block(&place, lines) {
+                        failures.lock().unwrap().push(format!("{origins:?}\n{}\n{why}", lines.join("\n")));
+                    }
+                }
+            });
+        }
+    });
+    let failures = failures.into_inner().unwrap();
+    assert!(failures.is_empty(), "{} of them fail:\n{}", failures.len(), failures.join("\n\n"));
+    report(&blocks);
+}
+
+/// All lines with where they are printed. What stands together is tried together.
+fn blocks() -> BTreeMap<Vec<String>, BTreeSet<String>> {
+    let root = Path::new(ROOT);
+    let (mut all, mut quoted) = printed::documents(root);
+    let (lines, in_strings) = printed::sources(root);
+    all.extend(lines);
+    quoted.extend(in_strings);
+    all.extend(pages());
+    for (place, found) in quoted {
+        match found {
+            Quoted::Line(line) => all.push(Printed { place, lines: vec![line] }),
+            Quoted::Name(name) => all.push(Printed { place, lines: vec![format!("{name} --help")] }),
+        }
+    }
+    let mut blocks: BTreeMap<Vec<String>, BTreeSet<String>> = BTreeMap::new();
+    let is_none = |line: &String| tables::NO_LINES.contains(&line.as_str());
+    for block in all {
+        if tables::DRAWINGS.contains(&block.place.as_str()) || block.lines.iter().all(is_none) {
+            continue;
+        }
+        blocks.entry(block.lines).or_default().insert(block.place);
+    }
+    blocks
+}
+
+/// The examples of help and man pages.
+fn pages() -> Vec<Printed> {
+    let scratch = Scratch::new();
+    keyway("man").arg(scratch.root()).ok();
+    let mut examples = Vec::new();
+    for entry in fs::read_dir(scratch.root()).unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.file_stem().unwrap().to_str().unwrap();
+        let in_man = printed::man(name, &fs::read_to_string(&path).unwrap());
+        if let Some(verb) = name.strip_prefix("keyway-") {
+            let help = format!("keyway {verb} --help");
+            let in_help = printed::help(&help, &keyway(verb).args("--help").ok().text());
+            let lines = |page: &[Printed]| page.iter().flat_map(|e| e.lines.clone()).collect::<Vec<_>>();
+            assert_eq!(lines(&in_help), lines(&in_man), "examples of {verb}: help and man page");
+            examples.extend(in_help);
+        }
+        examples.extend(in_man);
+    }
+    assert!(!examples.is_empty());
+    examples
+}
+
+fn try_block(place: &Place, lines: &[String]) -> Result<(), String> {
+    if let Some(test) = tables::elsewhere(lines) {
+        return exists(test);
+    }
+    for line in lines {
+        match Way::of(line) {
+            Way::Run => {}
+            Way::Parsed(_) => place.parse(line)?,
+            Way::Mentioned => place.mentioned(line)?,
+            Way::Dev => is_dev(line)?,
+        }
+    }
+    if lines.iter().any(|line| matches!(Way::of(line), Way::Run)) { place.run(lines) } else { Ok(()) }
+}
+
+/// The test that runs the lines is there.
+fn exists(test: &str) -> Result<(), String> {
+    let (folder, function) = test.split_once("::").expect("FILE::FUNCTION");
+    let text = fs::read_to_string(format!("{ROOT}/tests/tests/{folder}.rs")).unwrap_or_default();
+    let found = text.contains(&format!("fn {function}("));
+    found.then_some(()).ok_or_else(|| format!("there is no test {test}"))
+}
+
+/// `./dev` knows the command.
+fn is_dev(line: &str) -> Result<(), String> {
+    let mut words = line.split_whitespace().skip(1);
+    let command = words.next().unwrap_or_default();
+    let dev = fs::read_to_string(format!("{ROOT}/dev")).unwrap();
+    let known = dev.lines().any(|l| l.trim_start().starts_with(&format!("{command}) ")));
+    known.then_some(()).ok_or_else(|| format!("./dev knows no {command}"))
+}
+
+fn report(blocks: &BTreeMap<Vec<String>, BTreeSet<String>>) {
+    let (mut run, mut mentioned, mut dev) = (0, 0, 0);
+    let (mut parsed, mut elsewhere) = (Vec::new(), Vec::new());
+    for lines in blocks.keys() {
+        let test = tables::elsewhere(lines);
+        for line in lines {
+            match (test, Way::of(line)) {
+                (Some(test), _) => elsewhere.push(format!("  {line}\n    {test}")),
+                (None, Way::Run) => run += 1,
+                (None, Way::Mentioned) => mentioned += 1,
+                (None, Way::Dev) => dev += 1,
+                (None, Way::Parsed(why)) => parsed.push(format!("  {line}\n    {why}")),
+            }
+        }
+    }
+    let total = run + mentioned + parsed.len() + elsewhere.len() + dev;
+    println!(
+        "{total} command lines are printed: {run} were run as typed, {dev} are ./dev's own, {mentioned} name an option.\n{} are run by another \
+         test:\n{}\n{} were parsed only:\n{}",
+        elsewhere.len(),
+        elsewhere.join("\n"),
+        parsed.len(),
+        parsed.join("\n")
+    );
+}

@@ -1,0 +1,149 @@
+//! What is known about lines in advance: how they are tried, what stands for their placeholders, and
+//! which exit codes are answers.
+
+/// How a line is tried.
+pub(super) enum Way {
+    /// As typed.
+    Run,
+    /// By the parser alone, for this reason.
+    Parsed(&'static str),
+    /// By the command's help, which has its options.
+    Mentioned,
+    /// It calls `./dev`, which is run by who works on Keyway.
+    Dev,
+}
+
+impl Way {
+    pub(super) fn of(line: &str) -> Self {
+        if MENTIONED.contains(&line) {
+            return Self::Mentioned;
+        }
+        if line.ends_with(" --help") {
+            return Self::Run;
+        }
+        if let Some((_, why)) = PARSED.iter().find(|(text, _)| line.contains(text)) {
+            return Self::Parsed(why);
+        }
+        if line.starts_with("./dev") { Self::Dev } else { Self::Run }
+    }
+}
+
+/// The test that runs this block, `folder/file::function`.
+pub(super) fn elsewhere(lines: &[String]) -> Option<&'static str> {
+    let has = |text: &str| lines.iter().any(|line| line.contains(text));
+    ELSEWHERE.iter().find(|(text, _)| has(text)).map(|(_, test)| *test)
+}
+
+/// Fenced blocks that are drawings.
+pub(super) const DRAWINGS: &[&str] = &["ARCHITECTURE.md: Architecture", "ARCHITECTURE.md: Rooms"];
+
+/// Strings of the sources that begin with the program's name and are no command lines.
+pub(super) const NO_LINES: &[&str] = &[
+    "keyway @OPEN@",
+    "keyway \\- Linux disk encryption without root",
+    "keyway reproducible 1",
+    "keyway {version} (cryptsetup 2.8's command line)",
+    "keyway {}",
+];
+
+/// A command with an option that a sentence is about: not a whole line. The command's help has the
+/// option.
+const MENTIONED: &[&str] = &[
+    "keyway open --backend fuse",
+    "keyway passport --rate-file",
+    "keyway read --{}",
+    "keyway serve --tls-certificates DIR --tls-verify-peer",
+];
+
+/// Part of a line, and the test that runs its block.
+const ELSEWHERE: &[(&str, &str)] = &[
+    ("target/keyway build README.md", "cli/readme::the_first_commands_of_the_readme_print_what_it_shows"),
+    ("mkdir mnt files", "doors/umount::b23_the_recipe_of_the_readme_works_every_time"),
+    ("qemu-system-x86_64", "vm/boot::the_lines_of_the_readme_boot_it"),
+];
+
+/// Part of a line, and why its block is not run.
+const PARSED: &[(&str, &str)] = &[
+    ("--modules /", "the modules of an installed kernel go into the image; tests/boot makes such images"),
+    ("https://", "a web server; doors/remote reads volumes from one"),
+    ("boot uki", "a kernel that is an EFI program; tests/boot/uki.rs makes images of one"),
+    (
+        "/boot/initrd.img",
+        "an installed system's image; tests/vm/xray.rs and tests/boot/lies.rs look into such images",
+    ),
+    ("--initramfs IMAGE", "likewise"),
+    ("keyway unlock", "what this machine boots from; tests/vm/unlock.rs and tests/boot run it"),
+    ("rbd:pool/image", "a Ceph cluster"),
+    (
+        "keyway bench --resume",
+        "it goes on with a run that was stopped; tests/measure/runs.rs stops one and goes on",
+    ),
+    ("/dev/sdx", "a disk that is overwritten after a question; tests/vm/bench_disk.rs has disks"),
+    ("--tls-certificates", "certificates and a port of the machine; doors/tls has both"),
+];
+
+/// Text in a line, and what is typed instead.
+pub(super) const PLACEHOLDERS: &[(&str, &str)] = &[
+    ("sudo ", ""),
+    ("/dev/sda2", "disk.luks"),
+    ("/dev/sdx", "scratch.img"),
+    ("/boot/initrd.img", "initrd.img"),
+    ("/mnt/usb", "."),
+    ("/mnt/plain", "mnt"),
+    ("/tmp/vm.sock", "$PWD/vm.sock"),
+    ("UUID=...", "UUID=21a8e8fa-0b01-4d12-b8f4-bfc562aa82a4"),
+    ("| less", "| cat"),
+    (">FILE", ">rates.json"),
+    ("FILE", "key"),
+    ("IMAGE", "initrd.img"),
+    ("VOLUME", "disk.luks"),
+    ("TARGET", "."),
+    ("COMMAND", "open"),
+    ("NAME", "home"),
+    ("DIR", "mnt"),
+    ("bash|zsh|fish", "bash"),
+    ("{device}", "disk.luks"),
+    ("{path}", "disk.luks"),
+    ("{context}", ""),
+    ("{slot}", "0"),
+    ("{number}", "1"),
+    ("{it}", "0"),
+    ("{memory_kib}", "64"),
+    ("{lanes}", "1"),
+    ("{time}", "4"),
+    ("{iterations}", "1000"),
+    ("{hash}", "sha512"),
+    ("{name}", "home"),
+    ("{dir}", "disk"),
+    ("{shown}", "disk.json"),
+    ("{}", "disk.json"),
+];
+
+/// Part of a line, and an exit code other than 0 that is an answer too.
+pub(super) const ANSWERS: &[(&str, i32)] = &[
+    // Something became slower.
+    ("keyway bench diff", 1),
+];
+
+/// Part of a block's first line, and what must have been done before.
+pub(super) const BEFORE: &[(&str, &str)] = &[
+    ("keyway luksResume home", "keyway open disk.luks home\nkeyway luksSuspend home"),
+    ("keyway umount --wait 0", "keyway mount disk.luks ~/disk"),
+    ("keyway umount mnt", "keyway mount disk.luks mnt"),
+    ("keyway umount 'disk'", "keyway mount disk.luks ~/disk"),
+    ("keyway umount files mnt", "keyway mount disk.luks mnt\nfuse2fs -o fakeroot mnt/plain files"),
+    ("keyway umount", "keyway mount disk.luks ~/disk\nfuse2fs -o fakeroot ~/disk/plain ~/files"),
+    ("fuse2fs -o fakeroot ~/disk", "keyway mount disk.luks ~/disk"),
+    ("keyway bench disk --resume", "keyway bench disk --save disk.json ."),
+    ("keyway status home", OPEN),
+    ("keyway resize home", OPEN),
+    (
+        "keyway resize --device-size 1G home",
+        "keyway seal --remove disk.luks\ntruncate -s 2G disk.luks\nkeyway open disk.luks home",
+    ),
+    ("keyway refresh", OPEN),
+    ("keyway luksSuspend home", OPEN),
+    ("keyway close", OPEN),
+];
+
+const OPEN: &str = "keyway open disk.luks home";
