@@ -6,9 +6,16 @@ use keyway_tests::vm::{Machine, Report};
 use keyway_tests::{Scratch, random};
 
 /// Functions for the scenarios. `same NAME` compares both programs' reports on a mapping, `code KEY
-/// COMMAND…` records an exit code and the command's last line.
+/// COMMAND…` records an exit code and the command's last line. cryptsetup before 2.8 gives the
+/// figures of `status` without their units: `units` adds those of 2.8.
 const FUNCTIONS: &str = r#"
-both() { cryptsetup "$@" >/tmp/theirs 2>&1 && echo 0 >>/tmp/theirs || echo $? >>/tmp/theirs
+units() { awk '/^  keysize: .* bits$/ { sub(/bits$/, "[bits]") }
+               /^  sector size: .*[0-9]$/ { $0 = $0 " [bytes]" }
+               /^  skipped: .* sectors$/ { sub(/sectors$/, "[512-byte units]") }
+               /^  (offset|size): .* sectors$/ {
+                   sub(/sectors$/, sprintf("[512-byte units] (%d [bytes])", 512 * $2)) }
+               { print }' $1 >$1.units; mv $1.units $1; }
+both() { cryptsetup "$@" >/tmp/theirs 2>&1 && echo 0 >>/tmp/theirs || echo $? >>/tmp/theirs; units /tmp/theirs
          keyway "$@" >/tmp/ours 2>&1 && echo 0 >>/tmp/ours || echo $? >>/tmp/ours; }
 same() { key=$1; shift; both "$@"; if cmp -s /tmp/theirs /tmp/ours; then echo "$key=same"
          else echo "$key=different"; diff /tmp/theirs /tmp/ours; fi; }
