@@ -14,6 +14,7 @@ mod kill_slot;
 mod limits;
 mod mappings;
 mod options;
+mod patience;
 mod plain;
 mod printed_lines;
 mod prompts;

@@ -2,7 +2,7 @@
 
 use super::kit::{Kit, PASSPHRASE};
 use keyway_tests::browser::Browser;
-use keyway_tests::{cryptsetup, keyway, need};
+use keyway_tests::{Terminal, cryptsetup, keyway, need};
 use serde_json::Value;
 use std::fs::File;
 use std::os::unix::fs::FileExt;
@@ -70,6 +70,11 @@ fn rates_of_another_machine() {
         let rates = kit.scratch.file("rates.json", rates);
         let shown = keyway("passport --json --rate-file").arg(&rates).arg(&volume.path).ok();
         let told = json(&shown.stdout)["keyslots"][0]["seconds_on_target"].as_f64().unwrap();
+        // GRUB on that CPU, which is named.
+        let source = format!("from {}, measured ", rates.display());
+        let check = || keyway("boot check --grub-version 2.12 --rate-file").arg(&rates).arg(&volume.path);
+        check().ok().says("Rates: ").says(&source);
+        keyway("passport --rate-file").arg(&rates).arg(&volume.path).ok().says(&source);
         assert!(told > 0.0 && seconds.is_none_or(|seconds: f64| (told - seconds).abs() < 0.2), "{told}");
     }
     // 500,000 iterations of two blocks and the digest's, by published figures.
@@ -109,6 +114,42 @@ fn apply_does_what_is_advised() {
         // A backup is never overwritten.
         ask("passport -q --target grub-2.06 --within 1ms --apply").arg("--key-file").arg(kit.key()).fails(1);
     }
+}
+
+/// Without -q it asks; without a name for the backup it finds a free one; with LUKS2 the keyslot
+/// keeps its number.
+#[test]
+fn apply_asks_and_finds_a_free_name() {
+    need!("mke2fs", "setsid");
+    let kit = Kit::new();
+    let volume = kit.build("asked", "--type luks2 --pbkdf pbkdf2 -h sha512 --pbkdf-force-iterations 4000000");
+    let before = std::fs::read(&volume.path).unwrap();
+    let apply = |within: &str| {
+        let line = "passport --target grub-2.06 --apply --within";
+        let apply = keyway(line).arg(within).arg(&volume.path).arg("--key-file").arg(kit.key());
+        apply.directory(kit.scratch.root())
+    };
+    apply("2s").fails(1).says("give -q");
+    let ending = Terminal::start(&apply("2s"))
+        .expect("This will change the cost of keyslot 0 of ")
+        .expect("Are you sure? (Type 'yes' in capital letters): ")
+        .type_line("no")
+        .finish();
+    assert_eq!(ending.code, Some(1), "{}", ending.screen);
+    assert!(ending.screen.contains("Nothing was changed."), "{}", ending.screen);
+    assert!(before == std::fs::read(&volume.path).unwrap(), "the header was changed");
+
+    let backups = || {
+        let names = std::fs::read_dir(kit.scratch.root()).unwrap().map(|entry| entry.unwrap().file_name());
+        names.filter(|name| name.to_string_lossy().contains("header")).count()
+    };
+    assert_eq!(backups(), 0);
+    let first = Terminal::start(&apply("2s")).expect("capital letters): ").type_line("YES").finish();
+    assert_eq!(first.code, Some(0), "{}", first.screen);
+    assert!(first.screen.contains("Keyslot 0 has pbkdf2"), "{}", first.screen);
+    assert_eq!(backups(), 1);
+    apply("1s").args("-q").ok();
+    assert_eq!(backups(), 2);
 }
 
 #[test]

@@ -288,10 +288,11 @@ fn not_allowed(commands: &Commands, program: &str, command: &Command, option: &O
     usage(
         program,
         format!(
-            "Option --{} is not allowed with {} action; {} take it.",
+            "Option --{} is not allowed with {} action; {} {} it.",
             option.long,
             command.name,
-            takers.join(", ")
+            takers.join(", "),
+            if takers.len() == 1 { "takes" } else { "take" }
         ),
     )
 }
