@@ -291,8 +291,8 @@ const CRYPTSETUP_RATIOS: &[(&str, f64)] = &[
     ("ripemd160", 0.77),
     ("whirlpool", 0.36),
 ];
-/// cryptsetup's Argon2id, relative to Keyway's with the same lanes.
-const CRYPTSETUP_ARGON2: f64 = 0.58;
+/// cryptsetup's Argon2id, relative to Keyway's with the same lanes, by CPU time.
+const CRYPTSETUP_ARGON2: f64 = 0.53;
 /// Ratios of two programs on the same CPU are taken for those on another: good to about a fifth.
 const LIKE: f64 = 1.2;
 /// How much slower GRUB is in firmware than as a program. The article of 2018 (45 s for 2,612,730

@@ -121,14 +121,16 @@ impl UnlockTimes {
             }
         };
         let memory = f64::from(memory_kib);
-        Ok((Interval::exact(rate.set_up) + rate.pass.times(time.into())).times(memory))
+        Ok((Interval::exact(rate.around) + rate.pass.times(time.into())).times(memory))
     }
 
     fn argon2_rate(&mut self, variant: Argon2Variant, memory_kib: u32, lanes: u32) -> Result<Argon2Rate> {
         let sample = Argon2Sample::of(variant, memory_kib, lanes, self.threads, self.longest)?;
         let beyond = if sample.kib < memory_kib { BEYOND } else { 1.0 };
-        let pass = self.taken(&sample.passes, QUIET_MEMORY, BUSY_MEMORY).widened(1.0, beyond);
-        Ok(Argon2Rate { memory_kib, set_up: sample.set_up, pass })
+        let shortest = self.taken(&sample.passes, QUIET_MEMORY, BUSY_MEMORY).widened(1.0, beyond);
+        // Parts of a pass differ by their pages and by who else uses the memory: it takes their mean.
+        let pass = Interval { likely: sample.passes.mean().clamp(shortest.low, shortest.high), ..shortest };
+        Ok(Argon2Rate { memory_kib, around: sample.around, pass })
     }
 
     /// The interval of samples.
@@ -141,12 +143,12 @@ impl UnlockTimes {
     }
 }
 
-/// Seconds per KiB of Argon2's memory: for allocating it, and for each pass over it.
+/// Seconds per KiB of Argon2's memory: for getting and wiping it, and for each pass over it.
 #[derive(Debug, Clone, Copy)]
 struct Argon2Rate {
     /// The memory that it was measured for.
     memory_kib: u32,
-    set_up: f64,
+    around: f64,
     pass: Interval,
 }
 
@@ -195,6 +197,10 @@ impl Samples {
         self.taken.iter().map(|taken| taken.computed / self.cost)
     }
 
+    fn mean(&self) -> f64 {
+        sum(&self.taken).computed / (self.cost * self.taken.len().max(1) as f64)
+    }
+
     fn interference(&self) -> f64 {
         let sum = sum(&self.taken);
         (sum.passed / sum.computed).max(1.0)
@@ -204,8 +210,8 @@ impl Samples {
 /// Passes of Argon2 over as much memory as the keyslot has, or as a short wait allows.
 struct Argon2Sample {
     kib: u32,
-    /// Seconds for each KiB, once: to get the memory.
-    set_up: f64,
+    /// Seconds for each KiB, once: to get the memory, and to wipe it and give it back.
+    around: f64,
     /// By KiB and pass.
     passes: Samples,
 }
@@ -214,30 +220,38 @@ impl Argon2Sample {
     fn of(variant: Argon2Variant, memory_kib: u32, lanes: u32, threads: usize, longest: f64) -> Result<Self> {
         let least = 8 * lanes;
         let most = memory_kib.min(MOST_SAMPLE_KIB).min(free_kib()).max(least);
-        let run = |time, memory_kib| quarters(variant, Argon2Cost { time, memory_kib, lanes }, threads);
+        let run = |time, memory_kib| argon2(variant, Argon2Cost { time, memory_kib, lanes }, threads);
         let mut kib = SAMPLE_KIB.clamp(least, most);
         // The first run of a program is slower than the second.
         run(1, kib)?;
-        let mut one = sum(&run(1, kib)?).computed;
+        let mut one = sum(&run(1, kib)?.quarters).computed;
         let larger = (f64::from(kib) * longest / one).min(most.into()) as u32;
         if larger > kib {
             one *= f64::from(larger) / f64::from(kib);
             kib = larger;
         }
         let more = (ENOUGH * ROUNDS as f64 / one).ceil().clamp(1.0, 4096.0);
-        let taken = run(1 + more as u32, kib)?;
-        let (first, later) = taken.split_at(QUARTERS);
-        let others = first[1..].iter().map(|taken| taken.computed);
-        let set_up = (first[0].computed - others.fold(f64::INFINITY, f64::min)).max(0.0) / f64::from(kib);
+        let Run { quarters, after } = run(1 + more as u32, kib)?;
+        let (first, later) = quarters.split_at(QUARTERS);
         let size = (later.len() / ROUNDS).max(1);
         let cost = f64::from(kib) * size as f64 / QUARTERS as f64;
         let passes = Samples { cost, taken: later.chunks_exact(size).map(sum).collect() };
-        Ok(Self { kib, set_up, passes })
+        // The first pass is the first to use each page.
+        let first = sum(first).computed / f64::from(kib) - passes.mean();
+        let around = first.max(0.0) + after / f64::from(kib);
+        Ok(Self { kib, around, passes })
     }
 }
 
-/// Argon2, each quarter of a pass.
-fn quarters(variant: Argon2Variant, cost: Argon2Cost, threads: usize) -> Result<Vec<Taken>> {
+/// A run of Argon2.
+struct Run {
+    /// Of each pass.
+    quarters: Vec<Taken>,
+    /// Seconds after the last of them, when one thread wipes the memory.
+    after: f64,
+}
+
+fn argon2(variant: Argon2Variant, cost: Argon2Cost, threads: usize) -> Result<Run> {
     // Lanes run on threads, of which the slowest has this share of the work.
     let lanes = cost.lanes as usize;
     let share = lanes.div_ceil(threads.clamp(1, lanes)) as f64 / lanes as f64;
@@ -249,7 +263,8 @@ fn quarters(variant: Argon2Variant, cost: Argon2Cost, threads: usize) -> Result<
         running.1.push(taken);
         running.0 = start();
     })?;
-    Ok(running.into_inner().unwrap_or_else(PoisonError::into_inner).1)
+    let (last, quarters) = running.into_inner().unwrap_or_else(PoisonError::into_inner);
+    Ok(Run { quarters, after: Watch { share: 1.0, ..last }.taken().computed })
 }
 
 fn sum(all: &[Taken]) -> Taken {
