@@ -4,6 +4,7 @@
 bench() {
     case "$1" in
         aarch64) bench_aarch64; return ;;
+        predictions) build_static; machine; bench_predictions; return ;;
         kernel-door | boot) bench_in_machine "$@"; return ;;
         engine) want_packages $engine_programs ;;
         peers | doors | storage)
@@ -14,7 +15,7 @@ bench() {
             export KEYWAY_SCRATCH
             trap 'rm -rf "$KEYWAY_SCRATCH"' EXIT
             ;;
-        *) fail "no such benchmark: $1 (there are: aarch64, boot, doors, engine, kernel-door, peers, storage)" ;;
+        *) fail "no such benchmark: $1 (there are: aarch64, boot, doors, engine, kernel-door, peers, predictions, storage)" ;;
     esac
     case "$1" in engine | peers) bench_peers "$1" ;; esac
     cargo build --quiet --release --manifest-path bench/Cargo.toml --target-dir target/bench
