@@ -2,6 +2,7 @@
 //! depend on them.
 
 mod arguments;
+mod calibration;
 mod ciphers;
 mod completion;
 mod control_groups;
@@ -14,6 +15,7 @@ mod kill_slot;
 mod limits;
 mod mappings;
 mod options;
+mod password_command;
 mod plain;
 mod printed_lines;
 mod prompts;

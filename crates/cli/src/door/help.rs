@@ -1,5 +1,6 @@
 //! `--help`: the overview of all commands, and one command's page.
 
+use super::shared;
 use super::table::{Command, Commands, Group, Opt, Topic};
 use std::fmt::Write;
 
@@ -113,10 +114,11 @@ pub(super) fn command(program: &str, command: &Command) -> String {
         }
     }
     text.push_str("\nOptions\n");
-    for option in command.own_options() {
+    let is_hidden = |option: &&Opt| program == "cryptsetup" && is_unknown_to_cryptsetup(option);
+    for option in command.own_options().filter(|option| !is_hidden(option)) {
         row(&mut text, &names(option), option.help);
     }
-    for option in super::shared::EVERYWHERE {
+    for option in shared::EVERYWHERE {
         row(&mut text, &names(option), option.help);
     }
     if !command.examples.is_empty() {
@@ -127,6 +129,10 @@ pub(super) fn command(program: &str, command: &Command) -> String {
     }
     let _ = writeln!(text, "\nDetails: man keyway-{}", command.name);
     text
+}
+
+fn is_unknown_to_cryptsetup(option: &Opt) -> bool {
+    shared::NOT_CRYPTSETUPS.iter().any(|own| own.long == option.long)
 }
 
 fn row(text: &mut String, names: &str, help: &str) {

@@ -39,7 +39,9 @@ impl KdfOptions {
     /// said and asked for.
     pub(crate) fn agreed(&self, version: u8, hash: &str) -> Result<KdfChoice> {
         let choice = self.choice(version, hash)?;
-        self.patience.agree(&choice).map(|()| choice)
+        self.patience.agree(&choice)?;
+        self.patience.announce();
+        Ok(choice)
     }
 
     /// The same with a cost that is not measured: the forced one, or a fixed default.

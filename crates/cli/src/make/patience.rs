@@ -2,6 +2,7 @@
 //! takes as long. Passes of Argon2 that were meant as iterations of PBKDF2 take hours.
 
 use crate::door::Args;
+use crate::make::calibration;
 use crate::say::failure::{Exit, Failure, Result};
 use crate::say::figures::{grouped, seconds};
 use crate::say::manner::Manner;
@@ -24,6 +25,11 @@ pub(crate) struct Patience {
 impl Patience {
     pub(super) fn from_args(args: &Args, named: bool) -> Self {
         Self { manner: args.manner(), is_cryptsetup: args.is_cryptsetup(), named }
+    }
+
+    /// Says what is measured, where somebody reads it.
+    pub(super) fn announce(&self) {
+        calibration::announce(self.manner, self.is_cryptsetup);
     }
 
     /// Says what a long derivation takes, and fails unless it is wanted.
@@ -103,7 +109,7 @@ fn measured(choice: &KdfChoice) -> Option<f64> {
     times.of_kdf(&kdf, KEY_LEN).ok().map(|time| time.likely)
 }
 
-fn name(variant: Argon2Variant) -> &'static str {
+pub(super) fn name(variant: Argon2Variant) -> &'static str {
     match variant {
         Argon2Variant::Argon2i => "Argon2i",
         Argon2Variant::Argon2id => "Argon2id",

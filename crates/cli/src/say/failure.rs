@@ -49,6 +49,8 @@ impl Exit {
 pub(crate) struct Failure {
     exit: Exit,
     message: Option<String>,
+    /// A second line: what to do. The first is often cryptsetup's, word for word.
+    hint: Option<&'static str>,
     /// The library's error, until it is known which device it concerns.
     unplaced: Option<Error>,
     cause: Cause,
@@ -94,7 +96,7 @@ impl Failure {
 
     /// A failure without a line, such as `isLuks` saying no.
     pub(crate) fn silent(exit: Exit) -> Self {
-        Self { exit, message: None, unplaced: None, cause: Cause::Other }
+        Self { exit, message: None, hint: None, unplaced: None, cause: Cause::Other }
     }
 
     /// The library's error, if no line has been made of it yet.
@@ -111,6 +113,18 @@ impl Failure {
     /// Appends a sentence to its line.
     pub(crate) fn adding(mut self, sentence: &str) -> Self {
         self.message = self.message.map(|message| format!("{message} {sentence}"));
+        self
+    }
+
+    /// Adds a second line that says what to do.
+    pub(crate) fn hinting(mut self, hint: &'static str) -> Self {
+        self.hint = Some(hint);
+        self
+    }
+
+    /// Without that line: the user has no command line to add an option to.
+    pub(crate) fn without_hint(mut self) -> Self {
+        self.hint = None;
         self
     }
 
@@ -140,8 +154,10 @@ impl Failure {
 
     /// Prints the line and returns the exit code.
     pub(crate) fn report(&self) -> ExitCode {
-        if let Some(message) = &self.message {
-            say!("{message}");
+        match (&self.message, self.hint) {
+            (Some(message), Some(hint)) => say!("{message}\n{hint}"),
+            (Some(message), None) => say!("{message}"),
+            (None, _) => {}
         }
         ExitCode::from(self.exit as u8)
     }
