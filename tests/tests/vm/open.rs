@@ -206,6 +206,7 @@ fn refusals_have_cryptsetups_words_and_codes() {
     said("RESIZE_ASLEEP", "1 Volume volume is suspended");
     said("RESUME_WRONG", "2 No key available with this passphrase.");
     said("BUSY", "5 Device volume is still in use.");
+    said("BUSY", "It is open in ");
     said("CANCELLED", "0");
     said("AGAIN", "0 Device volume is still active and scheduled for deferred removal.");
     said("SECOND", "5 Cannot use device /tmp/file which is in use");

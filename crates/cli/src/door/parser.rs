@@ -44,6 +44,9 @@ pub(crate) fn parse(
     if let [help, name] = &argv[..]
         && help == "help"
     {
+        if name == help::EXIT_CODES {
+            return Ok(Invocation::Print(help::exit_codes()));
+        }
         let (command, _) = look_up(commands, program, &name.to_string_lossy())?;
         return Ok(Invocation::Print(help::command(program, command)));
     }

@@ -102,6 +102,7 @@ enum Bench {
 impl Request for Bench {
     fn from_args(args: &Args) -> Result<Self> {
         match args.operand(0).map(|verb| verb.to_string_lossy().into_owned()).as_deref() {
+            Some("kdf") if args.operand(1).is_some() => Err(one_too_many(args)),
             None | Some("kdf") => Request::from_args(args).map(Self::Memory),
             Some("disk") => Request::from_args(args).map(Self::Disk),
             Some("diff") => Request::from_args(args).map(Self::Diff),
@@ -118,6 +119,12 @@ impl Request for Bench {
             Self::Merge(request) => request.run(),
         }
     }
+}
+
+fn one_too_many(args: &Args) -> Failure {
+    let extra = args.operand(1).map(|extra| extra.display().to_string()).unwrap_or_default();
+    let message = format!("bench kdf: \"{extra}\" is one operand too many; options choose what it measures.");
+    Failure::new(Exit::Parameters, message)
 }
 
 fn unknown(verb: &str) -> Failure {
