@@ -1,8 +1,7 @@
 //! What is said of a key derivation's cost while it is measured and when it is chosen: a new keyslot
 //! takes seconds to make, and as long to open.
 
-use crate::make::patience::name;
-use crate::say::figures::{grouped, seconds};
+use crate::say::figures::{argon2, grouped, seconds};
 use crate::say::manner::Manner;
 use crate::say::size::human;
 use keyway_crypto::kdf::Argon2Cost;
@@ -43,7 +42,7 @@ fn line(kdf: &SettledKdf, took: Duration) -> String {
         SettledKdf::Argon2 { variant, cost: Argon2Cost { time, memory_kib, lanes } } => {
             let (memory, threads) =
                 (human(u64::from(*memory_kib) * 1024), if *lanes == 1 { "" } else { "s" });
-            format!("{}, {memory}, {time} passes, {lanes} thread{threads}", name(*variant))
+            format!("{}, {memory}, {time} passes, {lanes} thread{threads}", argon2(*variant))
         }
     };
     format!("Key derivation calibrated: {cost}: {} here.", seconds(took.as_secs_f64()))
@@ -58,9 +57,9 @@ mod tests {
     #[test]
     fn the_line_says_what_was_chosen() {
         let cost = Argon2Cost { time: 4, memory_kib: 1 << 20, lanes: 4 };
-        let argon2 = SettledKdf::Argon2 { variant: Argon2Variant::Argon2id, cost };
+        let kdf = SettledKdf::Argon2 { variant: Argon2Variant::Argon2id, cost };
         assert_eq!(
-            line(&argon2, Duration::from_millis(2040)),
+            line(&kdf, Duration::from_millis(2040)),
             "Key derivation calibrated: Argon2id, 1.0 GiB, 4 passes, 4 threads: 2.0 s here."
         );
         let pbkdf2 = SettledKdf::Pbkdf2 { hash: Hash::parse("sha512").unwrap(), iterations: 1_234_567 };
