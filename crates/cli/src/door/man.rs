@@ -143,7 +143,8 @@ that no flush had followed.\n\nFor a file whose name looks like a URL, write ./n
 const PASSPHRASES: &str = "A passphrase typed on a terminal is not echoed and has at most 512 bytes.\n\nIf \
 standard input is not a terminal, the passphrase is read from it up to the first newline, which is dropped. With \
 --key-file -, everything up to the end is the passphrase, newlines included.\n\nA key file is read whole, newlines \
-included, up to 8 MiB, unless --keyfile-offset and --keyfile-size select a part of it.";
+included, up to 8 MiB, unless --keyfile-offset and --keyfile-size select a part of it.\n\n--password-command runs a \
+command, and takes what it prints, without one newline at the end.";
 
 #[cfg(test)]
 mod tests {
