@@ -9,6 +9,7 @@
 //! chosen                 the one that dm-crypt gets, to be measured
 //! system, xray, verdict  one specification on one kernel, and what that means
 //! needs, modules         what a volume needs, and whether a system or an initramfs image has it
+//! lacking                what this kernel certainly does not have for a cipher
 //! ```
 #![forbid(unsafe_code)]
 
@@ -19,6 +20,7 @@ mod chosen;
 mod code;
 mod engines;
 mod flags;
+mod lacking;
 mod missing;
 pub mod modules;
 mod needs;
@@ -40,6 +42,7 @@ pub use chosen::Chosen;
 pub use code::Code;
 pub use engines::Engine;
 pub use flags::Flags;
+pub use lacking::lacking;
 pub use missing::Missing;
 pub use needs::{Need, Running, accelerators, needs, needs_of_tags};
 pub use pick::{Choice, Registry, User};

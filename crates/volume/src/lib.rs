@@ -78,7 +78,7 @@ pub use error::{Error, Refusal, Result};
 pub use in_use::InUse;
 pub use kdf_cost::{Cost, KdfChoice};
 pub use layout::{Layout, MappedSegment, Mapping};
-pub use lock::Locking;
+pub use lock::{Locking, holder as lock_holder};
 pub use luks::{Access, DataCiphers, Header, KeyslotState, Luks};
 pub use plain::PlainVolume;
 pub use random::{OsRandom, Random, SeededRandom};

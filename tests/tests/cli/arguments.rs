@@ -19,6 +19,8 @@ const REFUSALS: &[(&str, &[&str])] = &[
     ("erase a b", &["erase: \"b\" is one operand too many; usage: keyway erase"]),
     ("luksDump a --json b", &["luksDump: \"b\" is one operand too many"]),
     ("list a", &["list: \"a\" is one operand too many"]),
+    ("bench kdf x y", &["bench kdf: \"x\" is one operand too many"]),
+    ("bench kdf disk", &["bench kdf: \"disk\" is one operand too many"]),
     ("luksAddKey a b c", &["luksAddKey: \"c\" is one operand too many"]),
     ("luksDump x --key-slot", &["--key-slot needs a value"]),
     ("luksDump x --key-slot one", &["--key-slot one: a whole number is needed"]),

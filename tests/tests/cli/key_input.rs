@@ -65,7 +65,8 @@ fn what_cannot_be_read_is_one_line() {
     let scratch = Scratch::new();
     let volume = volume(&scratch, b"secret");
     let empty = test_passphrase(&volume, "", b"");
-    assert_eq!((empty.code, empty.errors().as_str()), (Some(1), "Nothing to read on input.\n"));
+    let said = format!("Nothing to read on input.\n{WITH_KEY_FILE}\n");
+    assert_eq!((empty.code, empty.errors()), (Some(1), said));
     test_passphrase(&volume, "-d /nonexistent/key", b"").says("Failed to open key file /nonexistent/key");
     let twice = test_passphrase(&volume, "-d a -d b", b"");
     assert_eq!(
@@ -76,6 +77,42 @@ fn what_cannot_be_read_is_one_line() {
     let outcome = test_passphrase(&volume, &format!("-d {}", large.display()), b"");
     assert_eq!(outcome.code, Some(1));
     outcome.says("8 MiB");
+}
+
+const WITH_KEY_FILE: &str = "Give the passphrase in a file with --key-file FILE, or on standard input.";
+
+/// In a job without a terminal, with an empty or closed standard input: cryptsetup's words, then the
+/// option that helps.
+#[test]
+fn where_nobody_can_be_asked_the_option_is_named() {
+    let scratch = Scratch::new();
+    volume(&scratch, b"secret");
+    scratch.sized("image", 1 << 20);
+    let add = "Give the new passphrase in a file, with --new-keyfile FILE or as the operand after DEVICE.";
+    let change =
+        "Give the new passphrase in a file, named after DEVICE, or on standard input after the old one.";
+    let copy = "Give the new passphrase in a file with --new-keyfile FILE, or on standard input.";
+    for (line, hint) in [
+        ("build image new", WITH_KEY_FILE),
+        ("luksFormat -q image", WITH_KEY_FILE),
+        ("open --test-passphrase volume", WITH_KEY_FILE),
+        ("read volume", WITH_KEY_FILE),
+        ("luksAddKey volume", WITH_KEY_FILE),
+        ("luksChangeKey volume", WITH_KEY_FILE),
+        ("luksRemoveKey volume", WITH_KEY_FILE),
+        ("luksAddKey volume -d exact-key", add),
+        ("luksChangeKey volume -d exact-key", change),
+        ("copy volume new -d exact-key", copy),
+    ] {
+        let program = keyway("").program().display().to_string();
+        for input in ["<&-", "</dev/null"] {
+            let command = format!("exec setsid {program} {line} {input}");
+            let outcome = peer("sh", "-c").arg(command).directory(scratch.root()).outcome();
+            let said = format!("Nothing to read on input.\n{hint}\n");
+            assert_eq!((outcome.code, outcome.errors()), (Some(1), said), "{outcome}");
+        }
+    }
+    assert!(!scratch.path("new").exists());
 }
 
 /// The largest key file, with every byte value, and an empty one: cryptsetup opens the volumes

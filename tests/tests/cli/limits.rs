@@ -1,7 +1,7 @@
 //! Costs, files and devices that are refused: the exit code, the figure, and the remedy; nothing is
 //! changed.
 
-use keyway_tests::peers::CHEAP_PBKDF2;
+use keyway_tests::peers::{CHEAP_LUKS2_PBKDF2, CHEAP_PBKDF2};
 use keyway_tests::{Scratch, cryptsetup, keyway, need};
 use std::fs;
 
@@ -184,4 +184,26 @@ fn a_key_without_room_is_refused_before_it_is_drawn() {
     // There is no passphrase to read: none is asked for.
     let add = keyway("luksAddKey --unbound --key-size 4294967288").arg(&volume);
     add.fails(1).says("No space for new keyslot: keyslots area is full: needs 2147483648000 bytes");
+}
+
+/// cryptsetup locks a file's header by flock(2), and so may anything else.
+#[test]
+fn who_holds_the_headers_lock_is_named() {
+    let scratch = Scratch::new();
+    let volume = scratch.sized("volume", 20 << 20);
+    keyway("luksFormat -q").args(CHEAP_LUKS2_PBKDF2).arg(&volume).stdin("secret").ok();
+    let file = fs::File::open(&volume).unwrap();
+    file.lock().unwrap();
+    let refused = keyway("config --label x volume").directory(scratch.root()).fails(5);
+    let (program, pid) = (std::env::current_exe().unwrap(), std::process::id());
+    let program = program.file_name().unwrap().to_str().unwrap();
+    assert_eq!(
+        refused.errors(),
+        format!(
+            "Device volume is busy: the LUKS header is in use; try again later.\n\
+             The lock is held by process {pid} ({program}).\n"
+        )
+    );
+    file.unlock().unwrap();
+    keyway("config --label x volume").directory(scratch.root()).ok().quiet();
 }

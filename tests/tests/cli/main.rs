@@ -2,18 +2,22 @@
 //! depend on them.
 
 mod arguments;
+mod calibration;
 mod ciphers;
 mod completion;
 mod control_groups;
 mod differential;
+mod exit_codes;
 mod help;
 mod init;
 mod json;
 mod key_input;
 mod kill_slot;
 mod limits;
+mod luks1;
 mod mappings;
 mod options;
+mod password_command;
 mod patience;
 mod plain;
 mod printed_lines;

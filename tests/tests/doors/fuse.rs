@@ -264,7 +264,7 @@ fn an_ordinary_user_mounts_or_hears_why_not() {
     let mount = mount.arg(&m.volume).arg(&m.directory).env("XDG_RUNTIME_DIR", m.scratch.root());
     let device = fs::metadata("/dev/fuse").map_or(0, |device| device.permissions().mode());
     if device & 0o006 != 0o006 {
-        mount.fails(2).says("/dev/fuse cannot be opened by this user");
+        mount.fails(2).says("/dev/fuse cannot be opened by this user").says(NBD);
         return;
     }
     mount.ok().says("is mounted");
@@ -305,7 +305,33 @@ fn a_machine_without_fuse_is_told_what_it_lacks() {
     let tried = peer("unshare", "-m sh -c").arg(line).outcome();
     need_that!(!tried.errors().contains("unshare:"), "mount namespaces cannot be made here");
     assert_eq!(tried.code, Some(1), "{tried}");
-    tried.says("No FUSE here: /dev/fuse").says("modprobe fuse");
+    tried.says("No FUSE here: /dev/fuse").says("modprobe fuse").says(NBD);
+}
+
+/// What works without FUSE.
+const NBD: &str =
+    "\nNBD needs neither FUSE nor rights: \"keyway open --backend nbd VOLUME NAME\", or keyway serve.\n";
+
+#[test]
+fn an_ordinary_user_without_fusermount_is_shown_another_door() {
+    need!("setpriv");
+    need_that!(rustix::process::getuid().is_root(), "only root becomes another user");
+    need_that!(has_fuse(), "/dev/fuse cannot be opened");
+    let m = Mounted::new();
+    let program = m.scratch.copy(m.mount("").program(), "keyway");
+    for path in [m.scratch.root(), &m.volume, &m.key, &m.directory] {
+        std::os::unix::fs::chown(path, Some(NOBODY), Some(NOBODY)).unwrap();
+    }
+    let run = |line: &str| {
+        let run = as_nobody_runs(&program).args(line).arg("--key-file").arg(&m.key).arg(&m.volume);
+        run.env("XDG_RUNTIME_DIR", m.scratch.root()).env("PATH", "/nonexistent")
+    };
+    for refused in [run("mount").arg(&m.directory), run("open --backend fuse").arg("home")] {
+        let refused = refused.outcome();
+        assert!(matches!(refused.code, Some(1 | 2)), "{refused}");
+        refused.says(NBD);
+    }
+    run("mount --allow-other").arg(&m.directory).outcome().lacks("NBD");
 }
 
 #[test]

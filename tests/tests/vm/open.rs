@@ -163,6 +163,7 @@ fn refusals_have_cryptsetups_words_and_codes() {
          cryptsetup luksResume volume --key-file /key
          exec 3</dev/mapper/volume
          code BUSY keyway close volume
+         echo \"BUSY_FIRST=$(head -n 1 /tmp/said)\"
          same DEFERRED close --deferred volume
          code CANCELLED keyway close --cancel-deferred volume
          code AGAIN keyway close --deferred volume
@@ -205,7 +206,8 @@ fn refusals_have_cryptsetups_words_and_codes() {
     said("WRITE_UNDER", "5 Cannot use device /dev/vda which is in use");
     said("RESIZE_ASLEEP", "1 Volume volume is suspended");
     said("RESUME_WRONG", "2 No key available with this passphrase.");
-    said("BUSY", "5 Device volume is still in use.");
+    said("BUSY", "5 It is open in busybox, process ");
+    report.has("BUSY_FIRST", "Device volume is still in use.");
     said("CANCELLED", "0");
     said("AGAIN", "0 Device volume is still active and scheduled for deferred removal.");
     said("SECOND", "5 Cannot use device /tmp/file which is in use");

@@ -73,7 +73,12 @@ pub(crate) fn on_device(device: &Path, error: &Error) -> Failure {
             Failure::new(Exit::Parameters, format!("Device {device} is not a valid LUKS device: {why}."))
         }
         Error::Busy(_) => {
-            Failure::new(Exit::Busy, format!("Device {device} is busy: {error}; try again later."))
+            let failure =
+                Failure::new(Exit::Busy, format!("Device {device} is busy: {error}; try again later."));
+            match keyway_volume::lock_holder(path) {
+                Some(holder) => failure.hinting(format!("The lock is held by {}.", locker(&holder))),
+                None => failure,
+            }
         }
         Error::InUse(holder) => device_in_use(path, holder),
         Error::NoLock(why) => Failure::new(
@@ -106,6 +111,14 @@ pub(crate) fn on_device(device: &Path, error: &Error) -> Failure {
 fn device_in_use(device: &Path, holder: &Holder) -> Failure {
     let (shown, holder) = (device.display(), named(device, holder));
     Failure::new(Exit::Busy, format!("Cannot use device {shown} which is in use ({holder})."))
+}
+
+/// A process that holds a lock, rather than the file itself.
+fn locker(holder: &Holder) -> String {
+    match holder {
+        Holder::Process { pid, program } => format!("process {pid} ({program})"),
+        other => other.to_string(),
+    }
 }
 
 /// The holder of the device; a session of this user is called by its name. (Only root can see which

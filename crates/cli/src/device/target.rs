@@ -110,7 +110,7 @@ impl Target {
         let luks = Luks::open_with(device::storage(path, access)?, access, self.locking)
             .map_err(|e| explain::on_device(path, &e))?;
         if !versions.admits(luks.version()) {
-            return Err(not_luks(path));
+            return Err(of_another_version(path, luks.version()));
         }
         self.debug_header(&luks, access)?;
         Ok(luks)
@@ -138,7 +138,7 @@ impl Target {
         let path = self.header_path();
         let header = device.header_with(options).map_err(|e| explain::placed(e.into(), Some(path)))?;
         if versions.only().is_some_and(|only| only != header.version()) {
-            return Err(not_luks(path));
+            return Err(of_another_version(path, header.version().number()));
         }
         self.debug_header(header.luks(), header.luks().access())?;
         Ok(header)
@@ -202,4 +202,13 @@ pub(crate) fn locking(args: &Args) -> Locking {
 /// cryptsetup's message for a device without the requested header.
 pub(crate) fn not_luks(path: &Path) -> Failure {
     Failure::new(Exit::Parameters, format!("Device {} is not a valid LUKS device.", path.display()))
+}
+
+/// The same for a LUKS header of the other version than the one that is needed or asked for.
+fn of_another_version(path: &Path, version: u8) -> Failure {
+    let (path, wanted) = (path.display(), 3 - version);
+    let failure =
+        Failure::new(Exit::Parameters, format!("Device {path} is not a valid LUKS{wanted} device."));
+    let way = if version == 1 { ", which convert --type luks2 makes LUKS2" } else { "" };
+    failure.hinting(format!("Its header is LUKS{version}{way}."))
 }

@@ -5,7 +5,7 @@ use super::shared::*;
 use super::table::Opt;
 
 /// Where an existing passphrase comes from.
-pub(crate) const KEY_INPUT: &[&Opt] = &[&KEY_FILE, &KEYFILE_OFFSET, &KEYFILE_SIZE];
+pub(crate) const KEY_INPUT: &[&Opt] = &[&KEY_FILE, &KEYFILE_OFFSET, &KEYFILE_SIZE, &PASSWORD_COMMAND];
 
 /// Which part of a key file the new passphrase is.
 pub(crate) const NEW_KEY_INPUT: &[&Opt] = &[&NEW_KEYFILE_OFFSET, &NEW_KEYFILE_SIZE];

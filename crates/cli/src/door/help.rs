@@ -1,6 +1,8 @@
 //! `--help`: the overview of all commands, and one command's page.
 
+use super::shared;
 use super::table::{Command, Commands, Group, Opt, Topic};
+use crate::say::failure::Exit;
 use std::fmt::Write;
 
 /// The column where descriptions start in a list of options.
@@ -31,8 +33,21 @@ pub(super) fn overview(commands: &Commands, program: &str) -> String {
     let _ = writeln!(text, "  {:<14}{}", "Planned", wrapped(&names_in(commands, Group::Absent), 16));
     text.push_str(
         "Example: keyway luksFormat disk.img && keyway open disk.img home\n\
-         \"keyway COMMAND --help\" shows a command's options; \"man keyway\" tells all.\n",
+         More: \"keyway COMMAND --help\", \"keyway help exit-codes\", \"man keyway\".\n",
     );
+    text
+}
+
+/// The operand of `help` that lists exit codes.
+pub(super) const EXIT_CODES: &str = "exit-codes";
+
+/// `keyway help exit-codes`.
+pub(super) fn exit_codes() -> String {
+    let mut text = "Exit codes: cryptsetup's, and 6\n\n".to_owned();
+    for (code, meaning) in Exit::table() {
+        let _ = writeln!(text, "  {code}  {meaning}");
+    }
+    text.push_str("\nA signal that ends the program gives 128 and its number, as the shell counts.\n");
     text
 }
 
@@ -113,10 +128,11 @@ pub(super) fn command(program: &str, command: &Command) -> String {
         }
     }
     text.push_str("\nOptions\n");
-    for option in command.own_options() {
+    let is_hidden = |option: &&Opt| program == "cryptsetup" && is_unknown_to_cryptsetup(option);
+    for option in command.own_options().filter(|option| !is_hidden(option)) {
         row(&mut text, &names(option), option.help);
     }
-    for option in super::shared::EVERYWHERE {
+    for option in shared::EVERYWHERE {
         row(&mut text, &names(option), option.help);
     }
     if !command.examples.is_empty() {
@@ -127,6 +143,10 @@ pub(super) fn command(program: &str, command: &Command) -> String {
     }
     let _ = writeln!(text, "\nDetails: man keyway-{}", command.name);
     text
+}
+
+fn is_unknown_to_cryptsetup(option: &Opt) -> bool {
+    shared::NOT_CRYPTSETUPS.iter().any(|own| own.long == option.long)
 }
 
 fn row(text: &mut String, names: &str, help: &str) {

@@ -2,6 +2,7 @@
 
 use super::table::{Command, Commands, Group, Opt, Topic};
 use super::{help, shared};
+use crate::say::failure::Exit;
 use std::fmt::Write;
 
 /// All pages: file name and text.
@@ -40,7 +41,7 @@ fn overview(commands: &Commands) -> String {
     text.push_str(".SH PASSPHRASES\n");
     paragraphs(&mut text, PASSPHRASES);
     text.push_str(".SH EXIT STATUS\n");
-    paragraphs(&mut text, EXIT_STATUS);
+    exit_status(&mut text);
     text
 }
 
@@ -80,7 +81,7 @@ fn page(command: &'static Command) -> String {
         }
     }
     text.push_str(".SH EXIT STATUS\n");
-    paragraphs(&mut text, EXIT_STATUS);
+    exit_status(&mut text);
     text.push_str(".SH SEE ALSO\n.BR keyway (8)\n");
     text
 }
@@ -110,6 +111,12 @@ fn paragraphs(text: &mut String, body: &str) {
     }
 }
 
+fn exit_status(text: &mut String) {
+    for (code, meaning) in Exit::table() {
+        let _ = writeln!(text, ".TP\n.B {code}\n{}", escape(meaning));
+    }
+}
+
 /// Escapes roff's special characters: backslashes, dashes, and a dot or quote that starts a line.
 fn escape(text: &str) -> String {
     let text = text.replace('\\', "\\e").replace('-', "\\-");
@@ -136,11 +143,8 @@ that no flush had followed.\n\nFor a file whose name looks like a URL, write ./n
 const PASSPHRASES: &str = "A passphrase typed on a terminal is not echoed and has at most 512 bytes.\n\nIf \
 standard input is not a terminal, the passphrase is read from it up to the first newline, which is dropped. With \
 --key-file -, everything up to the end is the passphrase, newlines included.\n\nA key file is read whole, newlines \
-included, up to 8 MiB, unless --keyfile-offset and --keyfile-size select a part of it.";
-
-const EXIT_STATUS: &str = "0: success. 1: wrong parameters, and errors without a code of their own. 2: no \
-permission, or a wrong passphrase. 3: out of memory. 4: wrong device or file. 5: the device already exists or is in \
-use. 6: the volume does not match its seal or a policy (--require).";
+included, up to 8 MiB, unless --keyfile-offset and --keyfile-size select a part of it.\n\n--password-command runs a \
+command, and takes what it prints, without one newline at the end.";
 
 #[cfg(test)]
 mod tests {

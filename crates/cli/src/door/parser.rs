@@ -9,7 +9,7 @@ use super::{foreign, help, rules, shared};
 use crate::say::failure::{Exit, Failure, Result};
 use clap::builder::ValueParser;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
-use clap::{Arg, ArgAction};
+use clap::{Arg, ArgAction, ArgMatches};
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
 
@@ -44,6 +44,9 @@ pub(crate) fn parse(
     if let [help, name] = &argv[..]
         && help == "help"
     {
+        if name == help::EXIT_CODES {
+            return Ok(Invocation::Print(help::exit_codes()));
+        }
         let (command, _) = look_up(commands, program, &name.to_string_lossy())?;
         return Ok(Invocation::Print(help::command(program, command)));
     }
@@ -172,6 +175,11 @@ fn run_command(
     if matches.get_flag(shared::VERSION.long) {
         return Ok(Invocation::Print(help::version(program)));
     }
+    if let Some(option) = shared::NOT_CRYPTSETUPS.iter().find(|option| is_given(&matches, option))
+        && program == CRYPTSETUP
+    {
+        return Err(unknown_option(commands, program, &format!("--{}", option.long)));
+    }
     check_operands(program, command, &operands)?;
     if alias.is_some_and(|alias| alias.name == "create") && operands.len() > 1 {
         // This old name has the two operands of "open" the other way round.
@@ -184,6 +192,10 @@ fn run_command(
         return Ok(Invocation::Print("No action taken. Invoked with --test-args option.\n".to_owned()));
     }
     Ok(Invocation::Run(Box::new(args)))
+}
+
+fn is_given(matches: &ArgMatches, option: &Opt) -> bool {
+    matches.try_contains_id(option.long).unwrap_or(false)
 }
 
 /// The clap parser of one command's table.

@@ -5,7 +5,10 @@
 
 use crate::door::{Args, Opt, shared};
 use crate::make::kdf::KdfOptions;
+#[cfg(feature = "desk")]
+use crate::make::kernel;
 use crate::say::failure::{Exit, Failure, Result};
+use crate::say::manner::Manner;
 use crate::unlock::admission::{self, WeakCiphers};
 use crate::unlock::{self, passphrase};
 use keyway::{Create, Version};
@@ -68,6 +71,14 @@ impl HeaderParams {
     /// Before anything else is asked: a key derivation of more than a minute has to be wanted.
     pub(crate) fn agree(&self) -> Result<()> {
         self.kdf.agreed(self.version.number(), &self.hash).map(drop)
+    }
+
+    /// Warns if this machine's kernel cannot map such a volume.
+    pub(crate) fn warn_of_no_mapping(&self, manner: Manner) {
+        #[cfg(feature = "desk")]
+        kernel::warn_of_no_mapping(manner, &self.cipher);
+        #[cfg(not(feature = "desk"))]
+        let _ = manner;
     }
 
     /// The volume to be created, with the volume key of `--volume-key-file`, which is read now.

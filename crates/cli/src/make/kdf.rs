@@ -24,12 +24,16 @@ impl KdfOptions {
         Ok(Self { request: KdfRequest { function, cost: cost(args)?, memory_kib, lanes }, patience })
     }
 
-    /// The KDF of a new keyslot in a LUKS header of `version`. `hash` is used for PBKDF2.
+    /// The KDF of the first keyslot in a new LUKS header of `version`. `hash` is used for PBKDF2.
     pub(crate) fn choice(&self, version: u8, hash: &str) -> Result<KdfChoice> {
+        self.choice_or(version, hash, "use --type luks2")
+    }
+
+    /// `way` leads to LUKS2.
+    fn choice_or(&self, version: u8, hash: &str, way: &str) -> Result<KdfChoice> {
         self.request.choice(version, hash).map_err(|error| match error {
             Error::Refused { kind: Refusal::OnlyLuks2, why } => {
-                let message = format!("{why}: omit --pbkdf or use --type luks2.");
-                Failure::new(Exit::Parameters, message)
+                Failure::new(Exit::Parameters, format!("{why}: omit --pbkdf, or {way}."))
             }
             error => error.into(),
         })
@@ -38,8 +42,10 @@ impl KdfOptions {
     /// The same for a keyslot that is made now: if its derivation takes more than a minute, that is
     /// said and asked for.
     pub(crate) fn agreed(&self, version: u8, hash: &str) -> Result<KdfChoice> {
-        let choice = self.choice(version, hash)?;
-        self.patience.agree(&choice).map(|()| choice)
+        let choice = self.choice_or(version, hash, "convert the volume first (convert --type luks2)")?;
+        self.patience.agree(&choice)?;
+        self.patience.announce();
+        Ok(choice)
     }
 
     /// The same with a cost that is not measured: the forced one, or a fixed default.

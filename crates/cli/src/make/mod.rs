@@ -1,9 +1,12 @@
 //! New volumes and files: what their headers contain, where they go, and what they must not
 //! replace.
 
+mod calibration;
 pub(crate) mod comparison;
 pub(crate) mod header;
 pub(crate) mod kdf;
+#[cfg(feature = "desk")]
+mod kernel;
 pub(crate) mod new_volume;
 pub(crate) mod output_file;
 pub(crate) mod patience;

@@ -2,8 +2,9 @@
 //! takes as long. Passes of Argon2 that were meant as iterations of PBKDF2 take hours.
 
 use crate::door::Args;
+use crate::make::calibration;
 use crate::say::failure::{Exit, Failure, Result};
-use crate::say::figures::{grouped, seconds};
+use crate::say::figures::{argon2, grouped, seconds};
 use crate::say::manner::Manner;
 use crate::say::{question, size};
 use keyway_crypto::kdf::Argon2Variant;
@@ -24,6 +25,11 @@ pub(crate) struct Patience {
 impl Patience {
     pub(super) fn from_args(args: &Args, named: bool) -> Self {
         Self { manner: args.manner(), is_cryptsetup: args.is_cryptsetup(), named }
+    }
+
+    /// Says what is measured, where somebody reads it.
+    pub(super) fn announce(&self) {
+        calibration::announce(self.manner, self.is_cryptsetup);
     }
 
     /// Says what a long derivation takes, and fails unless it is wanted.
@@ -51,7 +57,7 @@ impl Patience {
                 format!(
                     "{} passes of {} over {}",
                     grouped((*passes).into()),
-                    name(*variant),
+                    argon2(*variant),
                     size::human(u64::from(*memory_kib) * 1024)
                 ),
                 match self.named {
@@ -103,13 +109,6 @@ fn measured(choice: &KdfChoice) -> Option<f64> {
     times.of_kdf(&kdf, KEY_LEN).ok().map(|time| time.likely)
 }
 
-fn name(variant: Argon2Variant) -> &'static str {
-    match variant {
-        Argon2Variant::Argon2i => "Argon2i",
-        Argon2Variant::Argon2id => "Argon2id",
-    }
-}
-
 /// Seconds above which a derivation is asked for.
 const LONG: f64 = 60.0;
 /// Less takes less than a minute on any machine that runs this, and is not measured.
@@ -123,16 +122,16 @@ mod tests {
     use super::*;
     use std::time::Duration;
 
-    fn argon2(passes: u32) -> KdfChoice {
+    fn passes_of_argon2(passes: u32) -> KdfChoice {
         let cost = Cost::Forced(passes);
         KdfChoice::Argon2 { variant: Argon2Variant::Argon2id, memory_kib: 1 << 20, lanes: 4, cost }
     }
 
     #[test]
     fn hours_are_noticed_and_seconds_are_not() {
-        let hours = long(&argon2(200_000)).expect("200,000 passes over 1 GiB");
+        let hours = long(&passes_of_argon2(200_000)).expect("200,000 passes over 1 GiB");
         assert!(hours > 3600.0, "{hours}");
-        assert_eq!(long(&argon2(4)), None);
+        assert_eq!(long(&passes_of_argon2(4)), None);
         let pbkdf2 = |cost| KdfChoice::Pbkdf2 { hash: "sha256".into(), cost };
         assert_eq!(long(&pbkdf2(Cost::Forced(200_000))), None);
         assert!(long(&pbkdf2(Cost::Forced(u32::MAX))).is_some());
@@ -143,12 +142,12 @@ mod tests {
     #[test]
     fn what_was_probably_meant_is_said() {
         let patience = |named| Patience { manner: Manner::default(), is_cryptsetup: false, named };
-        let said = patience(false).warning(&argon2(200_000), 40_000.0);
+        let said = patience(false).warning(&passes_of_argon2(200_000), 40_000.0);
         assert_eq!(
             said,
             "200,000 passes of Argon2id over 1.0 GiB: about 11 h on this machine, now and each time that it is \
              opened. For iterations of PBKDF2, give --pbkdf pbkdf2."
         );
-        assert!(patience(true).warning(&argon2(200_000), 40_000.0).contains("--iter-time"));
+        assert!(patience(true).warning(&passes_of_argon2(200_000), 40_000.0).contains("--iter-time"));
     }
 }

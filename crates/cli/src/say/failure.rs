@@ -24,10 +24,30 @@ pub(crate) enum Exit {
 }
 
 impl Exit {
+    /// All of them, in the order of their codes.
+    const ALL: [Self; 6] =
+        [Self::Parameters, Self::Permission, Self::Memory, Self::Device, Self::Busy, Self::Unmet];
+
     /// The exit code that another Keyway process returned.
     pub(crate) fn from_code(code: i32) -> Self {
-        let all = [Self::Permission, Self::Memory, Self::Device, Self::Busy, Self::Unmet];
-        all.into_iter().find(|exit| *exit as i32 == code).unwrap_or(Self::Parameters)
+        Self::ALL.into_iter().find(|exit| *exit as i32 == code).unwrap_or(Self::Parameters)
+    }
+
+    /// Every code and what it tells, success included: what help and man pages print.
+    pub(crate) fn table() -> impl Iterator<Item = (u8, &'static str)> {
+        let failures = Self::ALL.into_iter().map(|exit| (exit as u8, exit.explained()));
+        std::iter::once((0, "success, or yes to a question")).chain(failures)
+    }
+
+    fn explained(self) -> &'static str {
+        match self {
+            Self::Parameters => "wrong parameters, no to a question, or an error without a code of its own",
+            Self::Permission => "no permission, or a wrong passphrase or key",
+            Self::Memory => "not enough memory, or more than --memory-budget",
+            Self::Device => "no such device, file or open volume, or it cannot be reached",
+            Self::Busy => "the device or name exists already, or is in use",
+            Self::Unmet => "the volume does not match its seal or a policy (--require)",
+        }
     }
 
     /// The meaning that `-v` prints with the code, as cryptsetup does.
@@ -49,6 +69,8 @@ impl Exit {
 pub(crate) struct Failure {
     exit: Exit,
     message: Option<String>,
+    /// A second line: what to do. The first is often cryptsetup's, word for word.
+    hint: Option<String>,
     /// The library's error, until it is known which device it concerns.
     unplaced: Option<Error>,
     cause: Cause,
@@ -94,7 +116,7 @@ impl Failure {
 
     /// A failure without a line, such as `isLuks` saying no.
     pub(crate) fn silent(exit: Exit) -> Self {
-        Self { exit, message: None, unplaced: None, cause: Cause::Other }
+        Self { exit, message: None, hint: None, unplaced: None, cause: Cause::Other }
     }
 
     /// The library's error, if no line has been made of it yet.
@@ -111,6 +133,18 @@ impl Failure {
     /// Appends a sentence to its line.
     pub(crate) fn adding(mut self, sentence: &str) -> Self {
         self.message = self.message.map(|message| format!("{message} {sentence}"));
+        self
+    }
+
+    /// Adds a second line that says what to do.
+    pub(crate) fn hinting(mut self, hint: impl Into<String>) -> Self {
+        self.hint = Some(hint.into());
+        self
+    }
+
+    /// Without that line: the user has no command line to add an option to.
+    pub(crate) fn without_hint(mut self) -> Self {
+        self.hint = None;
         self
     }
 
@@ -140,8 +174,10 @@ impl Failure {
 
     /// Prints the line and returns the exit code.
     pub(crate) fn report(&self) -> ExitCode {
-        if let Some(message) = &self.message {
-            say!("{message}");
+        match (&self.message, &self.hint) {
+            (Some(message), Some(hint)) => say!("{message}\n{hint}"),
+            (Some(message), None) => say!("{message}"),
+            (None, _) => {}
         }
         ExitCode::from(self.exit as u8)
     }

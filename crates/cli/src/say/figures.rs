@@ -1,5 +1,6 @@
 //! Times and counts for people, with only the digits that mean something.
 
+use keyway_crypto::kdf::Argon2Variant;
 use keyway_format::interval::Interval;
 
 /// "0.12 s", "45 s", "10 min", "11 h".
@@ -29,6 +30,14 @@ pub(crate) fn busy(interference: f64) -> Option<String> {
              The times here leave that out."
         )
     })
+}
+
+/// The name of a variant of Argon2, as people write it.
+pub(crate) fn argon2(variant: Argon2Variant) -> &'static str {
+    match variant {
+        Argon2Variant::Argon2i => "Argon2i",
+        Argon2Variant::Argon2id => "Argon2id",
+    }
 }
 
 /// "1,234,567".

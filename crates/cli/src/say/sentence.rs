@@ -15,6 +15,18 @@ pub(crate) fn door(error: &keyway_attach::Error) -> Failure {
     Failure::new(exit, sentence(&error.to_string()))
 }
 
+/// An error of FUSE's door. Where this user may not mount, or cannot, NBD needs no rights.
+pub(crate) fn fuse(error: &keyway_attach::Error) -> Failure {
+    use keyway_attach::Error as Door;
+    let failure = door(error);
+    match error {
+        Door::Permission(_) | Door::Unavailable(_) => failure.hinting(
+            "NBD needs neither FUSE nor rights: \"keyway open --backend nbd VOLUME NAME\", or keyway serve.",
+        ),
+        _ => failure,
+    }
+}
+
 /// Starts `text` with a capital letter, unless its first word is a name, and ends it with a full
 /// stop.
 pub(crate) fn sentence(text: &str) -> String {

@@ -59,7 +59,7 @@ pub(super) fn unlock(key: &KeyOptions, luks: &Luks, options: &UnlockOptions) -> 
         Err(miss) => miss,
     };
     if key.tokens.only {
-        return Err(failure(&miss, &key.tokens));
+        return Err(failure(luks, &miss, &key.tokens));
     }
     // With -v, in commands that have token options.
     if let Some(line) = line(&miss, &key.tokens).filter(|_| key.tokens.are_offered) {
@@ -70,7 +70,7 @@ pub(super) fn unlock(key: &KeyOptions, luks: &Luks, options: &UnlockOptions) -> 
 
 /// Unlocks with a token, and with nothing else.
 pub(crate) fn unlock_only(key: &KeyOptions, luks: &Luks, options: &UnlockOptions) -> Result<Unlocked> {
-    try_all(key, luks, options).map_err(|miss| failure(&miss, &key.tokens))
+    try_all(key, luks, options).map_err(|miss| failure(luks, &miss, &key.tokens))
 }
 
 fn try_all(key: &KeyOptions, luks: &Luks, options: &UnlockOptions) -> std::result::Result<Unlocked, Miss> {
@@ -83,7 +83,9 @@ fn try_all(key: &KeyOptions, luks: &Luks, options: &UnlockOptions) -> std::resul
 pub(crate) fn passphrase_of(luks: &Luks, number: u32) -> Result<Secret> {
     let token = match luks.header() {
         Header::Luks2 { metadata, .. } => metadata.tokens.get(&number),
-        Header::Luks1(_) => None,
+        Header::Luks1(_) => {
+            return Err(Failure::new(Exit::Parameters, UNUSABLE).hinting(NONE_IN_LUKS1));
+        }
     };
     let named = token.filter(|token| token.kind == Token::KEYRING);
     let Some(description) = named.and_then(|token| token.key_description.as_deref()) else {
@@ -103,7 +105,7 @@ fn line(miss: &Miss, tokens: &TokenOptions) -> Option<String> {
     };
     match (miss, kind) {
         (Miss::Unusable, Some(kind)) => Some(format!("No usable token (type {kind}) is available.")),
-        (Miss::Unusable, None) => Some("No usable token is available.".to_owned()),
+        (Miss::Unusable, None) => Some(UNUSABLE.to_owned()),
         (Miss::Wrong, _) if !which.is_empty() => {
             Some(format!("Token {which} cannot unlock assigned keyslot(s) (wrong keyslot passphrase)."))
         }
@@ -112,8 +114,12 @@ fn line(miss: &Miss, tokens: &TokenOptions) -> Option<String> {
 }
 
 /// The failure for commands that may use tokens only.
-fn failure(miss: &Miss, tokens: &TokenOptions) -> Failure {
+fn failure(luks: &Luks, miss: &Miss, tokens: &TokenOptions) -> Failure {
     match miss {
+        Miss::Unusable if luks.version() == 1 => {
+            let line = line(miss, tokens).unwrap_or_default();
+            Failure::new(Exit::Parameters, line).hinting(NONE_IN_LUKS1)
+        }
         Miss::Unusable => Failure::new(Exit::Parameters, line(miss, tokens).unwrap_or_default()),
         Miss::Wrong => {
             let usual = "No token opens a keyslot: the keys that they name are missing from the keyring, or are wrong.";
@@ -123,6 +129,9 @@ fn failure(miss: &Miss, tokens: &TokenOptions) -> Failure {
         Miss::Trouble(error) => explain::plain(error),
     }
 }
+
+const UNUSABLE: &str = "No usable token is available.";
+const NONE_IN_LUKS1: &str = "The header is LUKS1, which has no tokens.";
 
 /// The kernel's keyring, with what is said of each token with `-v` and `--debug`.
 struct Keyring<'a> {

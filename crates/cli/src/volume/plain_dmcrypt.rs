@@ -136,7 +136,7 @@ fn volume_key(
     if stdin_holds_data {
         source = source.stdin_holds_data();
     }
-    if !source.uses_stdin() {
+    if !source.uses_stdin() && !source.is_printed() {
         note_ignored(key, hash_is_given);
         return source.exactly(len).read();
     }

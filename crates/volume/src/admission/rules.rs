@@ -71,7 +71,8 @@ pub fn weakness(spec: &CipherSpec, key_len: usize) -> Option<String> {
 /// The number of bits to guess in a key of `len` bytes, where that is feasible. (For a cipher
 /// without a key there is nothing to guess.)
 fn short_key(spec: &CipherSpec, len: usize) -> Option<usize> {
-    spec.guessed_bits(len.saturating_mul(8)).filter(|bits| *bits < LEAST_KEY_BITS)
+    let bits = spec.guessed_bits(len.saturating_mul(8))?;
+    (bits < LEAST_KEY_BITS && !spec.is_null()).then_some(bits)
 }
 
 /// A volume has two volume keys only while one replaces the other; any other second key is foreign.

@@ -103,6 +103,18 @@ pub fn loop_device_of(path: &Path) -> Option<PathBuf> {
     Kernel::here().loops_over(Subject::of(&found)).into_iter().next().map(|device| device.node)
 }
 
+/// Who holds a block device, if that can be seen: a mount, swap, a device that is built on it, or
+/// else a process that has it open.
+pub fn holder_of_device(major: u32, minor: u32) -> Option<Holder> {
+    let (kernel, of) = (Kernel::here(), Subject::Device { number: rustix::fs::makedev(major, minor) });
+    kernel.holder(of).or_else(|| kernel.opener(of))
+}
+
+/// The process that holds a lock of the file at `path`, if it can be seen.
+pub fn locker_of(path: &Path) -> Option<Holder> {
+    Kernel::here().locker(Subject::of(&std::fs::metadata(path).ok()?))
+}
+
 /// Whether both have the same bytes: one file, one block device under any node, or a loop device
 /// and its backing.
 pub fn is_same(one: &dyn Storage, other: &dyn Storage) -> bool {

@@ -9,6 +9,7 @@ use crate::{Error, Refusal, Result};
 use keyway_crypto::kdf::{self, Argon2Cost, Argon2Variant};
 use keyway_crypto::{Hash, Secret, Stop};
 use keyway_format::luks2::Kdf;
+use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
 /// Unlock time that cryptsetup aims at by default.
@@ -105,25 +106,42 @@ impl KdfChoice {
     /// requested.
     pub fn settle(&self, key_len: usize) -> Result<SettledKdf> {
         self.check()?;
-        match self {
-            Self::Pbkdf2 { hash, cost } => {
-                let hash = Hash::parse(hash)?;
-                let iterations = match cost {
-                    Cost::Forced(iterations) => *iterations,
-                    Cost::Time(time) => pbkdf2_iterations(hash, key_len, *time)?,
-                };
-                Ok(SettledKdf::Pbkdf2 { hash, iterations })
+        let (Self::Pbkdf2 { cost, .. } | Self::Argon2 { cost, .. }) = self;
+        match cost {
+            Cost::Forced(passes) => self.forced(*passes),
+            Cost::Time(time) => {
+                tell(Calibration::Starts);
+                let measured = self.measured(key_len, *time);
+                tell(Calibration::Ends(measured.as_ref().ok().map(|(kdf, took)| (kdf, *took))));
+                measured.map(|(kdf, _)| kdf)
             }
-            Self::Argon2 { variant, memory_kib, lanes, cost } => {
-                let lanes = *lanes;
-                let cost = match cost {
-                    Cost::Forced(time) => {
-                        check_there_is(*memory_kib, Memory::now())?;
-                        Argon2Cost { time: *time, memory_kib: *memory_kib, lanes }
-                    }
-                    Cost::Time(time) => argon2_cost(*variant, *memory_kib, lanes, key_len, *time)?.0,
-                };
+        }
+    }
+
+    fn forced(&self, passes: u32) -> Result<SettledKdf> {
+        match self {
+            Self::Pbkdf2 { hash, .. } => {
+                Ok(SettledKdf::Pbkdf2 { hash: Hash::parse(hash)?, iterations: passes })
+            }
+            Self::Argon2 { variant, memory_kib, lanes, .. } => {
+                check_there_is(*memory_kib, Memory::now())?;
+                let cost = Argon2Cost { time: passes, memory_kib: *memory_kib, lanes: *lanes };
                 Ok(SettledKdf::Argon2 { variant: *variant, cost })
+            }
+        }
+    }
+
+    /// The cost that takes about `time`, and the time that it takes.
+    fn measured(&self, key_len: usize, time: Duration) -> Result<(SettledKdf, Duration)> {
+        match self {
+            Self::Pbkdf2 { hash, .. } => {
+                let hash = Hash::parse(hash)?;
+                let iterations = pbkdf2_iterations(hash, key_len, time)?;
+                Ok((SettledKdf::Pbkdf2 { hash, iterations }, time))
+            }
+            Self::Argon2 { variant, memory_kib, lanes, .. } => {
+                let (cost, took) = argon2_cost(*variant, *memory_kib, *lanes, key_len, time)?;
+                Ok((SettledKdf::Argon2 { variant: *variant, cost }, took))
             }
         }
     }
@@ -156,6 +174,29 @@ impl SettledKdf {
         }
     }
 }
+
+/// What happens to the cost of a new keyslot that is to take a given time.
+#[derive(Debug, Clone, Copy)]
+pub enum Calibration<'a> {
+    /// This machine is being measured.
+    Starts,
+    /// The cost that was chosen, and the time that it takes; `None` if there is none.
+    Ends(Option<(&'a SettledKdf, Duration)>),
+}
+
+/// Calls `listener` from now on when a cost is measured: the measurement takes seconds, deep inside
+/// of what makes a keyslot. The first listener stays.
+pub fn announce(listener: fn(Calibration<'_>)) {
+    let _ = LISTENER.set(listener);
+}
+
+fn tell(calibration: Calibration<'_>) {
+    if let Some(listener) = LISTENER.get() {
+        listener(calibration);
+    }
+}
+
+static LISTENER: OnceLock<fn(Calibration<'_>)> = OnceLock::new();
 
 /// PBKDF2 iterations per second on this machine, on one thread (the figure that `benchmark` shows).
 pub fn pbkdf2_rate(hash: Hash, key_len: usize) -> Result<u64> {

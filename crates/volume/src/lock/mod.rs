@@ -6,13 +6,16 @@
 //! itself, and an edit is refused, because cryptsetup would not see its lock. Readers share the
 //! lock; a writer holds it exclusively.
 
+use crate::in_use::{Holder, locker_of};
 use crate::storage::LockTarget;
 use crate::{Error, Result, Storage};
 use rustix::fs::{
-    AtFlags, FlockOperation, Mode, OFlags, flock, fstat, mkdir, open, openat, statat, unlinkat,
+    AtFlags, FileType, FlockOperation, Mode, OFlags, flock, fstat, major, minor, mkdir, open, openat, stat,
+    statat, unlinkat,
 };
 use rustix::io::Errno;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 /// Whether and how long to wait for the header's lock.
@@ -139,6 +142,18 @@ impl Drop for HeaderLock {
             // A lock file that is left behind does no harm.
             let _ = unlinkat(directory, name.as_str(), AtFlags::empty());
         }
+    }
+}
+
+/// The process that holds the lock of the header on `device`, if it can be seen.
+pub fn holder(device: &Path) -> Option<Holder> {
+    let found = stat(device).ok()?;
+    match FileType::from_raw_mode(found.st_mode) {
+        FileType::BlockDevice => {
+            let name = format!("L_{}:{}", major(found.st_rdev), minor(found.st_rdev));
+            locker_of(&Path::new(LOCK_DIRECTORY).join(name))
+        }
+        _ => locker_of(device),
     }
 }
 

@@ -19,6 +19,17 @@ pub(crate) static KEY_FILE: Opt = option(
      Without this option the passphrase is asked for on the terminal or, if standard input is not a terminal, read \
      from it up to the first newline.",
 );
+pub(crate) static PASSWORD_COMMAND: Opt = option(
+    "password-command",
+    None,
+    "COMMAND",
+    Kind::Text,
+    "Passphrase from this command's output.",
+    "COMMAND is run by sh(1), with an empty standard input and this program's standard error. What it prints, without \
+     one newline at the end, is the passphrase: at least one byte, at most 8 MiB. It takes the place of --key-file, so \
+     the two exclude each other. If the command fails, or prints nothing, nothing is opened or written. The passphrase \
+     itself is on no command line. Not for cryptsetup's own command lines.",
+);
 pub(crate) static KEYFILE_OFFSET: Opt =
     option("keyfile-offset", None, "BYTES", U64, "Skip this much of the key file.", "");
 pub(crate) static KEYFILE_SIZE: Opt = option(

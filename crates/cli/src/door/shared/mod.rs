@@ -71,6 +71,9 @@ pub(crate) static TIME_LIMIT: Opt = option(
     "A hostile header may name a cost of years. A keyslot over the limit is refused with the figure.",
 );
 
+/// Unknown where the program is called as cryptsetup, whose command lines have no such option.
+pub(crate) static NOT_CRYPTSETUPS: &[&Opt] = &[&PASSWORD_COMMAND];
+
 /// Taken by every command.
 pub(crate) static EVERYWHERE: &[&Opt] =
     &[&BATCH_MODE, &VERBOSE, &DEBUG, &DEBUG_JSON, &TEST_ARGS, &HELP, &USAGE, &VERSION];

@@ -1,4 +1,4 @@
-//! Where a passphrase comes from: a terminal, standard input, or a key file. It is read straight
+//! Where a passphrase comes from: a terminal, standard input, a key file or a command. It is read straight
 //! into a [`Secret`].
 //!
 //! The rules are those of cryptsetup's man page. On a terminal, the passphrase is read without
@@ -6,10 +6,11 @@
 //! that what follows is left for the next reader. `--key-file -` reads standard input to its end
 //! and keeps newlines. A key file is read whole, unless offset and size select a part of it.
 
+mod command;
 mod keyfile;
 mod terminal;
 
-use crate::door::{Args, shared};
+use crate::door::{Args, Opt, shared};
 use crate::process::handed::handed;
 use crate::say::failure::{Cause, Exit, Failure, Result};
 use crate::unlock::keyring;
@@ -27,6 +28,8 @@ pub(crate) struct PassphraseOptions {
     /// `--keyfile-offset` and `--keyfile-size`.
     pub(crate) part: Part,
     new_part: Part,
+    /// `--password-command`.
+    command: Option<String>,
     /// `--key-description`: takes precedence over a key file.
     key_description: Option<String>,
     /// `--new-key-description`.
@@ -43,6 +46,7 @@ handed!(PassphraseOptions {
     key_file,
     part,
     new_part,
+    command,
     key_description,
     new_key_description,
     asked_to_verify,
@@ -57,6 +61,13 @@ impl PassphraseOptions {
         if args.times(&shared::KEY_FILE) > 1 {
             return Err(Failure::new(Exit::Parameters, "Only one --key-file argument is allowed."));
         }
+        if args.given(&shared::PASSWORD_COMMAND)
+            && let Some(other) = INSTEAD.into_iter().find(|option| args.given(option))
+        {
+            let (command, other) = (shared::PASSWORD_COMMAND.long, other.long);
+            let message = format!("Options --{command} and --{other} cannot be combined.");
+            return Err(Failure::new(Exit::Parameters, message));
+        }
         let part = |offset, size| Part {
             offset: args.number(offset).unwrap_or(0),
             size: args.number(size).filter(|n| *n > 0),
@@ -65,6 +76,7 @@ impl PassphraseOptions {
             key_file: args.path(&shared::KEY_FILE).map(Path::to_owned),
             part: part(&shared::KEYFILE_OFFSET, &shared::KEYFILE_SIZE),
             new_part: part(&shared::NEW_KEYFILE_OFFSET, &shared::NEW_KEYFILE_SIZE),
+            command: args.text(&shared::PASSWORD_COMMAND).map(str::to_owned),
             key_description: args.text(&shared::KEY_DESCRIPTION).map(str::to_owned),
             new_key_description: args.text(&shared::NEW_KEY_DESCRIPTION).map(str::to_owned),
             asked_to_verify: args.given(&shared::VERIFY_PASSPHRASE),
@@ -73,24 +85,37 @@ impl PassphraseOptions {
         })
     }
 
+    /// Whether it comes from a key file or a command, so that nobody needs to be asked.
+    pub(crate) fn is_given(&self) -> bool {
+        self.key_file.is_some() || self.command.is_some()
+    }
+
     /// An existing passphrase, by `--key-file`, `--keyfile-offset` and `--keyfile-size`; asked for
     /// once.
     pub(crate) fn existing(&self, prompt: impl Into<String>) -> PassphraseSource {
         self.source(prompt.into(), self.key_file.as_deref(), self.part, false)
+            .or_command(self.command.as_deref())
             .or_keyring(self.key_description.as_deref())
     }
 
     /// A new passphrase from `key_file` (an operand or option), with `--new-keyfile-offset` and
     /// `--new-keyfile-size`; asked for twice on a terminal, unless `--batch-mode` says otherwise.
-    pub(crate) fn replacement(&self, prompt: impl Into<String>, key_file: Option<&Path>) -> PassphraseSource {
-        self.source(prompt.into(), key_file, self.new_part, true)
-            .or_keyring(self.new_key_description.as_deref())
+    /// `way` says how to name that file, for a user who cannot be asked.
+    pub(crate) fn replacement(
+        &self,
+        prompt: impl Into<String>,
+        key_file: Option<&Path>,
+        way: &'static str,
+    ) -> PassphraseSource {
+        let source = self.source(prompt.into(), key_file, self.new_part, true);
+        PassphraseSource { way, ..source }.or_keyring(self.new_key_description.as_deref())
     }
 
     /// The first passphrase of a new volume: `--key-file` and the selected part of it, else asked
     /// for twice.
     pub(crate) fn first(&self, prompt: impl Into<String>, key_file: Option<&Path>) -> PassphraseSource {
         self.source(prompt.into(), self.key_file.as_deref().or(key_file), self.part, true)
+            .or_command(self.command.as_deref())
             .or_keyring(self.key_description.as_deref())
     }
 
@@ -103,10 +128,19 @@ impl PassphraseOptions {
             asked_to_verify: self.asked_to_verify,
             timeout: self.timeout,
             stdin_holds_data: false,
+            command: None,
             in_keyring: None,
+            way: WAY,
         }
     }
 }
+
+/// How an existing or first passphrase is given where nobody can be asked.
+const WAY: &str = "Give the passphrase in a file with --key-file FILE, or on standard input.";
+
+/// What `--password-command` stands in the place of.
+static INSTEAD: [&Opt; 4] =
+    [&shared::KEY_FILE, &shared::KEYFILE_OFFSET, &shared::KEYFILE_SIZE, &shared::KEY_DESCRIPTION];
 
 /// Where one passphrase is to be read from.
 #[derive(Debug)]
@@ -119,8 +153,12 @@ pub(crate) struct PassphraseSource {
     asked_to_verify: bool,
     timeout: Option<Duration>,
     stdin_holds_data: bool,
+    /// The command that prints it.
+    command: Option<String>,
     /// The description of the key in the kernel's keyring that it is read from instead.
     in_keyring: Option<String>,
+    /// How to give it where nobody can be asked.
+    way: &'static str,
 }
 
 impl PassphraseSource {
@@ -134,6 +172,12 @@ impl PassphraseSource {
     /// Takes the passphrase from this key in the kernel's keyring, if one is named.
     fn or_keyring(mut self, description: Option<&str>) -> Self {
         self.in_keyring = description.map(str::to_owned);
+        self
+    }
+
+    /// Takes the passphrase from what this command prints, if one is named.
+    fn or_command(mut self, command: Option<&str>) -> Self {
+        self.command = command.map(str::to_owned);
         self
     }
 
@@ -155,9 +199,16 @@ impl PassphraseSource {
         self
     }
 
-    /// Whether it comes from standard input or a terminal, not from a key file.
+    /// Whether it is what a command prints.
+    pub(crate) fn is_printed(&self) -> bool {
+        self.command.is_some()
+    }
+
+    /// Whether it comes from standard input or a terminal, not from a key file or a command.
     pub(crate) fn uses_stdin(&self) -> bool {
-        self.in_keyring.is_none() && self.key_file.as_deref().is_none_or(|f| f == Path::new("-"))
+        self.in_keyring.is_none()
+            && self.command.is_none()
+            && self.key_file.as_deref().is_none_or(|f| f == Path::new("-"))
     }
 
     /// Whether a user will be asked (and may be asked again).
@@ -167,8 +218,8 @@ impl PassphraseSource {
 
     /// Reads the passphrase.
     pub(crate) fn read(&self) -> Result<Secret> {
-        let nothing = || Failure::new(Exit::Parameters, "Nothing to read on input.").because(Cause::NoInput);
-        self.read_if_any()?.ok_or_else(nothing)
+        let nothing = || Failure::new(Exit::Parameters, "Nothing to read on input.").hinting(self.way);
+        self.read_if_any()?.ok_or_else(|| nothing().because(Cause::NoInput))
     }
 
     /// Reads the passphrase, as the library takes it.
@@ -180,6 +231,15 @@ impl PassphraseSource {
     pub(crate) fn read_if_any(&self) -> Result<Option<Secret>> {
         if let Some(description) = &self.in_keyring {
             return keyring::passphrase(description).map(Some);
+        }
+        if let Some(line) = &self.command {
+            return match &self.key_file {
+                None => command::output(line).map(Some),
+                Some(_) => Err(Failure::new(
+                    Exit::Parameters,
+                    "--password-command cannot be combined with a key file; omit one of them.",
+                )),
+            };
         }
         if self.stdin_holds_data && self.key_file.as_deref().is_some_and(keyfile::is_stdin) {
             let message =

@@ -237,6 +237,10 @@ impl AddKey {
 
     fn new_passphrase(&self) -> Result<Key> {
         let prompt = "Enter new passphrase for key slot: ";
-        self.key.passphrase.replacement(prompt, self.new_key_file.as_deref()).read_key()
+        self.key.passphrase.replacement(prompt, self.new_key_file.as_deref(), NEW_KEYFILE).read_key()
     }
 }
+
+/// How the new passphrase is given where nobody can be asked.
+const NEW_KEYFILE: &str =
+    "Give the new passphrase in a file, with --new-keyfile FILE or as the operand after DEVICE.";

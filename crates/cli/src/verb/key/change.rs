@@ -78,8 +78,13 @@ impl Request for ChangeKey {
         let existing = key.passphrase.existing("Enter passphrase to be changed: ");
         let found = header.try_keyslot(&existing.read_key()?)?;
         unlock::note_found(target.manner, &found)?;
-        let new = key.passphrase.replacement("Enter new passphrase: ", self.new_key_file.as_deref());
+        let new =
+            key.passphrase.replacement("Enter new passphrase: ", self.new_key_file.as_deref(), NEW_KEY_FILE);
         let slot = header.change_key_with(found, &new.read_key()?, &options)?;
         output::verbose(target.manner, &format!("Key slot {slot} created."))
     }
 }
+
+/// How the new passphrase is given where nobody can be asked.
+const NEW_KEY_FILE: &str =
+    "Give the new passphrase in a file, named after DEVICE, or on standard input after the old one.";

@@ -106,7 +106,7 @@ impl Request for KillSlot {
         output::verbose(manner, &format!("Keyslot {keyslot} is selected for deletion."))?;
         header.check()?;
         let on_terminal = rustix::termios::isatty(rustix::stdio::stdin());
-        if !manner.batch_mode || self.has_key_file() || !on_terminal {
+        if !manner.batch_mode || self.has_passphrase() || !on_terminal {
             self.ask_for_another_key(&header)?;
         }
         remove(manner, &mut header, keyslot)
@@ -114,15 +114,15 @@ impl Request for KillSlot {
 }
 
 impl KillSlot {
-    fn has_key_file(&self) -> bool {
-        self.key.passphrase.key_file.is_some()
+    fn has_passphrase(&self) -> bool {
+        self.key.passphrase.is_given()
     }
 
     /// Demands a passphrase that will still work afterwards or, for the last keyslot, the
     /// passphrase of that keyslot.
     fn ask_for_another_key(&self, header: &Header) -> Result<()> {
         let is_last = header.luks().bound_keyslots() == [self.keyslot];
-        if is_last && !self.has_key_file() {
+        if is_last && !self.has_passphrase() {
             question::confirm(self.target.manner, LAST_SLOT, NOT_WIPED, Exit::Permission)?;
         }
         let source = self.key.passphrase.existing("Enter any remaining passphrase: ");

@@ -210,7 +210,7 @@ impl Copy {
 
     fn new_passphrase(&self) -> Result<Secret> {
         let prompt = format!("Enter new passphrase for {}: ", self.to.display());
-        self.opening.key.passphrase.replacement(prompt, self.new_key_file.as_deref()).read()
+        self.opening.key.passphrase.replacement(prompt, self.new_key_file.as_deref(), NEW_KEYFILE).read()
     }
 
     /// Whether the source has a LUKS header, possibly a detached one. A source with a damaged
@@ -233,3 +233,6 @@ impl Copy {
 
 /// A LUKS1 header with its keyslots, and one copy of a LUKS2 header, are both longer.
 const SMALLEST_HEADER: u64 = 4096;
+
+/// How the new passphrase is given where nobody can be asked.
+const NEW_KEYFILE: &str = "Give the new passphrase in a file with --new-keyfile FILE, or on standard input.";

@@ -116,6 +116,7 @@ impl Request for Format {
         output::debug(manner, &params.describe())?;
         let place = Place::open(&self.target)?;
         params.agree()?;
+        params.warn_of_no_mapping(manner);
         place.confirm()?;
         let path = place.header_path();
         let passphrase = key.passphrase.first(unlock::prompt_for(path), self.key_file.as_deref());

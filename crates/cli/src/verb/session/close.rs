@@ -8,6 +8,7 @@ use crate::say::{output, sentence};
 use crate::session;
 use keyway_attach::session::{Close, Session};
 use keyway_attach::{Error, dm};
+use keyway_volume::in_use::holder_of_device;
 use std::collections::BTreeSet;
 use std::time::Duration;
 
@@ -97,7 +98,13 @@ impl Request for CloseVolume {
 fn close_mapping(found: &Mapping, when: Close) -> Result<()> {
     let (mapper, name) = (&found.mapper, found.name());
     refuse_others(found)?;
-    let in_use = || Failure::new(Exit::Busy, format!("Device {name} is still in use."));
+    let in_use = || {
+        let failure = Failure::new(Exit::Busy, format!("Device {name} is still in use."));
+        match holder_of_device(found.info.device.major, found.info.device.minor) {
+            Some(holder) => failure.hinting(format!("It is {holder}.")),
+            None => failure,
+        }
+    };
     match when {
         Close::CancelDeferred => mapper.cancel_deferred(name).map_err(|_| cannot_cancel(name)),
         // Waiting does not remove another mapping on top of it.

@@ -191,7 +191,8 @@ impl MountVolume {
     fn show(&self) -> Result<Shown> {
         let dir = &*self.directory;
         // Before asking for a passphrase.
-        fuse::check(dir).map_err(|e| sentence::door(&e))?;
+        let failed = if fuse::is_available() { sentence::door } else { sentence::fuse };
+        fuse::check(dir).map_err(|e| failed(&e))?;
         let data = if self.read_only { Data::Show } else { Data::Write };
         let unlocked = self.opening.unlock(data)?;
         let rights = Rights { read_only: self.read_only, discards: self.discards };
@@ -204,8 +205,10 @@ impl MountVolume {
             storage: Arc::clone(&gate) as _,
             rights: gate.rights(),
         };
+        // That others may use a mount is what /etc/fuse.conf decides; NBD's socket is for this user alone.
+        let failed = if self.allow_other { sentence::door } else { sentence::fuse };
         let door: Arc<dyn Door> =
-            Arc::new(Mount::new(export, dir, self.options(&facts)).map_err(|e| sentence::door(&e))?);
+            Arc::new(Mount::new(export, dir, self.options(&facts)).map_err(|e| failed(&e))?);
         let message = usage(&door.place(), dir, &facts);
         Ok(Shown { opened: Opened { door, gate, facts }, message })
     }

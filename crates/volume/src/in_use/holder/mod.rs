@@ -1,6 +1,8 @@
 //! Finds the holder of a file or a block device, as far as proc(5) and sysfs tell: for the refusal
 //! message and, where a device cannot be opened, for the refusal itself.
 
+mod process;
+
 use std::ffi::{OsStr, OsString};
 use std::fmt;
 use std::fs;
@@ -181,58 +183,6 @@ impl Kernel {
         is_partition.then(|| number_in(&directory.join(".."))).flatten().unwrap_or(number)
     }
 
-    /// A process that has it open; a process that has locked it takes precedence.
-    pub(super) fn process(&self, of: Subject) -> Holder {
-        let entries = fs::read_dir(&self.proc).into_iter().flatten().flatten();
-        let pids = entries.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
-        let found = pids.filter_map(|pid| Some((self.how_open(pid, of)?, pid)));
-        // This process has it open itself.
-        let found = found.filter(|(how, pid)| *how == Open::Locked || *pid != self.pid);
-        // The maximum: among equals, the process that was started last.
-        match found.max() {
-            Some((_, pid)) => {
-                let process = self.proc.join(pid.to_string());
-                // A process that re-executed itself through /proc has "exe" as its other name
-                // (comm).
-                let path = fs::read_link(process.join("exe")).ok();
-                let name = path.and_then(|path| path.file_name().map(OsStr::to_owned));
-                let name = name.or_else(|| text(&process.join("comm"))).unwrap_or_default();
-                Holder::Process { pid, program: name.to_string_lossy().into_owned() }
-            }
-            None => Holder::Unseen,
-        }
-    }
-
-    /// Whether this process has it open, and locked.
-    fn how_open(&self, pid: u32, of: Subject) -> Option<Open> {
-        let process = self.proc.join(pid.to_string());
-        let descriptors = fs::read_dir(process.join("fd")).ok()?.flatten();
-        let how = descriptors.filter_map(|descriptor| {
-            let info = fs::read(process.join("fdinfo").join(descriptor.file_name())).unwrap_or_default();
-            let is_it = self.may_be(of, &descriptor.path(), &info) && of.is_at(&descriptor.path());
-            let locked = || info.split(|byte| *byte == b'\n').any(|line| line.starts_with(b"lock:"));
-            is_it.then(|| if locked() { Open::Locked } else { Open::Plainly })
-        });
-        how.max()
-    }
-
-    /// Whether a descriptor may refer to it, without asking its file system, which may never answer
-    /// (FUSE, NFS): the kernel gives the inode number for files (since Linux 5.14) and the name for
-    /// devices.
-    fn may_be(&self, of: Subject, descriptor: &Path, info: &[u8]) -> bool {
-        match of {
-            Subject::Device { .. } => {
-                fs::read_link(descriptor).is_ok_and(|target| target.starts_with(&self.dev))
-            }
-            Subject::File { inode, .. } => {
-                let mut numbers =
-                    info.split(|byte| *byte == b'\n').filter_map(|line| line.strip_prefix(b"ino:"));
-                let same = |number: &[u8]| number.trim_ascii() == inode.to_string().as_bytes();
-                numbers.next().is_none_or(same)
-            }
-        }
-    }
-
     /// Where it is mounted: matched by device number, or by the mount source (btrfs, FUSE).
     fn mount(&self, of: Subject) -> Option<Holder> {
         let mounts = self.mounts();
@@ -313,13 +263,6 @@ impl Kernel {
     fn directory(&self, number: u64) -> PathBuf {
         self.sys.join("dev/block").join(name_of(number))
     }
-}
-
-/// How a process has something open.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Open {
-    Plainly,
-    Locked,
 }
 
 /// A line of mountinfo.

@@ -305,6 +305,28 @@ fn a11_the_process_that_has_locked_it_goes_before_others() {
     assert_eq!(told.kernel.process(subject), process(1, "keyway"), "the same volume twice in one process");
 }
 
+/// The header is locked by flock(2); marks of use are locks of another kind.
+#[test]
+fn who_holds_the_headers_lock_is_not_who_uses_the_volume() {
+    let told = Told::new("locker");
+    let image = told.file("image", "");
+    let opens = |pid: u32, info: &str| {
+        told.file(&format!("proc/{pid}/comm"), format!("program-{pid}\n"));
+        told.file(&format!("proc/{pid}/fdinfo/3"), info);
+        let link = told.root.join(format!("proc/{pid}/fd/3"));
+        fs::create_dir_all(link.parent().unwrap()).unwrap();
+        symlink(&image, link).unwrap();
+    };
+    let subject = told.subject(&image);
+    const FLOCK: &str = "pos:\t0\nlock:\t1: FLOCK  ADVISORY  WRITE 10 00:2c:12 0 EOF\n";
+    opens(1, FLOCK);
+    opens(30, "pos:\t0\nlock:\t1: OFDLCK ADVISORY READ -1 00:2c:12 100 100\n");
+    opens(20, "pos:\t0\n");
+    assert_eq!(told.kernel.locker(subject), None);
+    opens(10, FLOCK);
+    assert_eq!(told.kernel.locker(subject), Some(Holder::Process { pid: 10, program: "program-10".into() }));
+}
+
 #[test]
 fn a11_a_file_system_that_may_never_answer_is_not_asked() {
     let told = Told::new("served");

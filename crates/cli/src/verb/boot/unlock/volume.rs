@@ -53,7 +53,8 @@ impl Terms {
 
     /// Runs `open` with the entry's options and those of this command.
     pub(super) fn open_as(&self, entry: &Entry) -> Result<()> {
-        self.opening(entry)?.run().map_err(|failure| explain::placed(failure, Some(Path::new(&entry.device))))
+        let device = Path::new(&entry.device);
+        self.opening(entry)?.run().map_err(|failure| explain::placed(failure, Some(device)).without_hint())
     }
 }
 

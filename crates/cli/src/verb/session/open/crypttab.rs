@@ -41,7 +41,9 @@ pub(super) fn complete(open: &mut Open, entry: &Entry, is_given: &dyn Fn(&Opt) -
     open.target.device = address::without_secrets(path(entry).into_os_string()).into();
     open.name = Some(entry.name.clone());
     let mut seen = Vec::new();
-    if let Some(key_file) = entry.key_file.as_ref().filter(|_| !is_given(&shared::KEY_FILE)) {
+    if let Some(key_file) =
+        entry.key_file.as_ref().filter(|_| !PASSPHRASE.iter().any(|option| is_given(option)))
+    {
         open.key.passphrase.key_file = Some(address::without_secrets(key_file.clone()).into());
     }
     for (name, value) in &entry.options {
@@ -93,6 +95,9 @@ fn path(entry: &Entry) -> PathBuf {
         None => device::resolve(Path::new(&entry.device)),
     }
 }
+
+/// Options in place of which the entry's key file stands.
+static PASSPHRASE: [&Opt; 2] = [&shared::KEY_FILE, &shared::PASSWORD_COMMAND];
 
 const FILE: &str = "/etc/crypttab";
 

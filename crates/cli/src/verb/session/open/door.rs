@@ -88,7 +88,10 @@ fn open_door(
             let place = directory.enter_or_make("fuse").map_err(failed)?;
             let mut options = fuse::Options::default();
             options.source = export.description.clone();
-            Ok((Arc::new(fuse::Mount::new(export, place.path(), options).map_err(failed)?), "fuse"))
+            Ok((
+                Arc::new(fuse::Mount::new(export, place.path(), options).map_err(|e| sentence::fuse(&e))?),
+                "fuse",
+            ))
         }
         Backend::Ublk => {
             let device = ublk::Device::add(export, ublk::Options::default()).map_err(failed)?;

@@ -89,7 +89,7 @@ struct Inspection {
 
 impl Request for Inspection {
     fn from_args(args: &Args) -> Result<Self> {
-        let giving = [&VERIFY, &shared::KEY_FILE, &shared::VOLUME_KEY_FILE];
+        let giving = [&VERIFY, &shared::KEY_FILE, &shared::PASSWORD_COMMAND, &shared::VOLUME_KEY_FILE];
         let wants_key = giving.into_iter().any(|option| args.given(option));
         Ok(Self {
             target: Target::from_args(args, 0)?,

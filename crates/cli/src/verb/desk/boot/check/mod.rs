@@ -75,6 +75,7 @@ pub(super) const OPTIONS: &[&Opt] = &[
     &shared::KEY_FILE,
     &shared::KEYFILE_OFFSET,
     &shared::KEYFILE_SIZE,
+    &shared::PASSWORD_COMMAND,
     &shared::KEY_SLOT,
     &shared::TYPE,
     &shared::JSON,
@@ -152,7 +153,7 @@ impl Given {
     fn from_args(args: &Args) -> Result<Option<Self>> {
         let (keyboard, as_key_file) = (args.text(&KEYBOARD), args.given(&AS_KEY_FILE));
         let layout = keyboard.map(layout).transpose()?;
-        if !args.given(&shared::KEY_FILE) {
+        if !args.given(&shared::KEY_FILE) && !args.given(&shared::PASSWORD_COMMAND) {
             return match layout.is_some() || as_key_file {
                 true => Err(Failure::new(
                     Exit::Parameters,

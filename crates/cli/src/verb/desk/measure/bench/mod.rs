@@ -16,6 +16,7 @@ mod run;
 
 use crate::door::{self, Args, Command, Example, Group, Offers, Operand, Request, nearest};
 use crate::say::failure::{Exit, Failure, Result};
+use std::ffi::OsStr;
 
 /// `keyway bench`.
 pub(crate) static COMMAND: Command = Command {
@@ -102,7 +103,10 @@ enum Bench {
 impl Request for Bench {
     fn from_args(args: &Args) -> Result<Self> {
         match args.operand(0).map(|verb| verb.to_string_lossy().into_owned()).as_deref() {
-            None | Some("kdf") => Request::from_args(args).map(Self::Memory),
+            None | Some("kdf") => match args.operands().get(1) {
+                Some(extra) => Err(one_too_many(extra)),
+                None => Request::from_args(args).map(Self::Memory),
+            },
             Some("disk") => Request::from_args(args).map(Self::Disk),
             Some("diff") => Request::from_args(args).map(Self::Diff),
             Some("merge") => Request::from_args(args).map(Self::Merge),
@@ -118,6 +122,12 @@ impl Request for Bench {
             Self::Merge(request) => request.run(),
         }
     }
+}
+
+fn one_too_many(extra: &OsStr) -> Failure {
+    let extra = extra.to_string_lossy();
+    let message = format!("bench kdf: \"{extra}\" is one operand too many; options choose what it measures.");
+    Failure::new(Exit::Parameters, message)
 }
 
 fn unknown(verb: &str) -> Failure {

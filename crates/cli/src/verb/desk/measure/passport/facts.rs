@@ -242,7 +242,7 @@ fn weakest(slots: &[Keyslot]) -> Option<u64> {
 
 /// Measures a real derivation, if a passphrase is given.
 fn checked(luks: &Luks, key: &KeyOptions) -> Result<Option<(u64, f64)>> {
-    if key.passphrase.key_file.is_none() {
+    if !key.passphrase.is_given() {
         return Ok(None);
     }
     let passphrase = key.passphrase.existing("Enter passphrase: ").read()?;

@@ -87,6 +87,7 @@ pub(super) const ALL: &[&Opt] = &[
     &shared::KEY_FILE,
     &shared::KEYFILE_OFFSET,
     &shared::KEYFILE_SIZE,
+    &shared::PASSWORD_COMMAND,
     &shared::KEY_SLOT,
     &shared::HEADER,
     &shared::TYPE,
