@@ -1,21 +1,22 @@
 # ./dev bench: measurements beside other people's code. Never part of the tests.
 
-# bench NAME [OPTION…]; options: --only TEXT, --csv FILE; of `engine` and `boot` also --rounds N, of `peers`, `doors` and `storage` --mib SIZE.
+# bench NAME [OPTION…]; options: --only TEXT, --csv FILE; of `engine` and `boot` also --rounds N, of `peers`, `doors`, `reencrypt` and `storage` --mib SIZE.
 bench() {
     case "$1" in
         aarch64) bench_aarch64; return ;;
         predictions) build_static; machine; bench_predictions; return ;;
         kernel-door | boot) bench_in_machine "$@"; return ;;
         engine) want_packages $engine_programs ;;
-        peers | doors | storage)
+        peers | doors | reencrypt | storage)
             if [ "$1" = doors ]; then want_packages $doors_bench_programs; else want_packages $bench_programs; fi
             build_static
             # Volumes of gigabytes in memory must not outlive an interrupted run.
             KEYWAY_SCRATCH=$(mktemp -d /dev/shm/keyway-bench.XXXXXX)
-            export KEYWAY_SCRATCH
-            trap 'rm -rf "$KEYWAY_SCRATCH"' EXIT
+            KEYWAY_DISK=$(mktemp -d target/bench-disk.XXXXXX)
+            export KEYWAY_SCRATCH KEYWAY_DISK
+            trap 'rm -rf "$KEYWAY_SCRATCH" "$KEYWAY_DISK"' EXIT
             ;;
-        *) fail "no such benchmark: $1 (there are: aarch64, boot, doors, engine, kernel-door, peers, predictions, storage)" ;;
+        *) fail "no such benchmark: $1 (there are: aarch64, boot, doors, engine, kernel-door, peers, predictions, reencrypt, storage)" ;;
     esac
     case "$1" in engine | peers) bench_peers "$1" ;; esac
     cargo build --quiet --release --manifest-path bench/Cargo.toml --target-dir target/bench

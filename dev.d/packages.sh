@@ -39,16 +39,17 @@ declare -A package_of=(
     [/usr/share/OVMF/OVMF_CODE.fd]=ovmf
     [/usr/lib/u-boot/qemu_arm64/u-boot.bin]=u-boot-qemu
     [/usr/lib/x86_64-linux-gnu/libelf.so.1]=libelf1
-    [script]=bsdutils [zsh]=zsh [fish]=fish
+    [script]=bsdutils [zsh]=zsh [fish]=fish [groff]=groff-base
     [perl]=perl [make]=make
     [libcrypto.so.3]=libssl3
     [libgcrypt.so.20]=libgcrypt20
     [libbotan-2.so.19]=libbotan-2-19
     [libargon2.so.1]=libargon2-1
-    [valgrind]=valgrind [gdb]=gdb
+    [valgrind]=valgrind [gdb]=gdb [strace]=strace
     [jsonschema]=python3-jsonschema
 )
 demo_programs="cc mke2fs debugfs"
+cli_programs="zsh fish groff jsonschema cpio python3"
 interop_programs="cryptsetup keyctl qemu-img nbdkit grub-fstest openssl mke2fs debugfs e2fsck script"
 # What makes the images that signatures are looked for in.
 interop_programs+=" blkid mkfs.xfs mkfs.btrfs mkfs.vfat mkfs.f2fs mkfs.erofs mksquashfs mkfs.nilfs2 mkntfs mkfs.exfat"
@@ -70,10 +71,10 @@ boot_programs+=" /usr/share/OVMF/OVMF_CODE.fd qemu-system-x86_64 mke2fs mkinitra
 boot_programs+=" /usr/lib/u-boot/qemu_arm64/u-boot.bin qemu-system-aarch64 aarch64-linux-gnu-gcc"
 engine_programs="cc perl make libcrypto.so.3 libgcrypt.so.20 libbotan-2.so.19 libargon2.so.1"
 doors_bench_programs="cc nbdkit nbdcopy nbdfuse qemu-nbd fio fusermount3 bindfs"
-bench_programs="cc cryptsetup nbdkit nbdcopy libcrypto.so.3 libargon2.so.1"
+bench_programs="cc cryptsetup strace nbdkit nbdcopy libcrypto.so.3 libargon2.so.1"
 ct_programs="cc valgrind"
 measure_programs="jsonschema python3 openssl chromium chromedriver"
-all_programs="cc zsh fish $ct_programs $measure_programs $interop_programs $doors_programs $aarch64_programs $vm_programs $boot_programs $bench_programs $doors_bench_programs $engine_programs"
+all_programs="cc $cli_programs $ct_programs $measure_programs $interop_programs $doors_programs $aarch64_programs $vm_programs $boot_programs $bench_programs $doors_bench_programs $engine_programs"
 
 # want_packages PROGRAM…: installs what is missing where that is possible, names it elsewhere. Never fails: whoever
 # needs a program says so itself, tests by leaving themselves out by name.

@@ -1,6 +1,6 @@
 # Tests in layers, the quick ones first. A layer that fails stops the run.
 
-all_layers="check unit engine ct measure cli interop oracle doors faults aarch64 vm boot fuzz"
+all_layers="check unit engine ct measure cli interop oracle doors faults reencrypt aarch64 vm boot fuzz"
 fuzz_seconds=${KEYWAY_FUZZ_SECONDS:-6}
 moto=$PWD/.cache/moto
 grubs=$PWD/.cache/grub
@@ -78,7 +78,8 @@ format_check() {
 
 layer_unit() {
     local library="--package keyway --features keyway/nbd,keyway/tls,keyway/fuse,keyway/ublk,keyway/dm,keyway/keyring,keyway/predict,keyway/remote,keyway/parts"
-    cargo_test --bins --lib --test '*' $library $(packages attach boot format remote resolve volume)
+    # The power-cut simulator has a layer of its own.
+    cargo_test --bins --lib --test '*' $library $(packages attach boot format remote resolve volume) -- --skip no_power_cut
     cargo_test --doc $library $(packages attach boot crypto format kernel measure remote resolve volume)
     cargo_test --lib --test harness --test rooms --test threats $(packages tests)
 }
@@ -116,7 +117,7 @@ layer_measure() {
 }
 
 layer_cli() {
-    want_packages $interop_programs zsh fish
+    want_packages $interop_programs $cli_programs
     proofs cli verbs unused
 }
 
@@ -145,6 +146,13 @@ layer_doors() {
 layer_faults() {
     want_packages $interop_programs
     proofs faults
+}
+
+# The power-cut simulator (KEYWAY_SLOW=1: 50,000 cuts), then both programs on the same volumes.
+layer_reencrypt() {
+    want_packages $interop_programs
+    cargo_test --test reencrypt $(packages volume) -- --nocapture
+    proofs reencrypt
 }
 
 layer_vm() {

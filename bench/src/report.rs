@@ -137,6 +137,7 @@ fn label(unit: Unit) -> &'static str {
         Unit::Mebibytes => ", MiB",
         Unit::KiloIops => ", thousand/s",
         Unit::Microseconds => ", µs",
+        Unit::Count => "",
     }
 }
 

@@ -46,6 +46,8 @@ pub(crate) enum Unit {
     KiloIops,
     /// From a request to its answer.
     Microseconds,
+    /// How many.
+    Count,
 }
 
 /// What Keyway's median shall be: in relation to the peer that the

@@ -28,6 +28,7 @@ pub mod data;
 pub mod debian;
 pub mod fio;
 pub mod kernel;
+pub mod keyring;
 pub mod memory;
 pub mod nbd;
 pub mod peers;

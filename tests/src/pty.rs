@@ -47,6 +47,7 @@ impl Terminal {
         // The session leader makes its standard input the controlling terminal; setsid does this,
         // so no unsafe code is needed.
         command.arg("--ctty").arg("--wait").arg(run.program()).args(run.arguments()).env("LC_ALL", "C");
+        command.envs(run.environment().iter().map(|(name, value)| (name, value)));
         if let Some(directory) = run.working_directory() {
             command.current_dir(directory);
         }

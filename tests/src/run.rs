@@ -56,6 +56,11 @@ impl Run {
         &self.args
     }
 
+    /// The variables that it gets besides the test's own.
+    pub fn environment(&self) -> &[(OsString, OsString)] {
+        &self.envs
+    }
+
     /// The directory to run in.
     pub fn working_directory(&self) -> Option<&Path> {
         self.directory.as_deref()

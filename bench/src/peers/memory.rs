@@ -45,7 +45,7 @@ pub(crate) fn cases(options: &Options) -> Vec<Case> {
 }
 
 /// The kernel's own high-water mark, looked at until the program has ended.
-fn peak(command: &mut Command) -> f64 {
+pub(crate) fn peak(command: &mut Command) -> f64 {
     let mut child = command.spawn().unwrap_or_else(|e| panic!("{command:?}: {e}"));
     let status = format!("/proc/{}/status", child.id());
     let mut highest = 0;

@@ -3,7 +3,7 @@
 
 mod end_to_end;
 mod kdf;
-mod memory;
+pub(crate) mod memory;
 mod sectors;
 pub(crate) mod volumes;
 

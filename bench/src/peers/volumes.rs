@@ -23,6 +23,14 @@ impl Place {
         Self { root }
     }
 
+    /// On a disk (`KEYWAY_DISK`, or the current directory).
+    pub(crate) fn on_disk(name: &str) -> Self {
+        let disk = std::env::var_os("KEYWAY_DISK").map_or_else(|| PathBuf::from("."), PathBuf::from);
+        let root = disk.join(format!("keyway-bench-{name}-{}", std::process::id()));
+        fs::create_dir_all(&root).unwrap_or_else(|e| panic!("{}: {e}", root.display()));
+        Self { root }
+    }
+
     pub(crate) fn path(&self, name: &str) -> PathBuf {
         self.root.join(name)
     }

@@ -5,11 +5,11 @@ use keyway_volume::Storage;
 use std::collections::BTreeSet;
 use std::io;
 use std::ops::Range;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// A storage to which nobody else writes.
 pub struct Watched<S> {
-    storage: S,
+    storage: Arc<S>,
     report: Box<dyn Fn(&str) + Send + Sync>,
     causes: Mutex<BTreeSet<String>>,
     changes: Changes,
@@ -18,6 +18,11 @@ pub struct Watched<S> {
 impl<S: Storage> Watched<S> {
     /// Monitors `storage`; `report` is called with a line for each cause of failure.
     pub fn new(storage: S, report: impl Fn(&str) + Send + Sync + 'static) -> Self {
+        Self::over(Arc::new(storage), report)
+    }
+
+    /// As [`Watched::new`], of a storage that somebody else has, too, without writing to it.
+    pub fn over(storage: Arc<S>, report: impl Fn(&str) + Send + Sync + 'static) -> Self {
         let report = Box::new(report);
         Self { storage, report, causes: Mutex::default(), changes: Changes::default() }
     }
@@ -58,6 +63,10 @@ impl<S: Storage> Storage for Watched<S> {
 
     fn can_grow(&self) -> bool {
         self.storage.can_grow()
+    }
+
+    fn can_hold(&self, len: u64) -> bool {
+        self.storage.can_hold(len)
     }
 
     fn read_at(&self, buf: &mut [u8], offset: u64) -> io::Result<()> {
@@ -101,6 +110,14 @@ impl<S: Storage> Storage for Watched<S> {
 
     fn is_exclusive(&self) -> bool {
         self.storage.is_exclusive()
+    }
+
+    fn is_cached(&self) -> bool {
+        self.storage.is_cached()
+    }
+
+    fn can_flush(&self) -> bool {
+        self.storage.can_flush()
     }
 
     fn is_distant(&self) -> bool {
@@ -190,6 +207,7 @@ mod tests {
             &|storage| storage.write_zeroes(0..512, true).unwrap(),
             &|storage| storage.discard(0..512).unwrap(),
         ];
+        assert!(storage.can_hold(1) && !storage.can_hold(1 << 40));
         assert!(!storage.can_grow() && !storage.is_read_only() && !storage.is_distant());
         assert!(storage.is_settled());
         for change in changes {

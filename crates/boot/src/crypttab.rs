@@ -78,6 +78,102 @@ pub fn list_of(options: &[(String, String)]) -> String {
     options.iter().map(option).collect::<Vec<_>>().join(",")
 }
 
+/// Whether crypttab(5) or this program gives the option a meaning. Other programs' own options begin
+/// with `x-`.
+pub fn is_known(option: &str) -> bool {
+    option.starts_with("x-") || KNOWN.iter().any(|names| names.contains(&option))
+}
+
+/// Both manual pages' options, and those of the commands and the kernel's command line that stand
+/// for them: of Debian's and systemd's, of Debian's alone, of systemd's alone, of Keyway's.
+static KNOWN: [&[&str]; 4] = [
+    &[
+        "bitlk",
+        "cipher",
+        "discard",
+        "hash",
+        "header",
+        "key-slot",
+        "keyfile-offset",
+        "keyfile-size",
+        "luks",
+        "no-read-workqueue",
+        "no-write-workqueue",
+        "noauto",
+        "offset",
+        "plain",
+        "read-only",
+        "readonly",
+        "same-cpu-crypt",
+        "sector-size",
+        "size",
+        "skip",
+        "submit-from-crypt-cpus",
+        "swap",
+        "tcrypt",
+        "tcrypt-hidden",
+        "tcrypt-veracrypt",
+        "tmp",
+        "tries",
+        "verify",
+    ],
+    &[
+        "check",
+        "checkargs",
+        "fvault2",
+        "initramfs",
+        "keyscript",
+        "keyslot",
+        "loud",
+        "noearly",
+        "quiet",
+        "tcrypthidden",
+        "tcryptsystem",
+        "veracrypt",
+    ],
+    &[
+        "_netdev",
+        "fido2-cid",
+        "fido2-device",
+        "fido2-pin",
+        "fido2-rp",
+        "fido2-up",
+        "fido2-uv",
+        "fixate-volume-key",
+        "headless",
+        "keyfile-erase",
+        "keyfile-timeout",
+        "link-volume-key",
+        "nofail",
+        "password-cache",
+        "password-echo",
+        "pkcs11-uri",
+        "tcrypt-keyfile",
+        "tcrypt-system",
+        "timeout",
+        "token-timeout",
+        "tpm2-device",
+        "tpm2-measure-bank",
+        "tpm2-measure-keyslot-nvpcr",
+        "tpm2-measure-pcr",
+        "tpm2-pcrlock",
+        "tpm2-pcrs",
+        "tpm2-pin",
+        "tpm2-signature",
+        "try-empty-password",
+        "veracrypt-pim",
+    ],
+    &[
+        "loopaes",
+        "perf-high_priority",
+        "perf-no_read_workqueue",
+        "perf-no_write_workqueue",
+        "perf-same_cpu_crypt",
+        "perf-submit_from_crypt_cpus",
+        "weak-cipher-is-fine",
+    ],
+];
+
 fn entry(line: &[u8]) -> Option<Entry> {
     let mut fields = line.split(u8::is_ascii_whitespace).filter(|field| !field.is_empty());
     let name = fields.next().filter(|name| !name.starts_with(b"#")).map(plain)?;
@@ -173,6 +269,18 @@ mod tests {
         for list in ["a =,b", "=c", " d = e ,,\u{a0}f"] {
             let options = options_of(list);
             assert_eq!(options_of(&list_of(&options)), options, "{list}");
+        }
+    }
+
+    #[test]
+    fn what_no_program_knows_is_not_known() {
+        for option in
+            ["luks", "x-systemd.device-timeout", "x-keyway.require", "tpm2-device", "loud", "_netdev"]
+        {
+            assert!(is_known(option), "{option}");
+        }
+        for option in ["frobnicate", "discards", "Luks", ""] {
+            assert!(!is_known(option), "{option}");
         }
     }
 

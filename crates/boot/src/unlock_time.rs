@@ -111,10 +111,12 @@ impl Rates {
     /// cryptsetup's rates on the CPU whose rates with this library these are.
     #[must_use]
     pub fn of_cryptsetup(&self) -> Self {
-        let by = |rate: &Interval, ratio, like| rate.times(ratio).widened(1.0 / like, like);
+        let by = |rate: &Interval, ratio: f64, (less, more): (f64, f64)| {
+            rate.times(ratio).widened(1.0 / less, more)
+        };
         let pbkdf2 = self.pbkdf2.iter().filter_map(|(hash, rate)| {
             let (_, ratio) = CRYPTSETUP_RATIOS.iter().find(|(known, _)| known == hash)?;
-            Some((hash.clone(), by(rate, *ratio, LIKE)))
+            Some((hash.clone(), by(rate, *ratio, (LIKE, LIKE))))
         });
         let argon2 = self.argon2.as_ref().map(|rate| by(rate, CRYPTSETUP_ARGON2, LIKE_ARGON2));
         Self { pbkdf2: pbkdf2.collect(), argon2, each_slot: self.each_slot }
@@ -295,8 +297,9 @@ const CRYPTSETUP_RATIOS: &[(&str, f64)] = &[
 const CRYPTSETUP_ARGON2: f64 = 0.53;
 /// Ratios of two programs on the same CPU are taken for those on another: good to about a fifth.
 const LIKE: f64 = 1.2;
-/// The same for Argon2, whose ratio varies with the memory: 0.38 for 64 MiB, 0.55 for 1 GiB.
-const LIKE_ARGON2: f64 = 1.5;
+/// The same for Argon2, for less and for more: its ratio varies with the memory, from 0.28 where
+/// caches hold most of it (64 MiB) to 0.55 for 1 GiB.
+const LIKE_ARGON2: (f64, f64) = (1.9, 1.5);
 /// How much slower GRUB is in firmware than as a program. The article of 2018 (45 s for 2,612,730
 /// iterations of SHA-512 where Linux computes 450,000 per second) is 1.3 times what these ratios
 /// give; one machine, one firmware.

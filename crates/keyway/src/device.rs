@@ -5,7 +5,7 @@ use crate::error::At;
 use crate::users::Users;
 use crate::{Admitted, Error, Header, Key, Location, Probe, Repair, Restore, Result, Unlock, Volume, probe};
 use keyway_volume::storage::File;
-use keyway_volume::{Access, DataDevice, Locking, Luks, Storage, backup, in_use, repair};
+use keyway_volume::{Access, DataDevice, InUse, Locking, Luks, Storage, backup, in_use, repair};
 use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
@@ -264,7 +264,9 @@ impl Device {
             #[cfg(feature = "dm")]
             unclaimed: Arc::clone(&self.data),
         };
-        Ok(Admitted::new(judged, data, self.place.clone(), options.clone(), !self.writes(options)))
+        let writes_later = self.write && !options.is_read_only() && options.is_unclaimed();
+        let rights = (!self.writes(options), writes_later);
+        Ok(Admitted::new(judged, data, self.place.clone(), options.clone(), rights))
     }
 
     /// Compares a header backup with the device's current header, and claims the device; mappings
@@ -273,11 +275,27 @@ impl Device {
     ///
     /// # Errors
     /// The file is not a header backup, or is the backup of another volume and would destroy the
-    /// data here: its data offset or the size of its keyslots differs.
+    /// data here: its data offset or the size of its keyslots differs. A re-encryption is under way
+    /// and has changed data, which only the header on the device still opens; or the backup was made
+    /// in the middle of one.
     pub fn restore_header(&self, backup: impl AsRef<Path>) -> Result<Restore> {
+        self.restore(backup.as_ref(), backup::Midway::Refuse)
+    }
+
+    /// As [`Device::restore_header`], and as cryptsetup: what it refuses because of a re-encryption is
+    /// among the [`warnings`](Restore::warnings) here.
+    ///
+    /// # Errors
+    /// The others of [`Device::restore_header`].
+    pub fn restore_header_midway(&self, backup: impl AsRef<Path>) -> Result<Restore> {
+        self.restore(backup.as_ref(), backup::Midway::Warn)
+    }
+
+    fn restore(&self, backup: &Path, midway: backup::Midway) -> Result<Restore> {
         self.check_writable()?;
-        let source = File::open(backup.as_ref()).at(&backup.as_ref().display())?;
-        let prepared = backup::Restore::prepare(Arc::clone(&self.header), &source, self.locking);
+        let source = File::open(backup).at(&backup.display())?;
+        let header = Arc::clone(&self.header);
+        let prepared = backup::Restore::prepare_midway(header, &source, self.locking, midway);
         Ok(Restore::new(prepared.at(self.header_place())?, self.header_place()))
     }
 
@@ -304,7 +322,6 @@ impl Device {
         Ok(Repair::new(prepared.at(self.header_place())?, self.header_place()))
     }
 
-    #[cfg(feature = "predict")]
     pub(crate) fn header_storage(&self) -> Arc<dyn Storage> {
         Arc::clone(&self.header)
     }
@@ -325,10 +342,18 @@ impl Device {
         if options.is_unclaimed() {
             return Ok(Arc::clone(&self.data));
         }
+        // A header that is elsewhere stays what it is as long as the volume is open. Its keyslots can be
+        // edited.
+        let is_apart = self.header_place.is_some() && !in_use::is_same(&*self.header, &*self.data);
+        let header = match is_apart && !options.is_shared() {
+            true => InUse::acquire(&*self.header, in_use::Access::ReadOnly, false),
+            false => Ok(InUse::default()),
+        };
+        let header = header.at(self.header_place())?;
         let writes = self.writes(options);
         let access = if writes { in_use::Access::Write } else { in_use::Access::ReadOnly };
         let claimed = self.users.admit(writes, options.is_shared(), || {
-            options.claim(Arc::clone(&self.data), access).map_err(Error::from)
+            options.claim(Arc::clone(&self.data), access, header).map_err(Error::from)
         });
         claimed.at(&self.place)
     }
@@ -346,7 +371,11 @@ impl Device {
         self.header_place.as_ref().unwrap_or(&self.place)
     }
 
-    fn data_device(&self) -> DataDevice {
+    pub(crate) fn locking(&self) -> Locking {
+        self.locking
+    }
+
+    pub(crate) fn data_device(&self) -> DataDevice {
         let holds_header = self.header_place.is_none() || in_use::is_same(&*self.data, &*self.header);
         DataDevice { len: self.data.len(), holds_header }
     }

@@ -26,6 +26,7 @@
 //! |------|----------|
 //! | look at a header, add, change and remove keys, back up, convert, seal | [`Device::header`], [`Header`] |
 //! | ask for one key after the other to add or change one | [`Header::try_key`], [`Header::add_key_with`] |
+//! | change the volume key or the cipher in place; encrypt or decrypt what is there | [`Device::begin_reencryption`], [`Reencryption`] |
 //! | repair a header, restore one | [`Device::repair`], [`Device::restore_header`] |
 //! | read and write the plaintext | [`Device::unlock`], [`Volume`] |
 //! | read and write a plain dm-crypt volume | [`Device::unlock_plain`], [`Plain`] |
@@ -94,6 +95,7 @@ mod plaintext;
 mod predict;
 mod prepared;
 mod probe;
+mod reencrypt;
 #[cfg(feature = "keyring")]
 mod token;
 mod unlock;
@@ -129,6 +131,7 @@ pub use plain::{AdmittedPlain, Plain};
 pub use predict::{Finding, GrubVersion, Machine, Outcome, PredictedKeyslot, Prediction};
 pub use prepared::{Repair, Restore};
 pub use probe::{Probe, Signature, SignatureKind};
+pub use reencrypt::{Luks1Change, Luks1Files, Reencrypt, Reencryption, Resilience, Unused};
 #[cfg(feature = "keyring")]
 pub use token::Token;
 pub use unlock::Unlock;

@@ -1,15 +1,17 @@
 //! What a volume consists of, for programs that bring storage, keys or doors of their own.
 
+use crate::admitted::find_both;
 use crate::error::At;
 use crate::plain::AdmittedPlain;
 use crate::{
-    Admitted, Building, Create, Device, DeviceOptions, Error, Header, Key, Location, NewKdf, Plain, Result,
-    Unlock, VolumeKey,
+    Admitted, Building, Create, Device, DeviceOptions, Error, Header, Key, Location, NewKdf, Plain,
+    Reencrypt, Result, Unlock, VolumeKey,
 };
 use keyway_crypto::Secret;
 use keyway_volume::build::{Content, Target};
+use keyway_volume::reencrypt::{Hold, VolumeKeys};
 use keyway_volume::storage::Exclusive;
-use keyway_volume::{DataDevice, KdfChoice, Layout, Luks, PlainVolume, Storage, Terms, Unlocked};
+use keyway_volume::{DataDevice, KdfChoice, Layout, Luks, PlainVolume, SecondKey, Storage, Terms, Unlocked};
 use std::fmt;
 use std::sync::Arc;
 
@@ -38,8 +40,16 @@ pub struct Parts {
     pub layout: Layout,
     /// The volume key.
     pub volume_key: Secret,
+    /// The key that replaces it, while a re-encryption is under way: that of the segments that say
+    /// so.
+    pub second_key: Option<SecondKey>,
     /// The header; `None` for a plain volume.
     pub header: Option<Luks>,
+    /// Whether that is on the data device.
+    pub holds_header: bool,
+    /// The lock of the re-encryption in whose middle the volume was opened for writing: who holds it
+    /// may go on.
+    pub hold: Option<Arc<Hold>>,
 }
 
 impl DeviceOptions {
@@ -99,13 +109,23 @@ impl Admitted {
         self.judgement()
     }
 
-    /// Finds the volume key by the caller's own search, with tokens of its own for example. See
-    /// [`Admitted::try_key`] for an example of the usual search.
+    /// Finds the volume key by the caller's own search, with tokens of its own for example. In the
+    /// middle of a re-encryption it searches for two keys, one after the other, and is told the
+    /// number of the digest that is to verify the key. See [`Admitted::try_key`] for an example of
+    /// the usual search.
     ///
     /// # Errors
     /// Those of the search.
-    pub fn find_key<E>(&self, search: impl FnOnce(&Luks) -> Result<Unlocked, E>) -> Result<VolumeKey, E> {
-        search(self.judgement().luks()).map(|found| self.own(found.into()))
+    pub fn find_key<E>(
+        &self,
+        search: impl Fn(&Luks, Option<u32>) -> Result<Unlocked, E>,
+    ) -> Result<VolumeKey, E> {
+        let luks = self.judgement().luks();
+        match self.judgement().under_way() {
+            Some(under_way) => find_both(under_way, |digest| search(luks, digest)),
+            None => search(luks, None).map(VolumeKey::from),
+        }
+        .map(|found| self.own(found))
     }
 
     /// Takes the volume apart instead of opening it. See [`Parts`] for an example.
@@ -114,8 +134,11 @@ impl Admitted {
     /// Those of [`Admitted::open`].
     pub fn into_parts(self, key: VolumeKey) -> Result<Parts> {
         let data = self.data();
-        let (header, layout, volume_key) = self.into_opened(key)?.into_parts();
-        Ok(Parts { data, layout, volume_key, header: Some(header) })
+        let (mut opened, data) = self.into_opened(key, data)?;
+        let second_key = opened.take_second_key();
+        let (holds_header, hold) = (opened.holds_header(), opened.hold());
+        let (header, layout, volume_key) = opened.into_parts();
+        Ok(Parts { data, layout, volume_key, second_key, header: Some(header), holds_header, hold })
     }
 }
 
@@ -124,6 +147,48 @@ impl Header {
     /// example.
     pub fn luks(&self) -> &Luks {
         &self.luks
+    }
+
+    /// The volume keys of the re-encryption that is under way. See [`Device::prepare_reencryption`].
+    ///
+    /// # Errors
+    /// Those of [`Device::resume_reencryption`].
+    pub fn reencryption_keys(&self, key: &Key) -> Result<VolumeKeys> {
+        self.both_keys(key)
+    }
+}
+
+impl Device {
+    /// As [`Device::begin_reencryption`], but only the header is written: a process that has the
+    /// volume in use goes on with these keys. The device is not claimed.
+    ///
+    /// ```
+    /// # use keyway::*;
+    /// # let key = Key::passphrase("correct horse");
+    /// # let device = Create::luks2().kdf(NewKdf::pbkdf2(1000)).in_memory(1 << 20, &key)?;
+    /// # let cheap = NewKeyslot::new().kdf(NewKdf::pbkdf2(1000));
+    /// # let header = device.header()?;
+    /// # let found = header.try_key(&key)?;
+    /// let how = Reencrypt::new().keyslot(cheap);
+    /// let keys = device.prepare_reencryption(header, &how, vec![(found, Key::passphrase("correct horse"))])?;
+    /// let same = device.header()?.reencryption_keys(&key)?;
+    /// assert!(keys.old().unwrap().ct_eq(same.old().unwrap().expose()));
+    /// assert!(keys.new_key().unwrap().ct_eq(same.new_key().unwrap().expose()));
+    /// # Ok::<(), keyway::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Those of [`Device::begin_reencryption`].
+    pub fn prepare_reencryption(
+        &self,
+        header: Header,
+        how: &Reencrypt,
+        keys: Vec<(VolumeKey, Key)>,
+    ) -> Result<VolumeKeys> {
+        self.check_durable(how)?;
+        how.check_nothing_is_skipped("The volume is in use.").at(self.place())?;
+        let data = self.data();
+        self.begun(header, how, keys, &data).map(|(_, keys)| keys)
     }
 }
 
@@ -167,6 +232,7 @@ impl Create {
     /// let key = Key::passphrase("correct horse");
     /// let building = create.begin(Target::Existing(&claimed), &key, &content())?;
     /// let moved = building.fill(content(), Options::default(), &Meter::new())?;
+    /// assert_eq!(building.padding(moved.length), 0);
     /// building.finish(moved.length)?;
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
@@ -200,7 +266,8 @@ impl AdmittedPlain {
     pub fn into_parts(self, key: &Key) -> Result<Parts> {
         let volume_key = self.volume_key(key).at(self.place())?;
         let (data, layout) = self.into_data();
-        Ok(Parts { data, layout, volume_key, header: None })
+        let (second_key, header, hold) = (None, None, None);
+        Ok(Parts { data, layout, volume_key, second_key, header, holds_header: false, hold })
     }
 }
 

@@ -58,6 +58,13 @@ impl Restore {
         self.prepared.warnings().iter().map(|warning| warning.of(&self.place).to_string()).collect()
     }
 
+    /// Whether the backup has another volume key than the same volume's header has now: it was
+    /// re-encrypted since, and nothing on it could be read. See
+    /// [`Header::backup`](crate::Header::backup) for an example.
+    pub fn loses_key(&self) -> bool {
+        self.prepared.warnings().contains(&backup::Warning::OtherVolumeKey)
+    }
+
     /// Whether the device's header is sealed and the backup is not: the backup may be an attempt to
     /// remove the seal. See [`Header::backup`](crate::Header::backup) for an example.
     pub fn loses_seal(&self) -> bool {

@@ -196,13 +196,14 @@ impl Unlock {
         }
     }
 
-    /// The storage, marked as in use for as long as it is held.
+    /// The storage, marked as in use for as long as it is held, with the mark of its header.
     pub(crate) fn claim(
         &self,
         storage: Arc<dyn Storage>,
         access: in_use::Access,
+        header: InUse,
     ) -> keyway_volume::Result<Arc<dyn Storage>> {
-        let mark = InUse::acquire(&*storage, access, self.shared)?;
+        let mark = InUse::acquire(&*storage, access, self.shared)?.with(header);
         Ok(Arc::new(Claimed::new(storage, mark)))
     }
 }

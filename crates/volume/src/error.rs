@@ -148,6 +148,16 @@ pub enum Refusal {
     ChangedMeanwhile,
     /// The header has been changed as often as its counter allows.
     Exhausted,
+    /// A reencryption is under way, and has to end first.
+    Reencrypting,
+    /// No reencryption is under way.
+    NotReencrypting,
+    /// What the header says of a reencryption is not vouched for by the volume keys.
+    Forged,
+    /// A reencryption that an older cryptsetup began has to be repaired first.
+    NeedsRepair,
+    /// A hot zone was lost: nothing protected it.
+    NotRecoverable,
 }
 
 impl Refusal {

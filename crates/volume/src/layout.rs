@@ -24,6 +24,9 @@ pub struct MappedSegment {
     pub storage_offset: u64,
     /// How its sectors are stored.
     pub mapping: Mapping,
+    /// Whether the second of the volume's keys encrypts it: while a reencryption replaces one key by
+    /// another.
+    pub second_key: bool,
 }
 
 /// How a segment's sectors are stored.
@@ -52,7 +55,9 @@ impl Layout {
         let spec = CipherSpec::parse(&header.cipher())?;
         let mapping =
             Mapping::Crypt { spec, sector_size: SectorSize::S512, iv_tweak: 0, iv_large_sectors: false };
-        let segment = MappedSegment { plaintext_start: 0, length: None, storage_offset: offset.0, mapping };
+        let storage_offset = offset.0;
+        let segment =
+            MappedSegment { plaintext_start: 0, length: None, storage_offset, mapping, second_key: false };
         Ok(Self { segments: vec![segment] })
     }
 
@@ -74,6 +79,7 @@ impl Layout {
                 length,
                 storage_offset: segment.offset.0,
                 mapping,
+                second_key: false,
             });
         }
         if segments.is_empty() {
@@ -95,7 +101,7 @@ impl Layout {
     }
 }
 
-fn mapping(number: u32, kind: &SegmentKind) -> Result<Mapping> {
+pub(crate) fn mapping(number: u32, kind: &SegmentKind) -> Result<Mapping> {
     match kind {
         SegmentKind::Linear => Ok(Mapping::Linear),
         SegmentKind::Crypt { integrity: Some(integrity), .. } => {

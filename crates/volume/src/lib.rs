@@ -14,6 +14,7 @@
 //! key_file        passphrases and volume keys from files and pipes
 //! create edit convert backup repair   all that writes a header, in an order that survives a kill
 //! build           a volume made together with its content in one pass, its header last
+//! reencrypt       another key or cipher in place, zone by zone; resumed wherever it was cut
 //! compare         whether a volume holds what an image holds
 //! rights          what the users of a volume may do with it: every door and gate asks the same value
 //! volume          Volume: the plaintext of an unlocked volume, a Storage itself
@@ -59,6 +60,7 @@ pub mod policy;
 pub mod probe;
 pub mod random;
 mod range_lock;
+pub mod reencrypt;
 pub mod repair;
 mod rights;
 pub mod seal;
@@ -73,7 +75,7 @@ pub mod unused;
 pub mod volume;
 
 pub use address::Address;
-pub use admission::{Admitted, DataDevice, Opened, Terms};
+pub use admission::{Admitted, DataDevice, Opened, SecondKey, Terms};
 pub use error::{Error, Refusal, Result};
 pub use in_use::InUse;
 pub use kdf_cost::{Cost, KdfChoice};
@@ -88,4 +90,4 @@ pub use tokens::TokenChoice;
 pub use unlock::{UnlockOptions, Unlocked, unlock, verify_volume_key};
 pub use unlock_time::UnlockTimes;
 pub use unused::Unneeded;
-pub use volume::Volume;
+pub use volume::{Keys, Volume};

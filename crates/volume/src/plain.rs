@@ -64,6 +64,7 @@ impl PlainVolume {
             length: Some(size * Sectors::SIZE),
             storage_offset: self.offset.0 * Sectors::SIZE,
             mapping,
+            second_key: false,
         };
         Ok(Layout { segments: vec![segment] })
     }

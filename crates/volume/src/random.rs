@@ -61,7 +61,7 @@ pub(crate) fn random_bytes<const N: usize>(rng: &mut dyn Random) -> Result<[u8; 
 }
 
 /// A random (version 4) UUID as text.
-pub(crate) fn random_uuid(rng: &mut dyn Random) -> Result<String> {
+pub fn random_uuid(rng: &mut dyn Random) -> Result<String> {
     let mut bytes: [u8; 16] = random_bytes(rng)?;
     bytes[6] = bytes[6] & 0x0f | 0x40;
     bytes[8] = bytes[8] & 0x3f | 0x80;

@@ -128,7 +128,7 @@ pub fn unlock_by_token(
     passphrases: &mut dyn Passphrases,
 ) -> Result<Unlocked, Miss> {
     let Header::Luks2 { metadata, .. } = luks.header() else { return Err(Miss::Unusable) };
-    luks.check_requirements().map_err(Miss::Trouble)?;
+    luks.check_readable().map_err(Miss::Trouble)?;
     let (mut miss, mut found) = (Miss::Unusable, BTreeMap::new());
     for (number, token) in choice.tokens(metadata) {
         // cryptsetup 2.6 would open another keyslot than the requested one.

@@ -102,6 +102,10 @@ fn luks2_geometry_is_cryptsetup_s() {
     assert_eq!(geometry(&aligned, file), (16384, 1048576, 4194304, 4096));
     let detached = Luks2Params { detached: true, data_len: Some(10 << 20), ..luks2() };
     assert_eq!(geometry(&detached, 0), (16384, 16744448, 0, 4096));
+    // The keyslots area fits where the header goes, if that has its length (2.8.8).
+    assert_eq!(geometry(&detached, 1_052_672), (16384, 1_019_904, 0, 4096));
+    assert_eq!(geometry(&detached, (16 << 20) - 1), (16384, 16740352, 0, 4096));
+    assert_eq!(geometry(&detached, 16 << 20), (16384, 16744448, 0, 4096));
 }
 
 #[test]

@@ -29,12 +29,12 @@ pub enum Quoted {
 }
 
 impl Quoted {
-    /// What a text encloses in quotation marks or backticks, wherever the program's name follows one.
+    /// What a text encloses in quotation marks or backticks, wherever the program's name, or the one that it answers to as well, follows one.
     fn all(text: &str) -> impl Iterator<Item = Self> {
         let starts = ["\"", "`"].into_iter().flat_map(move |mark| {
             let after = text.match_indices(mark).map(|(at, mark)| &text[at + mark.len()..]);
-            let after =
-                after.filter(|after| after.starts_with("keyway ") || after.starts_with("sudo keyway "));
+            let programs = ["keyway ", "sudo keyway ", "cryptsetup "];
+            let after = after.filter(move |after| programs.iter().any(|program| after.starts_with(program)));
             after.filter_map(move |after| after.split(mark).next())
         });
         // What they enclose may go over the end of a line.
@@ -45,7 +45,7 @@ impl Quoted {
     fn of(text: &str) -> Option<Self> {
         let text = text.trim();
         let words: Vec<&str> = text.strip_prefix("sudo ").unwrap_or(text).split_whitespace().collect();
-        let ["keyway", words @ ..] = &words[..] else { return None };
+        let ["keyway" | "cryptsetup", words @ ..] = &words[..] else { return None };
         let is_plain = |word: &&str| word.chars().all(|c| c.is_ascii_alphanumeric());
         match words {
             [] => None,

@@ -13,8 +13,13 @@ pub fn sources(root: &Path) -> (Vec<Printed>, Vec<(String, Quoted)>) {
         let place = file.strip_prefix(root).unwrap_or(&file).display().to_string();
         for string in strings(code) {
             // A string may be a page with a line in it.
-            for line in string.lines().map(str::trim).filter(|line| is_line(line)) {
-                match Quoted::of(line.split("    ").next().unwrap_or(line)) {
+            let bare = |line: &'_ str| line.trim().trim_start_matches("Example:").trim().to_owned();
+            for line in string.lines().map(bare).filter(|line| is_line(line)) {
+                if line.starts_with("truncate ") {
+                    lines.push(Printed { place: place.clone(), lines: vec![line] });
+                    continue;
+                }
+                match Quoted::of(line.split("    ").next().unwrap_or(&line)) {
                     Some(Quoted::Line(line)) => {
                         lines.push(Printed { place: place.clone(), lines: vec![line] });
                     }
@@ -28,9 +33,11 @@ pub fn sources(root: &Path) -> (Vec<Printed>, Vec<(String, Quoted)>) {
     (lines, quoted)
 }
 
-/// Not a paragraph of a manual that begins with the program's name.
+/// Not a paragraph of a manual that begins with the program's name. One program's file may come first.
 fn is_line(line: &str) -> bool {
-    line.starts_with("keyway ") && !line.ends_with(['.', ' ']) && line.len() < 200
+    (line.starts_with("keyway ") || line.starts_with("truncate ") && line.contains("&& keyway "))
+        && !line.ends_with(['.', ' '])
+        && line.len() < 200
 }
 
 /// The library's and the program's sources.

@@ -4,6 +4,29 @@ use keyway_tests::keyway;
 
 /// Command line, and words that the line on standard error must contain.
 const REFUSALS: &[(&str, &[&str])] = &[
+    ("version", &["unknown command \"version\"; \"--version\" shows the version."]),
+    ("ls", &["unknown command \"ls\"; \"list\" shows what is open, and where."]),
+    ("lsblk", &["\"list\" shows what is open"]),
+    ("info disk.img", &["\"inspect\" shows what a volume is."]),
+    ("format disk.img", &["\"luksFormat\" makes a volume"]),
+    ("unmount mnt", &["\"umount\" takes away what \"mount\" showed."]),
+    ("dump disk.img", &["\"luksDump\" shows a header"]),
+    ("list-keys disk.img", &["\"inspect\" lists keyslots."]),
+    ("Info disk.img", &["\"inspect\""]),
+    ("ben", &["unknown command \"ben\"; did you mean \"bench\" or \"benchmark\"?"]),
+    ("comp disk.img", &["did you mean \"compare\" or \"completions\"?"]),
+    ("luksE", &["did you mean"]),
+    ("boot ch x", &["boot: unknown verb \"ch\"; did you mean \"check\"?"]),
+    ("bench di", &["bench: unknown verb \"di\"; did you mean \"diff\" or \"disk\"?"]),
+    ("bench --threshold 5", &["bench takes no --threshold, which is for bench diff."]),
+    ("bench disk --hash sha1 .", &["bench disk takes no --hash, which is for bench, bench kdf."]),
+    ("token im x", &["Invalid token action im: did you mean \"import\"?"]),
+    ("open --read x", &["unknown option --read; did you mean --readonly?"]),
+    ("man nosuch", &["unknown command \"nosuch\""]),
+    ("man ls", &["\"list\" shows what is open"]),
+    ("man /tmp/pages", &["man: /tmp/pages is no command; --output /tmp/pages writes all pages there."]),
+    ("man --output /tmp/pages open", &["man --output DIR writes all pages: it takes no COMMAND."]),
+    ("man open close", &["man: \"close\" is one operand too many"]),
     ("bogus", &["unknown command \"bogus\"", "--help"]),
     ("luksfromat x", &["unknown command", "did you mean \"luksFormat\"?"]),
     ("luksDupm x", &["did you mean \"luksDump\"?"]),
@@ -23,8 +46,8 @@ const REFUSALS: &[(&str, &[&str])] = &[
     ("bench kdf disk", &["bench kdf: \"disk\" is one operand too many"]),
     ("luksAddKey a b c", &["luksAddKey: \"c\" is one operand too many"]),
     ("luksDump x --key-slot", &["--key-slot needs a value"]),
-    ("luksDump x --key-slot one", &["--key-slot one: a whole number is needed"]),
-    ("luksDump x --key-slot -1", &["--key-slot -1: a whole number is needed"]),
+    ("luksDump x --key-slot one", &["--key-slot one: a whole number from 0 on is needed."]),
+    ("luksDump x --key-slot -1", &["--key-slot -1: a whole number from 0 on is needed."]),
     ("luksDump x -S 4294967296", &["--key-slot 4294967296: at most 2147483647"]),
     ("luksDump x --unbound=yes", &["--unbound takes no value"]),
     ("luksFormat x --luks2-metadata-size 16x", &["--luks2-metadata-size 16x: a size is needed"]),
@@ -53,7 +76,6 @@ const REFUSALS: &[(&str, &[&str])] = &[
     ("luksFormat x --pbkdf scrypt", &["can be only pbkdf2 or argon2i/argon2id"]),
     ("luksFormat x --type luks1 --pbkdf argon2id", &["LUKS1 supports only PBKDF2"]),
     ("luksFormat x --type luks1 --sector-size 4096", &["LUKS1 supports only 512 bytes"]),
-    ("luksFormat x --type luks1 --label a", &["--label needs LUKS2"]),
     ("luksFormat x --type luks3", &["--type luks3", "luks1 and luks2"]),
     (
         "luksFormat x --iter-time 5 --pbkdf-force-iterations 5000",
@@ -72,7 +94,6 @@ const REFUSALS: &[(&str, &[&str])] = &[
     ("open x name --shared --backend kernel", &["Option --shared is allowed only for open of plain device."]),
     ("open x na/me", &["Cannot use device na/me, name is invalid or still in use."]),
     ("token import x --unbound", &["--unbound is valid only with token add action"]),
-    ("--hotzone-size 1M reencrypt x", &["reencrypt: ", "keyway copy"]),
     ("tcryptDump x", &["tcryptDump: TrueCrypt and VeraCrypt volumes (type tcrypt) are not implemented yet"]),
     ("bitlkDump x", &["bitlkDump: BitLocker volumes (type bitlk) are not implemented yet"]),
     ("fvault2Dump x", &["fvault2Dump: FileVault2 volumes (type fvault2) are not implemented yet"]),
@@ -96,6 +117,14 @@ fn every_refusal_is_one_line_with_exit_code_1() {
         let outcome = keyway(line).fails(1);
         let errors = outcome.errors();
         assert_eq!(errors.lines().count(), 1, "not one line\n{outcome}");
+        // open judges its operands when it runs, in cryptsetup's words.
+        let is_of_open = line.starts_with("open ");
+        assert!(errors.starts_with("keyway: ") || is_of_open, "no prefix\n{outcome}");
+        assert_eq!(
+            errors.matches("keyway: ").count(),
+            usize::from(errors.starts_with("keyway: ")),
+            "{outcome}"
+        );
         assert_eq!(outcome.text(), "", "nothing belongs on standard output\n{outcome}");
         for word in *words {
             assert!(errors.contains(word), "{word:?} is missing\n{outcome}");

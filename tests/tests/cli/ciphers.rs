@@ -2,7 +2,7 @@
 
 use keyway_format::json::{Value, parse};
 use keyway_tests::peers::CHEAP_PBKDF2;
-use keyway_tests::{Scratch, assert_same_bytes, keyway, random};
+use keyway_tests::{Outcome, Scratch, assert_same_bytes, keyway, random};
 use std::fs;
 
 #[test]
@@ -80,6 +80,27 @@ fn one_specification_in_full() {
     }
 }
 
+/// bench and xray take short names; a header needs all of it.
+#[test]
+fn a_short_name_is_refused_with_what_it_stands_for() {
+    let scratch = Scratch::new();
+    let (device, key) = (scratch.sized("device", 32 << 20), scratch.file("key", "secret"));
+    let format =
+        |spec: &str| keyway("luksFormat -q -d").arg(&key).arg("-c").arg(spec).arg(&device).fails(1).errors();
+    assert_eq!(
+        format("adiantum"),
+        "keyway: Unknown cipher \"adiantum\"; it is written in full: xchacha12,aes-adiantum-plain64 or xchacha20,aes-adiantum-plain64.\n"
+    );
+    assert_eq!(
+        format("hctr2"),
+        "keyway: Unknown cipher \"hctr2\"; it is written in full: aes-hctr2-plain64.\n"
+    );
+    assert_eq!(
+        format("rot13"),
+        "keyway: Unknown cipher \"rot13\"; \"keyway ciphers\" lists what is available.\n"
+    );
+}
+
 /// Each refusal is one line that names the rule, before any passphrase prompt and before any byte
 /// is written.
 #[test]
@@ -124,10 +145,10 @@ fn volumes_that_cannot_be_are_refused_by_their_rule() {
         ),
     ] {
         let format = keyway("luksFormat -q").args(options).arg(&image).fails(1);
-        assert_eq!(format.errors(), line, "luksFormat {options}");
+        assert_eq!(said(&format), line, "luksFormat {options}");
         assert_same_bytes("before", &content, options, &fs::read(&image).unwrap());
         let build = keyway("build -q").args(options).arg(&image).arg(&target).fails(1);
-        assert_eq!(build.errors(), line, "build {options}");
+        assert_eq!(said(&build), line, "build {options}");
         assert!(!target.exists(), "{options}");
     }
 }
@@ -180,4 +201,10 @@ fn json_has_every_combination_with_its_sizes_or_its_rule() {
     let [only] = few.as_array().unwrap() else { panic!("{}", few.to_pretty()) };
     assert_eq!(text(only, "spec").as_deref(), Some("aes-xts-plain64"));
     assert_eq!(member(only, "key_bits").unwrap().to_compact(), "[256,384,512]");
+}
+
+/// The line of a refusal. Some are the command line's alone, and begin with the program's name.
+fn said(refused: &Outcome) -> String {
+    let errors = refused.errors();
+    errors.strip_prefix("keyway: ").unwrap_or(&errors).to_owned()
 }

@@ -1,6 +1,6 @@
 //! Help, man pages and completions: generated from the tables, and fast.
 
-use keyway_tests::{Scratch, keyway, need, peer};
+use keyway_tests::{Scratch, Terminal, keyway, need, peer};
 use std::os::unix::fs::symlink;
 use std::process::Command;
 
@@ -54,7 +54,7 @@ fn the_overview_names_every_verb_and_fits_a_screen() {
     for verb in VERBS {
         assert!(text.contains(verb), "{verb} is missing in\n{text}");
     }
-    assert!(text.lines().count() <= 34, "{text}");
+    assert!(text.lines().count() <= 37, "{text}");
     assert_eq!(keyway("-h").ok().text(), text);
     assert_eq!(keyway("-?").ok().text(), text);
     assert_eq!(keyway("help").ok().text(), text);
@@ -67,12 +67,17 @@ fn the_overview_names_every_verb_and_fits_a_screen() {
 fn every_verb_has_help_and_a_man_page() {
     let scratch = Scratch::new();
     let pages = scratch.path("made/on/the/way");
-    keyway("man").arg(&pages).ok();
+    keyway("man --output").arg(&pages).ok();
     assert!(pages.join("keyway.8").exists());
     for verb in VERBS {
         let help = keyway(verb).args("--help").ok().quiet().text();
         assert!(help.contains(&format!("Usage: keyway {verb} [OPTION...]")), "{help}");
         assert_eq!(keyway("help").arg(verb).ok().text(), help);
+        assert!(help.lines().count() <= 40, "{help}");
+        let all = keyway(verb).args("--help-all").ok().quiet().text();
+        assert!(all.contains("--test-args") && !help.contains("--test-args"), "{help}");
+        let shown = keyway("man").arg(verb).ok().quiet().text();
+        assert!(shown.starts_with(&format!("KEYWAY-{}\n\nNAME\n", verb.to_uppercase())), "{shown}");
         assert!(keyway(verb).args("--usage").ok().text().starts_with(&format!("Usage: keyway {verb}")));
         let page = std::fs::read_to_string(pages.join(format!("keyway-{verb}.8"))).unwrap();
         assert!(page.starts_with(".TH \"KEYWAY"), "{page}");
@@ -88,11 +93,84 @@ fn every_verb_has_help_and_a_man_page() {
 fn man_pages_render_without_a_warning() {
     need!("groff");
     let scratch = Scratch::new();
-    keyway("man").arg(scratch.root()).ok();
+    keyway("man --output").arg(scratch.root()).ok();
     for entry in std::fs::read_dir(scratch.root()).unwrap() {
         let path = entry.unwrap().path();
         peer("groff", "-man -Tascii -ww -z").arg(&path).ok().quiet();
     }
+}
+
+/// What is refused in cryptsetup's words is behind `--help-all` and in the man page, and called as
+/// cryptsetup help is as long as ever.
+#[test]
+fn refused_options_are_not_what_help_shows_first() {
+    for option in
+        ["--integrity SPEC", "--hw-opal", "--hw-opal-only", "--integrity-inline", "--integrity-no-wipe"]
+    {
+        let all = keyway("luksFormat --help-all").ok().text();
+        let line = all.lines().find(|line| line.contains(&format!("{option} "))).expect(option);
+        assert!(line.contains("Refused"), "{line}");
+        assert!(!keyway("luksFormat --help").ok().text().contains(option), "{option}");
+        let name = option.split(' ').next().unwrap();
+        assert!(keyway("man luksFormat").ok().text().contains(name), "{name}");
+    }
+    let scratch = Scratch::new();
+    let link = scratch.path("cryptsetup");
+    symlink(keyway_tests::peers::program(), &link).unwrap();
+    let help = peer(link.to_str().unwrap(), "open --help").ok().text();
+    for option in ["--keyfile-offset", "--perf-no_read_workqueue", "--test-args", "--debug-json"] {
+        assert!(help.contains(option), "{option}: {help}");
+    }
+    assert!(!help.contains("--help-all") && !help.contains("--password-command"), "{help}");
+    peer(link.to_str().unwrap(), "open --help-all").fails(1).says("--help-all: unknown option");
+}
+
+#[test]
+fn a_verb_of_a_verb_has_help_of_its_own() {
+    let check = keyway("boot check --help").ok().text();
+    assert!(check.contains("Usage: keyway boot check [OPTION...] VOLUME\n"), "{check}");
+    assert!(check.contains("--grub-version") && !check.contains("--extract"), "{check}");
+    assert_eq!(keyway("help boot check").ok().text(), check);
+    assert!(keyway("boot check --help-all").ok().text().contains("--memory-budget"));
+    let boot = keyway("boot --help").ok().text();
+    assert!(boot.contains("  check VOLUME ") && boot.contains("keyway boot initramfs --help"), "{boot}");
+    assert!(keyway("bench diff --help").ok().text().contains("--threshold PERCENT"));
+    assert!(!keyway("bench disk --help").ok().text().contains("--threshold"));
+}
+
+#[test]
+fn man_shows_a_page_in_a_pager_on_a_terminal_and_as_text_elsewhere() {
+    let text = keyway("man").ok().quiet().text();
+    assert!(
+        text.starts_with("KEYWAY\n\nNAME\n       keyway - Linux disk encryption without root\n"),
+        "{text}"
+    );
+    assert!(text.lines().all(|line| line.chars().count() <= 80 || !line.contains("  ")), "{text}");
+    assert_eq!(keyway("man keyway").ok().text(), text);
+    let page = keyway("man luksFormat").ok().text();
+    assert_eq!(keyway("man keyway-luksFormat").ok().text(), page);
+    assert_eq!(keyway("man luksOpen").ok().text(), keyway("man open").ok().text());
+    assert!(page.contains("\n       -c, --cipher SPEC\n              Cipher, mode and IV"), "{page}");
+    // Nothing appears in the directory where it is typed.
+    let scratch = Scratch::new();
+    keyway("man luksFormat").directory(scratch.root()).ok();
+    assert_eq!(std::fs::read_dir(scratch.root()).unwrap().count(), 0);
+    // Without man(1) a terminal gets the pager.
+    let bin = scratch.path("bin");
+    std::fs::create_dir(&bin).unwrap();
+    for program in ["sh", "sed", "env", "setsid"] {
+        symlink(format!("/usr/bin/{program}"), bin.join(program)).unwrap();
+    }
+    let run = keyway("man close").env("PATH", &bin).env("PAGER", "/bin/sed 's/^/PAGED /'");
+    let ending = Terminal::start(&run).expect("PAGED KEYWAY-CLOSE").finish();
+    assert_eq!(ending.code, Some(0));
+    // With it, man gets the page.
+    let man = bin.join("man");
+    std::fs::write(&man, "#!/bin/sh\necho \"ASKED $*\"\nexec /bin/sed -n 1p\n").unwrap();
+    std::fs::set_permissions(&man, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    let run = keyway("man close").env("PATH", &bin);
+    let ending = Terminal::start(&run).expect("ASKED -l -").expect(".TH \"KEYWAY").finish();
+    assert_eq!(ending.code, Some(0));
 }
 
 /// Scripts read the second word of cryptsetup's version.

@@ -98,6 +98,32 @@ fn a01_init_with_dry_run_shows_the_plan_alone() {
     assert!(fs::exists(root.join("keyway/original-init")).unwrap());
 }
 
+/// Typed by a person, on a machine whose kernel has no dm-crypt for them.
+#[test]
+fn unlock_names_what_is_unknown_and_the_way_without_dm_crypt() {
+    need_namespaces!();
+    let scratch = Scratch::new();
+    let root = tree(&scratch);
+    fs::write(root.join("etc/crypttab"), "data /bin/keyway none luks,frobnicate=1,x-other,tries=2\n")
+        .unwrap();
+    let inside = |line: &str| {
+        let sh = format!("chroot {} /bin/keyway {line}", root.display());
+        // Not as the first process.
+        peer("unshare", "--user --map-root-user --mount sh -c").arg(sh)
+    };
+    let shown = inside("unlock --dry-run").ok();
+    assert_eq!(shown.text(), "data /bin/keyway none luks,frobnicate=1,x-other,tries=2\n");
+    assert_eq!(shown.errors(), "WARNING: data: the option \"frobnicate\" is unknown, and ignored.\n");
+    let refused = inside("unlock data").fails(4).says("This kernel has no dm-crypt: ");
+    assert!(
+        refused.errors().ends_with("\n\"keyway open data\" opens it through another door.\n"),
+        "{refused}"
+    );
+    // open finds no other names.
+    let elsewhere = inside("unlock --cmdline 'keyway.device=/bin/keyway keyway.name=other'");
+    elsewhere.fails(4).says("This kernel has no dm-crypt: ").lacks("keyway open");
+}
+
 /// A tmpfs that looks like an initramfs in everything: the image's own init is restored, and mounts
 /// below it stay.
 #[test]

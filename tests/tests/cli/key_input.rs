@@ -71,7 +71,7 @@ fn what_cannot_be_read_is_one_line() {
     let twice = test_passphrase(&volume, "-d a -d b", b"");
     assert_eq!(
         (twice.code, twice.errors().as_str()),
-        (Some(1), "Only one --key-file argument is allowed.\n")
+        (Some(1), "keyway: Only one --key-file argument is allowed.\n")
     );
     let large = scratch.sized("large", (8 << 20) + 1);
     let outcome = test_passphrase(&volume, &format!("-d {}", large.display()), b"");

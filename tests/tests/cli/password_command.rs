@@ -82,7 +82,7 @@ fn other_sources_of_the_passphrase_are_refused() {
     for other in ["key-file=exact-key", "keyfile-offset=1", "keyfile-size=6", "key-description=x"] {
         let line = format!("open --test-passphrase volume --{other}");
         let name = other.split('=').next().unwrap();
-        let message = format!("Options --password-command and --{name} cannot be combined.");
+        let message = format!("keyway: Options --password-command and --{name} cannot be combined.");
         refused(&with_command(&scratch, &line, "echo secret").outcome(), &message);
     }
     let twice = with_command(&scratch, "luksFormat -q volume exact-key", "echo secret");

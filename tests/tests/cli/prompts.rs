@@ -1,7 +1,7 @@
 //! The interactive side: prompts without echo, questions that require YES, retries, and restoring
 //! the terminal.
 
-use keyway_tests::peers::CHEAP_PBKDF2;
+use keyway_tests::peers::{CHEAP_LUKS2_PBKDF2, CHEAP_PBKDF2};
 use keyway_tests::{Run, Scratch, Terminal, cryptsetup, keyway, need};
 use std::sync::OnceLock;
 
@@ -38,6 +38,24 @@ fn the_right_passphrase_at_the_second_try() {
         ending.screen,
         "Enter passphrase for volume: \nNo key available with this passphrase.\nEnter passphrase for volume: \n"
     );
+}
+
+/// With -q it waits without a word, as cryptsetup does.
+#[test]
+fn a_token_is_asked_for_on_a_terminal() {
+    need!("setsid");
+    let scratch = Scratch::new();
+    let volume = scratch.sized("volume", 20 << 20);
+    keyway("luksFormat -q").args(CHEAP_LUKS2_PBKDF2).arg(&volume).stdin("secret").ok();
+    let ending = on_terminal(&scratch, "token import volume")
+        .expect("Provide valid LUKS2 token JSON:")
+        .type_line(r#"{"type":"x","keyslots":[]}"#)
+        .type_line("\u{4}")
+        .finish();
+    assert_eq!(ending.code, Some(0), "{}", ending.screen);
+    keyway("token export --token-id 0").arg(&volume).ok().says(r#""type":"x""#);
+    let ending = on_terminal(&scratch, "token import -q volume").type_line("\u{4}").finish();
+    assert!(!ending.screen.contains("Provide"), "{}", ending.screen);
 }
 
 /// Programs may answer at once: when the prompt appears, echo is already off.

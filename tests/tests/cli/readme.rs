@@ -19,7 +19,8 @@ fn the_first_commands_of_the_readme_print_what_it_shows() {
         let (command, output) = part.split_once('\n').unwrap();
         let run = peer("sh", "-c").arg(command).directory(scratch.root()).stdin("secret").ok();
         let output: Vec<&str> = output.lines().filter(|line| !is_prompt(line)).collect();
-        assert_eq!(labels(&run.text()), labels(&output.join("\n")), "{command}\n{}", run.text());
+        let printed = run.errors() + &run.text();
+        assert_eq!(labels(&printed), labels(&output.join("\n")), "{command}\n{printed}");
         commands += 1;
     }
     assert_eq!(commands, 3);

@@ -5,9 +5,10 @@ use crate::mounted::Mounted;
 use crate::served::Volume;
 use crate::session::Runtime;
 use keyway_tests::nbd::listens;
-use keyway_tests::peers::CHEAP_PBKDF2;
+use keyway_tests::peers::{CHEAP_LUKS2_PBKDF2, CHEAP_PBKDF2};
 use keyway_tests::{cryptsetup, fusermount, need, need_that, peer};
 use std::fs::File;
+use std::path::Path;
 use std::process::Child;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -20,9 +21,10 @@ fn two_keyways_and_formatting_are_refused() {
     let again = m.scratch.path("again");
     std::fs::create_dir(&again).unwrap();
     let mount = |options: &str| m.keyway("mount").args(options).arg(&m.volume).arg(&again);
-    mount("").fails(5).says("in use").says("--shared");
-    mount("--readonly").fails(5).says("in use").says("--shared");
-    let write = m.keyway("write").arg(&m.volume).arg(&m.key).fails(5).says("in use").says("--shared");
+    let reads = "--readonly --shared reads it meanwhile; two writers would destroy it.";
+    mount("").fails(5).says("in use").says(reads);
+    mount("--readonly").fails(5).says("in use").says(reads);
+    let write = m.keyway("write").arg(&m.volume).arg(&m.key).fails(5).says("in use").lacks("--shared");
     write.says("(open in keyway-session, process ").says(", session volume)");
     keyway_tests::keyway("luksFormat -q --type luks1").arg(&m.volume).arg(&m.key).fails(5).says("in use");
     m.keyway("write --shared").arg(&m.volume).arg(&m.key).ok();
@@ -54,6 +56,60 @@ fn b22_the_busy_message_names_session_process_and_program() {
     runtime.keyway("close home").ok();
 }
 
+/// The header of an open volume stays what it is, wherever it is; its keyslots can be edited.
+#[test]
+fn the_detached_header_of_an_open_volume_is_not_overwritten() {
+    let runtime = Runtime::new();
+    let scratch = &runtime.0;
+    let (data, header) = (scratch.sized("data", 1 << 20), scratch.path("header"));
+    let (key, other) = (scratch.file("key", "secret"), scratch.sized("other", 4 << 20));
+    let format = |data: &Path| {
+        let run = runtime.keyway("luksFormat -q").args(CHEAP_LUKS2_PBKDF2).arg("--header").arg(&header);
+        run.arg(data).arg(&key)
+    };
+    format(&data).ok();
+    let open = runtime.keyway("open --backend nbd --header").arg(&header).arg("--key-file").arg(&key);
+    open.arg(&data).arg("apart").ok();
+    let before = std::fs::read(&header).unwrap();
+    format(&other).fails(5).says("in use").says("session apart");
+    let build = runtime.keyway("build --force").args(CHEAP_LUKS2_PBKDF2).arg("--key-file").arg(&key);
+    build.arg(&other).arg(&header).fails(5).says("in use");
+    let read = runtime.keyway("read --force --key-file").arg(&key).arg("--header").arg(&header).arg(&data);
+    read.arg("-o").arg(&header).fails(1).says("is an input of this command");
+    assert!(std::fs::read(&header).unwrap() == before, "the header was changed");
+    let add = runtime.keyway("luksAddKey -q").args(CHEAP_LUKS2_PBKDF2).arg("--key-file").arg(&key);
+    add.arg(&header).arg(&other).ok();
+    runtime.keyway("close apart").ok();
+    format(&other).ok();
+}
+
+/// Where nobody can be asked, a device that holds something is overwritten only on request.
+#[test]
+fn a_device_that_holds_something_is_not_overwritten_unasked() {
+    let runtime = Runtime::new();
+    let volume = Volume::new(&runtime.0, "disk.luks", 8);
+    runtime.open(&volume, "--backend nbd", "home").ok();
+    let export = format!("nbd+unix:///?socket={}", runtime.directory("home").join("nbd").display());
+    let (key, image) = (runtime.0.file("key", "secret"), runtime.0.random_file("image", 3, 1 << 20));
+    let build = |options: &str| {
+        let costs = "--luks2-keyslots-size 256K --offset 1024";
+        let run = runtime.keyway("build").args(options).args(CHEAP_LUKS2_PBKDF2).args(costs);
+        run.arg("--key-file").arg(&key).arg(&image).arg(&export)
+    };
+    build("").ok();
+    let refused = build("").fails(5).says("already contains a 'crypto_LUKS' superblock signature.");
+    refused.says("--force replaces it.");
+    let copy = |options: &str| {
+        let run = runtime.keyway("copy --to raw").args(options).arg("--key-file");
+        run.arg(&key).arg(Volume::new(&runtime.0, "small", 1).path()).arg(&export)
+    };
+    copy("").fails(5).says("--force replaces it.");
+    build("--force").ok();
+    build("-q").ok();
+    copy("--force").ok();
+    runtime.keyway("close home").ok();
+}
+
 #[test]
 fn qemu_refuses_what_keyway_uses() {
     need!("fusermount3", "qemu-io");
@@ -82,7 +138,7 @@ fn keyway_refuses_what_qemu_uses() {
     end(&mut qemu);
     for outcome in refused {
         assert_eq!(outcome.code, Some(5), "{outcome}");
-        outcome.says("in use (open in qemu-nbd, process ").says("--shared");
+        outcome.says("in use (open in qemu-nbd, process ");
     }
 
     // Readers do not exclude each other.

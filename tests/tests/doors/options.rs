@@ -50,10 +50,15 @@ fn called_as_cryptsetup_another_door_is_said_aloud() {
         let run = Run::new(program, line).env("XDG_RUNTIME_DIR", scratch.root());
         run.arg("--volume-key-file").arg(volume.key_file()).arg(volume.path()).arg("home").ok()
     };
-    let opened = open(&program, "luksOpen").says("home is open through ");
+    // Not before it is true.
+    let wrong = Run::new(&program, "luksOpen --key-file").arg(scratch.file("wrong", "wrong"));
+    let wrong = wrong.arg(volume.path()).arg("home").env("XDG_RUNTIME_DIR", scratch.root()).fails(2);
+    assert_eq!(wrong.errors().trim(), "No key available with this passphrase.");
+    let opened = open(&program, "luksOpen");
+    assert!(opened.stdout.is_empty(), "cryptsetup prints nothing here: {opened}");
     assert_eq!(opened.errors().lines().count(), 1, "{opened}");
     assert!(opened.errors().starts_with("WARNING: This kernel cannot map home"), "{opened}");
-    assert!(opened.errors().contains("there will be no /dev/mapper/home"), "{opened}");
+    assert!(opened.errors().contains("there is no /dev/mapper/home. It is open through "), "{opened}");
     in_scratch(&scratch, "close home").ok();
     let keyway = keyway_tests::peers::program();
     open(&keyway, "open -q").quiet();

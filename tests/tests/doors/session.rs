@@ -219,6 +219,34 @@ fn deferred_means_when_the_last_client_goes() {
     assert_eq!(volume.read(0, 10), b"still open");
 }
 
+/// A signal to a session in use is not forgotten: it closes as soon as nobody uses it.
+#[test]
+fn a_signal_closes_a_session_in_use_when_its_last_user_goes() {
+    need!("fusermount3");
+    need_that!(Path::new("/dev/fuse").exists(), "there is no /dev/fuse");
+    let runtime = Runtime::new();
+    let volume = Volume::new(&runtime.0, "disk.luks", 1);
+    runtime.open(&volume, "--backend fuse", "home").ok();
+    let file = fs::File::open(runtime.directory("home").join("fuse/plain")).unwrap();
+    let pid = Pid::from_raw(runtime.pid("home") as i32);
+    kill(pid, Signal::SIGTERM).unwrap();
+    until("it is about to close", || runtime.keyway("list --json").ok().text().contains("\"closing\":true"));
+    drop(file);
+    until("it closes", || !runtime.directory("home").exists());
+}
+
+/// Scripts name volumes by the path that dm-crypt would have given them.
+#[test]
+fn a_path_below_dev_mapper_names_a_session() {
+    let runtime = Runtime::new();
+    let volume = Volume::new(&runtime.0, "disk.luks", 1);
+    runtime.open(&volume, "--backend nbd", "home").ok();
+    runtime.keyway("status /dev/mapper/home").ok().says("is active");
+    runtime.keyway("resize /dev/mapper/home").ok();
+    runtime.keyway("close /dev/mapper/home").ok();
+    runtime.keyway("status /dev/mapper/home").fails(4).says("/dev/mapper/home is inactive.");
+}
+
 #[test]
 fn suspended_means_without_the_key() {
     let runtime = Runtime::new();

@@ -77,7 +77,7 @@ fn a_sessions_files_and_sockets() {
     assert_eq!(sockets.len(), 2, "{sockets:?}");
     let control = directory.join("control");
     fs::set_permissions(&control, Permissions::from_mode(0o777)).unwrap();
-    for question in ["status", "close", "suspend", "resume 64"] {
+    for question in ["status", "close", "suspend", "resume 64", "reencrypt stop", "reencrypt 64 0 0 64"] {
         assert_eq!(ask(nobody("perl"), &control, question), "", "{question}");
     }
     let answer = ask(peer("perl", ""), &control, "status");

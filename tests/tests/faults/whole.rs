@@ -161,7 +161,11 @@ fn restore_refuses_another_geometry() {
     // Only the user knows which of two versions the data belongs to.
     let other = Memory::from(luks2::volume(&key));
     let restore = Restore::prepare(target.clone(), &other, Locking::default()).unwrap();
-    assert_eq!(restore.warnings()[0].to_string(), "Device holds LUKS1, the backup LUKS2.");
+    assert_eq!(
+        restore.warnings()[0].to_string(),
+        "Device does not contain LUKS2 header, it contains LUKS1 header. Replacing header can destroy data on that \
+         device."
+    );
     let error = Restore::prepare(target.clone(), &Memory::zeroed(4096), Locking::default()).err().unwrap();
     assert!(error.to_string().starts_with("Backup file does not contain valid LUKS header"), "{error}");
     assert!(target.events().is_empty());

@@ -15,6 +15,7 @@ mod lengths;
 mod library;
 mod locking;
 mod metadata;
+mod midstate;
 mod nbdkit;
 mod null_cipher;
 mod openssl;

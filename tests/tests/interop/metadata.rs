@@ -2,7 +2,7 @@
 
 use crate::volume::{BOTH_WAYS, Volume};
 use keyway_tests::peers::{CHEAP_ARGON2, CHEAP_PBKDF2};
-use keyway_tests::{assert_same_bytes, assert_same_lines, cryptsetup, keyway, need};
+use keyway_tests::{Terminal, assert_same_bytes, assert_same_lines, cryptsetup, keyway, need};
 
 #[test]
 fn names_priorities_and_flags() {
@@ -95,4 +95,27 @@ fn an_erased_volume_has_no_keyslot_for_either() {
 
 fn luks2(maker: crate::volume::Tool) -> Volume {
     Volume::made_by(maker, &format!("--type luks2 {CHEAP_ARGON2}"), 20 << 20)
+}
+
+/// cryptsetup says that the device has no header of the backup's version: it may have the other.
+#[test]
+fn a_backup_of_the_other_version_says_what_the_device_holds() {
+    need!("cryptsetup");
+    for (on, of) in [(1, 2), (2, 1)] {
+        let made = |version| {
+            Volume::made_by(keyway, &format!("--type luks{version} --pbkdf pbkdf2 {CHEAP_PBKDF2}"), 20 << 20)
+        };
+        let (device, other) = (made(on), made(of));
+        let backup = other.path.with_extension("backup");
+        keyway("luksHeaderBackup --header-backup-file").arg(&backup).arg(&other.path).ok();
+        let restore = device.run(keyway, "luksHeaderRestore").arg("--header-backup-file").arg(&backup);
+        let ending = Terminal::start(&restore).expect("Are you sure?").type_line("no").finish();
+        let said = format!(
+            "Device {} does not contain LUKS{of} header, it contains LUKS{on} header. Replacing header can destroy data \
+             on that device.\n",
+            device.path.display()
+        );
+        assert!(ending.screen.contains(&said), "{}", ending.screen);
+        assert_eq!(ending.screen.matches("Device ").count(), 1, "{}", ending.screen);
+    }
 }

@@ -2,34 +2,11 @@
 //! and the messages if a token opens nothing.
 
 use crate::volume::{BOTH_WAYS, Tool, Volume};
+pub(crate) use keyway_tests::keyring::{InKeyring, keyring_is_usable};
 use keyway_tests::peers::CHEAP_LUKS2_PBKDF2;
 use keyway_tests::run::Outcome;
-use keyway_tests::{assert_same_lines, cryptsetup, keyway, need, need_that, peer};
+use keyway_tests::{assert_same_lines, cryptsetup, keyway, need, need_that};
 use std::path::Path;
-
-/// A key of type "user" in the user's keyring, with a unique name; removed on drop.
-pub(crate) struct InKeyring(pub(crate) String);
-
-impl InKeyring {
-    pub(crate) fn new(name: &str) -> Self {
-        Self(format!("keyway-test:{}-{name}", std::process::id()))
-    }
-
-    #[track_caller]
-    pub(crate) fn holds(&self, file: &Path) {
-        peer("keyctl", "padd user").arg(&self.0).arg("@u").stdin(std::fs::read(file).unwrap()).ok();
-    }
-}
-
-impl Drop for InKeyring {
-    fn drop(&mut self) {
-        let _ = peer("keyctl", "unlink").arg(format!("%user:{}", self.0)).arg("@u").outcome();
-    }
-}
-
-pub(crate) fn keyring_is_usable() -> bool {
-    peer("keyctl", "show @u").outcome().code == Some(0)
-}
 
 #[test]
 fn the_key_in_the_keyring_opens_before_anybody_is_asked() {
@@ -81,6 +58,33 @@ fn tokens_of_other_types_are_passed_over() {
     opened.says("No usable token is available.").says("Key slot 0 unlocked.");
     v.run(keyway, "open --test-passphrase --token-only").fails(1).says("No usable token is available.");
     v.run(cryptsetup, "open --test-passphrase --token-only").fails(1);
+}
+
+/// cryptsetup says that it failed; Keyway also which field it is.
+#[test]
+fn a_bad_token_is_not_the_devices_fault() {
+    need!("cryptsetup");
+    let v = volume(cryptsetup);
+    let before = std::fs::read(&v.path).unwrap();
+    for (json, why) in [
+        ("foo", "It is not a token: unexpected byte 0x6f at byte 1."),
+        ("[]", "It is not a token: it is of type array, not an object."),
+        (r#"{"type":"x"}"#, "The token's field \"keyslots\" is missing."),
+        (r#"{"keyslots":[]}"#, "The token's field \"type\" is missing."),
+        (r#"{"type":5,"keyslots":[]}"#, "The token's field \"type\" is of type number, not a string."),
+        (r#"{"type":"x","keyslots":["7"]}"#, "The token's field \"keyslots\": \"7\" is not in keyslots."),
+        (
+            r#"{"type":"luks2-keyring","keyslots":[]}"#,
+            "The token's field \"key_description\" is no description of a key.",
+        ),
+    ] {
+        let line = "token import";
+        let theirs = v.run(cryptsetup, line).stdin(json).fails(1).errors();
+        let ours = v.run(keyway, line).stdin(json).fails(1).errors();
+        assert_eq!(theirs, "Failed to import token from file.\n", "{json}");
+        assert_eq!(ours, format!("{theirs}{why}\n"), "{json}");
+    }
+    assert!(std::fs::read(&v.path).unwrap() == before);
 }
 
 /// Keyslots 0 and 1 for the first two keys.

@@ -69,7 +69,7 @@ fn pages_that_the_program_writes_can_be_read() {
     let (memory, disk, all) =
         (scratch.path("memory.html"), scratch.path("disk.html"), scratch.path("all.html"));
     let (of_memory, of_disk) = (scratch.path("memory.json"), scratch.path("disk.json"));
-    let run = keyway("bench --suite quick --pbkdf pbkdf2 --time 3 --html").arg(&memory);
+    let run = keyway("bench --suite quick --pbkdf pbkdf2 --time 8 --html").arg(&memory);
     run.args("--save").arg(&of_memory).limit(LONG).ok();
     let file = scratch.sized("file", 24 << 20);
     let run = keyway("bench disk -q --time 13 --html").arg(&disk).args("--save").arg(&of_disk);

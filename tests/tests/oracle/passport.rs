@@ -83,7 +83,9 @@ fn rates_of_another_machine() {
         json(&shown.stdout)["keyslots"][0]["seconds_on_target"].as_f64().unwrap()
     });
     assert!((4.2..6.0).contains(&pi4) && pi3 > pi4 && pi3 < 1.1 * pi4, "{pi3} {pi4}");
-    keyway("bench kdf --cipher aes-xts-plain64").fails(1).says("bench kdf measures key derivation");
+    keyway("bench kdf --cipher aes-xts-plain64")
+        .fails(1)
+        .says("bench kdf takes no --cipher, which is for bench, bench disk.");
     let empty = kit.scratch.file("empty.json", "{}");
     keyway("passport --rate-file").arg(&empty).arg(&volume.path).fails(1).says("empty.json");
 }

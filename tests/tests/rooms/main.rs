@@ -82,6 +82,7 @@ fn no_files_import_each_other_in_a_circle() {
 
 /// What reads arguments besides a request's `from_args`, for one of them.
 const READERS: &[(&str, &str)] = &[
+    ("device::target", "if_given"),
     ("device::target", "locking"),
     ("make::header", "check_keyslot_encryption"),
     ("make::header", "check_options"),

@@ -108,7 +108,8 @@ fn standard_input_may_stand_in_the_middle_of_a_file() {
     );
     let program = keyway_tests::peers::program();
     let run = peer("bash", "-c").arg(script).arg(program).directory(scratch.root());
-    run.ok().quiet();
+    let said = "volume holds 8 zero bytes after standard input: a volume ends with a whole sector.\n";
+    assert_eq!(run.ok().errors(), said);
     let plain = plaintext(&scratch.path("volume"), &key);
     assert_eq!(plain.len(), 299_008);
     assert!(plain[..299_000] == fs::read(&source).unwrap()[1000..], "holes are zeros");
@@ -129,7 +130,7 @@ fn a_stream_of_unknown_length_is_filled_up_to_whole_sectors() {
     ] {
         let volume = scratch.path("volume");
         let build = keyway("build --force -").arg(&volume).args(CHEAP).args(options).arg("-d").arg(&key);
-        build.stdin(random(2, length)).ok().quiet();
+        build.arg("-q").stdin(random(2, length)).ok().quiet();
         let plain = plaintext(&volume, &key);
         assert_eq!(plain.len(), rounded, "{length} {options}");
         assert!(plain[..length] == random(2, length), "{length} {options}");
@@ -148,7 +149,7 @@ fn sizes_are_exact_and_what_does_not_fit_is_refused() {
         keyway("build --force").args(CHEAP).args(options).arg("-d").arg(&key).arg(&source).arg(&volume)
     };
     for (options, plain) in [("", 10_240), ("--headroom 1M", 1_058_816), ("--size 2M", 2 << 20)] {
-        build(options).ok().quiet();
+        build(options).arg("-q").ok().quiet();
         assert_eq!(len(&volume), HEADER + plain, "{options}");
     }
     fs::remove_file(&volume).unwrap();
@@ -291,6 +292,44 @@ fn what_cannot_be_is_refused_and_existing_files_stay() {
     assert_eq!(fs::read(&volume).unwrap(), b"precious");
     build(CHEAP).arg("--force").ok().quiet();
     assert!(plaintext(&volume, &key) == random(8, 65536));
+}
+
+/// `read` gives back what a whole number of sectors holds.
+#[test]
+fn zeros_after_an_image_are_counted() {
+    let scratch = Scratch::new();
+    let key = scratch.file("key", "secret");
+    for (len, options, zeros) in [
+        (6, "", Some("506 zero bytes")),
+        (511, "", Some("1 zero byte")),
+        (4097, "--sector-size 4096", Some("4095 zero bytes")),
+        (513, "--type luks1", Some("511 zero bytes")),
+        (1024, "", None),
+        (6, "--size 4096", None),
+        (6, "-q", None),
+    ] {
+        let (image, volume) = (scratch.file("image", random(3, len)), scratch.path("volume"));
+        let build = keyway("build --force").args(CHEAP).args(options).arg("-d").arg(&key);
+        let built = build.arg(&image).arg(&volume).ok();
+        let said = zeros.map_or(String::new(), |zeros| {
+            format!(
+                "{} holds {zeros} after {}: a volume ends with a whole sector.\n",
+                volume.display(),
+                image.display()
+            )
+        });
+        assert_eq!(built.errors(), said, "{len} {options}");
+        let Some(zeros) = zeros else { continue };
+        let mut whole = random(3, len);
+        whole.resize(len + zeros.split(' ').next().unwrap().parse::<usize>().unwrap(), 0);
+        assert!(plaintext(&volume, &key) == whole, "{len} {options}");
+        keyway("compare -d")
+            .arg(&key)
+            .arg(&image)
+            .arg(&volume)
+            .ok()
+            .says(&format!(", and {zeros} after it.\n"));
+    }
 }
 
 /// A rename would put a file in place of a pipe, or of /dev/null.

@@ -24,10 +24,18 @@ fn a_volume_holds_what_it_was_made_from_until_a_byte_changes() {
     let plain = random(7, 1_000_000);
     let image = scratch.file("image", &plain);
     let volume = volume_of(&scratch, &plain, &key, "");
-    let said = format!("{} holds what {} holds: 976.6 KiB compared.\n", volume.display(), image.display());
+    let said = format!(
+        "{} holds what {} holds: 976.6 KiB compared, and 448 zero bytes after it.\n",
+        volume.display(),
+        image.display()
+    );
     assert_eq!(compare("", &key, &image, &volume).ok().text(), said);
     let piped = keyway("compare -d").arg(&key).arg("-").arg(&volume).stdin(&plain);
-    piped.ok().says("holds what standard input holds: 976.6 KiB compared.");
+    piped.ok().says("holds what standard input holds: 976.6 KiB compared, and 448 zero bytes after it.");
+    // What follows is no part of the image, but no longer zeros.
+    change(&scratch, &key, &volume, 1_000_000);
+    compare("", &key, &image, &volume).ok().says("976.6 KiB compared; left out: 448 bytes after its end.");
+    change(&scratch, &key, &volume, 1_000_000);
 
     let bytes_before = fs::read(&volume).unwrap();
     change(&scratch, &key, &volume, 999_999);

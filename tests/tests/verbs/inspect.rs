@@ -137,3 +137,59 @@ fn a_label_commands_no_terminal() {
     build.arg(&source).arg(&volume).ok();
     keyway("inspect").arg(&volume).ok().says("a\\u{1b}[31mb\\nc").lacks("\x1b");
 }
+
+/// IEEE 1619-2025: up to 2^36 blocks under one XTS key are advised, 2^44 allowed.
+#[test]
+fn more_data_than_one_key_should_have_is_a_remark() {
+    let scratch = Scratch::new();
+    let volume = scratch.sized("volume", (1 << 40) + (16 << 20));
+    keyway("luksFormat -q --pbkdf pbkdf2 --pbkdf-force-iterations 1000").arg(&volume).stdin("secret").ok();
+    keyway("inspect").arg(&volume).ok().lacks("IEEE 1619");
+    fs::File::options().write(true).open(&volume).unwrap().set_len(2 << 40).unwrap();
+    let remark = "One XTS key encrypts 2.0 TiB: IEEE 1619-2025 advises at most 1 TiB (2^36 blocks), and allows 256 TiB.";
+    keyway("inspect").arg(&volume).ok().says(&format!("  · {remark}")).says("keyway reencrypt --cipher");
+    let facts = inspect(&volume);
+    let remarks = get(&facts, "remarks").as_array().unwrap();
+    assert!(remarks[0].as_str().unwrap().starts_with(remark), "{remarks:?}");
+    assert!(!format!("{:?}", get(&facts, "warnings")).contains("IEEE"), "{facts:?}");
+    // The passport, too.
+    keyway("passport").arg(&volume).ok().says(remark);
+    keyway("passport --json").arg(&volume).ok().says(remark);
+    // Another mode is not bound by it.
+    let other = scratch.sized("other", 2 << 40);
+    let format = keyway("luksFormat -q --pbkdf pbkdf2 --pbkdf-force-iterations 1000 -s 256");
+    format.args("-c xchacha20,aes-adiantum-plain64").arg(&other).stdin("secret").ok();
+    keyway("inspect").arg(&other).ok().lacks("IEEE 1619");
+}
+
+#[test]
+fn who_can_go_on_with_a_reencryption_is_said() {
+    need!("cryptsetup");
+    let scratch = Scratch::new();
+    let (volume, key) = (scratch.sized("volume", 20 << 20), scratch.file("key", "secret"));
+    let cheap = "--pbkdf pbkdf2 --pbkdf-force-iterations 1000";
+    cryptsetup("luksFormat -q").args(cheap).arg(&volume).arg(&key).ok();
+    let init = cryptsetup("reencrypt -q --init-only --force-offline-reencrypt").args(cheap);
+    init.arg("--key-file").arg(&key).arg(&volume).ok();
+    let text = keyway("inspect").arg(&volume).ok().text();
+    for line in [
+        "  Under way  being reencrypted forward, 0 bytes of 4.0 MiB done (0.0 %), resilience checksum"
+            .to_owned(),
+        "  Goes on by keyway, cryptsetup 2.4.3 or newer".to_owned(),
+        format!("  Resume     keyway reencrypt --resume-only {}", volume.display()),
+    ] {
+        assert!(text.lines().any(|l| l == line), "{line:?} in\n{text}");
+    }
+    let facts = inspect(&volume);
+    let who = get(get(&facts, "reencryption"), "resumed_by").as_array().unwrap();
+    assert_eq!(who, [Value::from("keyway"), Value::from("cryptsetup 2.4.3 or newer")]);
+    assert_eq!(get(get(&facts, "reencryption"), "hot_zone"), &Value::Null);
+    // A decryption that moves data takes a newer one.
+    let (other, header) = (scratch.sized("other", 20 << 20), scratch.path("header"));
+    cryptsetup("luksFormat -q").args(cheap).arg(&other).arg(&key).ok();
+    let init =
+        cryptsetup("reencrypt -q --decrypt --init-only --force-offline-reencrypt --header").arg(&header);
+    init.arg("--key-file").arg(&key).arg(&other).ok();
+    let text = keyway("inspect --header").arg(&header).arg(&other).ok();
+    text.says("Goes on by keyway, cryptsetup 2.5.0 or newer").says("being decrypted forward");
+}

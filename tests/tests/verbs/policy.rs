@@ -82,7 +82,7 @@ fn a04_a_policy_that_cannot_be_read_opens_nothing() {
     scratch.file("typo.toml", "ciphers = [\"aes\"]\n\nsealde = true\n");
     let typo = on(read().arg("typo.toml")).fails(1);
     assert!(
-        typo.errors().starts_with("Policy typo.toml:3: sealde: no such demand; known are formats,"),
+        typo.errors().starts_with("keyway: Policy typo.toml:3: sealde: no such demand; known are formats,"),
         "{typo}"
     );
     scratch.file("empty.toml", "# sealed = true\n");
@@ -97,6 +97,39 @@ fn a04_a_plain_volume_meets_no_policy() {
     let read = || keyway("read --type plain -c aes-xts-plain64 -s 256 -d").arg(&key).arg(&plain);
     read().ok();
     read().args("--require sealed").fails(6).says("--require: it is a plain volume and has no header");
+}
+
+/// A demand on Argon2 says nothing of a keyslot with PBKDF2, and the finding says so.
+#[test]
+fn a04_what_a_demand_does_not_cover_is_named() {
+    let scratch = Scratch::new();
+    let (volume, key) = volume(&scratch);
+    scratch.file("p.toml", "min-argon2-memory = \"64KiB\"\nmin-argon2-passes = 4\n");
+    let audit = || keyway("inspect --require p.toml").arg(&volume).directory(scratch.root());
+    let none = "no keyslot uses Argon2";
+    assert_eq!(
+        audit().ok().text(),
+        format!(
+            "ok         p.toml:1  min-argon2-memory = 65536  {none}\n\
+             ok         p.toml:2  min-argon2-passes = 4  {none}\n"
+        )
+    );
+    let costs = "--pbkdf argon2id --pbkdf-force-iterations 4 --pbkdf-memory 64 --pbkdf-parallel 1";
+    keyway("luksAddKey -q").args(costs).arg("-d").arg(&key).arg(&volume).arg(&key).ok();
+    let found = "keyslot 1: argon2id (64 KiB, 4 passes)";
+    let rest = "not covered by this rule: keyslot 0: pbkdf2 (1000 iterations)";
+    assert_eq!(
+        audit().ok().text(),
+        format!(
+            "ok         p.toml:1  min-argon2-memory = 65536  {found}; {rest}\n\
+             ok         p.toml:2  min-argon2-passes = 4  {found}; {rest}\n"
+        )
+    );
+    scratch.file("p.toml", "min-argon2-memory = \"1MiB\"\n");
+    assert_eq!(
+        audit().fails(6).text(),
+        format!("violated   p.toml:1  min-argon2-memory = 1048576  {found}\n")
+    );
 }
 
 #[test]

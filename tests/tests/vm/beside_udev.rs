@@ -51,6 +51,23 @@ fn a_volume_key_is_left_in_the_keyring_that_was_named() {
         keyway open --key-file /key --link-vk-to-keyring %:vaults::%logon:volume:key /dev/vda two
         echo LOGON=$(keyctl rlist $(keyctl search @u keyring vaults) | wc -w) $(keyctl rdescribe %logon:volume:key ' ' | cut -d' ' -f1)
         keyway close two
+        keyway open --key-file /key --link-vk-to-keyring @u::first --link-vk-to-keyring @u::second /dev/vda three
+        keyctl search @u user first >/dev/null && echo FIRST=there
+        keyctl search @u user second >/dev/null 2>&1 || echo SECOND=absent
+        keyway close three
+        dd if=/dev/vda of=/half bs=1M count=20 status=none; L=$(losetup -f); losetup $L /half
+        keyway reencrypt -q --init-only --pbkdf pbkdf2 --pbkdf-force-iterations 1000 --key-file /key $L
+        keyway open --key-file /key --link-vk-to-keyring @u::old $L half 2>&1 | sed 's/^/ONE=/'
+        keyway open --key-file /key --link-vk-to-keyring @u::old --link-vk-to-keyring @u::new $L half
+        keyctl pipe %user:old | cmp - /vk && echo OLD=same
+        keyctl pipe %user:new | cmp -s - /vk || echo NEW=another
+        sha256sum </dev/mapper/half >/sum; keyway close half
+        keyway open --volume-key-keyring old --volume-key-keyring new $L half
+        sha256sum </dev/mapper/half | cmp - /sum && echo BOTH=open; keyway close half
+        keyway open --volume-key-keyring new --volume-key-keyring new $L half 2>&1 | sed 's/^/TWICE=/'
+        mkdir -p /run/cryptsetup && touch /run/cryptsetup/LN_memory-hard-access
+        keyway open --test-passphrase --serialize-memory-hard-pbkdf --key-file /key /dev/vda
+        [ -e /run/cryptsetup/LN_memory-hard-access ] || echo LOCK=gone
         grep -c 'cryptsetup:' /proc/keys >/tmp/left || true
         echo LEFT=$(cat /tmp/left)
         "#,
@@ -58,6 +75,18 @@ fn a_volume_key_is_left_in_the_keyring_that_was_named() {
     report.has("USER", "same");
     report.has("LOGON", "1 logon");
     report.has("LEFT", "0");
+    report.has("FIRST", "there");
+    report.has("SECOND", "absent");
+    report.has("OLD", "same");
+    report.has("NEW", "another");
+    report.has("BOTH", "open");
+    assert!(report.value("ONE").contains("--link-vk-to-keyring is needed twice"), "{}", report.value("ONE"));
+    assert!(
+        report.value("TWICE").contains("volume key does not match the volume"),
+        "{}",
+        report.value("TWICE")
+    );
+    report.has("LOCK", "gone");
 }
 
 /// Runs a scenario with a LUKS2 volume with cheap key derivation: its passphrase in `/key`, its

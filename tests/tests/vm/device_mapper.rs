@@ -78,6 +78,9 @@ fn a15_other_peoples_mappings_are_left_alone() {
         dmsetup create plain --uuid CRYPT-PLAIN-plain --table '0 8 error'
         keyway close plain && echo OURS=closed
         dmsetup info plain >/dev/null 2>&1 || echo GONE=yes
+        dmsetup create by_hand --table "0 8 crypt cipher_null-ecb - 0 /dev/vda 0"
+        keyway close by_hand && echo BY_HAND=closed
+        dmsetup info by_hand >/dev/null 2>&1 || echo BY_HAND_GONE=yes
         "#,
     );
     let line = |whose: &str| {
@@ -94,6 +97,8 @@ fn a15_other_peoples_mappings_are_left_alone() {
     }
     report.has("OURS", "closed");
     report.has("GONE", "yes");
+    report.has("BY_HAND", "closed");
+    report.has("BY_HAND_GONE", "yes");
 }
 
 #[test]

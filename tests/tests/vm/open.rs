@@ -212,7 +212,7 @@ fn refusals_have_cryptsetups_words_and_codes() {
     said("AGAIN", "0 Device volume is still active and scheduled for deferred removal.");
     said("SECOND", "5 Cannot use device /tmp/file which is in use");
     said("CRYPTTAB_OTHER", "0 WARNING: /etc/crypttab gives the name other to /dev/vdz, not to /tmp/file.");
-    said("SCRIPTED", "1 /etc/crypttab: scripted: keyscript runs a program for the key");
+    said("SCRIPTED", "1 keyway: /etc/crypttab: scripted: keyscript runs a program for the key");
 }
 
 #[test]

@@ -20,6 +20,7 @@ pub mod loopback;
 pub mod name;
 pub mod node;
 mod reason;
+pub mod reencrypting;
 mod refusal;
 mod reply;
 #[allow(unsafe_code)]

@@ -67,8 +67,32 @@ pub struct Below {
 ///
 /// # Errors
 /// [`Refusal::NoRoom`] if the device ends before the first sector.
-pub fn table(segments: &[MappedSegment], place: &KeyPlace<'_>, below: &Below) -> Result<Vec<Target>> {
-    segments.iter().map(|segment| target(segment, place, below)).collect()
+pub fn table(segments: &[MappedSegment], places: Places<'_>, below: &Below) -> Result<Vec<Target>> {
+    segments.iter().map(|segment| target(segment, places.of(segment)?, below)).collect()
+}
+
+/// The keys of a table's lines.
+#[derive(Clone, Copy)]
+pub struct Places<'a> {
+    /// The volume key.
+    pub first: &'a KeyPlace<'a>,
+    /// The one that replaces it, for the segments that have it already.
+    pub second: Option<&'a KeyPlace<'a>>,
+}
+
+impl<'a> Places<'a> {
+    fn of(self, segment: &MappedSegment) -> Result<&'a KeyPlace<'a>> {
+        match segment.second_key {
+            false => Ok(self.first),
+            true => self.second.ok_or_else(|| Refusal::Key.because("A segment's volume key is missing.")),
+        }
+    }
+}
+
+impl<'a> From<&'a KeyPlace<'a>> for Places<'a> {
+    fn from(first: &'a KeyPlace<'a>) -> Self {
+        Self { first, second: None }
+    }
 }
 
 fn target(segment: &MappedSegment, place: &KeyPlace<'_>, below: &Below) -> Result<Target> {
@@ -130,7 +154,13 @@ mod tests {
     use keyway_crypto::{CipherSpec, SectorSize};
 
     fn segment(mapping: Mapping) -> MappedSegment {
-        MappedSegment { plaintext_start: 0, length: None, storage_offset: 16 << 20, mapping }
+        MappedSegment {
+            plaintext_start: 0,
+            length: None,
+            storage_offset: 16 << 20,
+            mapping,
+            second_key: false,
+        }
     }
 
     fn crypt(cipher: &str) -> MappedSegment {
@@ -149,11 +179,11 @@ mod tests {
     #[test]
     fn a_volume_ends_with_its_last_whole_sector() {
         let (key, segments) = (Secret::copy_from(&[1; 64]), [crypt("aes-xts-plain64")]);
-        let made = table(&segments, &KeyPlace::Line(&key), &below((17 << 20) + 4095)).unwrap();
+        let made = table(&segments, (&KeyPlace::Line(&key)).into(), &below((17 << 20) + 4095)).unwrap();
         let line = made[0].as_crypt().unwrap();
         assert_eq!((made[0].start, made[0].length, line.offset), (0, 2048, 32768));
         assert_eq!((line.options.sector_size, sector_size(&segments)), (Some(4096), 4096));
-        assert!(table(&segments, &KeyPlace::Line(&key), &below((16 << 20) + 4095)).is_err());
+        assert!(table(&segments, (&KeyPlace::Line(&key)).into(), &below((16 << 20) + 4095)).is_err());
     }
 
     #[test]
@@ -161,7 +191,7 @@ mod tests {
         let linear = segment(Mapping::Linear);
         assert!(encrypts_nothing(&[linear.clone(), crypt("cipher_null-ecb")]));
         assert!(!encrypts_nothing(&[linear.clone(), crypt("aes-xts-plain64")]));
-        let made = table(&[linear], &KeyPlace::Absent, &below(17 << 20)).unwrap();
+        let made = table(&[linear], (&KeyPlace::Absent).into(), &below(17 << 20)).unwrap();
         assert_eq!((made[0].kind.as_str(), made[0].length), ("linear", 2048));
         let (empty, features) = (Secret::zeroed(0), Features::of(None));
         assert!(matches!(KeyPlace::find(true, &empty, None, &features), Ok(KeyPlace::Absent)));

@@ -20,6 +20,7 @@ use directory::Directory;
 use fuser::{Config, Notifier, Session, SessionACL};
 use keyway_volume::mounts;
 use mounting::Unmount;
+use rustix::io::Errno;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -148,7 +149,7 @@ impl Mount {
         *session.notifier() = Some(running.notifier());
         let ended = Arc::clone(&session);
         thread::spawn(move || {
-            let served = running.run();
+            let served = ended_well(running.run());
             // The key is dropped with the storage, before anybody is notified of the end.
             let flushed = storage.flush();
             drop(storage);
@@ -260,6 +261,13 @@ impl Ended {
     fn result(&self) -> MutexGuard<'_, Option<std::result::Result<(), String>>> {
         self.result.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// A request that is read in the very moment in which the kernel ends the connection fails so; those
+/// who wait for one are told ENODEV, which is no failure either.
+fn ended_well(served: io::Result<()>) -> io::Result<()> {
+    let aborted = Some(Errno::CONNABORTED.raw_os_error());
+    served.or_else(|error| if error.raw_os_error() == aborted { Ok(()) } else { Err(error) })
 }
 
 /// The name of the only file.

@@ -1,21 +1,25 @@
 //! How other processes of the user talk to a session: the socket `control` in its directory.
 //!
-//! A question is one line; `resume` is followed by as many key bytes as the line says. The answer
+//! A question is one line; after `resume` and `reencrypt` as many key bytes follow as its last word
+//! says. The answer
 //! starts with `ok`, or with `failed`, an exit code and a sentence, and ends when the connection is
 //! closed. After `close`, the connection is closed when the process has ended.
 //!
 //! ```text
 //! status | close | close deferred | close cancel | suspend | resume 64
 //! size all | size 1073741824 | rights DISCARDS READ-ONLY        (true or false each)
+//! reencrypt OLD-KEY-BYTES ZONE LIMIT 128 | reencrypt stop         (0: no zone or limit is given)
 //! ```
 
 use super::Session;
 use super::error::{Answer, Error, Result};
 use super::facts::{Facts, Status};
 use super::life::{Close, Life};
+use super::work::Pace;
 use crate::local::{Directory, peer};
 use keyway_crypto::Secret;
 use keyway_volume::Rights;
+use keyway_volume::reencrypt::VolumeKeys;
 use std::io::{self, Read, Write};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -76,6 +80,31 @@ impl Session {
     /// [`Error::Answered`] with the session's refusal; [`Error::Silent`].
     pub fn set_rights(&self, rights: Rights) -> Result<()> {
         self.ask(&format!("rights {} {}", rights.discards, rights.read_only), None).map(drop)
+    }
+
+    /// Has the session go on with the re-encryption that the volume's header describes by now, while
+    /// the volume is used. Returns when it has begun; [`Session::status`] says how far it is.
+    ///
+    /// # Errors
+    /// [`Error::Answered`] with the session's refusal; [`Error::Silent`].
+    pub fn reencrypt(&self, keys: &VolumeKeys, pace: Pace) -> Result<()> {
+        let bytes = |key: Option<&Secret>| key.map_or(0, Secret::len);
+        let old = bytes(keys.old());
+        let mut both = Secret::zeroed(old + bytes(keys.new_key()));
+        let (first, second) = both.expose_mut().split_at_mut(old);
+        for (part, key) in [(first, keys.old()), (second, keys.new_key())] {
+            part.copy_from_slice(key.map_or(&[], Secret::expose));
+        }
+        let (zone, limit) = (pace.zone.unwrap_or(0), pace.limit.unwrap_or(0));
+        self.ask(&format!("reencrypt {old} {zone} {limit}"), Some(&both)).map(drop)
+    }
+
+    /// Stops that. The volume stays in use, as it is then.
+    ///
+    /// # Errors
+    /// [`Error::Answered`] with the session's refusal; [`Error::Silent`].
+    pub fn stop_reencrypting(&self) -> Result<()> {
+        self.ask("reencrypt stop", None).map(drop)
     }
 
     fn ask(&self, question: &str, key: Option<&Secret>) -> Result<String> {
@@ -177,6 +206,13 @@ fn answer_one(mut stream: UnixStream, life: &Arc<Life>, in_words: fn(Error) -> A
         ["status"] => Ok(life.status().to_text()),
         ["suspend"] => life.suspend().map(|()| String::new()),
         ["resume", len] => life.resume(&read_key(&mut stream, len)?).map(|()| String::new()),
+        ["reencrypt", "stop"] => life.stop_reencrypting().map(|()| String::new()),
+        ["reencrypt", old, zone, limit, len] => {
+            let given = |number: &str| number.parse().ok().map(|number| Some(number).filter(|n| *n > 0));
+            let pace = Pace { zone: given(zone)?, limit: given(limit)? };
+            let keys = both_keys(&read_key(&mut stream, len)?, old.parse().ok()?)?;
+            life.reencrypt(keys, pace).map(|()| String::new())
+        }
         ["size", "all"] => life.resize(None).map(|()| String::new()),
         ["size", size] => life.resize(Some(size.parse().ok()?)).map(|()| String::new()),
         ["rights", discards, read_only] => {
@@ -216,6 +252,13 @@ fn read_key(stream: &mut UnixStream, len: &str) -> Option<Secret> {
     let mut key = Secret::zeroed(len);
     stream.read_exact(key.expose_mut()).ok()?;
     Some(key)
+}
+
+/// The keys of a re-encryption, of which the first has `old` bytes.
+fn both_keys(both: &Secret, old: usize) -> Option<VolumeKeys> {
+    let (old, new) = both.expose().split_at_checked(old)?;
+    let key = |bytes: &[u8]| (!bytes.is_empty()).then(|| Secret::copy_from(bytes));
+    Some(VolumeKeys::new(key(old), key(new)))
 }
 
 const SOCKET: &str = "control";

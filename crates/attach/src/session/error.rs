@@ -52,6 +52,18 @@ pub enum Error {
     NotSuspended,
     /// The request needs the key, which was taken away.
     Suspended,
+    /// The volume is in the middle of a re-encryption, in which its keys and size stay.
+    Reencrypting,
+    /// The volume is to be re-encrypted, and is open for reading only.
+    ReadOnly,
+    /// The volume is to be re-encrypted, and has no LUKS2 header.
+    OnlyLuks2,
+    /// The volume is to be re-encrypted, and does not have the size that its header gives it.
+    Resized,
+    /// A re-encryption goes on already.
+    Running,
+    /// No re-encryption goes on that could be stopped.
+    NotReencrypting,
     /// The volume could not be flushed, and was not suspended.
     NotFlushed(io::Error),
     /// The door is closed, but what was written last may be lost.
@@ -147,6 +159,18 @@ impl fmt::Display for Error {
             Self::AlreadySuspended => f.write_str("it is already suspended"),
             Self::NotSuspended => f.write_str("it is not suspended"),
             Self::Suspended => f.write_str("it is suspended; luksResume resumes it"),
+            Self::Reencrypting => f.write_str(
+                "it is in the middle of a reencryption, in which its size and its keys stay: \"keyway reencrypt \
+                 --resume-only --active-name NAME\" goes on with it",
+            ),
+            Self::ReadOnly => f.write_str("the volume is open for reading only, and cannot be reencrypted"),
+            Self::OnlyLuks2 => f.write_str("only a LUKS2 volume can be reencrypted while it is open"),
+            Self::Resized => f.write_str(
+                "the volume was resized: only one with the size that its header gives it can be reencrypted; \"keyway \
+                 resize NAME\" gives it that size",
+            ),
+            Self::Running => f.write_str("the volume is being reencrypted already"),
+            Self::NotReencrypting => f.write_str("the volume is not being reencrypted"),
             Self::NotFlushed(why) => write!(f, "it could not be flushed: {why}"),
             Self::Lost(why) => write!(f, "the last writes may not be on the device: {why}"),
             Self::Size { device, fault } => write_size_fault(f, &device.display(), fault),

@@ -57,6 +57,36 @@ pub struct Status {
     pub suspended: bool,
     /// Whether the session closes when its last client disconnects.
     pub closing: bool,
+    /// Its re-encryption.
+    pub moved: Moved,
+}
+
+/// How far a session's volume is re-encrypted.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Moved {
+    /// "running", "stopped", "done", or "failed: " and why; empty where none was begun in the session.
+    pub stage: String,
+    /// Bytes that are done.
+    pub done: u64,
+    /// Bytes of the volume.
+    pub len: u64,
+}
+
+impl Moved {
+    /// Whether all is done.
+    pub fn is_done(&self) -> bool {
+        self.stage == "done"
+    }
+
+    /// Whether it goes on now.
+    pub fn is_running(&self) -> bool {
+        self.stage == "running"
+    }
+
+    /// Why it failed.
+    pub fn failure(&self) -> Option<&str> {
+        self.stage.strip_prefix("failed: ")
+    }
 }
 
 impl Facts {
@@ -118,6 +148,9 @@ impl Status {
         lines.put("clients", &self.clients.to_string());
         lines.put("suspended", &self.suspended.to_string());
         lines.put("closing", &self.closing.to_string());
+        lines.put("moving", &self.moved.stage);
+        lines.put("moved", &self.moved.done.to_string());
+        lines.put("to-move", &self.moved.len.to_string());
         lines.0
     }
 
@@ -129,6 +162,11 @@ impl Status {
             clients: number(&map, "clients"),
             suspended: flag(&map, "suspended"),
             closing: flag(&map, "closing"),
+            moved: Moved {
+                stage: text(&map, "moving"),
+                done: number(&map, "moved"),
+                len: number(&map, "to-move"),
+            },
         }
     }
 }
@@ -193,7 +231,9 @@ mod tests {
             ..Facts::default()
         };
         assert_eq!(Facts::from_text(&facts.to_text()), facts);
-        let status = Status { facts, clients: 3, suspended: true, closing: false };
+        let moved = Moved { stage: "failed: no power".into(), done: 3, len: 7 };
+        assert_eq!(moved.failure(), Some("no power"));
+        let status = Status { facts, clients: 3, suspended: true, closing: false, moved };
         assert_eq!(Status::from_text(&status.to_text()), status);
     }
 

@@ -5,8 +5,10 @@ use super::control::Control;
 use super::error::{Error, Result};
 use super::facts::{Facts, Status};
 use super::gate::Gate;
+use super::work::{Pace, Work};
 use crate::Door;
 use keyway_crypto::Secret;
+use keyway_volume::reencrypt::VolumeKeys;
 use keyway_volume::{Rights, Storage};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -38,6 +40,7 @@ pub enum Close {
 pub struct Life {
     opened: Opened,
     closing: AtomicBool,
+    work: Work,
     /// Held while the door is being closed.
     stopping: Mutex<()>,
 }
@@ -45,7 +48,12 @@ pub struct Life {
 impl Life {
     /// Of a door that is open.
     pub fn new(opened: Opened) -> Arc<Self> {
-        Arc::new(Self { opened, closing: AtomicBool::new(false), stopping: Mutex::new(()) })
+        Arc::new(Self {
+            opened,
+            closing: AtomicBool::new(false),
+            work: Work::default(),
+            stopping: Mutex::new(()),
+        })
     }
 
     /// Serves until the session is closed, then flushes and wipes. Meanwhile questions that come
@@ -61,16 +69,19 @@ impl Life {
         let _stopped = self.stopping.lock().unwrap_or_else(PoisonError::into_inner);
         // A client's `umount` ends a door as well. If the key is away then, there is nothing to
         // flush, and no request to wait for.
+        let _ = self.work.stop();
         self.opened.gate.shut();
         let flushed = flush(&*self.opened.gate);
         self.opened.gate.wipe();
         ended.and(flushed)
     }
 
-    /// Closes the session now. If the door stays open, what was written so far is flushed.
-    pub fn stop_or_flush(&self) {
+    /// Closes the session now. If the door stays open, what was written so far is flushed, and it
+    /// closes when its last client disconnects.
+    pub fn stop_soon(self: &Arc<Self>) {
         if self.stop().is_err() {
             let _ = flush(&*self.opened.gate);
+            self.defer();
         }
     }
 
@@ -80,11 +91,16 @@ impl Life {
         facts.size = self.gate().len();
         facts.read_only = self.gate().is_read_only();
         facts.discards = self.gate().passes_discards();
+        let moved = self.work.moved();
+        if let Some((cipher, sector_size, key_bits)) = self.gate().encryption().filter(|_| moved.is_done()) {
+            (facts.cipher, facts.sector_size, facts.key_bits) = (cipher, sector_size, key_bits);
+        }
         Status {
             facts,
             clients: self.opened.door.clients() as u64,
             suspended: self.gate().is_suspended(),
             closing: self.closing.load(Ordering::Relaxed),
+            moved,
         }
     }
 
@@ -94,10 +110,7 @@ impl Life {
             Close::Now => self.stop_then(done),
             Close::Deferred if self.opened.door.clients() == 0 => self.stop_then(done),
             Close::Deferred => {
-                if !self.closing.swap(true, Ordering::Relaxed) {
-                    let life = Arc::clone(self);
-                    thread::spawn(move || life.close_when_unused());
-                }
+                self.defer();
                 done(Ok(String::new()));
             }
             Close::CancelDeferred => {
@@ -138,6 +151,16 @@ impl Life {
         Ok(())
     }
 
+    /// Goes on with the re-encryption that the volume's header describes.
+    pub(super) fn reencrypt(&self, keys: VolumeKeys, pace: Pace) -> Result<()> {
+        self.work.start(&self.opened.gate, keys, pace, |_| ())
+    }
+
+    /// Stops that where the data is whole.
+    pub(super) fn stop_reencrypting(&self) -> Result<()> {
+        self.work.stop()
+    }
+
     fn gate(&self) -> &Gate {
         &self.opened.gate
     }
@@ -166,6 +189,13 @@ impl Life {
         }
         self.gate().shut();
         door.stop().inspect_err(|_| self.gate().stay())
+    }
+
+    fn defer(self: &Arc<Self>) {
+        if !self.closing.swap(true, Ordering::Relaxed) {
+            let life = Arc::clone(self);
+            thread::spawn(move || life.close_when_unused());
+        }
     }
 
     fn close_when_unused(&self) {

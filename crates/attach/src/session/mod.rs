@@ -3,8 +3,7 @@
 //!
 //! The process that opens a volume takes a name ([`Registry::claim`]), puts the volume behind a
 //! [`Gate`], shows that through a door, and runs a [`Life`] until it is told to stop. Others find it
-//! with [`Registry::find`] and ask through its [`Session`]. No module here prints anything or reads
-//! a header: how a key is checked is the caller's [`KeyCheck`].
+//! with [`Registry::find`] and ask through its [`Session`]. No module here prints anything.
 //!
 //! | module     | what it does                                                       |
 //! |------------|--------------------------------------------------------------------|
@@ -16,6 +15,7 @@
 //! | `life`     | serves until told to stop; then waits, flushes and wipes           |
 //! | `gate`     | the volume behind the door, which can be taken away and put back   |
 //! | `source`   | rebuilds the volume, and checks that a key is the right one        |
+//! | `work`     | re-encrypts the volume in the background, giving way to its users  |
 
 mod closing;
 mod control;
@@ -26,16 +26,18 @@ mod life;
 mod registry;
 mod runtime;
 mod source;
+mod work;
 
 pub use closing::{Waiting, patiently, wait_until};
 pub use control::Control;
 pub use error::{Answer, Error, NameFault, Result, SizeFault};
-pub use facts::{Facts, Status};
+pub use facts::{Facts, Moved, Status};
 pub use gate::Gate;
 pub use life::{Close, Life, Opened, flush};
 pub use registry::{Claim, Name, Registry, is_inside};
 pub use runtime::Runtime;
-pub use source::{KeyCheck, KeyDigest, Source};
+pub use source::{KeyDigest, Origin, Source};
+pub use work::{Pace, Work};
 
 use crate::local::Directory;
 

@@ -3,9 +3,11 @@
 use super::error::{Error, Result, SizeFault};
 use keyway_crypto::kdf::pbkdf2;
 use keyway_crypto::{Cpu, Hash, Secret, Stop};
-use keyway_volume::{Layout, OsRandom, Random, Storage, Volume};
+use keyway_volume::reencrypt::{Hold, Job, Online, Options, UnderWay, VolumeKeys};
+use keyway_volume::{Keys, Layout, Luks, Mapping, OsRandom, Random, Storage, Volume};
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// A volume without its key.
 pub struct Source {
@@ -17,21 +19,102 @@ pub struct Source {
     pub layout: Layout,
     /// The size that the volume's header gives it, if it has a header and that says one.
     pub declared_len: Option<u64>,
-    /// How a key is checked that is to open it again.
-    pub check: Box<dyn KeyCheck>,
+    /// What describes it, and recognizes its key.
+    pub origin: Origin,
+}
+
+/// What describes a volume.
+pub enum Origin {
+    /// Its header, as it was when the volume was opened or was re-encrypted.
+    Luks {
+        /// The header.
+        luks: Box<Luks>,
+        /// Whether it is on the data device.
+        holds_header: bool,
+        /// The lock of the re-encryption in whose middle the volume was opened.
+        hold: Option<Arc<Hold>>,
+    },
+    /// The user's word.
+    Plain(KeyDigest),
 }
 
 impl Source {
-    /// Builds the volume with its key, which was checked.
-    pub(super) fn build(&self, key: &Secret) -> Result<Volume> {
-        let volume = Volume::new(Arc::clone(&self.storage), &self.layout, key, Cpu::detect());
+    /// Builds the volume with its keys, which were checked.
+    pub(super) fn build(&self, keys: Keys<'_>) -> Result<Volume> {
+        let volume = Volume::new(Arc::clone(&self.storage), &self.layout, keys, Cpu::detect());
         volume.map_err(|error| self.failed(error))
     }
 
     /// Builds the volume again, if this is its key.
     pub(super) fn rebuild(&self, key: &Secret) -> Result<Volume> {
-        self.check.check(key).map_err(|error| self.failed(error))?;
-        self.build(key)
+        let checked = match &self.origin {
+            Origin::Luks { luks, .. } => keyway_volume::verify_volume_key(luks, key).map(drop),
+            Origin::Plain(digest) => digest.check(key),
+        };
+        checked.map_err(|error| self.failed(error))?;
+        self.build(key.into())
+    }
+
+    /// How the first encrypted segment is encrypted: "aes-xts-plain64", and the size of its sectors in
+    /// bytes. Nothing and 0 where none is.
+    pub fn encryption(&self) -> (String, u64) {
+        let found = self.layout.segments.iter().find_map(|segment| match &segment.mapping {
+            Mapping::Crypt { spec, sector_size, .. } => Some((spec.to_string(), sector_size.bytes() as u64)),
+            Mapping::Linear => None,
+        });
+        found.unwrap_or_default()
+    }
+
+    /// The length of the volume key in bits, where a header says it.
+    pub(super) fn key_bits(&self) -> Option<u64> {
+        match &self.origin {
+            Origin::Luks { luks, .. } => luks.header().volume_key_len().map(|bytes| 8 * bytes as u64),
+            Origin::Plain(_) => None,
+        }
+    }
+
+    /// Whether the volume was opened in the middle of a re-encryption: its size cannot be changed
+    /// then, nor its keys taken away.
+    pub(super) fn is_reencrypting(&self) -> bool {
+        match &self.origin {
+            Origin::Luks { luks, .. } => matches!(UnderWay::of(luks.header()), Ok(Some(_))),
+            Origin::Plain(_) => false,
+        }
+    }
+
+    /// Goes on with the re-encryption that the header describes by now.
+    pub(super) fn reencrypt(&self, keys: VolumeKeys, zone: Option<u64>) -> Result<Online> {
+        let Origin::Luks { luks, holds_header, hold } = &self.origin else {
+            return Err(Error::OnlyLuks2);
+        };
+        let options =
+            Options { zone, latency: Some(LATENCY), holds_header: *holds_header, hold: hold.clone() };
+        let go_on = || {
+            // Of what the volume was opened with: another header may have been put there since.
+            if !self.is_reencrypting() {
+                let old = keys.old().ok_or(keyway_volume::Error::WrongVolumeKey)?;
+                keyway_volume::verify_volume_key(luks, old)?;
+            }
+            let header = luks.again_for_writing()?;
+            let job = Job::resume(header, Arc::clone(&self.storage), &keys, &options, &mut OsRandom)?;
+            Online::new(job, keys, *holds_header)
+        };
+        go_on().map_err(|error| self.failed(error))
+    }
+
+    /// The same volume, as `luks` describes it now.
+    pub(super) fn with_header(&self, layout: Layout, luks: Luks) -> Self {
+        let (holds_header, hold) = match &self.origin {
+            Origin::Luks { holds_header, hold, .. } => (*holds_header, hold.clone()),
+            Origin::Plain(_) => (false, None),
+        };
+        Self {
+            device: self.device.clone(),
+            storage: Arc::clone(&self.storage),
+            layout,
+            declared_len: self.declared_len,
+            origin: Origin::Luks { luks: Box::new(luks), holds_header, hold },
+        }
     }
 
     /// `volume` with `size` bytes; `None` means as many as its header says, or its device has by
@@ -51,19 +134,9 @@ impl Source {
         }
     }
 
-    fn failed(&self, error: keyway_volume::Error) -> Error {
+    pub(super) fn failed(&self, error: keyway_volume::Error) -> Error {
         Error::Volume { device: self.device.clone(), error }
     }
-}
-
-/// How the right volume key is recognised when a suspended volume is to go on.
-pub trait KeyCheck: Send + Sync {
-    /// Checks a key.
-    ///
-    /// # Errors
-    /// [`WrongVolumeKey`](keyway_volume::Error::WrongVolumeKey) or
-    /// [`WrongPassphrase`](keyway_volume::Error::WrongPassphrase).
-    fn check(&self, key: &Secret) -> keyway_volume::Result<()>;
 }
 
 /// For a volume without a header: a digest of the key that opened it, like the one that LUKS keeps
@@ -84,9 +157,7 @@ impl KeyDigest {
         let digest = digest(key, &salt)?;
         Ok(Self { salt, digest })
     }
-}
 
-impl KeyCheck for KeyDigest {
     fn check(&self, key: &Secret) -> keyway_volume::Result<()> {
         match digest(key, &self.salt)?.ct_eq(self.digest.expose()) {
             true => Ok(()),
@@ -106,3 +177,6 @@ const DIGEST_LEN: usize = 32;
 
 /// Takes a few milliseconds.
 const ITERATIONS: u32 = 20_000;
+
+/// How long a request may have to wait for the zone that is being re-encrypted.
+const LATENCY: Duration = Duration::from_millis(100);

@@ -61,18 +61,23 @@ fn new_cost(slot: &Candidate, goal: &Goal<'_>, budget: f64) -> Option<Work> {
         Work::Pbkdf2 { hash, .. } if slot.standing == Standing::Opens => Some(hash.as_str()),
         _ => None,
     };
-    // LUKS1 has one hash for everything. SHA-512 makes a 64-byte key in one block, and is the hash
-    // that suits graphics cards least.
+    // LUKS1 has one hash for everything.
     let header_hash = match &slot.digest {
         Work::Pbkdf2 { hash, .. } if goal.format == 1 => hash.as_str(),
-        _ => "sha512",
+        _ => HASH,
     };
     let hashes = own_hash.into_iter().chain([header_hash]);
     let costs = argon2(slot, goal, budget).into_iter();
     let costs = costs.chain(hashes.filter_map(|hash| pbkdf2(slot, goal, budget, hash)));
-    let costs: Vec<Work> = costs.collect();
+    let costs: Vec<Work> = costs.filter(|cost| !gives_away(slot, cost)).collect();
     let strong = costs.iter().find(|cost| Least::missed_by(cost).is_none());
     strong.or(costs.first()).cloned()
+}
+
+/// Whether Argon2 would become PBKDF2 that is cheap to guess.
+fn gives_away(slot: &Candidate, cost: &Work) -> bool {
+    let was_argon2 = matches!(slot.derive, Work::Argon2 { .. });
+    was_argon2 && matches!(cost, Work::Pbkdf2 { .. }) && Least::missed_by(cost).is_some()
 }
 
 /// Cheaper Argon2 for a keyslot that has Argon2: fewer passes first, because memory is what
@@ -123,13 +128,31 @@ fn too_little(slot: &Candidate, goal: &Goal<'_>, waiting: Interval, fixed: Inter
         _ if waiting.likely > limit / 2.0 => {
             format!("the keyslots tried before keyslot {} alone take {:.1} s", slot.number, waiting.likely)
         }
-        _ => format!(
+        _ => given_away(slot, goal, waiting + fixed).unwrap_or_else(|| format!(
             "no cost that is allowed is low enough, or no rate of the target is known for it: PBKDF2 takes at least \
              {LEAST_ITERATIONS} iterations, Argon2 {LEAST_PASSES} passes"
-        ),
+        )),
     }
 }
 
+/// What PBKDF2 there would be if it were not too cheap to guess to be put in Argon2's place, and what it needs instead.
+fn given_away(slot: &Candidate, goal: &Goal<'_>, rest: Interval) -> Option<String> {
+    let cost =
+        pbkdf2(slot, goal, goal.within * MARGIN - rest.likely, HASH).filter(|cost| gives_away(slot, cost))?;
+    let (Work::Pbkdf2 { iterations, .. }, Least::Iterations(least)) = (&cost, Least::missed_by(&cost)?)
+    else {
+        return None;
+    };
+    let needed = rest + goal.rates.seconds(&Work::pbkdf2(HASH, least.into(), slot.key_len))?;
+    Some(format!(
+        "in place of Argon2 there is time for {iterations} iterations of PBKDF2 with {HASH} at most, which is cheap to guess: {least} are \
+         recommended, and take {:.1} s there",
+        needed.likely
+    ))
+}
+
+/// SHA-512 makes a 64-byte key in one block, and is the hash that suits graphics cards least.
+const HASH: &str = "sha512";
 /// The part of the time that is used: the rest allows for a slightly slower machine than stated.
 const MARGIN: f64 = 0.9;
 /// PBKDF2's fewest iterations, Argon2's fewest passes, least memory and most lanes, as in

@@ -4,7 +4,7 @@
 //! Costs only fall, and stay with their function and hash where that is enough: nothing becomes
 //! slower, except what waits for a keyslot that the target could not compute before, and that is
 //! told ([`Change::later`]). A change stays above what is cheap to guess where any cost that meets the limit
-//! does; Argon2 becomes cheaper Argon2 before it becomes PBKDF2. A keyslot that opens in time is
+//! does; Argon2 becomes cheaper Argon2 before it becomes PBKDF2, and never PBKDF2 that is cheap to guess. A keyslot that opens in time is
 //! never skipped for another, and the keyslot that is changed is one that the target then opens.
 
 mod cost;

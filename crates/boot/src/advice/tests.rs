@@ -110,6 +110,21 @@ fn argon2_becomes_cheaper_before_it_becomes_pbkdf2() {
     assert!(change.cheap().is_some(), "{change:?}");
 }
 
+/// In 0.2 s there would be 50,000 iterations, for a volume that had Argon2 over 1 GiB.
+#[test]
+fn argon2_never_becomes_pbkdf2_that_is_cheap_to_guess() {
+    let derive = Work::Argon2 { time: 4, memory_kib: 1 << 20, lanes: 4 };
+    let slots = [Candidate { derive, standing: Standing::OpensWithAnotherKdf, ..slot(0, 0) }];
+    let rates = rates();
+    let advice = advise(&slots, &goal(&rates, 1.0));
+    let because = impossible(&advice);
+    for part in ["89000 iterations of PBKDF2", "cheap to guess", "210000 are recommended, and take 2.1 s"] {
+        assert!(because.contains(part), "{because}");
+    }
+    let Advice::Change(change) = advise(&slots, &goal(&rates, 4.0)) else { panic!() };
+    assert!(matches!(change.cost, Some(Work::Pbkdf2 { .. })) && change.cheap().is_none(), "{change:?}");
+}
+
 /// Numbers that are the same in each run (Knuth's MMIX).
 struct Seeded(u64);
 
@@ -175,7 +190,7 @@ impl Seeded {
 /// is so because no other cost would meet the limit.
 #[test]
 fn no_advice_makes_anything_worse_than_it_says() {
-    let (mut seeded, mut changes, mut skips, mut cheap) = (Seeded(16), 0, 0, 0);
+    let (mut seeded, mut changes, mut skips, mut cheap, mut weaker) = (Seeded(16), 0, 0, 0, 0);
     for case in 0..20_000 {
         let (rates, format) = (seeded.rates(), 1 + seeded.below(2) as u8);
         let digest = Work::pbkdf2("sha256", 1000 + seeded.wide(20), 32);
@@ -218,12 +233,33 @@ fn no_advice_makes_anything_worse_than_it_says() {
             (Work::Pbkdf2 { hash, iterations, .. }, Some(Work::Pbkdf2 { hash: h, iterations: i, .. })) => {
                 assert!(h != hash || i <= iterations, "{change:?}, {told}");
             }
-            (Work::Argon2 { .. }, Some(Work::Pbkdf2 { .. })) => {}
+            (Work::Argon2 { .. }, Some(Work::Pbkdf2 { .. })) => {
+                weaker += 1;
+                assert!(change.cheap().is_none(), "{change:?}, {told}");
+            }
         }
-        cheap += usize::from(change.cheap().is_some());
+        if let Some(Work::Pbkdf2 { hash, iterations, blocks }) = &change.cost
+            && let Some(Least::Iterations(least)) = change.cheap()
+        {
+            cheap += 1;
+            // What is recommended would have taken too long, or is more than the keyslot had.
+            let had = matches!(own, Work::Pbkdf2 { hash: own, iterations, .. } if own == hash && *iterations < least.into());
+            let more = Work::Pbkdf2 {
+                hash: hash.clone(),
+                iterations: u64::from(least) - iterations,
+                blocks: *blocks,
+            };
+            let more = change.seconds.likely + rates.seconds(&more).expect(&told).likely;
+            assert!(had || more > within * 0.85, "{change:?}, {told}");
+        }
     }
-    println!("{changes} changes, {skips} keyslots skipped, {cheap} cheap to guess");
-    assert!(changes > 2000 && skips > 100 && cheap > 100, "{changes} {skips} {cheap}");
+    println!(
+        "{changes} changes, {skips} keyslots skipped, {cheap} cheap to guess, {weaker} PBKDF2 for Argon2"
+    );
+    assert!(
+        changes > 2000 && skips > 100 && cheap > 100 && weaker > 100,
+        "{changes} {skips} {cheap} {weaker}"
+    );
 }
 
 fn of(slots: &[Candidate], rates: &Rates) -> Vec<(u64, Interval)> {

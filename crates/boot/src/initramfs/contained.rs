@@ -1,7 +1,7 @@
 //! The architecture that an image is for, according to the programs and kernel modules in it.
 //!
 //! Firmware is ignored because it is for processors other than the one that boots, and the program
-//! added by Keyway because it may be the wrong one. The majority of the programs decides, so a
+//! added by Keyway, unless it is alone, because it may be the wrong one. The majority of the programs decides, so a
 //! stray one has no effect; all modules belong to one kernel.
 
 use super::cpio::Entry;
@@ -15,6 +15,8 @@ use std::io::{self, Read};
 pub struct Contained {
     programs: BTreeMap<Architecture, usize>,
     modules: BTreeMap<Architecture, usize>,
+    /// The one of the program that Keyway has added, which counts only where there is nothing else.
+    own: Option<Architecture>,
 }
 
 impl Contained {
@@ -41,9 +43,11 @@ impl Contained {
     /// Counts a file by its name and its beginning.
     pub fn count(&mut self, name: &str, head: &[u8]) {
         let is_firmware = FIRMWARE.iter().any(|folder| name.starts_with(folder));
-        let Some(object) = Object::parse(head).filter(|_| !is_firmware && name != layout::PROGRAM) else {
+        let Some(object) = Object::parse(head).filter(|_| !is_firmware) else { return };
+        if name == layout::PROGRAM {
+            self.own = Some(object.architecture);
             return;
-        };
+        }
         let kind = if object.is_relocatable { &mut self.modules } else { &mut self.programs };
         *kind.entry(object.architecture).or_default() += 1;
     }
@@ -67,13 +71,13 @@ impl Contained {
     pub fn runs_on(&self, kernel: Architecture) -> bool {
         match most(&self.modules) {
             Some(modules) => modules == kernel,
-            None => most(&self.programs).is_none_or(|programs| kernel.runs(programs)),
+            None => most(&self.programs).or(self.own).is_none_or(|programs| kernel.runs(programs)),
         }
     }
 
     /// The image's architecture, if it is known.
     pub fn architecture(&self) -> Option<Architecture> {
-        most(&self.modules).or(most(&self.programs))
+        most(&self.modules).or(most(&self.programs)).or(self.own)
     }
 }
 
@@ -129,6 +133,9 @@ mod tests {
         ]);
         assert!(others.takes(of("x86_64")) && !others.takes(of("aarch64")));
         assert_eq!(others.architecture(), Some(of("x86_64")));
-        assert!(contained(&[("keyway/keyway", &pc), ("lib/firmware/x", &pc)]).is_empty());
+        // In an image of nothing else Keyway's own program is what the kernel has to run; another may take its place.
+        let alone = contained(&[("keyway/keyway", &pc), ("lib/firmware/x", &arm64)]);
+        assert!(alone.is_empty() && alone.takes(of("aarch64")) && alone.architecture() == Some(of("x86_64")));
+        assert!(alone.runs_on(of("x86_64")) && !alone.runs_on(of("aarch64")));
     }
 }

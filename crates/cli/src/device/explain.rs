@@ -6,22 +6,26 @@ use crate::door::shared;
 use crate::say::failure::{Cause, Exit, Failure};
 use crate::say::sentence::{self, sentence};
 use keyway_attach::session::{self, SizeFault};
+use keyway_crypto::CipherSpec;
 use keyway_format::text::Shown;
-use keyway_volume::Error;
 use keyway_volume::admission::{Exemption, Finding, Rule, Unmet};
 use keyway_volume::in_use::Holder;
 use keyway_volume::seal::Broken;
+use keyway_volume::storage::File;
+use keyway_volume::{Error, Storage};
 use std::io::ErrorKind;
 use std::path::Path;
 
 /// Turns the library's error into a line, about `device` if there is one; a line that exists
 /// already is kept.
 pub(crate) fn placed(failure: Failure, device: Option<&Path>) -> Failure {
-    match (failure.into_unplaced(), device) {
+    let is_of_command_line = failure.is_of_command_line();
+    let said = match (failure.into_unplaced(), device) {
         (Ok(error), Some(device)) => on_device(device, &error),
         (Ok(error), None) => plain(&error),
         (Err(said), _) => said,
-    }
+    };
+    if is_of_command_line { said.of_command_line("keyway") } else { said }
 }
 
 /// An error of admitting or opening the volume on `device`, whose header is at `header`.
@@ -58,9 +62,7 @@ pub(crate) fn unlocking(error: keyway::Error) -> Failure {
 pub(crate) fn on_device(device: &Path, error: &Error) -> Failure {
     let (path, device) = (device, device.display());
     match error {
-        Error::Format(keyway_format::Error::NotLuks) => {
-            Failure::new(Exit::Parameters, format!("Device {device} is not a valid LUKS device."))
-        }
+        Error::Format(keyway_format::Error::NotLuks) => super::not_luks(path),
         Error::Format(keyway_format::Error::Requirement(name)) => Failure::new(
             Exit::Parameters,
             format!(
@@ -99,6 +101,16 @@ pub(crate) fn on_device(device: &Path, error: &Error) -> Failure {
             let line =
                 format!("{what} {device} is too small for activation, there is no remaining space for data.");
             Failure::new(Exit::Parameters, line)
+        }
+        Error::NotAdmitted(Finding { rule: Rule::OverHeader { start: 0, header_end }, .. }) => {
+            let way = format!("give the device with the data, and --header {device}.");
+            match File::open(path).is_ok_and(|file| file.len() <= header_end.next_multiple_of(PAGE)) {
+                true => Failure::new(Exit::Parameters, format!("{device} is a detached header: {way}")),
+                // A device with more on it may hold a forged header.
+                false => plain(error)
+                    .about(&format!("Device {device}"))
+                    .hinting(format!("If it is a detached header: {way}")),
+            }
         }
         Error::Io { .. } | Error::NotAdmitted(_) | Error::Unmet(_) => {
             plain(error).about(&format!("Device {device}"))
@@ -205,8 +217,8 @@ pub(crate) fn plain(error: &Error) -> Failure {
         ),
         Error::Unmet(unmet) => Failure::new(exit, format!("{}.", self::unmet(unmet))),
         Error::NotAdmitted(finding) => Failure::new(exit, sentence(&not_admitted(finding))),
-        Error::Crypto(keyway_crypto::Error::Unknown { what, .. }) if *what != "hash" => {
-            Failure::new(exit, sentence(&format!("{error}; \"keyway ciphers\" lists what is available")))
+        Error::Crypto(keyway_crypto::Error::Unknown { what, name }) if *what != "hash" => {
+            Failure::new(exit, sentence(&format!("{error}; {}", in_full(name))))
         }
         Error::Io { what, source } if source.kind() == ErrorKind::StorageFull => {
             Failure::new(exit, sentence(&format!("{what}: no space is left; free some and try again")))
@@ -215,6 +227,15 @@ pub(crate) fn plain(error: &Error) -> Failure {
             Failure::new(exit, sentence(&error.to_string())).because(Cause::WrongKey)
         }
         _ => Failure::new(exit, sentence(&error.to_string())),
+    }
+}
+
+/// The specifications that a short name stands for: a header needs one of them whole.
+fn in_full(name: &str) -> String {
+    let specs = CipherSpec::named(name).unwrap_or_default();
+    match specs.iter().map(ToString::to_string).reduce(|all, spec| format!("{all} or {spec}")) {
+        Some(specs) => format!("it is written in full: {specs}"),
+        None => "\"keyway ciphers\" lists what is available".to_owned(),
     }
 }
 
@@ -262,6 +283,8 @@ fn exit_code(error: &Error) -> Exit {
     }
 }
 
+/// What the length of a detached LUKS1 header is a multiple of.
+const PAGE: u64 = 4096;
 /// The least memory for Argon2 that cryptsetup accepts.
 const LEAST_KIB: u64 = 32;
 

@@ -5,15 +5,43 @@ use keyway_volume::storage::Readers;
 use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 
-/// "UUID=…" becomes the link that udev keeps for it; anything else stays as it is.
+/// "UUID=…", "LABEL=…", "PARTUUID=…" and "PARTLABEL=…" become the links that udev keeps for them;
+/// anything else stays as it is.
 pub(crate) fn resolve(spec: &Path) -> PathBuf {
-    let uuid = spec.to_str().and_then(|s| s.strip_prefix("UUID="));
-    match uuid {
-        Some(uuid) if uuid.chars().all(|c| c.is_ascii_hexdigit() || c == '-') => {
-            Path::new("/dev/disk/by-uuid").join(uuid.to_ascii_lowercase())
+    let link = spec.to_str().and_then(|text| {
+        let (folder, value) =
+            LINKS.iter().find_map(|(tag, folder)| Some((folder, text.strip_prefix(tag)?)))?;
+        let value = value.trim_matches('"');
+        let name = match folder.ends_with("uuid") {
+            true if value.chars().all(|c| c.is_ascii_hexdigit() || c == '-') => value.to_ascii_lowercase(),
+            true => return None,
+            false => in_a_link(value),
+        };
+        (!name.is_empty()).then(|| Path::new("/dev/disk").join(folder).join(name))
+    });
+    link.unwrap_or_else(|| spec.to_owned())
+}
+
+static LINKS: &[(&str, &str)] = &[
+    ("UUID=", "by-uuid"),
+    ("LABEL=", "by-label"),
+    ("PARTUUID=", "by-partuuid"),
+    ("PARTLABEL=", "by-partlabel"),
+];
+
+/// A label as udev writes it in the name of a link: what is neither a letter, a digit nor one of a
+/// few signs is `\x` and two digits (systemd, `encode_devnode_name`). Shells complete it so already.
+fn in_a_link(label: &str) -> String {
+    let mut name = String::new();
+    for (at, c) in label.char_indices() {
+        let is_encoded = c == '\\' && label[at..].starts_with("\\x");
+        if c.is_ascii_alphanumeric() || !c.is_ascii() || "#+-.:=@_".contains(c) || is_encoded {
+            name.push(c);
+        } else {
+            name.push_str(&format!("\\x{:02x}", c as u32));
         }
-        _ => spec.to_owned(),
     }
+    name
 }
 
 /// The operand as a URL, if it is one. (A file with such a name is written `./nbd://…`.)
@@ -51,5 +79,28 @@ pub(crate) fn readers(spec: &Path) -> Readers {
         _ if is_url(spec) => Readers::Anybody,
         Ok(found) if !has_mode(&found) => Readers::Anybody,
         _ => Readers::of(path),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tags_become_udevs_links() {
+        for (spec, path) in [
+            ("UUID=0123-AB", "/dev/disk/by-uuid/0123-ab"),
+            ("PARTUUID=0123-AB", "/dev/disk/by-partuuid/0123-ab"),
+            ("LABEL=home", "/dev/disk/by-label/home"),
+            ("PARTLABEL=my disk/1", "/dev/disk/by-partlabel/my\\x20disk\\x2f1"),
+            ("PARTLABEL=my\\x20disk", "/dev/disk/by-partlabel/my\\x20disk"),
+            ("PARTLABEL=\"Größe\"", "/dev/disk/by-partlabel/Größe"),
+            ("LABEL=../../sda", "/dev/disk/by-label/..\\x2f..\\x2fsda"),
+            ("UUID=../sda", "UUID=../sda"),
+            ("LABEL=", "LABEL="),
+            ("disk.img", "disk.img"),
+        ] {
+            assert_eq!(resolve(Path::new(spec)), Path::new(path), "{spec}");
+        }
     }
 }

@@ -4,10 +4,12 @@
 use crate::device::{self, explain};
 use crate::door::{Args, shared};
 use crate::process::handed::{Handed, handed};
-use crate::say::failure::{Exit, Failure, Result};
+use crate::say::failure::{Cause, Exit, Failure, Result};
 use crate::say::manner::Manner;
 use crate::say::output;
 use keyway::{Device, DeviceOptions, Unlock, Version};
+use keyway_volume::reencrypt::luks1;
+use keyway_volume::storage::File;
 use keyway_volume::{Access, DataDevice, Header, Locking, Luks, Storage};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -90,13 +92,17 @@ impl Handed for Locking {
 impl Target {
     /// The volume of the operand at `operand`, with `--header` and `--disable-locks`.
     pub(crate) fn from_args(args: &Args, operand: usize) -> Result<Self> {
-        let device = args.operand(operand).map(device::resolve);
-        let header = args.path(&shared::HEADER).map(device::resolve);
-        if device.is_none() && header.is_none() {
+        if args.operand(operand).is_none() && args.path(&shared::HEADER).is_none() {
             return Err(Failure::new(Exit::Parameters, "A device or file is missing."));
         }
-        let (locking, manner) = (locking(args), args.manner());
-        Ok(Self { device: device.unwrap_or_default(), header, locking, manner })
+        Ok(Self::if_given(args, operand))
+    }
+
+    /// The same for commands that may find the device elsewhere: its path may be empty.
+    pub(crate) fn if_given(args: &Args, operand: usize) -> Self {
+        let device = args.operand(operand).map(device::resolve).unwrap_or_default();
+        let header = args.path(&shared::HEADER).map(device::resolve);
+        Self { device, header, locking: locking(args), manner: args.manner() }
     }
 
     /// Where the header is.
@@ -201,14 +207,26 @@ pub(crate) fn locking(args: &Args) -> Locking {
 
 /// cryptsetup's message for a device without the requested header.
 pub(crate) fn not_luks(path: &Path) -> Failure {
-    Failure::new(Exit::Parameters, format!("Device {} is not a valid LUKS device.", path.display()))
+    let failure =
+        Failure::new(Exit::Parameters, format!("Device {} is not a valid LUKS device.", path.display()))
+            .because(Cause::NotLuks);
+    let marked = File::open(path).ok().and_then(|file| luks1::marked(&file).ok().flatten());
+    match marked {
+        Some(uuid) => failure.hinting(format!(
+            "It is LUKS1 in reencryption: \"keyway reencrypt {}\" goes on, in the directory that has the file \
+             LUKS-{uuid}.state (or cryptsetup's LUKS-{uuid}.log).",
+            path.display()
+        )),
+        None => failure,
+    }
 }
 
 /// The same for a LUKS header of the other version than the one that is needed or asked for.
 fn of_another_version(path: &Path, version: u8) -> Failure {
     let (path, wanted) = (path.display(), 3 - version);
     let failure =
-        Failure::new(Exit::Parameters, format!("Device {path} is not a valid LUKS{wanted} device."));
+        Failure::new(Exit::Parameters, format!("Device {path} is not a valid LUKS{wanted} device."))
+            .because(Cause::NotLuks);
     let way = if version == 1 { ", which convert --type luks2 makes LUKS2" } else { "" };
     failure.hinting(format!("Its header is LUKS{version}{way}."))
 }

@@ -9,6 +9,7 @@ pub(crate) mod address;
 pub(crate) mod completion;
 mod foreign;
 pub(crate) mod groups;
+mod habits;
 mod help;
 pub(crate) mod man;
 mod parser;
@@ -17,12 +18,13 @@ pub(crate) mod shared;
 mod suggest;
 mod table;
 mod values;
+#[cfg(feature = "desk")]
+mod verbs;
 
 pub(crate) use parser::{Invocation, parse};
-#[cfg(feature = "desk")]
-pub(crate) use suggest::nearest;
+pub(crate) use suggest::{did_you_mean, quoted};
 pub(crate) use table::{
-    Alias, Command, Commands, Example, Group, Kind, Offers, Operand, Opt, Request, Topic, run,
+    Alias, Command, Commands, Example, Group, Kind, Offers, Operand, Opt, Request, Topic, Verb, run,
 };
 pub(crate) use values::Args;
 

@@ -2,13 +2,15 @@
 //! after the command and its operands, `--name=value` and `--name value` are equivalent, letters
 //! can be bundled, `--` ends the options.
 
-use super::suggest::nearest;
-use super::table::{Alias, Command, Commands, Opt};
+use super::help::Extent;
+use super::suggest::{did_you_mean, quoted};
+use super::table::{Alias, Command, Commands, Group, Opt, Verb};
 use super::values::Args;
-use super::{foreign, help, rules, shared};
+use super::{foreign, habits, help, rules, shared};
 use crate::say::failure::{Exit, Failure, Result};
 use clap::builder::ValueParser;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::parser::ValueSource;
 use clap::{Arg, ArgAction, ArgMatches};
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
@@ -30,25 +32,20 @@ pub(crate) fn parse(
     let argv: Vec<OsString> = argv.collect();
     // -h is --hash, as in cryptsetup. On its own it can only be a request for help.
     if argv.is_empty() || argv == ["-h"] || argv == ["help"] {
-        let text = help::overview(commands, program);
-        return if argv.is_empty() {
-            let missing = match program {
-                CRYPTSETUP => format!("\n{program}: Argument <action> missing."),
-                _ => String::new(),
-            };
-            Err(Failure::new(Exit::Parameters, format!("{}{missing}", text.trim_end())))
-        } else {
-            Ok(Invocation::Print(text))
+        return match (argv.is_empty(), program) {
+            (true, CRYPTSETUP) => Err(no_action()),
+            (true, _) => Err(Failure::new(Exit::Parameters, help::overview(commands, program).trim_end())),
+            (false, _) => Ok(Invocation::Print(help::overview(commands, program))),
         };
     }
-    if let [help, name] = &argv[..]
+    if let [help, name, rest @ ..] = &argv[..]
         && help == "help"
     {
         if name == help::EXIT_CODES {
             return Ok(Invocation::Print(help::exit_codes()));
         }
         let (command, _) = look_up(commands, program, &name.to_string_lossy())?;
-        return Ok(Invocation::Print(help::command(program, command)));
+        return Ok(Invocation::Print(page(program, command, rest.first(), Extent::Usual)));
     }
     let Some(position) = find_command(commands, program, &argv)? else {
         return without_command(commands, program, &argv);
@@ -59,9 +56,16 @@ pub(crate) fn parse(
     run_command(commands, program, command, alias, rest)
 }
 
+/// What cryptsetup says where no action is named: how it is used, and last what is missing.
+fn no_action() -> Failure {
+    let usage =
+        "Usage: cryptsetup [OPTION...] <action> <action-specific>\n\"cryptsetup --help\" lists the actions.";
+    Failure::new(Exit::Parameters, format!("{usage}\ncryptsetup: Argument <action> missing."))
+}
+
 /// The name by which scripts written for cryptsetup call the program. They read its messages, which
 /// then begin with cryptsetup's words.
-const CRYPTSETUP: &str = "cryptsetup";
+pub(super) const CRYPTSETUP: &str = "cryptsetup";
 
 /// "cryptsetup" if called by that name, else "keyway".
 pub(crate) fn program_name(argv0: &OsStr) -> &'static str {
@@ -119,16 +123,19 @@ fn without_command(commands: &Commands, program: &'static str, argv: &[OsString]
     };
     if asks(&shared::VERSION) {
         Ok(Invocation::Print(help::version(program)))
-    } else if asks(&shared::HELP) || asks(&shared::USAGE) {
+    } else if asks(&shared::HELP) || asks(&shared::USAGE) || asks(&shared::HELP_ALL) && program != CRYPTSETUP
+    {
         Ok(Invocation::Print(help::overview(commands, program)))
     } else {
-        let missing =
-            if program == CRYPTSETUP { "Argument <action> missing." } else { "a command is missing;" };
-        Err(usage(program, format!("{missing} \"--help\" lists them")))
+        match program {
+            CRYPTSETUP => Err(no_action()),
+            _ => Err(usage(program, "a command is missing; \"--help\" lists them".to_owned())),
+        }
     }
 }
 
-fn look_up(
+/// The command of that name, and the alias that it was found by.
+pub(super) fn look_up(
     commands: &Commands,
     program: &str,
     name: &str,
@@ -141,10 +148,8 @@ fn look_up(
     }
     let names =
         commands.all.iter().flat_map(|c| std::iter::once(c.name).chain(c.aliases.iter().map(|a| a.name)));
-    let hint = match nearest(name, names) {
-        Some(near) => format!("did you mean \"{near}\"?"),
-        None => "\"--help\" lists the commands.".to_owned(),
-    };
+    let hint = habits::hint(name).or_else(|| did_you_mean(name, names, quoted));
+    let hint = hint.unwrap_or_else(|| "\"--help\" lists the commands.".to_owned());
     let unknown = match program {
         CRYPTSETUP => format!("Unknown action. ({name}; {hint})"),
         _ => format!("unknown command \"{name}\"; {hint}"),
@@ -166,8 +171,8 @@ fn run_command(
         .try_get_matches_from(&rest)
         .map_err(|e| explain(commands, program, command, &rest, &e))?;
     let mut operands: Vec<OsString> = matches.remove_many("operands").into_iter().flatten().collect();
-    if matches.get_flag(shared::HELP.long) {
-        return Ok(Invocation::Print(help::command(program, command)));
+    if let Some(extent) = asked_for_help(program, &matches) {
+        return Ok(Invocation::Print(page(program, command, operands.first(), extent)));
     }
     if matches.get_flag(shared::USAGE.long) {
         return Ok(Invocation::Print(format!("Usage: {}\n", help::synopsis(program, command))));
@@ -186,7 +191,8 @@ fn run_command(
         operands.swap(0, 1);
     }
     let test_only = matches.get_flag(shared::TEST_ARGS.long);
-    let args = Args::new(program, command, matches, operands, alias.and_then(|a| a.device_type))?;
+    let args = Args::new(program, command, matches, operands, alias.and_then(|a| a.device_type));
+    let args = args.map_err(|failure| failure.of_command_line(program))?;
     rules::check(&args)?;
     if test_only {
         return Ok(Invocation::Print("No action taken. Invoked with --test-args option.\n".to_owned()));
@@ -194,8 +200,27 @@ fn run_command(
     Ok(Invocation::Run(Box::new(args)))
 }
 
+/// How much help is asked for. cryptsetup has no `--help-all`.
+fn asked_for_help(program: &str, matches: &ArgMatches) -> Option<Extent> {
+    if matches.get_flag(shared::HELP_ALL.long) && program != CRYPTSETUP {
+        return Some(Extent::All);
+    }
+    matches.get_flag(shared::HELP.long).then_some(Extent::Usual)
+}
+
+/// The page of a command, or of the verb of it that is named.
+fn page(program: &str, command: &'static Command, verb: Option<&OsString>, extent: Extent) -> String {
+    let named = |it: &&Verb| !it.name.is_empty() && verb.is_some_and(|verb| verb == it.name);
+    match command.verbs().iter().find(named).filter(|_| program != CRYPTSETUP) {
+        Some(verb) => help::verb(program, command, verb, extent),
+        None => help::command(program, command, extent),
+    }
+}
+
 fn is_given(matches: &ArgMatches, option: &Opt) -> bool {
+    // A flag has a value that nobody typed.
     matches.try_contains_id(option.long).unwrap_or(false)
+        && matches.value_source(option.long) == Some(ValueSource::CommandLine)
 }
 
 /// The clap parser of one command's table.
@@ -291,31 +316,51 @@ fn about_option(program: &str, option: &str, theirs: &str, ours: &str) -> Failur
 
 /// An option that belongs to other commands.
 fn not_allowed(commands: &Commands, program: &str, command: &Command, option: &Opt) -> Failure {
-    let takers: Vec<&str> = commands
+    let takes = |other: &&Command| other.all_options().any(|o| o.long == option.long);
+    // cryptsetup's first: who types its option means one of them.
+    let (theirs, ours): (Vec<&Command>, Vec<&Command>) = commands
         .all
         .iter()
-        .filter(|c| c.all_options().any(|o| o.long == option.long))
-        .map(|c| c.name)
-        .collect();
-    usage(
-        program,
-        format!(
-            "Option --{} is not allowed with {} action; {} {} it.",
-            option.long,
-            command.name,
-            takers.join(", "),
-            if takers.len() == 1 { "takes" } else { "take" }
-        ),
-    )
+        .copied()
+        .filter(takes)
+        .partition(|other| matches!(other.group, Group::Cryptsetup(_)));
+    let takers: Vec<&str> = theirs.into_iter().chain(ours).map(|other| other.name).collect();
+    let meant = MEANT.iter().find(|(name, long, _)| *name == command.name && *long == option.long);
+    let hint = match (meant, &takers[..]) {
+        (Some((.., hint)), _) => (*hint).to_owned(),
+        (None, [one]) => format!("{one} takes it."),
+        // A list of half the program helps nobody.
+        (None, many) if many.len() > MOST_TAKERS => {
+            let (first, others) = many.split_at(LISTED_TAKERS);
+            format!("{} and {} others take it.", first.join(", "), others.len())
+        }
+        (None, few) => format!("{} take it.", few.join(", ")),
+    };
+    let (option, command) = (option.long, command.name);
+    usage(program, format!("Option --{option} is not allowed with {command} action; {hint}"))
 }
+
+/// Command, option of others, and what is probably meant.
+static MEANT: &[(&str, &str, &str)] = &[
+    (
+        "luksKillSlot",
+        "key-slot",
+        "it takes the number as its second argument: \"luksKillSlot DEVICE NUMBER\".",
+    ),
+    ("luksRemoveKey", "key-slot", "\"luksKillSlot DEVICE NUMBER\" removes a keyslot by its number."),
+];
+
+/// Commands that are listed as those that take an option …
+const MOST_TAKERS: usize = 8;
+/// … and how many of them are where there are more.
+const LISTED_TAKERS: usize = 4;
 
 fn unknown_option(commands: &Commands, program: &str, argument: &str) -> Failure {
     let name = argument.split('=').next().unwrap_or(argument);
     let options = commands.options().map(|o| o.long);
-    let hint = match nearest(name.trim_start_matches('-'), options) {
-        Some(near) if name.starts_with("--") => format!("did you mean --{near}?"),
-        _ => "\"--help\" after a command lists its options.".to_owned(),
-    };
+    let near = || did_you_mean(&name[2..], options, |near| format!("--{near}"));
+    let hint = name.starts_with("--").then(near).flatten();
+    let hint = hint.unwrap_or_else(|| "\"--help\" after a command lists its options.".to_owned());
     match program {
         CRYPTSETUP => Failure::new(Exit::Parameters, format!("{name}: unknown option; {hint}")),
         _ => usage(program, format!("unknown option {name}; {hint}")),

@@ -50,8 +50,14 @@ pub(crate) enum Offers {
     Files,
     /// Names of directories.
     Directories,
+    /// Files and devices, by udev's names for these too (PARTLABEL=…).
+    Volumes,
     /// These words.
     Words(&'static [&'static str]),
+    /// The verbs of a command; the first operand names one.
+    Verbs(&'static [Verb]),
+    /// The names of commands.
+    Commands,
     /// The names of open volumes.
     OpenVolumes,
     /// Where file systems are mounted that `umount` may take.
@@ -62,6 +68,32 @@ impl Opt {
     /// Whether the option is followed by a value.
     pub(crate) const fn takes_value(&self) -> bool {
         !matches!(self.kind, Kind::Flag)
+    }
+}
+
+/// A verb of a command that has several, such as `check` of `boot`.
+#[derive(Debug)]
+pub(crate) struct Verb {
+    /// The word; empty for what the command does without one.
+    pub(crate) name: &'static str,
+    /// Its operands, as help shows them.
+    pub(crate) operands: &'static str,
+    /// One line.
+    pub(crate) about: &'static str,
+    /// Those of the command's options that it takes, in lists. None: all of them.
+    pub(crate) options: &'static [&'static [&'static Opt]],
+}
+
+impl Verb {
+    /// The options that it takes, in the command's order.
+    pub(super) fn all_options(&self, command: &Command) -> impl Iterator<Item = &'static Opt> + use<'_> {
+        command.own_options().filter(|option| self.takes(option))
+    }
+
+    /// Whether it takes this option of the command's.
+    pub(super) fn takes(&self, option: &Opt) -> bool {
+        let mut own = self.options.iter().copied().flatten();
+        self.options.is_empty() || own.any(|own| own.long == option.long)
     }
 }
 
@@ -93,10 +125,14 @@ pub(crate) struct Alias {
 pub(crate) enum Group {
     /// Keyway's own verbs, which need no root.
     Rootless,
+    /// Keyway's own verbs for a boot, which need root and the kernel's dm-crypt.
+    Boot,
     /// cryptsetup's commands, by topic.
     Cryptsetup(Topic),
     /// cryptsetup's commands that this build lacks.
     Absent,
+    /// What shows the manual.
+    Itself,
     /// For packagers; not listed in `--help`.
     Hidden,
 }
@@ -163,7 +199,8 @@ pub(crate) trait Request: Sized {
 
 /// Carries out what the arguments ask for: the function that a [`Command`]'s table refers to.
 pub(crate) fn run<R: Request>(args: &Args) -> Result<()> {
-    R::from_args(args)?.run()
+    let request = R::from_args(args).map_err(|failure| failure.of_command_line(args.program()))?;
+    request.run()
 }
 
 /// All commands of a program.
@@ -182,7 +219,7 @@ impl Commands {
     }
 
     /// The rows of all tables.
-    pub(super) fn options(&self) -> impl Iterator<Item = &'static Opt> + use<> {
+    pub(super) fn options(&self) -> impl Iterator<Item = &'static Opt> + Clone + use<> {
         self.all.iter().flat_map(|c| c.all_options())
     }
 
@@ -201,6 +238,19 @@ impl Command {
     /// Whether `name` is this command's name or one of its aliases.
     pub(crate) fn answers_to(&self, name: &str) -> bool {
         self.name == name || self.aliases.iter().any(|a| a.name == name)
+    }
+
+    /// Its verbs, if its first operand names one.
+    pub(crate) fn verbs(&self) -> &'static [Verb] {
+        match self.operands.first().map(|operand| operand.offers) {
+            Some(Offers::Verbs(verbs)) => verbs,
+            _ => &[],
+        }
+    }
+
+    /// Those of its verbs that are typed.
+    pub(crate) fn named_verbs(&self) -> impl Iterator<Item = &'static Verb> + Clone + use<> {
+        self.verbs().iter().filter(|verb| !verb.name.is_empty())
     }
 
     /// The options in its own table.

@@ -183,7 +183,12 @@ impl Args {
     /// How the progress of long work is shown.
     pub(crate) fn progress(&self) -> Progress {
         let every = self.number(&shared::PROGRESS_FREQUENCY).filter(|s| *s > 0).map(Duration::from_secs);
-        Progress { every, json: self.given(&shared::PROGRESS_JSON), quiet: self.given(&shared::BATCH_MODE) }
+        Progress {
+            every,
+            json: self.given(&shared::PROGRESS_JSON),
+            quiet: self.given(&shared::BATCH_MODE),
+            on_output: false,
+        }
     }
 
     fn raw(&self, option: &Opt) -> Option<&OsStr> {
@@ -215,7 +220,7 @@ impl Opt {
             Kind::Number(most) | Kind::Numbers(most, _) => match size::parse_number(text) {
                 Some(n) if n <= most => Ok(()),
                 Some(_) => Err(wrong(format!("at most {most} is allowed"))),
-                None => Err(wrong("a whole number is needed".to_owned())),
+                None => Err(wrong("a whole number from 0 on is needed".to_owned())),
             },
             Kind::Size => size::parse(text)
                 .map(drop)

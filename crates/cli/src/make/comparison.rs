@@ -12,6 +12,7 @@ use keyway_volume::build::ImageHoles;
 use keyway_volume::compare::{self, Comparison};
 use keyway_volume::stream::{self, Holes, Source};
 use keyway_volume::{Storage, Unneeded};
+use std::io;
 use std::path::Path;
 
 /// Compares all that the image uses, and prints how much that was. A difference is a failure.
@@ -39,19 +40,37 @@ pub(crate) fn compare(
         }
         failure => transfer::failed(failure, &name, &device.display()),
     })?;
-    let outcome = Outcome { compared, holes, volume: volume.len(), unit: volume.unit(), device, name: &name };
+    let padding = padding(volume, compared.length)
+        .map_err(|e| Failure::new(Exit::Device, format!("Cannot read {}: {e}.", device.display())))?;
+    let outcome = Outcome { compared, holes, volume: volume.len(), padding, device, name: &name };
     match outcome.difference() {
         Some(difference) => Err(Failure::new(Exit::Parameters, difference)),
         None => output::print(&printable_lines(&outcome.equal())),
     }
 }
 
+/// The zeros after an image of `length` bytes, up to the end of a sector; 0 if something else is
+/// there.
+fn padding(volume: &dyn Storage, length: u64) -> io::Result<u64> {
+    let end = length.next_multiple_of(volume.unit()).min(volume.len());
+    let mut rest = vec![0; end.saturating_sub(length) as usize];
+    if !rest.is_empty() {
+        volume.read_at(&mut rest, length)?;
+    }
+    Ok(if rest.iter().all(|byte| *byte == 0) { rest.len() as u64 } else { 0 })
+}
+
+/// "3 zero bytes".
+pub(crate) fn zeros(bytes: u64) -> String {
+    format!("{bytes} zero byte{}", if bytes == 1 { "" } else { "s" })
+}
+
 struct Outcome<'a> {
     compared: Comparison,
     holes: ImageHoles,
-    /// The plaintext's length, and its sectors'.
+    /// The plaintext's length, and how many zeros in it fill the sector that the image ends in.
     volume: u64,
-    unit: u64,
+    padding: u64,
     device: &'a Path,
     name: &'a str,
 }
@@ -79,13 +98,21 @@ impl Outcome<'_> {
             left_out.push(format!("{} {kind}", human(skipped)));
         }
         // A sector that the image ends in is no room of its own.
-        let rest = self.volume - length.next_multiple_of(self.unit).min(self.volume);
+        let rest = self.volume.saturating_sub(length + self.padding);
         if rest > 0 {
             left_out.push(format!("{} after its end", human(rest)));
         }
         let left_out =
             if left_out.is_empty() { String::new() } else { format!("; left out: {}", left_out.join(", ")) };
+        let padding = match self.padding {
+            0 => String::new(),
+            bytes => format!(", and {} after it", zeros(bytes)),
+        };
         let compared = human(length - skipped);
-        format!("{} holds what {} holds: {compared} compared{left_out}.\n", self.device.display(), self.name)
+        format!(
+            "{} holds what {} holds: {compared} compared{padding}{left_out}.\n",
+            self.device.display(),
+            self.name
+        )
     }
 }

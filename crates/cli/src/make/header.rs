@@ -3,7 +3,7 @@
 //! Invalid combinations are refused when this is created, before anything is asked, read or
 //! written.
 
-use crate::door::{Args, Opt, shared};
+use crate::door::{Args, Group, Opt, shared};
 use crate::make::kdf::KdfOptions;
 #[cfg(feature = "desk")]
 use crate::make::kernel;
@@ -28,6 +28,8 @@ pub(crate) struct HeaderParams {
     hash: String,
     kdf: KdfOptions,
     volume_key_file: Option<PathBuf>,
+    /// What is taken for cryptsetup's scripts and cannot be stored.
+    ignored: Vec<&'static Opt>,
 }
 
 impl HeaderParams {
@@ -39,9 +41,11 @@ impl HeaderParams {
         let key_bits = key_bits(args, version, &cipher)?;
         let kdf = KdfOptions::from_args(args)?;
         let create = Create::new(version).cipher(&cipher, key_bits).weak_cipher().hash(&hash);
-        let create = optional(args, create).kdf(kdf.choice(version.number(), &hash)?.into());
+        let ignored = NAMES.iter().copied().filter(|name| version == Version::Luks1 && args.given(name));
+        let ignored: Vec<_> = ignored.collect();
+        let create = optional(args, create, &ignored).kdf(kdf.choice(version.number(), &hash)?.into());
         let volume_key_file = unlock::volume_key_file(args).map(Path::to_owned);
-        Ok(Self { create, version, cipher, key_bits, hash, kdf, volume_key_file })
+        Ok(Self { create, version, cipher, key_bits, hash, kdf, volume_key_file, ignored })
     }
 
     /// A description for `--debug`.
@@ -68,8 +72,12 @@ impl HeaderParams {
         Ok(self)
     }
 
-    /// Before anything else is asked: a key derivation of more than a minute has to be wanted.
+    /// Before anything else is asked: says what is ignored; and a key derivation of more than a
+    /// minute has to be wanted.
     pub(crate) fn agree(&self) -> Result<()> {
+        for name in &self.ignored {
+            say!("WARNING: LUKS1 has no {0}: --{0} is ignored.", name.long);
+        }
         self.kdf.agreed(self.version.number(), &self.hash).map(drop)
     }
 
@@ -91,8 +99,8 @@ impl HeaderParams {
     }
 }
 
-/// Options that most volumes are created without.
-fn optional(args: &Args, mut create: Create) -> Create {
+/// Options that most volumes are created without; `ignored` ones are left out.
+fn optional(args: &Args, mut create: Create, ignored: &[&Opt]) -> Create {
     type Of<T> = fn(Create, T) -> Create;
     type OfText = fn(Create, &str) -> Create;
     let numbers32: [(&Opt, Of<u32>); 2] =
@@ -114,7 +122,9 @@ fn optional(args: &Args, mut create: Create) -> Create {
     for (option, set) in numbers {
         create = args.number(option).into_iter().fold(create, set);
     }
-    for (option, set) in texts {
+    for (option, set) in
+        texts.into_iter().filter(|(option, _)| !ignored.iter().any(|it| std::ptr::eq(*it, *option)))
+    {
         create = args.text(option).into_iter().fold(create, set);
     }
     if let (Some(cipher), Some(bits)) =
@@ -143,7 +153,11 @@ fn check_options(args: &Args, version: Version) -> Result<()> {
     }
     args.number32(&shared::SECTOR_SIZE)
         .map_or(Ok(()), |bytes| create::check_sector_size(bytes, version.number()))?;
-    if let Some(option) = LUKS2_ONLY.iter().find(|o| version == Version::Luks1 && args.given(o)) {
+    // cryptsetup's luksFormat takes names for LUKS1 and drops them.
+    let takes_names = matches!(args.command().group, Group::Cryptsetup(_));
+    let names = NAMES.iter().filter(|_| !takes_names);
+    let luks2_only = LUKS2_ONLY.iter().chain(names);
+    if let Some(option) = luks2_only.into_iter().find(|o| version == Version::Luks1 && args.given(o)) {
         return Err(refusal(&format!("--{} needs LUKS2; omit it or use --type luks2.", option.long)));
     }
     check_keyslot_encryption(args)
@@ -152,6 +166,9 @@ fn check_options(args: &Args, version: Version) -> Result<()> {
 /// `--key-size`, or the cipher's default; checked against the cipher.
 fn key_bits(args: &Args, version: Version, cipher: &str) -> Result<u32> {
     let spec = CipherSpec::parse(cipher).map_err(Error::from)?;
+    if args.is_cryptsetup() && spec.names_driver() {
+        return Err(refusal("No known cipher specification pattern detected."));
+    }
     if let Some(size) = args.number32(&shared::SECTOR_SIZE) {
         let size = SectorSize::new(size).map_err(Error::from)?;
         spec.check_sector_size(size).map_err(Error::from)?;
@@ -177,6 +194,7 @@ static LUKS2_ONLY: &[&Opt] = &[
     &shared::LUKS2_KEYSLOTS_SIZE,
     &shared::KEYSLOT_CIPHER,
     &shared::KEYSLOT_KEY_SIZE,
-    &shared::LABEL,
-    &shared::SUBSYSTEM,
 ];
+
+/// Names that LUKS1 has no place for.
+static NAMES: &[&Opt] = &[&shared::LABEL, &shared::SUBSYSTEM];

@@ -5,6 +5,7 @@ use crate::make::patience::Patience;
 use crate::say::failure::{Exit, Failure, Result};
 use keyway_volume::kdf_cost::{DEFAULT_TIME, KdfFunction, KdfRequest};
 use keyway_volume::{Cost, Error, KdfChoice, Refusal};
+use std::thread;
 use std::time::Duration;
 
 /// `--pbkdf` and its companions.
@@ -12,6 +13,15 @@ use std::time::Duration;
 pub(crate) struct KdfOptions {
     request: KdfRequest,
     patience: Patience,
+    /// `--pbkdf-memory` and `--pbkdf-parallel` as they were typed.
+    typed: Typed,
+}
+
+/// What may differ from what is used.
+#[derive(Debug, Clone, Copy)]
+struct Typed {
+    memory_kib: Option<u32>,
+    lanes: Option<u32>,
 }
 
 impl KdfOptions {
@@ -20,8 +30,18 @@ impl KdfOptions {
         let function = args.text(&shared::PBKDF).map(KdfFunction::parse).transpose()?;
         let (memory_kib, lanes) =
             (args.number32(&shared::PBKDF_MEMORY), args.number32(&shared::PBKDF_PARALLEL));
+        let typed = Typed { memory_kib, lanes };
+        // cryptsetup takes 0 for an option that is not given. (More than four lanes it used to lower
+        // without a word, and refuses since 2.8.1.)
+        let [memory_kib, lanes] = [memory_kib, lanes].map(|typed| typed.filter(|number| *number > 0));
         let patience = Patience::from_args(args, function.is_some());
-        Ok(Self { request: KdfRequest { function, cost: cost(args)?, memory_kib, lanes }, patience })
+        Ok(Self { request: KdfRequest { function, cost: cost(args)?, memory_kib, lanes }, patience, typed })
+    }
+
+    /// Whether anything was said of it.
+    pub(crate) fn is_given(&self) -> bool {
+        let KdfRequest { function, cost, memory_kib, lanes } = &self.request;
+        function.is_some() || cost.is_some() || memory_kib.is_some() || lanes.is_some()
     }
 
     /// The KDF of the first keyslot in a new LUKS header of `version`. `hash` is used for PBKDF2.
@@ -44,6 +64,9 @@ impl KdfOptions {
     pub(crate) fn agreed(&self, version: u8, hash: &str) -> Result<KdfChoice> {
         let choice = self.choice_or(version, hash, "convert the volume first (convert --type luks2)")?;
         self.patience.agree(&choice)?;
+        if self.patience.is_heard() {
+            self.typed.differing(&choice).iter().for_each(|line| say!("{line}"));
+        }
         self.patience.announce();
         Ok(choice)
     }
@@ -55,7 +78,33 @@ impl KdfOptions {
                            with --pbkdf-force-iterations.";
             Failure::new(Exit::Parameters, message)
         })?;
-        Ok(Self { request, patience: self.patience })
+        Ok(Self { request, ..self.clone() })
+    }
+}
+
+impl Typed {
+    /// What is used in place of what was typed, a line each.
+    fn differing(self, choice: &KdfChoice) -> Vec<String> {
+        let KdfChoice::Argon2 { memory_kib, lanes, cost, .. } = choice else { return Vec::new() };
+        let mut lines = Vec::new();
+        if self.memory_kib == Some(0) {
+            let most = if matches!(cost, Cost::Time(_)) { "at most " } else { "" };
+            lines.push(format!("--pbkdf-memory 0: the default is used, {most}{memory_kib} kilobytes."));
+        }
+        let used = match cost {
+            Cost::Forced(_) => *lanes,
+            Cost::Time(_) => thread::available_parallelism().map_or(1, |cpus| cpus.get() as u32).min(*lanes),
+        };
+        let threads =
+            if used == 1 { "1 thread is used".to_owned() } else { format!("{used} threads are used") };
+        match self.lanes {
+            Some(0) => lines.push(format!("--pbkdf-parallel 0: {threads}, the default.")),
+            Some(typed) if typed > used => {
+                lines.push(format!("--pbkdf-parallel {typed}: {threads}, as many as this machine has CPUs."));
+            }
+            _ => {}
+        }
+        lines
     }
 }
 
@@ -70,5 +119,35 @@ pub(crate) fn cost(args: &Args) -> Result<Option<Cost>> {
         (None, Some(0)) => Ok(Some(Cost::Time(DEFAULT_TIME))),
         (None, Some(milliseconds)) => Ok(Some(Cost::Time(Duration::from_millis(milliseconds)))),
         (None, None) => Ok(None),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use keyway_crypto::kdf::Argon2Variant;
+
+    #[test]
+    fn what_is_used_in_place_of_what_was_typed_is_said() {
+        let choice = |cost| KdfChoice::Argon2 {
+            variant: Argon2Variant::Argon2id,
+            memory_kib: 1 << 20,
+            lanes: 4,
+            cost,
+        };
+        let lines = |memory_kib, lanes, cost| Typed { memory_kib, lanes }.differing(&choice(cost));
+        let forced = Cost::Forced(4);
+        assert_eq!(
+            lines(Some(0), Some(0), forced),
+            [
+                "--pbkdf-memory 0: the default is used, 1048576 kilobytes.",
+                "--pbkdf-parallel 0: 4 threads are used, the default."
+            ]
+        );
+        let nothing: [&str; 0] = [];
+        assert_eq!(lines(Some(64), Some(4), forced), nothing);
+        assert_eq!(lines(None, None, Cost::Time(DEFAULT_TIME)), nothing);
+        let pbkdf2 = KdfChoice::Pbkdf2 { hash: "sha256".into(), cost: forced };
+        assert_eq!(Typed { memory_kib: Some(0), lanes: Some(0) }.differing(&pbkdf2), nothing);
     }
 }

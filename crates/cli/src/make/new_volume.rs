@@ -10,13 +10,12 @@ use crate::make::seal::NewSeal;
 use crate::say::failure::{Exit, Failure, Result};
 use crate::say::manner::Manner;
 use crate::say::progress::{self, Progress};
-use crate::say::question;
 use crate::say::transfer;
 use keyway::{ErrorKind, Key, Version};
 use keyway_crypto::Secret;
 use keyway_volume::build::{Content, ImageHoles, Target};
 use keyway_volume::storage::{Exclusive, Readers};
-use keyway_volume::stream::{Moved, Options};
+use keyway_volume::stream::Options;
 use keyway_volume::{Storage, Unneeded};
 use std::path::{Path, PathBuf};
 
@@ -49,14 +48,15 @@ impl NewVolume {
         self.params.agree()
     }
 
-    /// Makes the volume on `destination`, full of `content` from what messages call `name`.
+    /// Makes the volume on `destination`, full of `content` from what messages call `name`; gives
+    /// what went into it.
     pub(crate) fn make(
         &self,
         destination: Destination,
         content: Content<'_>,
         name: &str,
         passphrase: Secret,
-    ) -> Result<Moved> {
+    ) -> Result<Filled> {
         let create = self.seal.of(self.params.create()?);
         let (path, total) = (destination.path().to_owned(), content.len);
         let building = create.begin(destination.target(), &Key::Passphrase(passphrase), &content);
@@ -65,6 +65,7 @@ impl NewVolume {
             building.fill(content, Options::default(), meter)
         })
         .map_err(|e| transfer::failed(e, &name, &path.display()))?;
+        let padding = building.padding(moved.length);
         building.finish(moved.length).map_err(|error| match error.kind() {
             ErrorKind::NoContent => {
                 let message = format!("{name} is empty; there is nothing to encrypt.");
@@ -73,8 +74,18 @@ impl NewVolume {
             _ => explain::placed(error.into(), Some(&path)),
         })?;
         destination.complete()?;
-        Ok(moved)
+        Ok(Filled { length: moved.length, holes: moved.holes, padding })
     }
+}
+
+/// What is in a new volume, in bytes.
+pub(crate) struct Filled {
+    /// The content, with the room that was asked for after it.
+    pub(crate) length: u64,
+    /// The part of it that was holes, left unwritten.
+    pub(crate) holes: u64,
+    /// Zeros after it, up to the end of a sector.
+    pub(crate) padding: u64,
 }
 
 /// `--fill` and `--keep-holes`, or the default for the file system in the image.
@@ -143,8 +154,7 @@ impl Destination {
         }
         let storage = output_file::overwrite(replacing, &path)?;
         refuse_itself(source, &path)?;
-        let warning = format!("This will overwrite data on {} irrevocably.", path.display());
-        question::confirm(manner, &warning, "Operation aborted.", Exit::Parameters)?;
+        output_file::confirm(manner, replacing, &storage, &path, "")?;
         Ok(Self::Device { storage, path })
     }
 

@@ -1,11 +1,13 @@
 //! Files that a command creates. They are complete or absent, replace an existing file only on
 //! request, and are readable only by users who may read what went into them.
 
-use crate::device::{self, explain, place};
+use crate::device::{self, content, explain, place};
 use crate::make::replacing::Replacing;
 use crate::process::interrupt::{self, Pending};
 use crate::say::failure::{Exit, Failure, Result};
+use crate::say::manner::Manner;
 use crate::say::transfer::cannot_write;
+use crate::say::{output, question};
 use keyway_volume::in_use::{Access, InUse};
 use keyway_volume::storage::{Exclusive, File, NewFile, Readers};
 use std::fs;
@@ -70,6 +72,30 @@ impl Creation {
 pub(crate) fn overwrite(replacing: &Replacing, path: &Path) -> Result<Exclusive> {
     replacing.check(path)?;
     device::exclusive(path)
+}
+
+/// Asks before what is on a device is lost. Where nobody can be asked, a device that holds something
+/// is overwritten only with `--force` or `-q`.
+pub(crate) fn confirm(
+    manner: Manner,
+    replacing: &Replacing,
+    device: &Exclusive,
+    path: &Path,
+    with: &str,
+) -> Result<()> {
+    let found = content::found(&***device, path)?;
+    let is_terminal = rustix::termios::isatty(rustix::stdio::stdin());
+    match found.first() {
+        Some(first) if !is_terminal && !manner.batch_mode && !replacing.force => {
+            return Err(Failure::new(Exit::Busy, format!("{first} --force replaces it.")));
+        }
+        _ if is_terminal && !manner.batch_mode => {
+            found.iter().try_for_each(|line| output::print(&format!("WARNING: {line}\n")))?;
+        }
+        _ => {}
+    }
+    let warning = format!("This will overwrite data on {} irrevocably{with}.", path.display());
+    question::confirm(manner, &warning, "Operation aborted.", Exit::Parameters)
 }
 
 /// Claims a file that is to be replaced: another program that has it open, or mounted through a

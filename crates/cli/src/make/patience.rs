@@ -27,6 +27,11 @@ impl Patience {
         Self { manner: args.manner(), is_cryptsetup: args.is_cryptsetup(), named }
     }
 
+    /// Whether lines that need no answer are read by anybody.
+    pub(super) fn is_heard(&self) -> bool {
+        !self.manner.batch_mode
+    }
+
     /// Says what is measured, where somebody reads it.
     pub(super) fn announce(&self) {
         calibration::announce(self.manner, self.is_cryptsetup);

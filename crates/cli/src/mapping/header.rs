@@ -75,6 +75,7 @@ impl Reopening {
     }
 
     fn open_header(&self, luks: Luks, shown: &Path) -> Result<Opened> {
+        luks.check_requirements().map_err(|e| explain::on_device(shown, &e))?;
         let admitted = self.demands.judge(luks, shown, None)?;
         let (volume_key, digest) = self.key.volume_key(admitted.luks(), shown)?;
         admission::open(admitted, shown, volume_key, digest)
@@ -134,7 +135,9 @@ mod tests {
     fn layout(cipher: &str, bytes: u32, iv_tweak: u64, storage_offset: u64) -> Layout {
         let (spec, sector_size) = (CipherSpec::parse(cipher).unwrap(), SectorSize::new(bytes).unwrap());
         let mapping = Stored::Crypt { spec, sector_size, iv_tweak, iv_large_sectors: false };
-        Layout { segments: vec![MappedSegment { plaintext_start: 0, length: None, storage_offset, mapping }] }
+        let segment =
+            MappedSegment { plaintext_start: 0, length: None, storage_offset, mapping, second_key: false };
+        Layout { segments: vec![segment] }
     }
 
     #[test]

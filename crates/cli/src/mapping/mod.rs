@@ -9,7 +9,7 @@ mod keyring;
 pub(crate) use devices::{device_path, is_read_only};
 pub(crate) use flags::{GivenFlags, apply_kept, drop_unknown, shown};
 pub(crate) use header::{Reopening, no_header};
-pub(crate) use keyring::{LinkedKey, hold_key, place_key};
+pub(crate) use keyring::{KeyLink, LinkedKey, hold_key, place_key};
 
 use crate::device::sessions;
 use crate::say::failure::{Exit, Failure, Result};
@@ -34,7 +34,11 @@ pub(crate) enum Open {
 pub(crate) fn find(name: &str) -> Result<Option<Open>> {
     match find_mapping(name)? {
         Some(mapping) => Ok(Some(Open::Kernel(mapping))),
-        None => Ok(sessions::registry().find(name).map(Open::Session)),
+        // Scripts name a volume by the path that dm-crypt would have given it.
+        None => {
+            let name = name.strip_prefix("/dev/mapper/").unwrap_or(name);
+            Ok(sessions::registry().find(name).map(Open::Session))
+        }
     }
 }
 

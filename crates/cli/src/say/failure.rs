@@ -74,6 +74,8 @@ pub(crate) struct Failure {
     /// The library's error, until it is known which device it concerns.
     unplaced: Option<Error>,
     cause: Cause,
+    /// Whether its line will begin with the program's name.
+    of_command_line: bool,
 }
 
 /// The cause, for callers that need to know more than the exit code says.
@@ -86,6 +88,8 @@ pub(crate) enum Cause {
     /// The key opens nothing, but another one might. (The exit code does not tell, since it also
     /// stands for missing permission.)
     WrongKey,
+    /// The device has no LUKS header, or not of the version that is asked for.
+    NotLuks,
 }
 
 /// Does the same with each: if it fails for some, it is done for the others. The last failure is
@@ -116,12 +120,25 @@ impl Failure {
 
     /// A failure without a line, such as `isLuks` saying no.
     pub(crate) fn silent(exit: Exit) -> Self {
-        Self { exit, message: None, hint: None, unplaced: None, cause: Cause::Other }
+        Self { exit, message: None, hint: None, unplaced: None, cause: Cause::Other, of_command_line: false }
     }
 
     /// The library's error, if no line has been made of it yet.
     pub(crate) fn into_unplaced(mut self) -> std::result::Result<Error, Self> {
         self.unplaced.take().ok_or(self)
+    }
+
+    /// A command line that is wrong: the line begins with the program's name, as cryptsetup's does.
+    /// Called as cryptsetup, the program has put it there where cryptsetup does.
+    pub(crate) fn of_command_line(mut self, program: &str) -> Self {
+        let is_ours = program != "cryptsetup" && self.exit == Exit::Parameters;
+        self.of_command_line = is_ours;
+        let prefix = format!("{program}: ");
+        self.message = self.message.map(|message| match is_ours && !message.starts_with(&prefix) {
+            true => prefix + &message,
+            false => message,
+        });
+        self
     }
 
     /// Puts the thing that the failure is about in front of its line.
@@ -146,6 +163,11 @@ impl Failure {
     pub(crate) fn without_hint(mut self) -> Self {
         self.hint = None;
         self
+    }
+
+    /// Whether [`Failure::of_command_line`] was asked for.
+    pub(crate) fn is_of_command_line(&self) -> bool {
+        self.of_command_line
     }
 
     /// The exit code.
@@ -180,5 +202,21 @@ impl Failure {
             (None, _) => {}
         }
         ExitCode::from(self.exit as u8)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_wrong_command_line_is_reported_with_the_programs_name_once() {
+        let line = |message: &str, program| Failure::new(Exit::Parameters, message).of_command_line(program);
+        assert_eq!(line("boot: unknown verb.", "keyway").message(), "keyway: boot: unknown verb.");
+        assert_eq!(line("keyway: unknown command.", "keyway").message(), "keyway: unknown command.");
+        assert_eq!(line("Key size must be.", "cryptsetup").message(), "Key size must be.");
+        let missing = Failure::new(Exit::Device, "Device x does not exist.").of_command_line("keyway");
+        assert_eq!(missing.message(), "Device x does not exist.");
+        assert_eq!(Failure::silent(Exit::Parameters).of_command_line("keyway").message(), "");
     }
 }

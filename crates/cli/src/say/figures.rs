@@ -23,6 +23,7 @@ pub(crate) fn span(time: Interval) -> String {
 }
 
 /// That other programs took this machine's time while it was measured.
+#[cfg(feature = "desk")]
 pub(crate) fn busy(interference: f64) -> Option<String> {
     (interference > BUSY).then(|| {
         format!(
@@ -84,6 +85,7 @@ impl Scale {
 }
 
 /// Above this, interference is worth a line.
+#[cfg(feature = "desk")]
 const BUSY: f64 = 1.1;
 
 #[cfg(test)]

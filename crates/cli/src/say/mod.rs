@@ -3,6 +3,8 @@
 #[macro_use]
 pub(crate) mod output;
 
+pub(crate) mod cure;
+pub(crate) mod document;
 pub(crate) mod ending;
 pub(crate) mod failure;
 pub(crate) mod figures;

@@ -1,4 +1,4 @@
-//! Progress of long work, on standard error: one line that is redrawn on a terminal, lines or JSON
+//! Progress of long work, on standard error (of a re-encryption, on standard output): one line that is redrawn on a terminal, lines or JSON
 //! in cryptsetup's form if requested, otherwise nothing.
 //!
 //! This is own code rather than a progress-bar crate because it is one line, drawn by one thread
@@ -6,7 +6,7 @@
 
 use crate::say::size::human;
 use keyway_volume::stream::Meter;
-use std::io::{IsTerminal, Write, stderr};
+use std::io::{IsTerminal, Write, stderr, stdout};
 use std::path::Path;
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
@@ -21,6 +21,8 @@ pub(crate) struct Progress {
     pub(crate) json: bool,
     /// Nothing is drawn on a terminal.
     pub(crate) quiet: bool,
+    /// Lines and JSON go to standard output, as in cryptsetup, and an end is announced.
+    pub(crate) on_output: bool,
 }
 
 /// Does `work` while watching its meter. `total` is the meter's final value, if known.
@@ -32,7 +34,13 @@ pub(crate) fn watch<T>(
 ) -> T {
     let meter = Meter::new();
     let Some(style) = Style::of(progress) else { return work(&meter) };
-    let view = View { style, device: device.display().to_string(), total, start: Instant::now() };
+    let view = View {
+        style,
+        device: device.display().to_string(),
+        total,
+        start: Instant::now(),
+        on_output: progress.on_output,
+    };
     thread::scope(|scope| {
         let (done, wait) = mpsc::channel::<()>();
         let meter = &meter;
@@ -60,7 +68,7 @@ enum Style {
 }
 
 impl Style {
-    fn of(Progress { every, json, quiet }: Progress) -> Option<Self> {
+    fn of(Progress { every, json, quiet, .. }: Progress) -> Option<Self> {
         if json {
             return Some(Self::Json(every.unwrap_or(HALF_A_SECOND)));
         }
@@ -83,6 +91,7 @@ struct View {
     device: String,
     total: Option<u64>,
     start: Instant,
+    on_output: bool,
 }
 
 impl View {
@@ -92,23 +101,32 @@ impl View {
             Style::Lines(_) => format!("{}\n", self.cryptsetups_line(done)),
             Style::Json(_) => format!("{}\n", self.json(done)),
         };
-        let _ = stderr().write_all(line.as_bytes());
+        self.print(&line);
+    }
+
+    /// Where nobody listens any more, the work goes on.
+    fn print(&self, line: &str) {
+        let _ = match self.on_output && self.style != Style::Line {
+            true => stdout().write_all(line.as_bytes()).and_then(|()| stdout().flush()),
+            false => stderr().write_all(line.as_bytes()),
+        };
     }
 
     /// Clears the terminal's line; logs get a closing line.
     fn finish(&self, done: u64) {
         let elapsed = self.start.elapsed();
         let line = match self.style {
+            Style::Line if self.on_output => format!("\r\x1b[K{}", self.finished(done, elapsed)),
             Style::Line => "\r\x1b[K".to_owned(),
-            Style::Lines(_) => format!(
-                "Finished, time {}, {} written, speed {}/s\n",
-                minutes(elapsed),
-                human(done),
-                human(self.speed(done) as u64),
-            ),
+            Style::Lines(_) => self.finished(done, elapsed),
             Style::Json(_) => format!("{}\n", self.json(done)),
         };
-        let _ = stderr().write_all(line.as_bytes());
+        self.print(&line);
+    }
+
+    fn finished(&self, done: u64, elapsed: Duration) -> String {
+        let speed = human(self.speed(done) as u64);
+        format!("Finished, time {}, {} written, speed {speed}/s\n", minutes(elapsed), human(done))
     }
 
     /// "  45.2%  927.3 MiB of 2.0 GiB  1.3 GiB/s  00m01s left".
@@ -196,7 +214,8 @@ mod tests {
     #[test]
     fn lines_say_how_far_how_fast_and_how_long() {
         let start = Instant::now() - Duration::from_secs(2);
-        let view = View { style: Style::Line, device: "a\"b".into(), total: Some(4 << 30), start };
+        let view =
+            View { style: Style::Line, device: "a\"b".into(), total: Some(4 << 30), start, on_output: false };
         let line = view.line(1 << 30);
         assert!(line.starts_with(" 25.0%  1.0 GiB of 4.0 GiB  51"), "{line}");
         assert!(line.ends_with("MiB/s  00m06s left"), "{line}");

@@ -8,7 +8,7 @@ use rustix::io::Errno;
 /// Asks for confirmation on a terminal. Without a terminal, or with `--batch-mode`, the answer is
 /// yes, as in cryptsetup. If the user says no, fails with `refusal` and the exit code.
 pub(crate) fn confirm(manner: Manner, warning: &str, refusal: &str, exit: Exit) -> Result<()> {
-    if manner.batch_mode || !rustix::termios::isatty(rustix::stdio::stdin()) {
+    if !asks(manner) {
         return Ok(());
     }
     output::print(&format!(
@@ -20,6 +20,11 @@ pub(crate) fn confirm(manner: Manner, warning: &str, refusal: &str, exit: Exit) 
         Some(_) => Err(Failure::new(exit, refusal)),
         None => Err(Failure::new(exit, "Error reading response from terminal.")),
     }
+}
+
+/// Whether [`confirm`] asks anybody.
+pub(crate) fn asks(manner: Manner) -> bool {
+    !manner.batch_mode && rustix::termios::isatty(rustix::stdio::stdin())
 }
 
 /// Reads one line from standard input byte by byte, because the passphrase may follow.

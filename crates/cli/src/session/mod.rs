@@ -23,7 +23,7 @@ mod volume;
 pub(crate) use background::errand;
 pub(crate) use errand::{Errand, Shown, live, start};
 pub(crate) use signals::serve_until_stopped;
-pub(crate) use volume::behind_gate;
+pub(crate) use volume::{behind_gate, keys_under_way};
 
 use crate::device::{explain, sessions};
 use crate::say::failure::Result;

@@ -36,13 +36,14 @@ pub(crate) fn serve_until_stopped(
     volumes.iter().map(flush).fold(ended, Result::and)
 }
 
-/// Serves in the background until the session is closed or SIGINT or SIGTERM closes it.
+/// Serves in the background until the session is closed or SIGINT or SIGTERM closes it: at once, or
+/// when its last client has disconnected.
 pub(super) fn live_until_stopped(life: &Arc<Life>, control: Control) -> Result<()> {
     let told = Arc::clone(life);
     // A hangup of the terminal that the session was started on does not concern it.
     let _watch = interrupt::stop_by(move |signal| {
         if signal != SIGHUP {
-            told.stop_or_flush();
+            told.stop_soon();
         }
     });
     life.serve(control).map_err(explain::session)

@@ -4,26 +4,40 @@
 use crate::device::explain;
 use crate::say::failure::Result;
 use crate::volume::{Format, Unlocked};
-use keyway_attach::session::{Facts, Gate, KeyCheck, KeyDigest, Source};
+use keyway_attach::session::{Facts, Gate, KeyDigest, Origin, Source};
 use keyway_crypto::Secret;
-use keyway_volume::{Layout, Luks, Mapping, Rights, Storage};
+use keyway_volume::reencrypt::{UnderWay, VolumeKeys};
+use keyway_volume::{Keys, Layout, Rights, Storage};
 use std::fs;
 use std::path::Path;
 
 /// Puts the plaintext of `unlocked` behind a gate; the volume key is wiped when this returns.
 pub(crate) fn behind_gate(unlocked: Unlocked, rights: Rights) -> Result<(Gate, Facts)> {
     let mut facts = facts(&unlocked);
-    let Unlocked { device, storage, layout, volume_key, format } = unlocked;
-    let (declared_len, check): (_, Box<dyn KeyCheck>) = match format {
-        Format::Luks { luks, .. } => (declared_len(&layout), Box::new(HeaderDigest(luks))),
-        Format::Plain { .. } => (None, Box::new(KeyDigest::of(&volume_key)?)),
+    let Unlocked { device, storage, layout, volume_key, second_key, format, holds_header, hold } = unlocked;
+    let (declared_len, origin) = match format {
+        Format::Luks { luks, .. } => (declared_len(&layout), Origin::Luks { luks, holds_header, hold }),
+        Format::Plain { .. } => (None, Origin::Plain(KeyDigest::of(&volume_key)?)),
     };
-    let source = Source { device, storage, layout, declared_len, check };
-    let gate = Gate::open(source, &volume_key, rights).map_err(explain::session)?;
+    let source = Source { device, storage, layout, declared_len, origin };
+    (facts.cipher, facts.sector_size) = source.encryption();
+    let keys = Keys::new(&volume_key, second_key.as_ref().map(|second| &second.key));
+    let gate = Gate::open(source, keys, rights).map_err(explain::session)?;
     facts.size = gate.len();
     facts.read_only = gate.is_read_only();
     facts.discards = gate.passes_discards();
     Ok((gate, facts))
+}
+
+/// The keys of the re-encryption in whose middle a volume is; `None` where it is in none.
+pub(crate) fn keys_under_way(unlocked: &Unlocked) -> Result<Option<VolumeKeys>> {
+    let Format::Luks { luks, .. } = &unlocked.format else { return Ok(None) };
+    if UnderWay::of(luks.header())?.is_none() {
+        return Ok(None);
+    }
+    let copy = |key: &Secret| Secret::copy_from(key.expose());
+    let second = unlocked.second_key.as_ref().map(|second| copy(&second.key));
+    Ok(Some(VolumeKeys::given(luks, copy(&unlocked.volume_key), second)?))
 }
 
 /// The size that a header gives its volume, unless that takes all of the device.
@@ -32,17 +46,7 @@ fn declared_len(layout: &Layout) -> Option<u64> {
     last.length.map(|len| last.plaintext_start + len)
 }
 
-/// The volume key is recognised by the header's digest.
-struct HeaderDigest(Box<Luks>);
-
-impl KeyCheck for HeaderDigest {
-    fn check(&self, key: &Secret) -> keyway_volume::Result<()> {
-        keyway_volume::verify_volume_key(&self.0, key).map(drop)
-    }
-}
-
 fn facts(unlocked: &Unlocked) -> Facts {
-    let (cipher, sector_size) = cipher(&unlocked.layout);
     let (format, uuid, hash) = match &unlocked.format {
         Format::Luks { luks, .. } => {
             (format!("LUKS{}", luks.version()), luks.uuid().to_owned(), String::new())
@@ -53,22 +57,11 @@ fn facts(unlocked: &Unlocked) -> Facts {
         device: absolute(&unlocked.device),
         format,
         uuid,
-        cipher,
         hash,
-        sector_size,
         key_bits: 8 * unlocked.volume_key.len() as u64,
         offset: unlocked.layout.segments.first().map_or(0, |segment| segment.storage_offset),
         ..Facts::default()
     }
-}
-
-/// The cipher and sector size of the first encrypted segment.
-fn cipher(layout: &Layout) -> (String, u64) {
-    let found = layout.segments.iter().find_map(|segment| match &segment.mapping {
-        Mapping::Crypt { spec, sector_size, .. } => Some((spec.to_string(), sector_size.bytes() as u64)),
-        Mapping::Linear => None,
-    });
-    found.unwrap_or_default()
 }
 
 /// The path made absolute, because the session leaves the directory that it was started in; URLs

@@ -24,6 +24,8 @@ pub(crate) struct KeyOptions {
     pub(crate) keyslot: Option<u32>,
     /// `--volume-key-file` or `--volume-key-keyring`.
     pub(crate) volume_key: Option<GivenKey>,
+    /// The other one of two.
+    pub(crate) second_volume_key: Option<GivenKey>,
     /// `--key-size`, for a volume key whose header has no keyslot.
     pub(crate) key_bits: Option<u32>,
     /// How many times the user is asked.
@@ -41,6 +43,7 @@ handed!(KeyOptions {
     passphrase,
     keyslot,
     volume_key,
+    second_volume_key,
     key_bits,
     tries,
     tokens,
@@ -59,10 +62,13 @@ pub(crate) enum GivenKey {
 }
 
 impl GivenKey {
+    /// The keys in order: a second one is the other key of a volume in the middle of a re-encryption.
     /// A file takes precedence, as in cryptsetup.
-    fn from_args(args: &Args) -> Option<Self> {
+    fn from_args(args: &Args) -> (Option<Self>, Option<Self>) {
         let file = volume_key_file(args).map(|path| Self::File(path.to_owned()));
-        file.or_else(|| args.text(&shared::VOLUME_KEY_KEYRING).map(|name| Self::Keyring(name.to_owned())))
+        let names = args.texts(&shared::VOLUME_KEY_KEYRING);
+        let mut keys = file.into_iter().chain(names.into_iter().map(|name| Self::Keyring(name.to_owned())));
+        (keys.next(), keys.next())
     }
 
     /// The file, if it is one.
@@ -97,6 +103,7 @@ impl Default for KeyOptions {
             passphrase: PassphraseOptions::default(),
             keyslot: None,
             volume_key: None,
+            second_volume_key: None,
             key_bits: None,
             tries: TRIES,
             tokens: TokenOptions::default(),
@@ -146,10 +153,12 @@ impl Limits {
 impl KeyOptions {
     /// For every command that needs a key.
     pub(crate) fn from_args(args: &Args) -> Result<Self> {
+        let (volume_key, second_volume_key) = GivenKey::from_args(args);
         Ok(Self {
             passphrase: PassphraseOptions::from_args(args)?,
             keyslot: args.number32(&shared::KEY_SLOT),
-            volume_key: GivenKey::from_args(args),
+            volume_key,
+            second_volume_key,
             key_bits: args.number32(&shared::KEY_SIZE),
             tries: args.number(&shared::TRIES).unwrap_or(TRIES),
             tokens: TokenOptions::from_args(args),

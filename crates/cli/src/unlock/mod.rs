@@ -18,6 +18,7 @@ use crate::unlock::passphrase::PassphraseSource;
 use keyway::{Admitted, ErrorKind, Header, Key, VolumeKey};
 use keyway_attach::dm::loopback;
 use keyway_crypto::Secret;
+use keyway_volume::reencrypt::limited_to;
 use keyway_volume::unlock::Turn;
 use keyway_volume::{Luks, UnlockOptions, Unlocked};
 use std::path::Path;
@@ -59,7 +60,7 @@ impl KeyOptions {
         source: &PassphraseSource,
         options: &UnlockOptions,
     ) -> Result<(Unlocked, Secret)> {
-        luks.check_requirements()?;
+        luks.check_readable()?;
         let found = self.ask(source, options, |passphrase| {
             let unlocked = keyway_volume::unlock(luks, &passphrase, options)?;
             Ok((unlocked, passphrase))
@@ -72,10 +73,22 @@ impl KeyOptions {
     /// or passphrase.
     pub(crate) fn find(&self, admitted: &Admitted, source: &PassphraseSource) -> Result<VolumeKey> {
         if let Some(key) = self.read_volume_key(admitted.judged().luks())? {
+            if let Some(second) = &self.second_volume_key
+                && admitted.judged().under_way().is_some_and(|it| it.second_digest().is_some())
+            {
+                let second = second.read(key.len())?;
+                return admitted.try_volume_keys(key, second).map_err(explain::unlocking);
+            }
             return admitted.try_key(&Key::VolumeKey(key)).map_err(explain::unlocking);
         }
         let options = self.of_keyslot();
-        let by_token = |luks: &Luks| tokens::unlock(self, luks, &options).map_err(Some)?.ok_or(None);
+        let by_token = |luks: &Luks, digest: Option<u32>| {
+            let options = match digest {
+                Some(digest) => limited_to(luks, digest, &options),
+                None => options.clone(),
+            };
+            tokens::unlock(self, luks, &options).map_err(Some)?.ok_or(None)
+        };
         let key = match admitted.find_key(by_token) {
             Ok(key) => key,
             Err(Some(failure)) => return Err(failure),
@@ -89,7 +102,7 @@ impl KeyOptions {
 
     /// Reads passphrases until `open` takes one; an interactive user is asked again after a wrong
     /// one.
-    fn ask<T>(
+    pub(crate) fn ask<T>(
         &self,
         source: &PassphraseSource,
         options: &UnlockOptions,
@@ -162,7 +175,7 @@ impl KeyOptions {
     /// The volume key from `--volume-key-file` or `--volume-key-keyring`.
     fn read_volume_key(&self, luks: &Luks) -> Result<Option<Secret>> {
         let Some(given) = &self.volume_key else { return Ok(None) };
-        luks.check_requirements()?;
+        luks.check_readable()?;
         // As with cryptsetup, --key-size says how much of a file is read, whatever the header says.
         let said = self.key_bits.filter(|bits| *bits > 0).map(|bits| bits as usize / 8);
         let Some(len) = said.or_else(|| luks.header().volume_key_len()) else {

@@ -73,10 +73,31 @@ pub(crate) fn unlock_only(key: &KeyOptions, luks: &Luks, options: &UnlockOptions
     try_all(key, luks, options).map_err(|miss| failure(luks, &miss, &key.tokens))
 }
 
-fn try_all(key: &KeyOptions, luks: &Luks, options: &UnlockOptions) -> std::result::Result<Unlocked, Miss> {
+/// As [`unlock`], with the passphrase: for commands that seal another keyslot with it.
+pub(crate) fn unlock_keeping_passphrase(
+    key: &KeyOptions,
+    luks: &Luks,
+    options: &UnlockOptions,
+) -> Result<Option<(Unlocked, Secret)>> {
+    let mut keeping = Keeping { keyring: Keyring { key }, kept: None };
+    let miss = match unlock_by_token(luks, &choice(key, options), options, &mut keeping) {
+        Ok(unlocked) => return Ok(keeping.kept.map(|passphrase| (unlocked, passphrase))),
+        Err(miss) => miss,
+    };
+    if key.tokens.only {
+        return Err(failure(luks, &miss, &key.tokens));
+    }
+    line(&miss, &key.tokens).map_or(Ok(()), |line| output::verbose(key.manner, &line))?;
+    Ok(None)
+}
+
+fn choice(key: &KeyOptions, options: &UnlockOptions) -> TokenChoice {
     let (number, kind) = (key.tokens.number, key.tokens.kind.clone());
-    let choice = TokenChoice { number, kind, keyslot: options.keyslot };
-    unlock_by_token(luks, &choice, options, &mut Keyring { key })
+    TokenChoice { number, kind, keyslot: options.keyslot }
+}
+
+fn try_all(key: &KeyOptions, luks: &Luks, options: &UnlockOptions) -> std::result::Result<Unlocked, Miss> {
+    unlock_by_token(luks, &choice(key, options), options, &mut Keyring { key })
 }
 
 /// The passphrase that token `number` leads to.
@@ -188,5 +209,33 @@ impl Passphrases for Keyring<'_> {
             self.debug(&format!("Keyslot {keyslot}: {error}."));
         }
         result
+    }
+}
+
+/// The keyring, with the passphrase that opened a keyslot.
+struct Keeping<'a> {
+    keyring: Keyring<'a>,
+    kept: Option<Secret>,
+}
+
+impl Passphrases for Keeping<'_> {
+    fn knows(&mut self, number: u32, token: &Token) -> bool {
+        self.keyring.knows(number, token)
+    }
+
+    fn passphrase(&mut self, number: u32, token: &Token) -> std::result::Result<Secret, Miss> {
+        self.keyring.passphrase(number, token)
+    }
+
+    fn open(
+        &mut self,
+        luks: &Luks,
+        number: u32,
+        passphrase: &Secret,
+        options: &UnlockOptions,
+    ) -> keyway_volume::Result<Unlocked> {
+        let unlocked = self.keyring.open(luks, number, passphrase, options)?;
+        self.kept = Some(Secret::copy_from(passphrase.expose()));
+        Ok(unlocked)
     }
 }

@@ -11,9 +11,6 @@ pub(crate) mod volume;
 
 use crate::door::{Command, Commands};
 
-#[cfg(all(test, feature = "desk"))]
-pub(crate) use desk::boot::VERBS as BOOT_VERBS;
-
 /// The program's commands.
 pub(crate) static COMMANDS: Commands = Commands { all: ALL, left_out: LEFT_OUT };
 
@@ -62,15 +59,15 @@ static ALL: &[&Command] = &[
     &volume::backup::RESTORE,
     &key::config::COMMAND,
     &key::token::COMMAND,
+    &key::reencrypt::COMMAND,
     &volume::convert::CONVERT,
-    &volume::convert::REPAIR,
+    &volume::repair::COMMAND,
     #[cfg(feature = "desk")]
     &desk::measure::benchmark::COMMAND,
-    &about::absent::REENCRYPT,
     &about::absent::TCRYPT_DUMP,
     &about::absent::BITLK_DUMP,
     &about::absent::FVAULT2_DUMP,
-    &about::packaging::MAN,
+    &about::manual::COMMAND,
     &about::packaging::COMPLETIONS,
     &about::effects::COMMAND,
 ];

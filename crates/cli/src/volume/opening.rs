@@ -126,12 +126,14 @@ impl Opening {
                 (admitted.into_parts(&key), 0, plain.hash().map(str::to_owned))
             }
         };
-        let Parts { data: storage, layout, volume_key, header, .. } = parts.map_err(|e| self.explain(e))?;
+        let Parts { data: storage, layout, volume_key, second_key, header, holds_header, hold, .. } =
+            parts.map_err(|e| self.explain(e))?;
         let format = match header {
             Some(luks) => Format::Luks { luks: Box::new(luks), digest },
             None => Format::Plain { hash },
         };
-        Ok(Unlocked { device: self.target.device.clone(), storage, layout, volume_key, format })
+        let device = self.target.device.clone();
+        Ok(Unlocked { device, storage, layout, volume_key, second_key, format, holds_header, hold })
     }
 
     /// The volume, claimed and judged, before its key is asked for.

@@ -2,7 +2,8 @@
 
 use crate::say::failure::{Exit, Failure, Result};
 use keyway_crypto::Secret;
-use keyway_volume::{Layout, Luks, Storage};
+use keyway_volume::reencrypt::Hold;
+use keyway_volume::{Layout, Luks, SecondKey, Storage};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -16,8 +17,14 @@ pub(crate) struct Unlocked {
     pub(crate) layout: Layout,
     /// The volume key.
     pub(crate) volume_key: Secret,
+    /// The key that replaces it, in the middle of a re-encryption.
+    pub(crate) second_key: Option<SecondKey>,
     /// What kind of volume it is.
     pub(crate) format: Format,
+    /// Whether its header is on the data device.
+    pub(crate) holds_header: bool,
+    /// The lock of the re-encryption in whose middle it was opened.
+    pub(crate) hold: Option<Arc<Hold>>,
 }
 
 /// What kind of volume was unlocked.

@@ -29,12 +29,18 @@ handed!(Sharing { allowed, is_offered });
 impl Sharing {
     /// For every command that uses a volume's data.
     pub(crate) fn from_args(args: &Args) -> Self {
-        Self { allowed: args.given(&shared::SHARED), is_offered: args.takes(&shared::SHARED) }
+        // cryptsetup has it for plain volumes only.
+        let is_offered =
+            args.takes(&shared::SHARED) && args.takes(&shared::READONLY) && !args.is_cryptsetup();
+        Self { allowed: args.given(&shared::SHARED), is_offered }
     }
 
-    /// If the volume is in use, adds the option that permits sharing, if the command has it.
+    /// If the volume is in use, adds the options that permit reading, if the command has it.
     pub(super) fn advise(self, failure: Failure) -> Failure {
         let is_busy = failure.exit() == Exit::Busy;
-        if self.is_offered && is_busy { failure.adding("--shared uses it anyway.") } else { failure }
+        match self.is_offered && is_busy {
+            true => failure.adding("--readonly --shared reads it meanwhile; two writers would destroy it."),
+            false => failure,
+        }
     }
 }

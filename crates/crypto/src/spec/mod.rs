@@ -194,6 +194,15 @@ impl CipherSpec {
     }
 }
 
+impl CipherSpec {
+    /// Whether the text names an implementation ("aes-generic") where only an algorithm ("aes") has
+    /// a meaning on every machine: "capi:" with a dash before its last parenthesis.
+    pub fn names_driver(&self) -> bool {
+        let capi = self.capi.as_deref().and_then(|text| text.rsplit_once(')'));
+        capi.is_some_and(|(algorithm, _)| algorithm.contains('-'))
+    }
+}
+
 /// The canonical text, which parses back to the same value; for a "capi:" specification, the text
 /// as it was parsed.
 impl fmt::Display for CipherSpec {

@@ -380,3 +380,15 @@ fn the_space_is_whole_and_every_refusal_is_a_rule() {
         exists("blowfish-cbc-essiv:sha256") && !exists("blowfish-xts-plain64") && !exists("aes-xts-random")
     );
 }
+
+#[test]
+fn a_drivers_name_is_told_from_an_algorithms() {
+    let names_driver = |text: &str| CipherSpec::parse(text).unwrap().names_driver();
+    for driver in ["capi:xts(ecb(aes-generic))-plain64", "capi:cbc(serpent-generic)-essiv:sha256"] {
+        assert!(names_driver(driver), "{driver}");
+    }
+    // Without parentheses cryptsetup sees a cipher, and leaves it to the kernel.
+    for other in ["aes-xts-plain64", "capi:xts(aes)-plain64", "capi:xts-aes-aesni-plain64"] {
+        assert!(!names_driver(other), "{other}");
+    }
+}

@@ -94,6 +94,20 @@ pub(super) fn first_gap(
     (gap.end() <= keyslots_end(header, keyslots_size)).then_some(gap)
 }
 
+/// The largest gap, of those of the same size the first.
+pub(super) fn largest_gap(mut used: Vec<Area>, header: HeaderSize, keyslots_size: Bytes) -> Option<Area> {
+    used.sort_by_key(|area| area.offset);
+    let end = keyslots_end(header, keyslots_size);
+    let ends = used.iter().map(|area| area.end());
+    let starts = used.iter().map(|area| area.offset).chain([end]);
+    let gaps = core::iter::once(header.keyslots_start()).chain(ends).zip(starts).filter_map(|(from, to)| {
+        let offset = from.round_up(AREA_ALIGNMENT)?;
+        let size = to.0.checked_sub(offset.0)? / AREA_ALIGNMENT.0 * AREA_ALIGNMENT.0;
+        (size > 0).then_some(Area { offset, size: Bytes(size) })
+    });
+    gaps.fold(None, |best: Option<Area>, gap| Some(best.filter(|best| best.size >= gap.size).unwrap_or(gap)))
+}
+
 const fn keyslots_end(header: HeaderSize, keyslots_size: Bytes) -> Bytes {
     Bytes(header.keyslots_start().0.saturating_add(keyslots_size.0))
 }

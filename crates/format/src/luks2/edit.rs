@@ -247,7 +247,10 @@ impl Metadata {
     }
 
     /// Makes a change on a copy of the document, and takes over the result if it is valid.
-    fn edit(&mut self, change: impl FnOnce(&mut Object) -> Result<(), Error>) -> Result<(), Error> {
+    pub(super) fn edit(
+        &mut self,
+        change: impl FnOnce(&mut Object) -> Result<(), Error>,
+    ) -> Result<(), Error> {
         let mut document = self.document.clone();
         change(&mut document)?;
         erase_unused_digests(&mut document)?;
@@ -267,7 +270,7 @@ fn erase_unused_digests(document: &mut Object) -> Result<(), Error> {
     Ok(())
 }
 
-fn section<'d>(document: &'d mut Object, name: &str) -> Result<&'d mut Object, Error> {
+pub(super) fn section<'d>(document: &'d mut Object, name: &str) -> Result<&'d mut Object, Error> {
     let section = document.get_mut(name).and_then(Value::as_object_mut);
     section.ok_or_else(|| Error::invalid(name, "is not an object"))
 }
@@ -282,7 +285,7 @@ fn child<'d>(keyslot: &'d mut Object, name: &str, id: u32) -> Result<&'d mut Obj
     child.ok_or_else(|| Error::invalid(format!("keyslots.{id}.{name}"), "is missing"))
 }
 
-fn insert(document: &mut Object, kind: &str, id: u32, object: Object) -> Result<(), Error> {
+pub(super) fn insert(document: &mut Object, kind: &str, id: u32, object: Object) -> Result<(), Error> {
     let section = section(document, kind)?;
     if section.get(&id.to_string()).is_some() {
         return Err(Error::invalid(format!("{kind}.{id}"), "is in use"));
@@ -297,11 +300,17 @@ fn insert(document: &mut Object, kind: &str, id: u32, object: Object) -> Result<
     Ok(())
 }
 
-fn remove(document: &mut Object, kind: &str, id: u32) -> Result<(), Error> {
+pub(super) fn remove(document: &mut Object, kind: &str, id: u32) -> Result<(), Error> {
     section(document, kind)?.remove(&id.to_string()).map(drop).ok_or_else(|| missing(kind, id))
 }
 
-fn list_push(document: &mut Object, kind: &str, id: u32, list: &str, entry: u32) -> Result<(), Error> {
+pub(super) fn list_push(
+    document: &mut Object,
+    kind: &str,
+    id: u32,
+    list: &str,
+    entry: u32,
+) -> Result<(), Error> {
     let object = member(document, kind, id)?;
     let items = object.get_mut(list).and_then(Value::as_array_mut).ok_or_else(|| missing(kind, id))?;
     let entry = Value::from(entry.to_string());
@@ -318,7 +327,12 @@ fn list_remove(object: &mut Object, list: &str, entry: u32) {
     }
 }
 
-fn list_remove_everywhere(document: &mut Object, kind: &str, list: &str, entry: u32) -> Result<(), Error> {
+pub(super) fn list_remove_everywhere(
+    document: &mut Object,
+    kind: &str,
+    list: &str,
+    entry: u32,
+) -> Result<(), Error> {
     for (_, value) in section(document, kind)?.iter_mut() {
         if let Some(object) = value.as_object_mut() {
             list_remove(object, list, entry);
@@ -355,7 +369,7 @@ fn check_reserved_type(id: u32, token: &Object) -> Result<(), Error> {
     }
 }
 
-fn strings(items: &[&str]) -> Vec<Value> {
+pub(super) fn strings(items: &[&str]) -> Vec<Value> {
     items.iter().map(|item| String::from(*item).into()).collect()
 }
 
@@ -363,6 +377,6 @@ fn missing(kind: &str, id: u32) -> Error {
     Error::invalid(format!("{kind}.{id}"), "does not exist")
 }
 
-fn unwritable(kind: &str, id: u32) -> Error {
+pub(super) fn unwritable(kind: &str, id: u32) -> Error {
     Error::invalid(format!("{kind}.{id}.type"), "is not a type that can be written")
 }

@@ -8,7 +8,7 @@ use super::digest::{Digest, DigestId};
 use super::field::Node;
 use super::header::{HeaderSize, check_json_len};
 use super::keyslot::Keyslot;
-use super::reencryption;
+use super::reencryption::rules;
 use super::segment::{self, Segment, SegmentKind};
 use super::token::Token;
 use super::{MAX_DIGESTS, MAX_OBJECTS};
@@ -125,6 +125,14 @@ impl Metadata {
     }
 }
 
+impl Metadata {
+    /// The largest gap between keyslot areas: where a re-encryption keeps what protects its hot zone.
+    pub fn largest_gap(&self) -> Option<Area> {
+        let used = self.keyslots.values().map(|keyslot| keyslot.area).collect();
+        area::largest_gap(used, self.header_size, self.config.keyslots_size)
+    }
+}
+
 impl View {
     fn read(root: &Node<'_>, header_size: HeaderSize) -> Result<Self, Error> {
         let (keyslots, segments) = (root.object("keyslots")?, root.object("segments")?);
@@ -142,7 +150,7 @@ impl View {
     /// Checks every rule that spans several sections.
     fn check(&self, header_size: HeaderSize) -> Result<(), Error> {
         segment::check(&self.segments)?;
-        reencryption::check(&self.config, &self.keyslots, &self.segments)?;
+        rules::check(&self.config, &self.keyslots, &self.segments)?;
         for (id, segment) in &self.segments {
             if matches!(segment.kind, SegmentKind::Crypt { .. }) && self.digest_of_segment(*id).is_none() {
                 return Err(Error::invalid(format!("segments.{id}"), "no digest verifies its key"));
@@ -212,6 +220,11 @@ impl View {
     /// The lowest free token number.
     pub fn free_token(&self) -> Option<u32> {
         lowest_free(&self.tokens, MAX_OBJECTS)
+    }
+
+    /// The lowest free digest number but `taken`.
+    pub fn free_digest_beside(&self, taken: Option<DigestId>) -> Option<DigestId> {
+        (0..MAX_DIGESTS).find(|id| !self.digests.contains_key(id) && taken != Some(*id))
     }
 
     /// The lowest free digest number.

@@ -42,7 +42,7 @@ pub struct CpuFacts<'a> {
 /// comparison.
 pub fn verdict(xray: &Xray, adiantum: Option<&Xray>, system: &System, cpu: CpuFacts<'_>) -> Vec<Line> {
     let mut lines = Lines(Vec::new());
-    lines.choice(xray);
+    lines.choice(xray, system, cpu);
     lines.higher(xray, system);
     lines.unused_instructions(xray, system, cpu);
     if let Some(adiantum) = adiantum {
@@ -75,7 +75,7 @@ impl Lines {
     }
 
     /// What dm-crypt and fscrypt get.
-    fn choice(&mut self, xray: &Xray) {
+    fn choice(&mut self, xray: &Xray, system: &System, cpu: CpuFacts<'_>) {
         let spec = &xray.spec;
         match (&xray.dm_crypt, xray.chosen()) {
             (Ok(_), Some(row)) => {
@@ -89,10 +89,16 @@ impl Lines {
             (Ok(Choice { driver, .. }), None) => self.note(format!(
                 "{spec} would run on {driver}, made of what is loaded now; a module that is loaded first can change that"
             )),
-            (Err(missing), _) => self.note(format!(
-                "no driver of {spec} is in use, and nothing loaded now implements {}",
-                missing.join(", ")
-            )),
+            (Err(missing), _) => {
+                let modprobe = match spec.contains("-adiantum-") {
+                    true => format!(": {} if the kernel has them", system.modules_of_adiantum(cpu)),
+                    false => String::new(),
+                };
+                self.note(format!(
+                    "no driver of {spec} is in use, and nothing loaded now implements {}{modprobe}",
+                    missing.join(", ")
+                ));
+            }
         }
         if let (Ok(dm_crypt), Some(Ok(fscrypt))) = (&xray.dm_crypt, &xray.fscrypt)
             && dm_crypt.driver != fscrypt.driver

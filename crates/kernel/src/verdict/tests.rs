@@ -136,6 +136,16 @@ fn the_owner_of_a_board_without_aes_instructions_gets_the_advice_they_came_for()
 }
 
 #[test]
+fn who_asks_for_adiantum_is_told_what_to_load() {
+    let system = System::of_text(include_str!("proc-crypto-pi3-fresh.txt"), None);
+    let spec = CipherSpec::parse("xchacha20,aes-adiantum-plain64").unwrap();
+    let lines = verdict(&Xray::look(&system, &spec), None, &system, ANOTHER_MACHINE);
+    let missing = "nothing loaded now implements xchacha20, nhpoly1305: modprobe adiantum chacha_neon nhpoly1305_neon if the \
+                   kernel has them";
+    assert!(lines.iter().any(|line| line.text.ends_with(missing)), "{lines:?}");
+}
+
+#[test]
 fn with_aes_instructions_adiantum_is_not_advised() {
     let [line] = &of_adiantum(include_str!("proc-crypto-rock64.txt"), ANOTHER_MACHINE)[..] else { panic!() };
     let expected = "Adiantum would be slower: xts-aes-ce uses AES instructions";

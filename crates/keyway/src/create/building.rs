@@ -34,6 +34,13 @@ impl Building<'_> {
         self.build.fill(content, options, meter)
     }
 
+    /// The zeros that follow `length` bytes of content, up to the end of a sector. See
+    /// [`Create::begin`](crate::Create::begin) for an example.
+    #[cfg(feature = "parts")]
+    pub fn padding(&self, length: u64) -> u64 {
+        self.build.padding(length)
+    }
+
     /// Writes the header, after `length` bytes of content: only now is there a volume. See
     /// [`Create::begin`](crate::Create::begin) for an example.
     ///

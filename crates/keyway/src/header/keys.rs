@@ -3,7 +3,8 @@
 use super::{Header, Key, VolumeKey};
 use crate::error::At;
 use crate::{Error, ErrorKind, NewKdf, Result};
-use keyway_crypto::Secret;
+use keyway_crypto::{CipherSpec, Secret};
+use keyway_format::luks2::KeyslotKind;
 use keyway_volume::edit::{self, AddKey};
 use keyway_volume::{OsRandom, Unlocked};
 
@@ -14,6 +15,7 @@ pub struct NewKeyslot {
     kdf: Option<NewKdf>,
     hash: Option<String>,
     cipher: Option<(String, u32)>,
+    in_place: bool,
 }
 
 impl NewKeyslot {
@@ -53,6 +55,58 @@ impl NewKeyslot {
         self
     }
 
+    /// Where there is no room for a changed key beside the old one, overwrite the old one, as
+    /// cryptsetup does: if that is interrupted, neither passphrase opens the keyslot.
+    ///
+    /// ```
+    /// # use keyway::*;
+    /// # let key = Key::passphrase("correct horse");
+    /// # let device = Create::luks1().kdf(NewKdf::pbkdf2(1000)).in_memory(4 << 20, &key)?;
+    /// let mut header = device.header()?;
+    /// let options = NewKeyslot::new().kdf(NewKdf::pbkdf2(1000));
+    /// while header.add_key(&key, &key, &options).is_ok() {}
+    /// let new = Key::passphrase("battery staple");
+    /// assert!(header.change_key(&key, &new, &options).is_err());
+    /// assert_eq!(header.change_key(&key, &new, &options.in_place())?, 0);
+    /// # Ok::<(), keyway::Error>(())
+    /// ```
+    #[must_use]
+    pub fn in_place(mut self) -> Self {
+        self.in_place = true;
+        self
+    }
+
+    /// The hash, where one was asked for.
+    pub(crate) fn hash_name(&self) -> Option<String> {
+        self.hash.clone()
+    }
+
+    /// The key derivation function, where one was asked for.
+    pub(crate) fn kdf_choice(&self) -> Option<keyway_volume::KdfChoice> {
+        self.kdf.as_ref().map(NewKdf::choice)
+    }
+
+    /// As asked for; what was not said is as in the keyslot `number` of `header`.
+    pub(crate) fn like(&self, header: &Header, number: u32) -> AddKey {
+        let mut options = self.of(header);
+        let keyway_volume::Header::Luks2 { metadata, .. } = header.luks.header() else { return options };
+        let Some(KeyslotKind::Luks2 { kdf, af_hash, area_cipher, area_key_size, .. }) =
+            metadata.keyslots.get(&number).map(|slot| &slot.kind)
+        else {
+            return options;
+        };
+        if self.kdf.is_none() {
+            options.kdf = edit::same_cost(kdf);
+        }
+        options.hash.get_or_insert_with(|| af_hash.clone());
+        let is_null = CipherSpec::parse(area_cipher).is_ok_and(|spec| spec.is_null());
+        if self.cipher.is_none() && !is_null {
+            options.keyslot_cipher = Some(area_cipher.clone());
+            options.keyslot_key_bits = Some(8 * area_key_size);
+        }
+        options
+    }
+
     fn of(&self, header: &Header) -> AddKey {
         let version = header.luks.version();
         AddKey {
@@ -62,6 +116,7 @@ impl NewKeyslot {
             keyslot_cipher: self.cipher.as_ref().map(|(name, _)| name.clone()),
             keyslot_key_bits: self.cipher.as_ref().map(|(_, bits)| *bits),
             weak_cipher_too: header.options.terms().weak_ciphers,
+            in_place: self.in_place,
         }
     }
 }
@@ -168,7 +223,8 @@ impl Header {
     /// ```
     ///
     /// # Errors
-    /// Those of [`Header::add_key`]; there is no room for the new key beside the old one.
+    /// Those of [`Header::add_key`]; there is no room for the new key beside the old one, and
+    /// [`NewKeyslot::in_place`] is not wanted.
     pub fn change_key(&mut self, old: &Key, new: &Key, options: &NewKeyslot) -> Result<u32> {
         self.check_writable()?;
         let found = self.try_keyslot(old)?;
@@ -284,7 +340,7 @@ impl Header {
         Ok(Unlocked { keyslot, digest, volume_key: secret })
     }
 
-    fn check_own(&self, found: &VolumeKey) -> Result<()> {
+    pub(crate) fn check_own(&self, found: &VolumeKey) -> Result<()> {
         match found.is_of(&self.mark) {
             true => Ok(()),
             false => Err(Error::new(ErrorKind::WrongVolumeKey).at(&self.place)),

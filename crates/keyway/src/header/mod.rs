@@ -103,6 +103,22 @@ impl Header {
         Self { luks, place, options, data, mark: Arc::default() }
     }
 
+    pub(crate) fn into_luks(self) -> Luks {
+        self.luks
+    }
+
+    pub(crate) fn place(&self) -> &Location {
+        &self.place
+    }
+
+    pub(crate) fn limits(&self) -> keyway_volume::UnlockOptions {
+        self.options.options()
+    }
+
+    pub(crate) fn takes_weak_ciphers(&self) -> bool {
+        self.options.terms().weak_ciphers
+    }
+
     /// The version. See [`Header`] for an example.
     pub fn version(&self) -> Version {
         Version::of(&self.luks)

@@ -34,6 +34,14 @@ impl Header {
         self.try_on(key, &self.options.options())
     }
 
+    /// [`Header::try_key`] on one keyslot only. See [`Header::add_key_with`] for an example.
+    ///
+    /// # Errors
+    /// Those of [`Header::try_key`].
+    pub fn try_key_on(&self, keyslot: u32, key: &Key) -> Result<VolumeKey> {
+        self.try_on(key, &UnlockOptions { keyslot: Some(keyslot), ..self.options.options() })
+    }
+
     /// [`Header::try_key`], which also opens keyslots that hold no volume key. See
     /// [`Header::add_unbound_key`] for an example.
     ///

@@ -57,8 +57,19 @@ impl Header {
     /// ```
     ///
     /// # Errors
-    /// [`ErrorKind::Exists`](crate::ErrorKind::Exists); the file cannot be written.
+    /// [`ErrorKind::Exists`](crate::ErrorKind::Exists); the file cannot be written; a re-encryption is
+    /// under way: a backup of its header would be wrong to restore as soon as it goes on.
     pub fn backup(&self, file: impl AsRef<Path>) -> Result<()> {
+        backup::check_settled(self.luks.header()).at(&self.place)?;
+        self.backup_midway(file)
+    }
+
+    /// As [`Header::backup`], and as cryptsetup: also in the middle of a re-encryption. Such a backup
+    /// loses data when it is restored after that has gone on.
+    ///
+    /// # Errors
+    /// The others of [`Header::backup`].
+    pub fn backup_midway(&self, file: impl AsRef<Path>) -> Result<()> {
         backup::backup(&self.luks, file.as_ref()).at(&self.place)
     }
 }

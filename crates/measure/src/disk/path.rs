@@ -105,7 +105,13 @@ pub fn keyway(
     let spec = CipherSpec::parse(&encryption.spec).map_err(Outcome::impossible)?;
     let sector_size = SectorSize::new(encryption.sector_size).map_err(Outcome::impossible)?;
     let mapping = Mapping::Crypt { spec, sector_size, iv_tweak: 0, iv_large_sectors: false };
-    let segment = MappedSegment { plaintext_start: 0, length: Some(region), storage_offset: 0, mapping };
+    let segment = MappedSegment {
+        plaintext_start: 0,
+        length: Some(region),
+        storage_offset: 0,
+        mapping,
+        second_key: false,
+    };
     let layout = Layout { segments: vec![segment] };
     let volume = Volume::new(below, &layout, &encryption.key(), Cpu::detect());
     volume.map(|volume| Arc::new(volume) as Arc<dyn Storage>).map_err(Outcome::impossible)

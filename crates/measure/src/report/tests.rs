@@ -4,7 +4,7 @@
 use super::diff::{Diff, Verdict};
 use super::*;
 use crate::clock::{Clock, Scripted};
-use crate::results::{By, DiskCase, Frequency, Latency, Machine, Pattern, SCHEMA, Settings, right};
+use crate::results::{By, DiskCase, Frequency, Latency, Machine, Pattern, SCHEMA, Settings, VERSION, right};
 use crate::rounds::{self, tests::Watch};
 use crate::suite::{self, Asked};
 use std::time::Duration;
@@ -41,6 +41,7 @@ fn run(steps_us: &[u64]) -> Results {
         }
     }
     Results {
+        version: VERSION,
         schema: SCHEMA.into(),
         started: clock.date(),
         versions: [("keyway".to_owned(), "0.1.0".to_owned())].into(),

@@ -25,10 +25,21 @@ use std::collections::BTreeMap;
 /// The value of `schema`.
 pub const SCHEMA: &str = "keyway-bench/1";
 
+/// The value of `version`, which every document of Keyway's begins with. The first results had the
+/// schema alone.
+pub const VERSION: u32 = 1;
+
+fn first_version() -> u32 {
+    VERSION
+}
+
 /// One run on one machine.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Results {
+    /// [`VERSION`].
+    #[serde(default = "first_version")]
+    pub version: u32,
     /// [`SCHEMA`].
     pub schema: String,
     /// When the run began, in UTC: "2026-11-22T02:49:15Z".

@@ -1,6 +1,6 @@
 //! Results as JSON text, one row per line, and back.
 
-use super::{Outcome, Results, SCHEMA};
+use super::{Outcome, Results, SCHEMA, VERSION};
 use std::fmt;
 
 /// A text that is not a valid results document.
@@ -36,6 +36,10 @@ impl Results {
         let schema = &results.schema;
         if schema != SCHEMA {
             return at("\"schema\"", format!("the schema is {schema:?}, this version reads {SCHEMA:?}"));
+        }
+        let version = results.version;
+        if version != VERSION {
+            return at("\"version\"", format!("the version is {version}, this program reads {VERSION}"));
         }
         if results.rows.len() > MOST_ROWS {
             return at("\"rows\"", format!("it has more than {MOST_ROWS} rows"));
@@ -104,6 +108,7 @@ pub(super) mod tests {
             engine: "fio".into(),
         });
         Results {
+            version: VERSION,
             schema: SCHEMA.into(),
             started: "2026-11-22T02:49:15Z".into(),
             versions: [("keyway".to_owned(), "0.1.0".to_owned())].into(),
@@ -132,6 +137,15 @@ pub(super) mod tests {
         assert_eq!(text.lines().filter(|line| line.starts_with("{\"id\":")).count(), 3, "{text}");
         let none = Results { rows: Vec::new(), ..results() };
         assert_eq!(Results::parse(&none.to_json()).unwrap(), none);
+    }
+
+    #[test]
+    fn results_without_a_version_are_the_first_and_others_are_refused() {
+        let text = results().to_json();
+        assert!(text.starts_with("{\"version\":1,"), "{text}");
+        assert_eq!(Results::parse(&text.replacen("\"version\":1,", "", 1)).unwrap(), results());
+        let refused = Results::parse(&text.replacen("\"version\":1,", "\"version\":2,", 1)).unwrap_err();
+        assert_eq!(refused.reason, "the version is 2, this program reads 1");
     }
 
     #[test]

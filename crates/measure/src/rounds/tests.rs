@@ -125,6 +125,23 @@ fn the_time_is_a_bound_and_what_does_not_fit_is_left_out_by_name() {
     }
 }
 
+/// Samples that took seven times as long as expected left ten cases one sample each, and no figure.
+#[test]
+fn a_busy_machine_leaves_the_first_cases_their_figures() {
+    let names = ["a", "b", "c", "d", "e", "f", "g", "h", "i", "j"];
+    let (clock, mut watch) = (Scripted::new(0, &[Duration::from_millis(5)]), Watch::default());
+    let settings = Settings { time_seconds: Some(0.3), ..settings_of(6, 1000) };
+    let prepare = |case: &Case, _: &Settings, _: &dyn Clock, _: f64| {
+        let Case::Cipher(case) = case else { panic!() };
+        let name = case.spec.chars().next().unwrap();
+        Ok(Subject { sample_seconds: Some(0.002), ..known(name, vec![100.0], Rc::default()) })
+    };
+    run(&listed(&names), &settings, &clock, &prepare, &mut watch);
+    let with_figures = watch.rows.iter().filter(|row| row.measured().is_some());
+    let specs = with_figures.map(|row| row.id.split('/').nth(2).unwrap()).collect::<String>();
+    assert_eq!((specs.as_str(), watch.rows.len()), ("abcd", names.len()), "{:?}", watch.rows);
+}
+
 #[test]
 fn what_is_slow_leaves_the_others_time_and_comes_in_all_of_the_run() {
     let noisy: Vec<f64> = (0..10_000).map(|i| if i % 2 == 0 { 100.0 } else { 200.0 }).collect();

@@ -16,16 +16,17 @@ struct Point {
     spec: Result<CipherSpec, Outcome>,
 }
 
-/// Every cipher case.
+/// Every cipher case; none where only key derivation is asked for.
 pub(super) fn list(asked: &Asked) -> Result<Vec<Listed>, Unknown> {
     let only_kdfs = asked.suite.is_none()
         && asked.ciphers.is_empty()
         && asked.key_bits.is_empty()
         && !(asked.kdfs.is_empty() && asked.hashes.is_empty());
-    let mut points = vec![Point::new(DEFAULT.0, DEFAULT.1)];
-    if !only_kdfs {
-        points.extend(points_of(asked)?);
+    if only_kdfs {
+        return Ok(Vec::new());
     }
+    let mut points = vec![Point::new(DEFAULT.0, DEFAULT.1)];
+    points.extend(points_of(asked)?);
     Ok(points.iter().flat_map(|point| point.cases(asked)).collect())
 }
 

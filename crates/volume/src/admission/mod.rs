@@ -10,6 +10,10 @@
 //!        before anybody is asked        the key is there
 //! ```
 //!
+//! In the middle of a re-encryption a volume has segments with two keys, with shifted IVs, or that are
+//! not encrypted: that is judged by the state that the segments must show, and by the digest with which
+//! the volume keys vouch for the re-encryption ([`crate::reencrypt`]).
+//!
 //! Only an [`Opened`] gives out the [`Layout`] of a header, and without a layout there is no
 //! [`Volume`](crate::Volume), no kernel table and no door.
 
@@ -25,9 +29,12 @@ pub use rules::weakness;
 
 use crate::area_cipher::Areas;
 use crate::policy::Subject;
-use crate::{Error, Header, Layout, Luks, Result};
+use crate::reencrypt::{self, Hold, Purpose, Ready, UnderWay, VolumeKeys};
+use crate::volume::Keys;
+use crate::{Error, Header, Layout, Luks, Random, Result, Storage};
 use keyway_crypto::{CipherSpec, Secret};
 use keyway_format::luks2::{Keyslot, KeyslotKind};
+use std::sync::Arc;
 
 /// The risks that the user explicitly accepts, and additional demands on the volume.
 #[derive(Debug, Clone, Default)]
@@ -78,9 +85,10 @@ pub struct DataDevice {
 pub struct Admitted {
     luks: Luks,
     layout: Layout,
-    data_len: Option<u64>,
+    data: Option<DataDevice>,
     terms: Terms,
     tolerated: Vec<Finding>,
+    under_way: Option<UnderWay>,
 }
 
 impl Admitted {
@@ -91,15 +99,19 @@ impl Admitted {
     /// [`Error::NotAdmitted`] with the rule that it breaks, [`Error::Unmet`] with the seal or
     /// demand that it does not meet, or the reason why it cannot be opened at all.
     pub fn judge(luks: Luks, data: Option<DataDevice>, terms: &Terms) -> Result<Self> {
-        let layout = luks.header().layout();
-        let tolerated = check(&luks, data, terms)?;
-        let data_len = data.map(|data| data.len);
-        Ok(Self { layout: layout?, luks, data_len, terms: terms.clone(), tolerated })
+        let (tolerated, under_way) = check_as(&luks, data, terms)?;
+        let layout = layout_of(&luks, under_way.as_ref())?;
+        Ok(Self { layout, luks, data, terms: terms.clone(), tolerated, under_way })
     }
 
     /// The header.
     pub fn luks(&self) -> &Luks {
         &self.luks
+    }
+
+    /// The re-encryption that is under way.
+    pub fn under_way(&self) -> Option<&UnderWay> {
+        self.under_way.as_ref()
     }
 
     /// The findings that the user's terms permitted.
@@ -111,11 +123,49 @@ impl Admitted {
     ///
     /// # Errors
     /// [`Error::NotAdmitted`] for a key that can be guessed, or that is not the key of the
-    /// segments; [`Error::Unmet`] for a key that the header was not sealed with.
+    /// segments; [`Error::Unmet`] for a key that the header was not sealed with; those of
+    /// [`Admitted::open_with`].
     pub fn open(self, volume_key: Secret, digest: u32) -> Result<Opened> {
-        let Self { luks, layout, data_len, terms, .. } = self;
-        check_to_open_as(&luks, &layout, data_len, &terms, &volume_key, digest)?;
-        Ok(Opened { luks, layout, volume_key, digest })
+        self.open_with(volume_key, digest, None)
+    }
+
+    /// As [`Admitted::open`]; a volume whose key is being replaced by another has a second one.
+    ///
+    /// # Errors
+    /// Those of [`Admitted::open`]; [`Error::WrongVolumeKey`] where a key is missing;
+    /// [`Refusal::Forged`](crate::Refusal::Forged) for a re-encryption that the keys do not vouch for.
+    pub fn open_with(self, volume_key: Secret, digest: u32, second: Option<SecondKey>) -> Result<Opened> {
+        let Self { luks, layout, data, terms, under_way, .. } = self;
+        let data_len = data.map(|data| data.len);
+        let Some(under_way) = under_way else {
+            check_to_open_as(&luks, &layout, data_len, &terms, &volume_key, digest)?;
+            let (second, under_way, hold) = (None, None, None);
+            return Ok(Opened { luks, layout, data, volume_key, digest, second, under_way, hold });
+        };
+        let digests = (under_way.first_digest(), under_way.second_digest());
+        if digests != (Some(digest), second.as_ref().map(|second| second.digest)) {
+            return Err(Error::WrongVolumeKey);
+        }
+        let opened = Opened {
+            luks,
+            layout,
+            data,
+            volume_key,
+            digest,
+            second,
+            under_way: Some(under_way.clone()),
+            hold: None,
+        };
+        opened.reencryption_keys(&under_way).verify(reencrypt::metadata(&opened.luks)?, under_way.what())?;
+        for key in std::iter::once(&opened.volume_key).chain(opened.second_key()) {
+            // The seal is of one key, and of a header without a re-encryption.
+            terms.check_demands(Subject { header: opened.luks.header(), data_len, volume_key: Some(key) })?;
+        }
+        let found = rules::findings_of_keys(&opened.layout, &opened.keys());
+        match found.into_iter().find(|finding| !terms.take(finding)) {
+            Some(finding) => Err(Error::NotAdmitted(finding)),
+            None => Ok(opened),
+        }
     }
 }
 
@@ -147,8 +197,20 @@ fn check_to_open_as(
 pub struct Opened {
     luks: Luks,
     layout: Layout,
+    data: Option<DataDevice>,
     volume_key: Secret,
     digest: u32,
+    second: Option<SecondKey>,
+    under_way: Option<UnderWay>,
+    hold: Option<Arc<Hold>>,
+}
+
+/// The key that replaces the volume key, while a re-encryption is under way.
+pub struct SecondKey {
+    /// The key.
+    pub key: Secret,
+    /// The digest that verified it.
+    pub digest: u32,
 }
 
 impl Opened {
@@ -172,6 +234,70 @@ impl Opened {
         self.digest
     }
 
+    /// The key that replaces the volume key, while a re-encryption is under way.
+    pub fn second_key(&self) -> Option<&Secret> {
+        self.second.as_ref().map(|second| &second.key)
+    }
+
+    /// The keys of the segments.
+    pub fn keys(&self) -> Keys<'_> {
+        Keys::new(&self.volume_key, self.second_key())
+    }
+
+    /// The re-encryption that is under way.
+    pub fn under_way(&self) -> Option<&UnderWay> {
+        self.under_way.as_ref()
+    }
+
+    /// The volume on its data device, which is returned as it is to be used. In the middle of a
+    /// re-encryption nobody goes on with it as long as that is held; and a part whose writing was cut
+    /// off is completed where the volume is written to, and recovered in memory where it is read.
+    ///
+    /// # Errors
+    /// [`Refusal::NotRecoverable`](crate::Refusal::NotRecoverable); the header has changed meanwhile,
+    /// or somebody goes on with the re-encryption; the device fails.
+    pub fn onto(
+        self,
+        data: Arc<dyn Storage>,
+        purpose: Purpose,
+        rng: &mut dyn Random,
+    ) -> Result<(Self, Arc<dyn Storage>)> {
+        let Some(under_way) = &self.under_way else { return Ok((self, data)) };
+        let keys = self.reencryption_keys(under_way);
+        let holds_header = self.holds_header();
+        let Ready { luks, data, hold } =
+            reencrypt::open(self.luks, data, under_way, &keys, holds_header, purpose, rng)?;
+        let under_way = UnderWay::judge(luks.header(), self.data)?;
+        let layout = layout_of(&luks, under_way.as_ref())?;
+        Ok((Self { luks, layout, under_way, hold, ..self }, data))
+    }
+
+    fn reencryption_keys(&self, under_way: &UnderWay) -> VolumeKeys {
+        let of = |digest: Option<u32>| {
+            let second = self.second.as_ref().filter(|second| Some(second.digest) == digest);
+            let key = second.map_or(&self.volume_key, |second| &second.key);
+            digest.map(|_| Secret::copy_from(key.expose()))
+        };
+        let what = under_way.what();
+        VolumeKeys::new(of(what.old.digest), of(what.new.digest))
+    }
+
+    /// Whether the header is on the data device.
+    pub fn holds_header(&self) -> bool {
+        self.data.is_some_and(|data| data.holds_header)
+    }
+
+    /// The lock that lets this process go on with the re-encryption that is under way, after
+    /// [`Opened::onto`].
+    pub fn hold(&self) -> Option<Arc<Hold>> {
+        self.hold.clone()
+    }
+
+    /// Takes out the second key.
+    pub fn take_second_key(&mut self) -> Option<SecondKey> {
+        self.second.take()
+    }
+
     /// Header, layout and volume key.
     pub fn into_parts(self) -> (Luks, Layout, Secret) {
         (self.luks, self.layout, self.volume_key)
@@ -184,16 +310,29 @@ impl Opened {
 /// # Errors
 /// As [`Admitted::judge`].
 pub fn check(luks: &Luks, data: Option<DataDevice>, terms: &Terms) -> Result<Vec<Finding>> {
+    check_as(luks, data, terms).map(|(found, _)| found)
+}
+
+fn check_as(
+    luks: &Luks,
+    data: Option<DataDevice>,
+    terms: &Terms,
+) -> Result<(Vec<Finding>, Option<UnderWay>)> {
     // The seal first: it names a forged field, where the rules below only see that the value is
     // impossible.
     let data_len = data.map(|data| data.len);
     terms.check_demands(Subject { header: luks.header(), data_len, volume_key: None })?;
-    luks.check_requirements()?;
-    let found = findings(luks, data);
+    luks.check_readable()?;
+    let under_way = UnderWay::judge(luks.header(), data)?;
+    let found = findings_of(luks, under_way.as_ref(), data);
     match found.iter().find(|finding| !terms.take(finding)) {
         Some(finding) => Err(Error::NotAdmitted(finding.clone())),
-        None => Ok(found),
+        None => Ok((found, under_way)),
     }
+}
+
+fn layout_of(luks: &Luks, under_way: Option<&UnderWay>) -> Result<Layout> {
+    under_way.map_or_else(|| luks.header().layout(), UnderWay::layout)
 }
 
 /// Keyslots whose area could have been made without a passphrase, and why: they are not opened.
@@ -239,7 +378,18 @@ pub fn check_key(luks: &Luks, data_len: Option<u64>, terms: &Terms, key: &Secret
 /// All objections to opening the header, for callers that only inspect it. A volume that cannot be
 /// mapped at all is reported elsewhere.
 pub fn findings(luks: &Luks, data: Option<DataDevice>) -> Vec<Finding> {
-    luks.header().layout().map_or_else(|_| Vec::new(), |layout| rules::findings(luks.header(), &layout, data))
+    let under_way = UnderWay::judge(luks.header(), data).unwrap_or_default();
+    findings_of(luks, under_way.as_ref(), data)
+}
+
+fn findings_of(luks: &Luks, under_way: Option<&UnderWay>, data: Option<DataDevice>) -> Vec<Finding> {
+    let Ok(layout) = layout_of(luks, under_way) else { return Vec::new() };
+    match (under_way, luks.header()) {
+        (Some(under_way), Header::Luks2 { metadata, .. }) => {
+            rules::findings_under_way(luks.header(), metadata, under_way, &layout, data)
+        }
+        _ => rules::findings(luks.header(), &layout, data),
+    }
 }
 
 #[cfg(test)]

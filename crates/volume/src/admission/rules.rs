@@ -2,8 +2,10 @@
 
 use super::DataDevice;
 use super::finding::{Finding, LEAST_KEY_BITS, Rule};
-use crate::layout::{Layout, MappedSegment, Mapping};
+use crate::layout::{self, Layout, MappedSegment, Mapping};
 use crate::luks::Header;
+use crate::reencrypt::UnderWay;
+use crate::volume::Keys;
 use keyway_crypto::{CipherSpec, Secret};
 use keyway_format::luks2::{Metadata, SegmentKind};
 
@@ -22,6 +24,49 @@ pub(super) fn findings(header: &Header, layout: &Layout, data: Option<DataDevice
         }
     }
     found
+}
+
+/// Objections to opening a volume in the middle of a re-encryption, whatever its keys are. Its
+/// segments are those that the re-encryption leaves there: linear ones, second keys and IVs that do
+/// not count from the volume's start are a part of it.
+pub(super) fn findings_under_way(
+    header: &Header,
+    metadata: &Metadata,
+    under_way: &UnderWay,
+    layout: &Layout,
+    data: Option<DataDevice>,
+) -> Vec<Finding> {
+    let mut found = Vec::new();
+    for (number, side, digest) in under_way.sides(metadata) {
+        let Ok(mapping) = layout::mapping(number, &side.kind) else { continue };
+        if matches!(mapping, Mapping::Linear) {
+            continue;
+        }
+        let rules = [cipher(&mapping), key_length(&mapping, key_len(metadata, digest))];
+        found.extend(rules.into_iter().flatten().map(|rule| Finding { segment: number, rule }));
+    }
+    let Some(data) = data else { return found };
+    for (number, segment) in (0..).zip(&layout.segments) {
+        let rules = [geometry(segment, data.len), over_header(segment, header, data)];
+        found.extend(rules.into_iter().flatten().map(|rule| Finding { segment: number, rule }));
+    }
+    found
+}
+
+/// Objections to opening it with these keys.
+pub(super) fn findings_of_keys(layout: &Layout, keys: &Keys<'_>) -> Vec<Finding> {
+    let mut found = Vec::new();
+    for (number, segment) in (0..).zip(&layout.segments) {
+        let len = keys.of(segment).ok().map(Secret::len);
+        found.extend(key_length(&segment.mapping, len).map(|rule| Finding { segment: number, rule }));
+    }
+    found
+}
+
+/// The length of the key that a digest verifies, as its keyslots state it.
+fn key_len(metadata: &Metadata, digest: Option<u32>) -> Option<usize> {
+    let keyslot = metadata.digests.get(&digest?)?.keyslots.first()?;
+    Some(metadata.keyslots.get(keyslot)?.key_size as usize)
 }
 
 /// Objections to opening it with this key, which `digest` has verified.

@@ -1,8 +1,10 @@
 //! Header backup and restore, with the same files as cryptsetup. LUKS1: header and keyslots up to
 //! the end of the last keyslot, in whole pages; LUKS2: both copies and the keyslots area.
 
+mod midway;
 mod warning;
 
+pub use midway::{Midway, check_settled};
 pub use warning::{Version, Warning};
 
 use crate::lock::{HeaderLock, LockMode};
@@ -15,7 +17,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 /// Writes header and keyslots area to `file`, which must not exist; mode 0400. The file appears
-/// complete or not at all.
+/// complete or not at all. A header in the middle of a re-encryption is backed up, too, as in
+/// cryptsetup: [`check_settled`] refuses it.
 pub fn backup(luks: &Luks, file: &Path) -> Result<()> {
     let lock = luks.lock_shared()?;
     let mut bytes = vec![0; header_len(luks.header()) as usize];
@@ -49,14 +52,26 @@ pub struct Restore {
     bytes: Vec<u8>,
     warnings: Vec<Warning>,
     loses_seal: bool,
+    midway: Midway,
 }
 
 impl Restore {
     /// Reads `backup` and compares it with the content of `target`. Refused when data offset or key
     /// size differ between headers of the same version; between different versions, only the user
     /// knows which header the data belongs to. The target is claimed from here to the end of
-    /// [`Restore::run`]; only mappings of the volume that was backed up may be using it.
+    /// [`Restore::run`]; only mappings of the volume that was backed up may be using it. Refused in the
+    /// middle of a re-encryption.
     pub fn prepare(target: Arc<dyn Storage>, backup: &dyn Storage, locking: Locking) -> Result<Self> {
+        Self::prepare_midway(target, backup, locking, Midway::Refuse)
+    }
+
+    /// The same, where it is said what becomes of a re-encryption that is under way.
+    pub fn prepare_midway(
+        target: Arc<dyn Storage>,
+        backup: &dyn Storage,
+        locking: Locking,
+        midway: Midway,
+    ) -> Result<Self> {
         let (header, bytes) = read_backup(backup)?;
         let target = Exclusive::claim_header(target, uuid(&header))?;
         if target.len() < bytes.len() as u64 && !target.can_grow() {
@@ -67,14 +82,14 @@ impl Restore {
             )));
         }
         let lock = HeaderLock::acquire(&**target, LockMode::Shared, locking)?;
-        let (mut warnings, device) = compare(&header, &**target)?;
+        let (mut warnings, device) = compare(&header, &**target, midway)?;
         let is_sealed = |header| !matches!(Seal::of(header), Ok(None));
         let loses_seal = device.as_ref().is_some_and(is_sealed) && !is_sealed(&header);
         if loses_seal {
             warnings.push(Warning::LosesSeal);
         }
         drop(lock);
-        Ok(Self { target, locking, header, bytes, warnings, loses_seal })
+        Ok(Self { target, locking, header, bytes, warnings, loses_seal, midway })
     }
 
     /// What the user should confirm.
@@ -93,6 +108,9 @@ impl Restore {
     /// time.
     pub fn run(self) -> Result<()> {
         let lock = HeaderLock::acquire(&**self.target, LockMode::Exclusive, self.locking)?;
+        // Another process may have begun a re-encryption meanwhile, or gone on with one.
+        let now = read_header(&**self.target).ok().map(|(header, _)| header);
+        midway::judge(&self.header, now.as_ref(), &**self.target, self.midway)?;
         let end = self.bytes.len() as u64;
         extend_to(&**self.target, end).map_err(io("making room for"))?;
         let pieces = match &self.header {
@@ -154,14 +172,17 @@ fn read_backup(backup: &dyn Storage) -> Result<(Header, Vec<u8>)> {
 }
 
 /// Compares a backup with the device's current content: gives the warnings, and the current header.
-fn compare(backup: &Header, target: &dyn Storage) -> Result<(Vec<Warning>, Option<Header>)> {
+fn compare(backup: &Header, target: &dyn Storage, midway: Midway) -> Result<(Vec<Warning>, Option<Header>)> {
     let version = |header: &Header| Version(if matches!(header, Header::Luks1(_)) { 1 } else { 2 });
     let ours = version(backup);
-    let Ok((device, _)) = read_header(target) else { return Ok((vec![Warning::NoHeader(ours)], None)) };
+    let device = read_header(target).ok().map(|(device, _)| device);
+    let of_reencryption = midway::judge(backup, device.as_ref(), target, midway)?;
+    let with = |first: Warning| std::iter::once(first).chain(of_reencryption.iter().copied()).collect();
+    let Some(device) = device else { return Ok((with(Warning::NoHeader(ours)), None)) };
     check_requirements(&device, "device")?;
     if version(&device) != ours {
         let other = Warning::OtherVersion { device: version(&device), backup: ours };
-        return Ok((vec![other, Warning::NoHeader(ours)], Some(device)));
+        return Ok((with(other), Some(device)));
     }
     let other_key =
         key_bytes(&device).zip(key_bytes(backup)).is_some_and(|(device, backup)| device != backup);
@@ -187,17 +208,30 @@ fn compare(backup: &Header, target: &dyn Storage) -> Result<(Vec<Warning>, Optio
     if uuid(&device) != uuid(backup) {
         warnings.push(Warning::OtherUuid);
     }
+    warnings.extend(of_reencryption);
     Ok((warnings, Some(device)))
 }
 
 fn check_requirements(header: &Header, place: &str) -> Result<()> {
     match header {
-        Header::Luks2 { metadata, .. } => match metadata.unmet_requirements().first() {
-            Some(name) => Err(Refusal::Backup
-                .because(format!("Forbidden LUKS2 requirement \"{name}\" detected on {place}."))),
-            None => Ok(()),
-        },
+        Header::Luks2 { metadata, .. } => {
+            match metadata.unmet_requirements().iter().find(|name| !midway::is_reencryption(name)) {
+                Some(name) => Err(Refusal::Backup
+                    .because(format!("Forbidden LUKS2 requirement \"{name}\" detected on {place}."))),
+                None => Ok(()),
+            }
+        }
         Header::Luks1(_) => Ok(()),
+    }
+}
+
+impl Header {
+    /// The length of its backup in bytes.
+    pub fn backup_len(&self) -> u64 {
+        match self {
+            Self::Luks1(_) => header_len(self).next_multiple_of(PAGE as u64),
+            Self::Luks2 { .. } => header_len(self),
+        }
     }
 }
 

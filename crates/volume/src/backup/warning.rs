@@ -23,6 +23,14 @@ pub enum Warning {
     OtherUuid,
     /// The device's header is sealed, the backup's is not.
     LosesSeal,
+    /// The same volume has another volume key now: it was re-encrypted since.
+    OtherVolumeKey,
+    /// A re-encryption is under way that has not changed a sector: the backup cancels it.
+    CancelsReencryption,
+    /// A re-encryption is under way on the device.
+    InReencryption,
+    /// The backup was made in the middle of a re-encryption.
+    BackupInReencryption,
 }
 
 /// A LUKS version.
@@ -44,7 +52,10 @@ impl Warning {
                 )
             }
             Self::OtherVersion { device: Version(on), backup: Version(inside) } => {
-                format!("{device} holds LUKS{on}, the backup LUKS{inside}.")
+                format!(
+                    "{device} does not contain LUKS{inside} header, it contains LUKS{on} header. Replacing header can \
+                     destroy data on that device."
+                )
             }
             Self::ReplacesKeyslots(version) => {
                 format!(
@@ -54,6 +65,26 @@ impl Warning {
             Self::OtherKeySize => "WARNING: real device header has another key size than backup!".into(),
             Self::OtherUuid => "WARNING: real device header has different UUID than backup!".into(),
             Self::LosesSeal => "WARNING: real device header is sealed, that of the backup is not!".into(),
+            Self::OtherVolumeKey => {
+                "WARNING: real device header has another volume key than backup: the volume was \
+                 reencrypted or formatted since. With the backup nothing on it could be read!"
+                    .into()
+            }
+            Self::CancelsReencryption => {
+                "A reencryption is prepared on the device, and no data has changed yet: the backup \
+                 cancels it."
+                    .into()
+            }
+            Self::InReencryption => {
+                "WARNING: reencryption is under way on the device! Replacing header with backup may \
+                 corrupt the data on that device!"
+                    .into()
+            }
+            Self::BackupInReencryption => {
+                "WARNING: the backup was made in the middle of a reencryption! Replacing header \
+                 with backup may corrupt the data on that device!"
+                    .into()
+            }
         }
     }
 }

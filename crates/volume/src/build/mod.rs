@@ -120,6 +120,11 @@ impl<'a> Build<'a> {
         stream::transfer(content.source, Sink::Storage(&self.volume, 0), &options, meter)
     }
 
+    /// The zeros that follow `length` bytes of content, up to the end of a sector.
+    pub fn padding(&self, length: u64) -> u64 {
+        length.next_multiple_of(self.unit) - length
+    }
+
     /// Finishes after `length` bytes of content: a new file gets its exact length, a device is
     /// flushed.
     ///

@@ -10,6 +10,7 @@ mod to_luks1;
 mod to_luks2;
 
 pub use to_luks1::to_luks1;
+pub(crate) use to_luks2::segment as data_segment;
 pub use to_luks2::to_luks2;
 
 use crate::{Error, Refusal, Result, Storage};

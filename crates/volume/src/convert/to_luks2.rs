@@ -122,7 +122,8 @@ fn new_header(
     Ok(HeaderCopy { binary, metadata })
 }
 
-fn segment(old: &luks1::Header, data_offset: u64) -> Segment {
+/// The data of a LUKS1 volume as LUKS2 describes it.
+pub(crate) fn segment(old: &luks1::Header, data_offset: u64) -> Segment {
     Segment {
         offset: Bytes(data_offset),
         size: SegmentSize::Dynamic,

@@ -108,7 +108,12 @@ pub fn plan_luks2_on(
     passphrase: &Secret,
     rng: &mut dyn Random,
 ) -> Result<Plan> {
-    plan_in(params, Room::of(storage), volume_key, passphrase, rng)
+    let room = match Room::of(storage) {
+        // As in cryptsetup, a detached header's file whose file system is full stays as long as it is.
+        Room::Growing(len) if params.detached && !storage.can_hold(DEFAULT_HEADER_SIZE) => Room::Fixed(len),
+        room => room,
+    };
+    plan_in(params, room, volume_key, passphrase, rng)
 }
 
 /// Creates a LUKS2 volume on `storage`: old signatures are wiped, the header is written last.
@@ -131,7 +136,7 @@ fn plan_in(
     rng: &mut dyn Random,
 ) -> Result<Plan> {
     check(params, volume_key)?;
-    let geometry = Geometry::new(params)?;
+    let geometry = Geometry::new(params, room)?;
     room.check(params.detached, geometry.data_offset)?;
     let data_len = if params.detached { params.data_len } else { room.len() };
     let sector_size = geometry.sector_size(params, data_len)?;
@@ -233,7 +238,7 @@ struct Geometry {
 }
 
 impl Geometry {
-    fn new(params: &Luks2Params) -> Result<Self> {
+    fn new(params: &Luks2Params, place: Room) -> Result<Self> {
         let refuse = |why: &str| Refusal::Geometry.because(why);
         let header_size = HeaderSize::new(params.metadata_size.unwrap_or(16 << 10)).ok_or_else(|| {
             refuse("Requested LUKS2 metadata size is not one of the nine legal sizes, 16 KiB to 4 MiB.")
@@ -259,7 +264,12 @@ impl Geometry {
         let room = fixed.map(|offset| (offset - start) / 4096 * 4096);
         let mut keyslots_size = match (asked, room) {
             (0, Some(room)) if room > 0 => room.min(MAX_KEYSLOTS_SIZE.0),
-            (0, _) => DEFAULT_HEADER_SIZE - start,
+            (0, _) => match place {
+                Room::Fixed(len) if params.detached && (start + 4096..DEFAULT_HEADER_SIZE).contains(&len) => {
+                    (len - start) / 4096 * 4096
+                }
+                _ => DEFAULT_HEADER_SIZE - start,
+            },
             (asked, _) => asked,
         };
         keyslots_size = keyslots_size.min(room.unwrap_or(u64::MAX));

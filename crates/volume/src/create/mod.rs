@@ -205,7 +205,7 @@ fn name_and_mode(cipher: &str) -> (&str, &str) {
 }
 
 /// Overwrites a range with zeros.
-fn zero(storage: &dyn Storage, range: Range<u64>, meter: &Meter) -> Result<()> {
+pub(crate) fn zero(storage: &dyn Storage, range: Range<u64>, meter: &Meter) -> Result<()> {
     fill(storage, range, meter, &mut |block| {
         block.fill(0);
         Ok(())

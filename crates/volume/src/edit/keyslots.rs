@@ -1,8 +1,10 @@
 //! Adds, changes, converts and kills keyslots.
 
-use super::{luks1, luks2};
-use crate::{Error, KdfChoice, Luks, Random, Refusal, Result, Unlocked};
+use super::{luks1, luks2 as edit2};
+use crate::{Cost, Error, KdfChoice, Luks, Random, Refusal, Result, Unlocked};
 use keyway_crypto::Secret;
+use keyway_crypto::kdf::Argon2Variant;
+use keyway_format::luks2;
 
 /// The parameters of a new keyslot.
 #[derive(Debug, Clone, Default)]
@@ -20,6 +22,9 @@ pub struct AddKey {
     /// Whether its area may use a weak cipher, where LUKS1's header has one for both data and
     /// keyslots.
     pub weak_cipher_too: bool,
+    /// Whether a changed key may take its keyslot's own place where there is no other, as in
+    /// cryptsetup. Until that is written, neither the old nor the new passphrase opens the keyslot.
+    pub in_place: bool,
 }
 
 /// Adds a keyslot that `new` opens and that holds `volume_key`; returns its number.
@@ -32,7 +37,7 @@ pub fn add_key(
 ) -> Result<u32> {
     match luks.version() {
         1 => luks1::add(luks, volume_key, new, options, rng),
-        _ => luks2::add(luks, volume_key, new, options, rng),
+        _ => edit2::add(luks, volume_key, new, options, rng),
     }
 }
 
@@ -44,7 +49,7 @@ pub fn add_unbound_key(
     options: &AddKey,
     rng: &mut dyn Random,
 ) -> Result<u32> {
-    luks2::add_unbound(luks, key, new, options, rng)
+    edit2::add_unbound(luks, key, new, options, rng)
 }
 
 /// Replaces the passphrase of the unlocked keyslot; returns its number afterwards. Without a
@@ -59,7 +64,7 @@ pub fn change_key(
 ) -> Result<u32> {
     match luks.version() {
         1 => luks1::change(luks, unlocked, new, options, rng),
-        _ => luks2::change(luks, unlocked, new, options, rng),
+        _ => edit2::change(luks, unlocked, new, options, rng),
     }
 }
 
@@ -72,14 +77,33 @@ pub fn convert_key(
     rng: &mut dyn Random,
 ) -> Result<u32> {
     let options = AddKey { keyslot: Some(unlocked.keyslot), ..options.clone() };
-    luks2::change(luks, unlocked, passphrase, &options, rng)
+    edit2::change(luks, unlocked, passphrase, &options, rng)
+}
+
+/// The KDF of a new keyslot that costs what an existing one does.
+pub fn same_cost(kdf: &luks2::Kdf) -> KdfChoice {
+    match kdf {
+        luks2::Kdf::Pbkdf2 { hash, iterations, .. } => {
+            KdfChoice::Pbkdf2 { hash: hash.clone(), cost: Cost::Forced(*iterations) }
+        }
+        luks2::Kdf::Argon2i { time, memory_kib, lanes, .. } => {
+            same_argon2(Argon2Variant::Argon2i, *time, *memory_kib, *lanes)
+        }
+        luks2::Kdf::Argon2id { time, memory_kib, lanes, .. } => {
+            same_argon2(Argon2Variant::Argon2id, *time, *memory_kib, *lanes)
+        }
+    }
+}
+
+fn same_argon2(variant: Argon2Variant, time: u32, memory_kib: u32, lanes: u32) -> KdfChoice {
+    KdfChoice::Argon2 { variant, memory_kib, lanes, cost: Cost::Forced(time) }
 }
 
 /// Overwrites a keyslot's key material, then removes it from the header.
 pub fn kill_slot(luks: &mut Luks, keyslot: u32, rng: &mut dyn Random) -> Result<()> {
     match luks.version() {
         1 => luks1::kill(luks, keyslot, rng),
-        _ => luks2::kill(luks, keyslot, rng),
+        _ => edit2::kill(luks, keyslot, rng),
     }
 }
 
@@ -87,7 +111,7 @@ pub fn kill_slot(luks: &mut Luks, keyslot: u32, rng: &mut dyn Random) -> Result<
 pub fn erase(luks: &mut Luks, rng: &mut dyn Random) -> Result<()> {
     match luks.version() {
         1 => luks1::erase(luks, rng),
-        _ => luks2::erase(luks, rng),
+        _ => edit2::erase(luks, rng),
     }
 }
 

@@ -30,7 +30,7 @@ pub(super) fn add(
 }
 
 /// The new passphrase is first written to a free slot; if the old number is to be kept, it is then
-/// moved back.
+/// moved back. Without a free slot it can only take the old one's place.
 pub(super) fn change(
     luks: &mut Luks,
     unlocked: &Unlocked,
@@ -45,13 +45,16 @@ pub(super) fn change(
     }
     let stays = options.keyslot == Some(unlocked.keyslot);
     let wanted = if stays { None } else { options.keyslot };
-    let spare = free_slot(header(luks)?, wanted).map_err(|error| match wanted {
-        Some(_) => error,
-        None => Refusal::NoFreeKeyslot.because(
+    let spare = match free_slot(header(luks)?, wanted) {
+        Err(_) if wanted.is_none() && options.in_place => {
+            return change_in_place(luks, old, &unlocked.volume_key, new, options, rng);
+        }
+        Err(_) if wanted.is_none() => return Err(Refusal::NoFreeKeyslot.because(
             "All key slots are in use: the new key needs a free one before the old is wiped. Kill one that is no \
              longer needed first (luksKillSlot)."
-                ),
-    })?;
+        )),
+        found => found?,
+    };
     let sealed = Sealed::new(header(luks)?, spare, &unlocked.volume_key, new, options, rng)?;
     let lock = luks.lock_for_edit()?;
     enable(luks, spare, &sealed)?;
@@ -62,6 +65,24 @@ pub(super) fn change(
     }
     drop(lock);
     Ok(if stays { unlocked.keyslot } else { spare as u32 })
+}
+
+fn change_in_place(
+    luks: &mut Luks,
+    slot: usize,
+    volume_key: &Secret,
+    new: &Secret,
+    options: &AddKey,
+    rng: &mut dyn Random,
+) -> Result<u32> {
+    let mut without = header(luks)?.clone();
+    without.disable_slot(slot)?;
+    let sealed = Sealed::new(&without, slot, volume_key, new, options, rng)?;
+    let lock = luks.lock_for_edit()?;
+    disable(luks, slot, rng)?;
+    enable(luks, slot, &sealed)?;
+    drop(lock);
+    Ok(slot as u32)
 }
 
 pub(super) fn kill(luks: &mut Luks, keyslot: u32, rng: &mut dyn Random) -> Result<()> {

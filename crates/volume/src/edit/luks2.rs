@@ -1,5 +1,6 @@
 //! Keyslots of LUKS2. A change is written to a free area and becomes effective with one write of
-//! the metadata; the old area is wiped after that. A killed keyslot's area is wiped before the
+//! the metadata; the old area is wiped after that. (Where no area is free and the caller accepts
+//! it, the old one is overwritten.) A killed keyslot's area is wiped before the
 //! keyslot is removed from the metadata.
 
 use super::keyslots::{AddKey, in_use, not_active};
@@ -10,7 +11,7 @@ use crate::kdf_cost::{DEFAULT_HASH, online_cpus};
 use crate::keyslot::Keyslot;
 use crate::random::random_bytes;
 use crate::unlock::verify_volume_key;
-use crate::{KdfChoice, Luks, Random, Refusal, Result, Unlocked, area_cipher};
+use crate::{Header, KdfChoice, Luks, Random, Refusal, Result, Unlocked, area_cipher};
 use keyway_crypto::{CipherSpec, Hash, Secret, Stop};
 use keyway_format::af::STRIPES;
 use keyway_format::luks2::{self, Area, KeyslotKind, MAX_OBJECTS, Metadata, Priority, SegmentKind};
@@ -26,7 +27,8 @@ pub(super) fn add(
     let digest = verify_volume_key(luks, volume_key)?;
     let (binary, mut metadata) = luks2_parts(luks)?;
     let number = free_number(&metadata, options.keyslot)?;
-    let sealed = Sealed::new(&metadata, number, volume_key, new, options, rng)?;
+    let area = free_area(&metadata, volume_key)?;
+    let sealed = Sealed::new(&metadata, number, area, volume_key, new, options, rng)?;
     metadata.add_keyslot(number, &sealed.description, digest)?;
     let lock = luks.lock_for_edit()?;
     sealed.write(luks)?;
@@ -47,7 +49,8 @@ pub(super) fn add_unbound(
         return Err(Refusal::KeyLength.because("an unbound key cannot be empty"));
     }
     let number = free_number(&metadata, options.keyslot)?;
-    let sealed = Sealed::new(&metadata, number, key, new, options, rng)?;
+    let area = free_area(&metadata, key)?;
+    let sealed = Sealed::new(&metadata, number, area, key, new, options, rng)?;
     let digest = new_digest(af_hash(options)?, key, &options.kdf, rng)?;
     let digest_id = metadata
         .free_digest()
@@ -70,22 +73,32 @@ pub(super) fn change(
     let (binary, mut metadata) = luks2_parts(luks)?;
     let old = unlocked.keyslot;
     let old_slot = metadata.keyslots.get(&old).ok_or_else(|| not_active(old))?;
-    let (old_area, priority) = (span(old_slot.area), old_slot.priority);
+    let (old_area, priority) = (old_slot.area, old_slot.priority);
     let number = options.keyslot.unwrap_or(old);
     if number != old {
         free_number(&metadata, Some(number))?;
     }
-    let mut sealed = Sealed::new(&metadata, number, &unlocked.volume_key, new, options, rng)?;
+    let area = match free_area(&metadata, &unlocked.volume_key) {
+        Err(_) if options.in_place && number == old && fits(old_area, &unlocked.volume_key) => old_area,
+        found => found?,
+    };
+    let mut sealed = Sealed::new(&metadata, number, area, &unlocked.volume_key, new, options, rng)?;
     sealed.description.priority = priority;
     if number == old {
         metadata.replace_keyslot(old, &sealed.description)?;
     } else {
         move_to(&mut metadata, old, number, &sealed.description, unlocked.digest)?;
     }
+    let is_in_place = area == old_area;
     let lock = luks.lock_for_edit()?;
+    if is_in_place {
+        wipe_area(&**luks.storage(), span(old_area), rng)?;
+    }
     sealed.write(luks)?;
     commit_luks2(luks, binary, &metadata, rng)?;
-    wipe_area(&**luks.storage(), old_area, rng)?;
+    if !is_in_place {
+        wipe_area(&**luks.storage(), span(old_area), rng)?;
+    }
     drop(lock);
     Ok(number)
 }
@@ -102,10 +115,16 @@ pub(super) fn kill(luks: &mut Luks, keyslot: u32, rng: &mut dyn Random) -> Resul
 }
 
 pub(super) fn erase(luks: &mut Luks, rng: &mut dyn Random) -> Result<()> {
-    let (_, metadata) = luks2_parts(luks)?;
-    let lock = luks.lock_for_edit()?;
-    for &keyslot in metadata.keyslots.keys() {
-        kill_locked(luks, keyslot, rng)?;
+    // Also in the middle of a reencryption: whoever erases wants the keys gone.
+    let lock = luks.lock_for_reencryption()?;
+    let holds_key = |slot: &luks2::Keyslot| matches!(slot.kind, KeyslotKind::Luks2 { .. });
+    while let Header::Luks2 { binary, metadata } = luks.header()
+        && let Some((&keyslot, slot)) = metadata.keyslots.iter().find(|(_, slot)| holds_key(slot))
+    {
+        let (binary, mut metadata, area) = (binary.clone(), metadata.clone(), slot.area);
+        metadata.remove_keyslot(keyslot)?;
+        wipe_area(&**luks.storage(), span(area), rng)?;
+        commit_luks2(luks, binary, &metadata, rng)?;
     }
     drop(lock);
     Ok(())
@@ -145,27 +164,22 @@ impl NewKeyslot<'_> {
 }
 
 /// A new keyslot's description and its material, placed in a free area.
-struct Sealed {
-    description: luks2::Keyslot,
+pub(crate) struct Sealed {
+    pub(crate) description: luks2::Keyslot,
     material: Vec<u8>,
 }
 
 impl Sealed {
-    fn new(
+    pub(crate) fn new(
         metadata: &Metadata,
         number: u32,
+        area: Area,
         key: &Secret,
         passphrase: &Secret,
         options: &AddKey,
         rng: &mut dyn Random,
     ) -> Result<Self> {
         options.kdf.check()?;
-        let area = metadata.free_area(key.len() as u32).map_err(|_| {
-            Refusal::NoFreeKeyslot.because(
-                "No space for new keyslot: its material needs a free area in the keyslots area. Kill a keyslot that \
-                 is no longer needed first."
-                    )
-        })?;
         let (cipher, key_bytes) = area_encryption(metadata, key, options)?;
         let (description, keyslot) = NewKeyslot {
             number,
@@ -182,9 +196,22 @@ impl Sealed {
         Ok(Self { description, material })
     }
 
-    fn write(&self, luks: &Luks) -> Result<()> {
+    pub(crate) fn write(&self, luks: &Luks) -> Result<()> {
         write_material(&**luks.storage(), self.description.area.offset.0, &self.material)
     }
+}
+
+pub(crate) fn free_area(metadata: &Metadata, key: &Secret) -> Result<Area> {
+    metadata.free_area(key.len() as u32).map_err(|_| {
+        Refusal::NoFreeKeyslot.because(
+            "No space for new keyslot: its material needs a free area in the keyslots area. Kill a keyslot that \
+             is no longer needed first.",
+        )
+    })
+}
+
+fn fits(area: Area, key: &Secret) -> bool {
+    area.size >= Area::material_size(key.len() as u32)
 }
 
 fn kill_locked(luks: &mut Luks, keyslot: u32, rng: &mut dyn Random) -> Result<()> {
@@ -245,7 +272,7 @@ fn af_hash(options: &AddKey) -> Result<Hash> {
     Ok(Hash::parse(options.hash.as_deref().unwrap_or(DEFAULT_HASH))?)
 }
 
-fn free_number(metadata: &Metadata, wanted: Option<u32>) -> Result<u32> {
+pub(crate) fn free_number(metadata: &Metadata, wanted: Option<u32>) -> Result<u32> {
     match wanted {
         Some(number) if number >= MAX_OBJECTS => Err(Refusal::KeyslotNumber.because(format!(
             "Key slot {number} is invalid, please select keyslot between 0 and {}.",

@@ -6,6 +6,7 @@ use crate::{DataDevice, Luks, UnlockOptions};
 use keyway_crypto::kdf::least;
 use keyway_crypto::{CipherSpec, Hash};
 use keyway_format::luks2::{Copy, Kdf};
+use std::ops::Range;
 
 /// A fact that deserves attention.
 #[derive(Debug, Clone, PartialEq)]
@@ -16,6 +17,10 @@ pub enum Concern {
     NotTried(u32, String),
     /// A header copy that opening the volume would repair.
     DamagedCopy(Copy),
+    /// What it says of a re-encryption cannot be.
+    ImpossibleReencryption(String),
+    /// The bytes that were being written when a re-encryption was cut off are lost.
+    LostZone(Range<u64>),
     /// It requires a feature that this build does not know.
     Requires(String),
     /// The device ends before the data does.
@@ -55,6 +60,15 @@ pub enum Concern {
         /// The memory that it needs.
         memory_kib: u32,
     },
+    /// More data under one XTS key than IEEE 1619-2025 advises (1 TiB).
+    LongUnderOneKey {
+        /// Bytes.
+        len: u64,
+        /// Also more than it allows (256 TiB).
+        is_beyond_all: bool,
+    },
+    /// Encryption sectors of 512 bytes on a device that has sectors of 4096.
+    SmallSectors,
 }
 
 impl Concern {
@@ -64,7 +78,17 @@ impl Concern {
         if let Copies::Damaged { copy, .. } = facts.copies {
             found.push(Self::DamagedCopy(copy));
         }
-        found.extend(facts.requirements.iter().cloned().map(Self::Requires));
+        let reencryption = |name: &&String| name.starts_with("online-reencrypt");
+        match &facts.reencryption {
+            Ok(None) => found.extend(facts.requirements.iter().cloned().map(Self::Requires)),
+            Ok(Some(under_way)) => {
+                let lost = under_way.hot_zone.clone().filter(|_| !under_way.is_recoverable);
+                found.extend(lost.map(Self::LostZone));
+                let others = facts.requirements.iter().filter(|name| !reencryption(name));
+                found.extend(others.cloned().map(Self::Requires));
+            }
+            Err(why) => found.push(Self::ImpossibleReencryption(why.clone())),
+        }
         found.extend(facts.segments.iter().flat_map(|segment| of_segment(segment, data.len)));
         if !facts.keyslots.iter().any(|keyslot| !keyslot.unbound && keyslot.derivation.is_ok()) {
             found.push(Self::NoKeyslot);

@@ -5,12 +5,15 @@
 //! data, `seal` the state of the seal, `concern` what deserves attention.
 
 mod concern;
+mod cure;
 mod keyslot;
+mod reencryption;
 mod seal;
 mod segment;
 
 pub use concern::Concern;
 pub use keyslot::{Derivation, Keyslot, keyslots, keyslots_in_turn};
+pub use reencryption::Reencryption;
 pub use seal::SealState;
 pub use segment::{Content, Segment};
 
@@ -38,6 +41,8 @@ pub struct Facts {
     pub flags: Vec<String>,
     /// Features that a program must know to open it.
     pub requirements: Vec<String>,
+    /// The re-encryption that is under way; an error says why the header cannot mean what it says.
+    pub reencryption: Result<Option<Reencryption>, String>,
     /// The keyslots in use, by number.
     pub keyslots: Vec<Keyslot>,
     /// The tokens, by number.
@@ -90,6 +95,7 @@ impl Facts {
             copies: Copies::Single,
             flags: Vec::new(),
             requirements: Vec::new(),
+            reencryption: Reencryption::of(luks.header(), data_len),
             keyslots: keyslots(luks.header()),
             tokens: Vec::new(),
         };

@@ -68,6 +68,13 @@ impl InUse {
         Wish { access: Access::Write, shared: false, volume: Some(uuid) }.insist(storage)
     }
 
+    /// Both marks: of a volume's data, and of its header elsewhere.
+    #[must_use]
+    pub fn with(mut self, other: Self) -> Self {
+        self.marks.extend(other.marks);
+        self
+    }
+
     /// Whether nobody else can be using it.
     pub fn is_exclusive(&self) -> bool {
         self.exclusive

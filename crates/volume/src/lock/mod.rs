@@ -49,6 +49,34 @@ pub(crate) struct HeaderLock {
     resource: Option<Resource>,
 }
 
+/// The lock of a reencryption that a process is at, as cryptsetup's: a file named by the volume's
+/// UUID. Whoever reads the volume as it is meanwhile shares it. Where no such file can be made (no root), the claim on the data has to do.
+#[derive(Debug)]
+pub(crate) struct ReencryptionLock {
+    _lock: HeaderLock,
+}
+
+impl ReencryptionLock {
+    /// # Errors
+    /// [`Error::Busy`] when another process holds it.
+    pub(crate) fn acquire(luks: &crate::Luks, mode: LockMode) -> Result<Option<Self>> {
+        if luks.locking() == Locking::Disabled || luks.storage().lock_target().is_none() {
+            return Ok(None);
+        }
+        let name = format!("LN_LUKS2-reencryption-{}", luks.uuid());
+        loop {
+            let Ok(lock) = HeaderLock::of_resource(LOCK_DIRECTORY, name.clone()) else { return Ok(None) };
+            lock.wait(mode, Instant::now()).map_err(|error| match error {
+                Error::Busy(_) => Error::Busy("a reencryption of this volume".into()),
+                other => other,
+            })?;
+            if lock.is_current() {
+                return Ok(Some(Self { _lock: lock }));
+            }
+        }
+    }
+}
+
 /// A lock file's directory and its name in there.
 #[derive(Debug)]
 struct Resource {
@@ -77,6 +105,21 @@ impl HeaderLock {
             lock.wait(mode, deadline)?;
             if lock.is_current() {
                 return Ok(Some(lock));
+            }
+        }
+    }
+
+    /// Waits, without an end, for the lock of something that is no device: `LN_` and its name.
+    pub(crate) fn of_name(name: &str) -> std::io::Result<Self> {
+        Self::of_name_in(LOCK_DIRECTORY, name)
+    }
+
+    fn of_name_in(directory: &str, name: &str) -> std::io::Result<Self> {
+        loop {
+            let lock = Self::of_resource(directory, name.to_owned())?;
+            flock(&lock.fd, FlockOperation::LockExclusive)?;
+            if lock.is_current() {
+                return Ok(lock);
             }
         }
     }

@@ -232,3 +232,27 @@ fn a10_a_directory_of_another_user_is_unfit() {
     let why = no_lock(HeaderLock::acquire_in(&directory, &device, LockMode::Exclusive, SOON));
     assert!(why.contains("users other than root can write to it"), "{why}");
 }
+
+/// The previous holder removes the file: who waited for it must not believe to have the lock.
+#[test]
+fn a_lock_by_name_is_one_programs_at_a_time_and_its_file_goes_with_the_last() {
+    let scratch = Scratch::new("name");
+    let directory = scratch.path("cryptsetup");
+    let file = format!("{directory}/LN_x");
+    let inside = std::sync::atomic::AtomicU32::new(0);
+    std::thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| {
+                for _ in 0..50 {
+                    let lock = HeaderLock::of_name_in(&directory, "LN_x").unwrap();
+                    assert_eq!(inside.fetch_add(1, std::sync::atomic::Ordering::SeqCst), 0);
+                    std::thread::yield_now();
+                    assert!(!is_free(&file));
+                    inside.fetch_sub(1, std::sync::atomic::Ordering::SeqCst);
+                    drop(lock);
+                }
+            });
+        }
+    });
+    assert!(!fs::exists(&file).unwrap());
+}

@@ -2,6 +2,7 @@
 
 use crate::lock::{HeaderLock, LockMode};
 use crate::luks2_disk::Copies;
+use crate::reencrypt::UnderWay;
 use crate::{Error, InUse, Layout, Locking, OsRandom, Refusal, Result, Storage, luks1_disk};
 use keyway_format::{luks1, luks2};
 use std::sync::Arc;
@@ -112,15 +113,43 @@ impl Luks {
         self.access
     }
 
-    /// Refuses a header that requires a feature this build does not know, and names the feature.
-    /// All operations that open or edit call this; dumps, UUID and isLuks do not.
+    /// Refuses a header that requires a feature this build does not know, and names the feature; and
+    /// one in the middle of a reencryption. All operations that edit call this; dumps, UUID and isLuks
+    /// do not.
     pub fn check_requirements(&self) -> Result<()> {
         match &self.header {
             Header::Luks2 { metadata, .. } => match metadata.config.requirements.first() {
+                Some(name) if REENCRYPTION.contains(&name.as_str()) => {
+                    self.check_readable()?;
+                    Err(Refusal::Reencrypting.because(
+                        "The volume is in the middle of a reencryption, which has to end first: \"keyway reencrypt \
+                         --resume-only\" goes on with it.",
+                    ))
+                }
                 Some(name) => Err(keyway_format::Error::Requirement(name.clone()).into()),
                 None => Ok(()),
             },
             Header::Luks1(_) => Ok(()),
+        }
+    }
+
+    /// As [`Luks::check_requirements`], but takes a reencryption that is under way: all operations
+    /// that open call this.
+    pub fn check_readable(&self) -> Result<()> {
+        let Header::Luks2 { metadata, .. } = &self.header else { return Ok(()) };
+        let mut unmet = metadata.config.requirements.iter();
+        match unmet.find(|name| !REENCRYPTION.contains(&name.as_str())) {
+            Some(name) => Err(keyway_format::Error::Requirement(name.clone()).into()),
+            None => Ok(()),
+        }
+    }
+
+    /// Refuses a header that is another by now.
+    pub(crate) fn check_unchanged(&self) -> Result<()> {
+        match self.header.is_same_state(&read_header(&*self.storage)?.0) {
+            true => Ok(()),
+            false => Err(Refusal::ChangedMeanwhile
+                .because("The header was changed while the volume was being opened: try again.")),
         }
     }
 
@@ -138,10 +167,16 @@ impl Luks {
     /// Takes the exclusive lock for an edit, makes sure that both copies are sound, and that the
     /// header is still the one for which the edit was prepared.
     pub(crate) fn lock_for_edit(&self) -> Result<Option<HeaderLock>> {
+        self.check_requirements()?;
+        self.lock_for_reencryption()
+    }
+
+    /// As [`Luks::lock_for_edit`], for an edit that a reencryption makes.
+    pub(crate) fn lock_for_reencryption(&self) -> Result<Option<HeaderLock>> {
         if self.access != Access::Write {
             return Err(Refusal::ReadOnly.because("the header was not opened for editing"));
         }
-        self.check_requirements()?;
+        self.check_readable()?;
         let lock = HeaderLock::acquire(&*self.storage, LockMode::Exclusive, self.locking)?;
         let (header, damaged) = read_header(&*self.storage)?;
         if damaged {
@@ -152,6 +187,41 @@ impl Luks {
                 .because("Detected attempt for concurrent LUKS metadata update. Aborting operation."));
         }
         Ok(lock)
+    }
+
+    /// The same header once more, for reading.
+    pub fn clone_for_reading(&self) -> Self {
+        let (storage, header) = (Arc::clone(&self.storage), self.header.clone());
+        Self { storage, header, access: Access::Read, locking: self.locking }
+    }
+
+    /// The same header, for reading.
+    pub(crate) fn reading(self) -> Self {
+        Self { access: Access::Read, ..self }
+    }
+
+    /// The header as it is on storage now, for editing.
+    ///
+    /// # Errors
+    /// It cannot be read; its storage was opened for reading.
+    pub fn again_for_writing(&self) -> Result<Self> {
+        Self::open_with(Arc::clone(&self.storage), Access::Write, self.locking)
+    }
+
+    /// After a write that failed: takes over what it was to write, if that is what is on storage now.
+    pub(crate) fn settle(&mut self, attempted: &luks2::Metadata) -> Result<()> {
+        let now = self.again_for_writing()?;
+        match &now.header {
+            Header::Luks2 { metadata, .. } if metadata == attempted && now.uuid() == self.uuid() => {
+                self.header = now.header;
+                Ok(())
+            }
+            _ => Ok(()),
+        }
+    }
+
+    pub(crate) fn locking(&self) -> Locking {
+        self.locking
     }
 
     /// Replaces the header in memory after an edit was written.
@@ -180,7 +250,12 @@ impl Header {
         match self {
             Self::Luks1(header) => Some(header.key_bytes as usize),
             Self::Luks2 { metadata, .. } => {
-                let digest = metadata.digests.values().find(|d| d.segments.contains(&0))?;
+                let first = UnderWay::of(self).ok().flatten().and_then(|what| what.first_digest());
+                let serves = |(id, digest): &(&u32, &luks2::Digest)| match first {
+                    Some(first) => first == **id,
+                    None => digest.segments.contains(&0),
+                };
+                let (_, digest) = metadata.digests.iter().find(serves)?;
                 let keyslot = metadata.keyslots.get(digest.keyslots.first()?)?;
                 Some(keyslot.key_size as usize)
             }
@@ -266,3 +341,6 @@ fn recover(storage: &dyn Storage, locking: Locking) -> Result<()> {
 fn recover_locked(storage: &dyn Storage) -> Result<()> {
     Copies::read(storage)?.recover(storage, &mut OsRandom)
 }
+
+/// The requirements of a reencryption that is under way.
+const REENCRYPTION: [&str; 3] = ["online-reencrypt", "online-reencrypt-v2", "online-reencrypt-v3"];

@@ -61,12 +61,8 @@ pub(super) fn judge(demand: &Demand, subject: Subject<'_>) -> Judgement {
         Demand::MinPbkdf2Iterations(least) => {
             each(kdfs(header), |slot| slot.iterations().is_none_or(|iterations| iterations >= *least))
         }
-        Demand::MinArgon2Memory(least) => {
-            each(kdfs(header), |slot| slot.argon2().is_none_or(|(memory, _)| memory >= *least))
-        }
-        Demand::MinArgon2Passes(least) => {
-            each(kdfs(header), |slot| slot.argon2().is_none_or(|(_, passes)| passes >= *least))
-        }
+        Demand::MinArgon2Memory(least) => argon2(header, |memory, _| memory >= *least),
+        Demand::MinArgon2Passes(least) => argon2(header, |_, passes| passes >= *least),
         Demand::Sealed => sealed(subject, None),
         Demand::SealContext(context) => sealed(subject, Some(context)),
     }
@@ -87,6 +83,23 @@ fn each<T: ToString>(things: Vec<T>, fits: impl Fn(&T) -> bool) -> Judgement {
         misfits if !misfits.is_empty() => (misfits, Verdict::Violated),
         _ if things.is_empty() => ("none".into(), Verdict::Met),
         _ => (names(&mut things.iter()), Verdict::Met),
+    }
+}
+
+/// Memory and passes of every keyslot with Argon2 must fit. The demand says nothing of the others,
+/// and the finding says so: who wants none of them demands `kdfs`.
+fn argon2(header: &Header, fits: impl Fn(u64, u64) -> bool) -> Judgement {
+    let (covered, others): (Vec<_>, Vec<_>) =
+        kdfs(header).into_iter().partition(|slot| slot.argon2().is_some());
+    if covered.is_empty() {
+        return ("no keyslot uses Argon2".into(), Verdict::Met);
+    }
+    let (found, verdict) =
+        each(covered, |slot| slot.argon2().is_some_and(|(memory, passes)| fits(memory, passes)));
+    let others: Vec<String> = others.iter().map(ToString::to_string).collect();
+    match others.is_empty() || verdict != Verdict::Met {
+        true => (found, verdict),
+        false => (format!("{found}; not covered by this rule: {}", others.join(", ")), verdict),
     }
 }
 

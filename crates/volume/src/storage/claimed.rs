@@ -32,6 +32,10 @@ impl Storage for Claimed {
         self.storage.can_grow()
     }
 
+    fn can_hold(&self, len: u64) -> bool {
+        self.storage.can_hold(len)
+    }
+
     fn read_at(&self, buf: &mut [u8], offset: u64) -> io::Result<()> {
         self.storage.read_at(buf, offset)
     }
@@ -54,6 +58,14 @@ impl Storage for Claimed {
 
     fn write_zeroes(&self, range: Range<u64>, may_discard: bool) -> io::Result<()> {
         self.storage.write_zeroes(range, may_discard)
+    }
+
+    fn is_cached(&self) -> bool {
+        self.storage.is_cached()
+    }
+
+    fn can_flush(&self) -> bool {
+        self.storage.can_flush()
     }
 
     fn is_distant(&self) -> bool {
@@ -167,6 +179,7 @@ mod tests {
             let claimed = Claimed::new(odd.clone(), InUse::default());
             assert_eq!((claimed.len(), claimed.refresh_len().unwrap(), claimed.unit()), (77, 78, 16));
             assert_eq!([claimed.can_grow(), claimed.is_distant(), claimed.is_read_only()], [flag; 3]);
+            assert_eq!([claimed.can_hold(77), claimed.can_hold(78)], [true, flag]);
             assert_eq!(claimed.is_exclusive(), flag);
             assert_eq!(claimed.next_data(5).unwrap(), Some(5..8));
             claimed.read_at(&mut [0; 2], 1).unwrap();

@@ -72,6 +72,10 @@ impl Direct {
 
 impl Storage for Direct {
     /// Whole blocks: bytes that others may have added after them cannot be accessed.
+    fn is_cached(&self) -> bool {
+        false
+    }
+
     fn len(&self) -> u64 {
         let len = self.file.len();
         len - len % self.block

@@ -134,6 +134,16 @@ impl Storage for File {
         matches!(self.kind, Kind::Regular)
     }
 
+    /// A file system that does not tell its free space (FUSE) is taken to have enough.
+    fn can_hold(&self, len: u64) -> bool {
+        let lacks = len.saturating_sub(self.len());
+        let has_room = || match rustix::fs::fstatvfs(&self.file) {
+            Ok(found) if found.f_blocks > 0 => found.f_bavail.saturating_mul(found.f_frsize) >= lacks,
+            _ => true,
+        };
+        lacks == 0 || (self.can_grow() && has_room())
+    }
+
     fn read_at(&self, buf: &mut [u8], offset: u64) -> io::Result<()> {
         self.file.read_exact_at(buf, offset).map_err(|e| match e.kind() {
             io::ErrorKind::UnexpectedEof => self.ends_before(buf, offset),
@@ -225,6 +235,8 @@ mod tests {
         assert_eq!(file.next_data(0).unwrap(), Some(131072..196608));
         assert_eq!(file.next_data(140000).unwrap(), Some(140000..196608));
         assert_eq!(file.next_data(196608).unwrap(), None);
+        // No file system has 8 EiB free.
+        assert_eq!([1 << 20, (1 << 20) + 1, 1 << 63].map(|len| file.can_hold(len)), [true, true, false]);
 
         file.discard(131072..196608).unwrap();
         assert_eq!(file.next_data(0).unwrap(), None);

@@ -50,6 +50,11 @@ pub trait Storage: Send + Sync {
         false
     }
 
+    /// Whether it holds `len` bytes, or would have room for them now if it grew.
+    fn can_hold(&self, len: u64) -> bool {
+        len <= self.len() || self.can_grow()
+    }
+
     /// Fills `buf` from `offset`; `UnexpectedEof` when the storage ends before.
     fn read_at(&self, buf: &mut [u8], offset: u64) -> io::Result<()>;
 
@@ -116,6 +121,17 @@ pub trait Storage: Send + Sync {
     /// another.
     fn is_distant(&self) -> bool {
         false
+    }
+
+    /// Whether what was just read is at hand: reading it again costs a copy, not the device.
+    fn is_cached(&self) -> bool {
+        !self.is_distant()
+    }
+
+    /// Whether [`Storage::flush`] makes sure of anything: an NBD server may offer no flush, and nobody
+    /// knows then what a power failure takes back.
+    fn can_flush(&self) -> bool {
+        true
     }
 
     /// The target of a lock on this storage; `None` where no other process can see it.

@@ -113,7 +113,8 @@ impl Meter {
         self.stop.stop();
     }
 
-    pub(crate) fn add(&self, bytes: u64) {
+    /// Counts bytes that were processed.
+    pub fn add(&self, bytes: u64) {
         self.done.fetch_add(bytes, Ordering::Relaxed);
     }
 

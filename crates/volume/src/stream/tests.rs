@@ -168,7 +168,8 @@ fn volume(sector_size: u32, len: usize) -> (Volume, Arc<Memory>) {
         iv_tweak: 0,
         iv_large_sectors: false,
     };
-    let segment = MappedSegment { plaintext_start: 0, length: None, storage_offset: 0, mapping };
+    let segment =
+        MappedSegment { plaintext_start: 0, length: None, storage_offset: 0, mapping, second_key: false };
     let data = Arc::new(Memory::zeroed(len));
     let key = Secret::copy_from(&noise(64));
     let layout = Layout { segments: vec![segment] };

@@ -53,7 +53,10 @@ fn luks2_job(metadata: &Metadata, number: u32, options: &UnlockOptions) -> Optio
         .digests
         .iter()
         .filter(|(_, digest)| digest.keyslots.contains(&number))
-        .filter(|(_, digest)| options.unbound_too || serves_data(metadata, &digest.segments))
+        .filter(|(id, digest)| match options.digest {
+            Some(wanted) => wanted == **id,
+            None => options.unbound_too || serves_data(metadata, &digest.segments),
+        })
         .collect();
     if digests.is_empty() {
         return None;
@@ -81,7 +84,7 @@ pub(super) fn serves_data(metadata: &Metadata, segments: &[u32]) -> bool {
 
 /// Whether `key` has the length that the digest's keyslots state or, without keyslots, that the
 /// segments' cipher accepts.
-pub(super) fn length_fits(metadata: &Metadata, keyslots: &[u32], key: &Secret) -> Result<bool> {
+pub(crate) fn length_fits(metadata: &Metadata, keyslots: &[u32], key: &Secret) -> Result<bool> {
     let mut lengths = keyslots.iter().filter_map(|number| metadata.keyslots.get(number)).peekable();
     if lengths.peek().is_some() {
         return Ok(lengths.any(|slot| slot.key_size as usize == key.len()));

@@ -11,12 +11,15 @@ use crate::digest::KeyDigest;
 use crate::kdf_cost::{is_harmless, online_cpus};
 use crate::keyslot::Keyslot;
 use crate::memory::Memory;
+use crate::reencrypt::UnderWay;
 use crate::unlock_lanes;
 use crate::unlock_time::UnlockTimes;
 use crate::{Error, Header, Luks, Refusal, Result};
+pub(crate) use candidates::length_fits as key_has_length;
 use candidates::{candidates, length_fits, serves_data};
 use keyway_crypto::secret::wipe_stack;
 use keyway_crypto::{Secret, Stop};
+use keyway_format::luks2::Digest;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
@@ -33,6 +36,8 @@ pub use turn::Turn;
 pub struct UnlockOptions {
     /// Only this keyslot (the only way to one with priority "ignore").
     pub keyslot: Option<u32>,
+    /// Only keyslots whose key this digest verifies, whatever it serves.
+    pub digest: Option<u32>,
     /// Also keyslots that are bound to no segment (their key is not the volume key).
     pub unbound_too: bool,
     /// Also keyslots whose area uses a weak cipher, if it is the data's own cipher
@@ -54,6 +59,7 @@ impl Default for UnlockOptions {
     fn default() -> Self {
         Self {
             keyslot: None,
+            digest: None,
             unbound_too: false,
             weak_ciphers_too: false,
             memory_budget_kib: Memory::now().map_or(2 << 20, |memory| memory.available_kib / 2),
@@ -88,7 +94,7 @@ pub struct Unlocked {
 
 /// Finds the keyslot that `passphrase` opens. Every wrong passphrase costs the same amount of work.
 pub fn unlock(luks: &Luks, passphrase: &Secret, options: &UnlockOptions) -> Result<Unlocked> {
-    luks.check_requirements()?;
+    luks.check_readable()?;
     let mut trouble = None;
     let mut jobs = Vec::new();
     for candidate in candidates(luks.header(), options)? {
@@ -118,7 +124,12 @@ pub fn unlock(luks: &Luks, passphrase: &Secret, options: &UnlockOptions) -> Resu
 /// Checks `key` against the digest of the data segments
 /// (`--volume-key-file`) and returns the digest's number.
 pub fn verify_volume_key(luks: &Luks, key: &Secret) -> Result<u32> {
-    luks.check_requirements()?;
+    luks.check_readable()?;
+    let under_way = UnderWay::of(luks.header())?;
+    let under_way = |id| {
+        let both = under_way.as_ref().map(|what| [what.first_digest(), what.second_digest()]);
+        both.is_some_and(|both| both.contains(&Some(id)))
+    };
     match luks.header() {
         Header::Luks1(header) => {
             let fits = key.len() == header.key_bytes as usize;
@@ -126,9 +137,9 @@ pub fn verify_volume_key(luks: &Luks, key: &Secret) -> Result<u32> {
             if fits && digest.matches(key, &Stop::new())? { Ok(0) } else { Err(Error::WrongVolumeKey) }
         }
         Header::Luks2 { metadata, .. } => {
-            for (&id, digest) in
-                metadata.digests.iter().filter(|(_, digest)| serves_data(metadata, &digest.segments))
-            {
+            let serves =
+                |(id, digest): &(&u32, &Digest)| serves_data(metadata, &digest.segments) || under_way(**id);
+            for (&id, digest) in metadata.digests.iter().filter(serves) {
                 if length_fits(metadata, &digest.keyslots, key)?
                     && KeyDigest::of_luks2(id, digest)?.matches(key, &Stop::new())?
                 {

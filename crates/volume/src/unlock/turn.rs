@@ -2,16 +2,15 @@
 //! cryptsetup locks for `--serialize-memory-hard-pbkdf` (lib/utils_device_locking.c,
 //! crypt_serialize_lock).
 
-use rustix::fs::{FlockOperation, Mode, OFlags, flock, open};
+use crate::lock::HeaderLock;
 use std::io;
-use std::os::fd::OwnedFd;
 
 /// This program's turn to use a lot of memory, until it is dropped.
 #[derive(Debug)]
-pub struct Turn(#[allow(dead_code, reason = "holds the lock")] OwnedFd);
+pub struct Turn(#[allow(dead_code, reason = "holds the lock")] HeaderLock);
 
 impl Turn {
-    /// The file that is locked.
+    /// The file that is locked, and removed by the last that held it.
     pub const FILE: &str = "/run/cryptsetup/LN_memory-hard-access";
 
     /// Waits until no other program has its turn.
@@ -19,9 +18,6 @@ impl Turn {
     /// # Errors
     /// cryptsetup's lock directory cannot be used. (cryptsetup then derives without waiting.)
     pub fn wait() -> io::Result<Self> {
-        let flags = OFlags::CREATE | OFlags::RDWR | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let file = open(Self::FILE, flags, Mode::RUSR | Mode::WUSR)?;
-        flock(&file, FlockOperation::LockExclusive)?;
-        Ok(Self(file))
+        HeaderLock::of_name("LN_memory-hard-access").map(Self)
     }
 }

@@ -41,31 +41,33 @@ pub(super) fn free_space(image: &dyn Storage, part: Range<u64>) -> io::Result<Ve
 }
 
 /// The superblock fields needed here.
-struct Superblock {
+pub(super) struct Superblock {
     /// Bytes per block.
-    block: u64,
+    pub(super) block: u64,
     blocks: u64,
     first_block: u64,
-    blocks_per_group: u64,
+    pub(super) blocks_per_group: u64,
     inode_table_blocks: u64,
-    descriptor_len: u64,
+    pub(super) descriptor_len: u64,
+    /// Counts of blocks have 64 bits.
+    pub(super) is_wide: bool,
     reserved_gdt_blocks: u64,
     sparse_super: bool,
     checksums: bool,
 }
 
 /// The group descriptor fields needed here.
-struct Group {
-    block_bitmap: u64,
+pub(super) struct Group {
+    pub(super) block_bitmap: u64,
     inode_bitmap: u64,
     inode_table: u64,
-    uninitialised: bool,
+    pub(super) uninitialised: bool,
 }
 
 impl Superblock {
     /// `None` when this is not a clean ext file system of `len` bytes, or has features that are not
     /// supported here.
-    fn parse(bytes: &[u8; 1024], len: u64) -> Option<Self> {
+    pub(super) fn parse(bytes: &[u8; 1024], len: u64) -> Option<Self> {
         let u16_at = |at: usize| u64::from(u16::from_le_bytes([bytes[at], bytes[at + 1]]));
         let u32_at =
             |at: usize| u64::from(u32::from_le_bytes(bytes[at..at + 4].try_into().expect("4 bytes")));
@@ -87,6 +89,7 @@ impl Superblock {
             first_block: u32_at(0x14),
             blocks_per_group: u32_at(0x20),
             inode_table_blocks: (inodes_per_group * inode_len).div_ceil(block),
+            is_wide: wide,
             descriptor_len: if wide { u16_at(0xfe) } else { 32 },
             reserved_gdt_blocks: if compat & COMPAT_RESIZE_INODE != 0 { u16_at(0xce) } else { 0 },
             sparse_super: ro_compat & RO_COMPAT_SPARSE_SUPER != 0,
@@ -116,12 +119,18 @@ impl Superblock {
     }
 
     fn read_descriptors(&self, image: &dyn Storage, origin: u64) -> io::Result<Vec<Group>> {
-        let mut table = vec![0; (self.groups() * self.descriptor_len) as usize];
-        image.read_at(&mut table, origin + (self.first_block + 1) * self.block)?;
+        let table = self.read_table(image, origin)?;
         Ok(table.chunks_exact(self.descriptor_len as usize).map(|bytes| self.group(bytes)).collect())
     }
 
-    fn group(&self, bytes: &[u8]) -> Group {
+    /// The bytes of all group descriptors.
+    pub(super) fn read_table(&self, image: &dyn Storage, origin: u64) -> io::Result<Vec<u8>> {
+        let mut table = vec![0; (self.groups() * self.descriptor_len) as usize];
+        image.read_at(&mut table, origin + (self.first_block + 1) * self.block)?;
+        Ok(table)
+    }
+
+    pub(super) fn group(&self, bytes: &[u8]) -> Group {
         let half = |at: usize| u64::from(u32::from_le_bytes(bytes[at..at + 4].try_into().expect("4 bytes")));
         let whole = |at: usize| half(at) | if self.descriptor_len >= 64 { half(at + 0x20) << 32 } else { 0 };
         let flags = u16::from_le_bytes([bytes[0x12], bytes[0x13]]);
@@ -133,7 +142,7 @@ impl Superblock {
         }
     }
 
-    fn free_blocks(
+    pub(super) fn free_blocks(
         &self,
         image: &dyn Storage,
         origin: u64,
@@ -155,7 +164,7 @@ impl Superblock {
     }
 
     /// The blocks that a group uses even if its bitmap was never written, in ascending order.
-    fn metadata_of(&self, group: u64, descriptor: &Group) -> Vec<Range<u64>> {
+    pub(super) fn metadata_of(&self, group: u64, descriptor: &Group) -> Vec<Range<u64>> {
         let start = self.blocks_of(group).start;
         let mut used = Vec::new();
         if self.has_superblock(group) {
@@ -201,16 +210,16 @@ fn gaps(within: Range<u64>, used: impl IntoIterator<Item = Range<u64>>) -> Vec<R
 /// claims more is stored completely.
 const MOST_DESCRIPTORS: u64 = 32 << 20;
 /// Cleanly unmounted, no errors.
-const STATE_CLEAN: u64 = 1;
+pub(super) const STATE_CLEAN: u64 = 1;
 const COMPAT_RESIZE_INODE: u64 = 0x10;
 const COMPAT_SPARSE_SUPER2: u64 = 0x200;
 const INCOMPAT_64BIT: u64 = 0x80;
 /// filetype, extents, 64bit, mmp, flex_bg, ea_inode, csum_seed, largedir, inline_data, encrypt,
 /// casefold. Not: compression, recover, journal_dev, meta_bg, dirdata.
-const INCOMPAT_HANDLED: u64 =
+pub(super) const INCOMPAT_HANDLED: u64 =
     0x2 | 0x40 | 0x80 | 0x100 | 0x200 | 0x400 | 0x2000 | 0x4000 | 0x8000 | 0x10000 | 0x20000;
 const RO_COMPAT_SPARSE_SUPER: u64 = 0x1;
 const RO_COMPAT_GDT_CSUM: u64 = 0x10;
 const RO_COMPAT_BIGALLOC: u64 = 0x200;
-const RO_COMPAT_METADATA_CSUM: u64 = 0x400;
+pub(super) const RO_COMPAT_METADATA_CSUM: u64 = 0x400;
 const BLOCK_UNINIT: u16 = 0x2;

@@ -6,10 +6,12 @@
 //! (a file's empty blocks, an inode table that `mke2fs` did not write because a sparse file is zero
 //! anyway) has to be encrypted.
 
+mod certain;
 mod ext;
 mod partitions;
 mod used;
 
+pub(crate) use certain::certainly_free;
 pub use used::Used;
 
 use crate::Storage;

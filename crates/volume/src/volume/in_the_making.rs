@@ -1,6 +1,6 @@
 //! A volume on a file in the making, which grows with each write.
 
-use super::{RangeLocks, Segment, Volume};
+use super::{Keys, Segment, Volume};
 use crate::storage::NewFile;
 use crate::{Layout, Result, Storage};
 use keyway_crypto::{Cpu, Secret};
@@ -12,21 +12,16 @@ impl Volume {
     /// # Errors
     /// The key does not fit a segment's cipher.
     pub fn in_the_making(file: &NewFile, layout: &Layout, volume_key: &Secret, cpu: Cpu) -> Result<Self> {
-        Self::over(Arc::clone(file.file()) as _, layout, volume_key, cpu)
+        Self::over(Arc::clone(file.file()) as _, layout, volume_key.into(), cpu)
     }
 
     /// Without checking the length of the device.
-    pub(super) fn over(
-        data: Arc<dyn Storage>,
-        layout: &Layout,
-        volume_key: &Secret,
-        cpu: Cpu,
-    ) -> Result<Self> {
+    pub(super) fn over(data: Arc<dyn Storage>, layout: &Layout, keys: Keys<'_>, cpu: Cpu) -> Result<Self> {
         let segments = layout
             .segments
             .iter()
-            .map(|segment| Segment::new(segment, data.len(), volume_key, cpu))
+            .map(|segment| Segment::new(segment, data.len(), keys, cpu))
             .collect::<Result<_>>()?;
-        Ok(Self { data, segments, writers: RangeLocks::default() })
+        Ok(Self { data, segments, writers: Arc::default() })
     }
 }

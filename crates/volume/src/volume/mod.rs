@@ -9,8 +9,9 @@ use crate::layout::Layout;
 use crate::range_lock::{RangeLocks, Writes};
 use crate::spread::spread;
 use crate::{Result, Storage};
+pub use keys::Keys;
 use keyway_crypto::secret::wipe_stack;
-use keyway_crypto::{Cpu, Secret, SectorSize};
+use keyway_crypto::{Cpu, SectorSize};
 use segment::{Crypt, Segment};
 use std::cell::Cell;
 use std::io;
@@ -18,6 +19,8 @@ use std::ops::Range;
 use std::sync::Arc;
 
 mod in_the_making;
+mod keys;
+mod remapped;
 mod resized;
 mod segment;
 
@@ -25,7 +28,7 @@ mod segment;
 pub struct Volume {
     data: Arc<dyn Storage>,
     segments: Vec<Segment>,
-    writers: RangeLocks,
+    writers: Arc<RangeLocks>,
 }
 
 impl Volume {
@@ -34,10 +37,15 @@ impl Volume {
     ///
     /// # Errors
     /// The device ends before the data starts or, with a segment of fixed length, before the data
-    /// ends: a write would make a file grow. Or the key does not fit a segment's cipher.
-    pub fn new(data: Arc<dyn Storage>, layout: &Layout, volume_key: &Secret, cpu: Cpu) -> Result<Self> {
+    /// ends: a write would make a file grow. Or a key is missing, or does not fit a segment's cipher.
+    pub fn new<'a>(
+        data: Arc<dyn Storage>,
+        layout: &Layout,
+        keys: impl Into<Keys<'a>>,
+        cpu: Cpu,
+    ) -> Result<Self> {
         let has = data.len();
-        let volume = Self::over(data, layout, volume_key, cpu)?;
+        let volume = Self::over(data, layout, keys.into(), cpu)?;
         layout.check_fits(has)?;
         Ok(volume)
     }

@@ -1,6 +1,6 @@
 //! The same volume with another length. It reuses the ciphers: no key is needed.
 
-use super::{RangeLocks, Volume};
+use super::Volume;
 use crate::{Refusal, Result};
 use std::sync::Arc;
 
@@ -32,6 +32,6 @@ impl Volume {
             return refused(format!("{wanted} bytes are not a multiple of {}", last.sector_size));
         }
         last.end = last.start + wanted;
-        Ok(Self { data: Arc::clone(&self.data), segments, writers: RangeLocks::default() })
+        Ok(Self { data: Arc::clone(&self.data), segments, writers: Arc::default() })
     }
 }

@@ -1,8 +1,9 @@
 //! A segment of a volume, bound to its device and key.
 
+use super::Keys;
 use crate::layout::{MappedSegment, Mapping};
 use crate::{Refusal, Result};
-use keyway_crypto::{Cpu, Secret, SectorCipher};
+use keyway_crypto::{Cpu, SectorCipher};
 use keyway_format::Sectors;
 use std::sync::Arc;
 
@@ -26,16 +27,11 @@ pub(super) struct Crypt {
 }
 
 impl Segment {
-    pub(super) fn new(
-        mapped: &MappedSegment,
-        device_len: u64,
-        volume_key: &Secret,
-        cpu: Cpu,
-    ) -> Result<Self> {
+    pub(super) fn new(mapped: &MappedSegment, device_len: u64, keys: Keys<'_>, cpu: Cpu) -> Result<Self> {
         let (crypt, sector_size) = match &mapped.mapping {
             Mapping::Linear => (None, LINEAR_SECTOR),
             Mapping::Crypt { spec, sector_size, iv_tweak, iv_large_sectors } => {
-                let mut cipher = SectorCipher::new(spec, volume_key, *sector_size, cpu)?;
+                let mut cipher = SectorCipher::new(spec, keys.of(mapped)?, *sector_size, cpu)?;
                 if *iv_large_sectors {
                     cipher = cipher.with_large_iv_sectors();
                 }

@@ -4,7 +4,7 @@ use super::*;
 use crate::Error;
 use crate::layout::{MappedSegment, Mapping};
 use crate::storage::{File, Memory};
-use keyway_crypto::{CipherSpec, SectorCipher, SectorSize};
+use keyway_crypto::{CipherSpec, Secret, SectorCipher, SectorSize};
 
 #[test]
 fn reads_and_writes_of_any_range_equal_the_reference() {
@@ -34,12 +34,14 @@ fn segments_of_several_kinds_in_one_volume() {
         length,
         storage_offset,
         mapping: mapping(spec, sector_size, iv_tweak),
+        second_key: false,
     };
     segments.push(MappedSegment {
         plaintext_start: 5120,
         length: Some(3072),
         storage_offset: 512,
         mapping: Mapping::Linear,
+        second_key: false,
     });
     segments.push(crypt(8192, Some(40960), 4096, "aes-cbc-essiv:sha256", 512, 16));
     segments.push(crypt(49152, None, 80000, "aes-xts-plain64", 4096, 96));
@@ -259,7 +261,9 @@ fn read(volume: &Volume, at: usize, len: usize) -> Vec<u8> {
 
 fn one_segment(spec: &str, sector_size: u32, storage_offset: u64, iv_tweak: u64) -> Layout {
     let mapping = mapping(spec, sector_size, iv_tweak);
-    Layout { segments: vec![MappedSegment { plaintext_start: 0, length: None, storage_offset, mapping }] }
+    let segment =
+        MappedSegment { plaintext_start: 0, length: None, storage_offset, mapping, second_key: false };
+    Layout { segments: vec![segment] }
 }
 
 fn mapping(spec: &str, sector_size: u32, iv_tweak: u64) -> Mapping {

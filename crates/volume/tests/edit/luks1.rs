@@ -62,6 +62,32 @@ fn c24_luks1_slots_that_cannot_be_had() {
 }
 
 #[test]
+fn a_full_header_of_luks1_changes_a_key_in_place_where_that_is_wanted() {
+    for (old, kept) in [("slot 0", None), ("slot 5", Some(5))] {
+        let (storage, mut luks) = luks1_volume();
+        for number in 1..8 {
+            add(&mut luks, &format!("slot {number}"), None).unwrap();
+        }
+        let (unlocked, options) = (opened(&luks, old).unwrap(), AddKey { in_place: true, ..options(kept) });
+        storage.steps();
+        let changed =
+            edit::change_key(&mut luks, &unlocked, &secret("new"), &options, &mut OsRandom).unwrap();
+        assert_eq!((changed, slot(&storage, &luks, "new")), (unlocked.keyslot, Some(unlocked.keyslot)));
+        // The old key is wiped before the new one takes its place.
+        descriptor(&wiped(&storage.steps(), material(changed.into()))[..4], changed.into(), true);
+        for number in 0..8 {
+            let passphrase = format!("slot {number}");
+            let expected = (number != changed).then_some(number);
+            assert_eq!(slot(&storage, &luks, &passphrase), expected, "{passphrase}");
+        }
+        let elsewhere = AddKey { keyslot: Some(3), ..options };
+        let unlocked = opened(&luks, "new").unwrap();
+        let refused = edit::change_key(&mut luks, &unlocked, &secret("x"), &elsewhere, &mut OsRandom);
+        assert_eq!(refused.unwrap_err().to_string(), "Key slot 3 is full, please select another one.");
+    }
+}
+
+#[test]
 fn c24_luks1_a_changed_key_moves_or_comes_back() {
     let (storage, mut luks) = luks1_volume();
     assert_eq!(change(&mut luks, "slot 0", "moved", None), Ok(1));

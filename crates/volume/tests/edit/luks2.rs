@@ -93,6 +93,37 @@ fn c24_luks2_a_changed_key_is_taken_over_by_one_write() {
 }
 
 #[test]
+fn a_full_area_of_luks2_changes_a_key_in_place_where_that_is_wanted() {
+    let (storage, mut luks) = luks2_volume();
+    edit::token_add_keyring(&mut luks, Some(2), "a key", &[0], false, &mut OsRandom).unwrap();
+    let added = (1..).take_while(|number| add(&mut luks, &format!("slot {number}"), None).is_ok()).count();
+    assert_eq!(added, 7);
+    assert!(change(&mut luks, "slot 0", "x", None).unwrap_err().starts_with("No space for new keyslot"));
+    let old = area(&luks, 0);
+    for (from, to, number) in [("slot 0", "second", None), ("second", "third", Some(0))] {
+        let (unlocked, options) =
+            (opened(&luks, from).unwrap(), AddKey { in_place: true, ..options(number) });
+        storage.steps();
+        assert_eq!(edit::change_key(&mut luks, &unlocked, &secret(to), &options, &mut OsRandom).unwrap(), 0);
+        let steps = storage.steps();
+        let rest = wiped(&steps, old.clone());
+        let Write(offset, bytes) = &rest[0] else { panic!() };
+        assert_eq!((*offset, bytes.len(), &rest[1]), (old.start, 64 * 4000, &Flush));
+        committed(&rest[2..]);
+        assert_eq!((slot(&storage, &luks, from), slot(&storage, &luks, to)), (None, Some(0)));
+        assert_eq!((area(&luks, 0), slot(&storage, &luks, "slot 7")), (old.clone(), Some(7)));
+    }
+    let Header::Luks2 { metadata, .. } = luks.header() else { panic!() };
+    assert_eq!(metadata.tokens[&2].keyslots, [0]);
+    // Under another number it would lie over the old one for a moment.
+    let (unlocked, elsewhere) =
+        (opened(&luks, "third").unwrap(), AddKey { in_place: true, ..options(Some(9)) });
+    let refused =
+        edit::change_key(&mut luks, &unlocked, &secret("x"), &elsewhere, &mut OsRandom).unwrap_err();
+    assert!(refused.to_string().starts_with("No space for new keyslot"), "{refused}");
+}
+
+#[test]
 fn c24_luks2_erase_and_keys_of_nothing() {
     let (storage, mut luks) = luks2_volume();
     add(&mut luks, "slot 5", Some(5)).unwrap();

@@ -172,7 +172,6 @@ fn what_is_not_built_is_refused_by_name_and_says_what_works() {
         ("luksFormat -q DEV --hw-opal", ["--hw-opal", "encryption by software works"]),
         ("luksFormat -q DEV --hw-opal-only", ["--hw-opal-only", "encryption by software works"]),
         ("erase -q DEV --hw-opal-factory-reset", ["--hw-opal-factory-reset", "nothing was changed"]),
-        ("reencrypt -q DEV", ["reencrypt", "keyway copy"]),
         ("open DEV n --type tcrypt --veracrypt", ["type tcrypt", "cryptsetup and VeraCrypt open them"]),
         ("bitlkOpen DEV n", ["type bitlk", "cryptsetup and dislocker open them"]),
         ("fvault2Open DEV n", ["type fvault2", "cryptsetup opens them"]),

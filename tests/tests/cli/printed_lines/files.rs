@@ -29,6 +29,7 @@ const NAMES: &[(&str, &str)] = &[
     ("disk.header", "luks2"),
     ("initrd.img", "initrd.img"),
     ("initrd", "initrd.img"),
+    ("board.initrd", "initrd.img"),
     ("Image", "Image"),
     ("board.dtb", "board.dtb"),
     ("image.its", "image.its"),
@@ -105,8 +106,7 @@ impl Files {
             .arg(self.path("board.dtb"))
             .stdin("/dts-v1/; / { compatible = \"x\"; };")
             .ok();
-        let pack = "mkdir pack && cd pack && echo '#!/bin/sh' >init && chmod 755 init && echo init | cpio -o -H newc --quiet >../initrd.img";
-        peer("sh", "-c").arg(pack).directory(self.0.root()).ok();
+        peer("sh", "-c").arg(INSTALLED).directory(self.0.root()).ok();
     }
 
     /// Copies what the lines read before they write it.
@@ -162,6 +162,13 @@ fn is_operand(words: &[&str], at: usize) -> bool {
     let verb = words.iter().position(|word| *word == "keyway").map_or(0, |program| program + 1);
     at > verb && !is_option(words[at]) && !is_option(words[at - 1])
 }
+
+/// A system whose kernel has all built in that a volume needs, and its initramfs.
+const INSTALLED: &str = "mkdir installed && cd installed && mkdir -p lib/modules/6.1.0 sbin && cd lib/modules/6.1.0
+for name in drivers/md/dm-mod drivers/md/dm-crypt crypto/xts crypto/ecb crypto/aes_generic; do echo kernel/$name.ko; done >modules.builtin
+touch modules.dep modules.order modules.alias && cd ../../..
+for program in init sbin/cryptsetup; do echo '#!/bin/sh' >$program && chmod 755 $program; done
+find . | cpio -o -H newc --quiet >../initrd.img";
 
 /// A board's /proc/crypto.
 const BOARD: &str = "name         : xts(aes)\ndriver       : xts-aes-ce\nmodule       : aes_ce_blk\n\

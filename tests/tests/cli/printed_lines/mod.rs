@@ -84,7 +84,7 @@ fn blocks() -> BTreeMap<Vec<String>, BTreeSet<String>> {
 /// The examples of help and man pages.
 fn pages() -> Vec<Printed> {
     let scratch = Scratch::new();
-    keyway("man").arg(scratch.root()).ok();
+    keyway("man --output").arg(scratch.root()).ok();
     let mut examples = Vec::new();
     for entry in fs::read_dir(scratch.root()).unwrap() {
         let path = entry.unwrap().path();
@@ -126,13 +126,43 @@ fn exists(test: &str) -> Result<(), String> {
     found.then_some(()).ok_or_else(|| format!("there is no test {test}"))
 }
 
-/// `./dev` knows the command.
+/// `./dev` knows the command, and the layers of tests or the benchmark that follow it.
 fn is_dev(line: &str) -> Result<(), String> {
-    let mut words = line.split_whitespace().skip(1);
-    let command = words.next().unwrap_or_default();
-    let dev = fs::read_to_string(format!("{ROOT}/dev")).unwrap();
-    let known = dev.lines().any(|l| l.trim_start().starts_with(&format!("{command}) ")));
-    known.then_some(()).ok_or_else(|| format!("./dev knows no {command}"))
+    // What the command does stands behind it.
+    let line = line.split("  ").next().unwrap_or(line);
+    let words: Vec<&str> = line.split_whitespace().skip(1).collect();
+    let parts = ["dev", "dev.d/test.sh", "dev.d/bench.sh"];
+    let [dev, tests, benches] = parts.map(|part| fs::read_to_string(format!("{ROOT}/{part}")).unwrap());
+    let has_case = |script: &str, name: &str| {
+        let cases = script.lines().filter_map(|line| line.trim_start().split_once(')'));
+        cases.into_iter().any(|(names, _)| names.split('|').any(|known| known.trim() == name))
+    };
+    let is_name = |word: &&&str| {
+        word.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-')
+    };
+    let unknown = match &words[..] {
+        [] => return Err("./dev alone".to_owned()),
+        [command, ..] if !has_case(&dev, command) => Some(command),
+        ["test", layers @ ..] => {
+            layers.iter().filter(is_name).find(|layer| !tests.contains(&format!("\nlayer_{layer}()")))
+        }
+        ["bench", benchmark, ..] => Some(benchmark).filter(is_name).filter(|name| !has_case(&benches, name)),
+        _ => None,
+    };
+    unknown.map_or(Ok(()), |name| Err(format!("./dev knows no {name}")))
+}
+
+#[test]
+fn what_dev_does_not_know_is_noticed() {
+    assert_eq!(
+        is_dev("./dev test cli oracle")
+            .and(is_dev("./dev bench kernel-door"))
+            .and(is_dev("./dev test LAYER")),
+        Ok(())
+    );
+    for line in ["./dev tset", "./dev test clii", "./dev bench engines"] {
+        is_dev(line).expect_err(line);
+    }
 }
 
 fn report(blocks: &BTreeMap<Vec<String>, BTreeSet<String>>) {

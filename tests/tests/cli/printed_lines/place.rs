@@ -6,7 +6,7 @@ use keyway_tests::peers::{CHEAP_ARGON2, program};
 use keyway_tests::run::{Outcome, Run};
 use keyway_tests::{Scratch, peer};
 use std::fs::{self, Permissions};
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -20,14 +20,14 @@ pub(super) struct Place {
 /// New keyslots cost little, and measurements take a second, where the line does not say otherwise.
 const PROGRAM: &str = r#"#!/bin/sh
 case " $* " in
-*" --help "* | *" --test-args "*) ;;
+*" --help "* | *" --test-args "* | " man "*) ;;
 *" --pbkdf-force-iterations "* | *" --iter-time "* | *" --to raw "*) ;;
 *" luksFormat "* | *" build "* | *" copy "* | *" luksAddKey "* | *" luksChangeKey "*) set -- "$@" CHEAP ;;
 *" bench diff "* | *" bench merge "* | *" --resume "*) ;;
 *" bench kdf "*) set -- "$@" --time 1 --pbkdf-memory 64 ;;
 *" bench "*) set -- "$@" --time 1 ;;
 esac
-exec 'REAL' "$@" $KEYWAY_MORE
+exec 'REAL'/"${0##*/}" "$@" $KEYWAY_MORE
 "#;
 
 /// The script's own limit comes first: it ends what the lines have started, too.
@@ -58,10 +58,14 @@ impl Place {
         let files = Files::new();
         let programs = files.path("programs");
         fs::create_dir(&programs).unwrap();
-        let real = fs::canonicalize(program()).unwrap();
+        let real = files.path("real");
+        fs::create_dir(&real).unwrap();
         let script = PROGRAM.replace("CHEAP", CHEAP_ARGON2).replace("REAL", real.to_str().unwrap());
-        fs::write(programs.join("keyway"), script).unwrap();
-        fs::set_permissions(programs.join("keyway"), Permissions::from_mode(0o755)).unwrap();
+        for name in ["keyway", "cryptsetup"] {
+            symlink(fs::canonicalize(program()).unwrap(), real.join(name)).unwrap();
+            fs::write(programs.join(name), &script).unwrap();
+            fs::set_permissions(programs.join(name), Permissions::from_mode(0o755)).unwrap();
+        }
         Self { files, programs }
     }
 
@@ -95,7 +99,7 @@ impl Place {
     /// Asks for the help of the line's command: it has the line's options.
     pub(super) fn mentioned(&self, line: &str) -> Result<(), String> {
         let words: Vec<&str> = line.split_whitespace().collect();
-        let help = self.shell(&Scratch::new(), &format!("keyway {} --help", words[1])).outcome();
+        let help = self.shell(&Scratch::new(), &format!("keyway {} --help-all", words[1])).outcome();
         let options = words.iter().filter(|word| word.starts_with("--") && !word.contains('{'));
         let missing: Vec<_> = options.filter(|option| !help.text().contains(**option)).collect();
         if missing.is_empty() { done(&help) } else { Err(format!("{missing:?} are missing\n{help}")) }

@@ -225,6 +225,10 @@ impl Storage for Client {
         self.agreed().size
     }
 
+    fn can_flush(&self) -> bool {
+        self.agreed().has(export::SEND_FLUSH)
+    }
+
     fn is_distant(&self) -> bool {
         self.shared.distant
     }

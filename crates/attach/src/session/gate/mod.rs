@@ -4,7 +4,8 @@
 use super::error::{Error, Result};
 use super::source::Source;
 use keyway_crypto::Secret;
-use keyway_volume::{Rights, Storage, Volume};
+use keyway_volume::reencrypt::Online;
+use keyway_volume::{Keys, Rights, Storage, Volume};
 use std::io::{self, ErrorKind};
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -12,7 +13,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, RwLock, RwLockRead
 
 /// A volume that can be suspended.
 pub struct Gate {
-    volume: RwLock<Option<Volume>>,
+    volume: RwLock<Option<Behind>>,
     /// What the volume is built from again; `None` when it does not come back.
     source: Mutex<Option<Arc<Source>>>,
     is_distant: bool,
@@ -24,6 +25,25 @@ pub struct Gate {
     turned_away: AtomicBool,
     state: Mutex<State>,
     changed: Condvar,
+    /// Held while a re-encryption begins.
+    beginning: Mutex<()>,
+}
+
+/// What is behind the gate.
+enum Behind {
+    /// A volume whose mapping stays.
+    Settled(Arc<Volume>),
+    /// A volume that is being re-encrypted.
+    Moving(Arc<Online>),
+}
+
+impl Behind {
+    fn storage(&self) -> &dyn Storage {
+        match self {
+            Self::Settled(volume) => &**volume,
+            Self::Moving(online) => &**online,
+        }
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -38,12 +58,12 @@ enum State {
 }
 
 impl Gate {
-    /// Creates a gate in front of the volume of `source`, whose key this is.
+    /// Creates a gate in front of the volume of `source`, whose keys these are.
     ///
     /// # Errors
     /// [`Error::Volume`]
-    pub fn open(source: Source, key: &Secret, rights: Rights) -> Result<Self> {
-        let volume = source.build(key)?;
+    pub fn open<'a>(source: Source, keys: impl Into<Keys<'a>>, rights: Rights) -> Result<Self> {
+        let volume = source.build(keys.into())?;
         Ok(Self {
             is_distant: source.storage.is_distant(),
             source: Mutex::new(Some(Arc::new(source))),
@@ -52,9 +72,10 @@ impl Gate {
             read_only: AtomicBool::new(rights.read_only || volume.is_read_only()),
             discards: AtomicBool::new(rights.discards),
             turned_away: AtomicBool::new(false),
-            volume: RwLock::new(Some(volume)),
+            volume: RwLock::new(Some(Behind::Settled(Arc::new(volume)))),
             state: Mutex::new(State::Open),
             changed: Condvar::new(),
+            beginning: Mutex::new(()),
         })
     }
 
@@ -67,13 +88,15 @@ impl Gate {
     /// with its key. Requests wait from now on.
     ///
     /// # Errors
-    /// [`Error::AlreadySuspended`], [`Error::NotFlushed`]; nothing changes then.
+    /// [`Error::AlreadySuspended`], [`Error::NotFlushed`], [`Error::Reencrypting`]; nothing changes
+    /// then.
     pub fn suspend(&self) -> Result<()> {
         let mut volume = self.lock_alone();
         let Some(open) = &*volume else {
             return Err(Error::AlreadySuspended);
         };
-        open.flush().map_err(Error::NotFlushed)?;
+        self.settled(open)?;
+        open.storage().flush().map_err(Error::NotFlushed)?;
         *self.state() = State::Suspended;
         *volume = None;
         Ok(())
@@ -89,7 +112,7 @@ impl Gate {
         // A volume that was resized keeps its size.
         let fresh =
             if fresh.len() == self.len() { fresh } else { source.resized(&fresh, Some(self.len()))? };
-        *self.lock_alone() = Some(fresh);
+        *self.lock_alone() = Some(Behind::Settled(Arc::new(fresh)));
         *self.state() = State::Open;
         self.changed.notify_all();
         Ok(())
@@ -99,15 +122,15 @@ impl Gate {
     /// beyond the new end fail.
     ///
     /// # Errors
-    /// [`Error::Suspended`], [`Error::Size`].
+    /// [`Error::Suspended`], [`Error::Size`], [`Error::Reencrypting`].
     pub fn resize(&self, size: Option<u64>) -> Result<()> {
         let mut volume = self.lock_alone();
         let (Some(open), Some(source)) = (&*volume, self.source()) else {
             return Err(Error::Suspended);
         };
-        let fresh = source.resized(open, size)?;
+        let fresh = source.resized(self.settled(open)?, size)?;
         self.len.store(fresh.len(), Ordering::Relaxed);
-        *volume = Some(fresh);
+        *volume = Some(Behind::Settled(Arc::new(fresh)));
         Ok(())
     }
 
@@ -165,6 +188,15 @@ impl Gate {
         self.changed.notify_all();
     }
 
+    /// The volume, unless its mapping changes: then its keys and its size stay.
+    fn settled<'a>(&self, behind: &'a Behind) -> Result<&'a Volume> {
+        let is_under_way = || self.source().is_some_and(|source| source.is_reencrypting());
+        match behind {
+            Behind::Settled(volume) if !is_under_way() => Ok(volume),
+            _ => Err(Error::Reencrypting),
+        }
+    }
+
     fn source(&self) -> Option<Arc<Source>> {
         self.source.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
@@ -173,12 +205,12 @@ impl Gate {
     /// back.
     fn with_or<T>(
         &self,
-        work: impl FnOnce(&Volume) -> io::Result<T>,
+        work: impl FnOnce(&dyn Storage) -> io::Result<T>,
         refused: impl FnOnce(),
     ) -> io::Result<T> {
         loop {
             if let Some(volume) = &*self.lock() {
-                return work(volume);
+                return work(volume.storage());
             }
             let mut state = self.state();
             while *state == State::Suspended {
@@ -191,24 +223,24 @@ impl Gate {
         }
     }
 
-    fn with<T>(&self, work: impl FnOnce(&Volume) -> io::Result<T>) -> io::Result<T> {
+    fn with<T>(&self, work: impl FnOnce(&dyn Storage) -> io::Result<T>) -> io::Result<T> {
         self.with_or(work, || ())
     }
 
     /// [`Gate::with`] for operations that change the volume.
-    fn writing<T>(&self, work: impl FnOnce(&Volume) -> io::Result<T>) -> io::Result<T> {
-        let work = |volume: &Volume| match self.is_read_only() {
+    fn writing<T>(&self, work: impl FnOnce(&dyn Storage) -> io::Result<T>) -> io::Result<T> {
+        let work = |volume: &dyn Storage| match self.is_read_only() {
             true => Err(ErrorKind::ReadOnlyFilesystem.into()),
             false => work(volume),
         };
         self.with_or(work, || self.turned_away.store(true, Ordering::Relaxed))
     }
 
-    fn lock(&self) -> RwLockReadGuard<'_, Option<Volume>> {
+    fn lock(&self) -> RwLockReadGuard<'_, Option<Behind>> {
         self.volume.read().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn lock_alone(&self) -> RwLockWriteGuard<'_, Option<Volume>> {
+    fn lock_alone(&self) -> RwLockWriteGuard<'_, Option<Behind>> {
         self.volume.write().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -236,7 +268,7 @@ impl Storage for Gate {
 
     fn flush(&self) -> io::Result<()> {
         if let Some(volume) = &*self.lock() {
-            return volume.flush();
+            return volume.storage().flush();
         }
         // All acknowledged data was flushed before the key was wiped, and nothing has been written
         // since. (The kernel sends a flush each time any process closes the file, even in passing:
@@ -275,5 +307,6 @@ impl Storage for Gate {
     }
 }
 
+mod reencrypting;
 #[cfg(test)]
 mod tests;

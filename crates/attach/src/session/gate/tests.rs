@@ -1,8 +1,7 @@
 //! Requests that wait, fail and go on.
 
 use super::*;
-use crate::session::KeyDigest;
-use crate::session::SizeFault;
+use crate::session::{KeyDigest, Origin, SizeFault};
 use keyway_volume::storage::Memory;
 use keyway_volume::{Layout, MappedSegment, Mapping};
 use std::path::PathBuf;
@@ -27,13 +26,14 @@ fn gate_with(storage: Arc<dyn Storage>, rights: Rights) -> Arc<Gate> {
         length: Some(4096),
         storage_offset: 512,
         mapping: Mapping::Linear,
+        second_key: false,
     };
     let source = Source {
         device: PathBuf::from("disk"),
         storage,
         layout: Layout { segments: vec![segment] },
         declared_len: None,
-        check: Box::new(KeyDigest::of(&key()).unwrap()),
+        origin: Origin::Plain(KeyDigest::of(&key()).unwrap()),
     };
     Arc::new(Gate::open(source, &key(), rights).unwrap())
 }

@@ -1,18 +1,22 @@
 //! bash: one function, with a branch for each command (bash(1), "Programmable Completion").
 
 use super::super::table::{Command, Commands, Offers};
-use super::{MOUNT_POINTS, OPEN_VOLUMES, names, of_value, options, quoted, spellings};
+use super::{
+    MOUNT_POINTS, OPEN_VOLUMES, TAGS, command_names, names, of_value, options, quoted, spellings, verb_names,
+};
 use std::fmt::Write;
 
 pub(super) fn script(commands: &'static Commands) -> String {
     let all: Vec<&str> = commands.shown().flat_map(names).collect();
     let mut text = HEAD.replace("@OPEN@", OPEN_VOLUMES).replace("@MOUNTED@", MOUNT_POINTS);
     text = text.replace("@COMMANDS@", &all.join(" "));
+    let places = TAGS.iter().map(|(tag, at)| format!("    {tag}) at={at} ;;\n"));
+    text = text.replace("@PLACES@", &places.collect::<String>());
     for command in commands.shown() {
         branch(&mut text, command);
     }
     text.push_str(TAIL);
-    text
+    text.replace("@NAMES@", &command_names(commands).join(" "))
 }
 
 /// Sets the options, those that take a value, and what is offered for a value or an operand.
@@ -49,6 +53,9 @@ fn call(offers: Offers) -> String {
     match offers {
         Offers::Nothing => ":".to_owned(),
         Offers::Files => "_keyway_files -f".to_owned(),
+        Offers::Volumes => "_keyway_volumes".to_owned(),
+        Offers::Verbs(verbs) => format!("_keyway_words {}", quoted(&verb_names(verbs).join(" "))),
+        Offers::Commands => "_keyway_words '@NAMES@'".to_owned(),
         Offers::Directories => "_keyway_files -d".to_owned(),
         Offers::Words(words) => format!("_keyway_words {}", quoted(&words.join(" "))),
         Offers::OpenVolumes => "_keyway_lines \"$(_keyway_open)\"".to_owned(),
@@ -72,6 +79,15 @@ _keyway_lines() {
     done <<<"$1"
 }
 
+# Files, and devices by udev's names: bash takes PARTLABEL=name apart.
+_keyway_volumes() {
+    local at
+    case $prev in
+@PLACES@    *) _keyway_files -f; return ;;
+    esac
+    _keyway_lines "$(cd /dev/disk/$at 2>/dev/null && printf '%s\n' *)"
+}
+
 # Counts the operands before the cursor, or offers options.
 _keyway_operand() {
     local word index
@@ -86,10 +102,14 @@ _keyway_operand() {
         if [[ " $valued " == *" $word "* ]]; then
             [[ ${COMP_WORDS[index + 1]} == = ]] && ((index++))
             ((index++))
+        elif [[ $word == = ]]; then
+            ((operand--))
         elif [[ $word != -* ]]; then
             ((operand++))
         fi
     done
+    # The name of a device, taken apart.
+    [[ ${COMP_WORDS[COMP_CWORD]} == = ]] && ((operand--))
 }
 
 _keyway() {

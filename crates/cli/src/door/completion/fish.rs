@@ -1,11 +1,13 @@
 //! fish: a `complete` line for each option and operand (fish's complete(1)).
 
 use super::super::table::{Command, Commands, Offers};
-use super::{MOUNT_POINTS, OPEN_VOLUMES, names, of_value, options, quoted};
+use super::{MOUNT_POINTS, OPEN_VOLUMES, TAGS, command_names, names, of_value, options, quoted, verb_names};
 use std::fmt::Write;
 
 pub(super) fn script(commands: &'static Commands) -> String {
     let mut text = HEAD.replace("@OPEN@", OPEN_VOLUMES).replace("@MOUNTED@", MOUNT_POINTS);
+    let places = TAGS.iter().map(|(tag, at)| format!("    for link in /dev/disk/{at}/*\n        echo {tag}=(string replace -r '.*/' '' $link)\n    end\n"));
+    text = text.replace("@PLACES@", &places.collect::<String>());
     for command in commands.shown() {
         for name in names(command) {
             let about = quoted(command.about);
@@ -13,7 +15,7 @@ pub(super) fn script(commands: &'static Commands) -> String {
         }
         lines(&mut text, command);
     }
-    text
+    text.replace("@NAMES@", &command_names(commands).join(" "))
 }
 
 fn lines(text: &mut String, command: &'static Command) {
@@ -29,6 +31,15 @@ fn lines(text: &mut String, command: &'static Command) {
         let offer = match operand.offers {
             Offers::Nothing => continue,
             Offers::Files => "-F".to_owned(),
+            Offers::Volumes => "-F -a '(__keyway_volumes)'".to_owned(),
+            Offers::Verbs(verbs) => {
+                for verb in verbs.iter().filter(|verb| !verb.name.is_empty()) {
+                    let condition = format!("{}; and __keyway_operand{place}'", seen.trim_end_matches('\''));
+                    let _ = writeln!(text, "{condition} -a {} -d {}", verb.name, quoted(verb.about));
+                }
+                continue;
+            }
+            Offers::Commands => "-a '@NAMES@'".to_owned(),
             offers => format!("-a {}", words(offers)),
         };
         let _ = writeln!(text, "{}; and __keyway_operand{place}' {offer}", seen.trim_end_matches('\''));
@@ -39,7 +50,7 @@ fn lines(text: &mut String, command: &'static Command) {
 fn value(offers: Offers) -> String {
     match offers {
         Offers::Nothing => " -x".to_owned(),
-        Offers::Files => " -r -F".to_owned(),
+        Offers::Files | Offers::Volumes => " -r -F".to_owned(),
         offers => format!(" -x -a {}", words(offers)),
     }
 }
@@ -50,7 +61,9 @@ fn words(offers: Offers) -> String {
         Offers::Directories => "'(__fish_complete_directories)'".to_owned(),
         Offers::OpenVolumes => "'(__keyway_open)'".to_owned(),
         Offers::MountPoints => "'(__keyway_mounted)'".to_owned(),
-        Offers::Nothing | Offers::Files => "''".to_owned(),
+        Offers::Verbs(verbs) => quoted(&verb_names(verbs).join(" ")),
+        Offers::Commands => "'@NAMES@'".to_owned(),
+        Offers::Nothing | Offers::Files | Offers::Volumes => "''".to_owned(),
     }
 }
 
@@ -60,6 +73,10 @@ const HEAD: &str = r#"# fish completion for keyway
 function __keyway_open
     keyway @OPEN@
 end
+
+# Devices by udev's names: PARTLABEL=home.
+function __keyway_volumes
+@PLACES@end
 
 function __keyway_mounted
     @MOUNTED@

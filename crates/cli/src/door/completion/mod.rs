@@ -6,7 +6,7 @@ mod fish;
 mod zsh;
 
 use super::shared;
-use super::table::{Command, Commands, Kind, Offers, Opt};
+use super::table::{Command, Commands, Kind, Offers, Opt, Verb};
 
 /// The completion script for a shell ("bash", "zsh", "fish").
 pub(crate) fn script(commands: &'static Commands, shell: &str) -> Option<String> {
@@ -56,6 +56,20 @@ fn quoted(text: &str) -> String {
 const OPEN_VOLUMES: &str = r#"list 2>/dev/null | awk '
         NR == 1 { width = index($0, "DOOR") - 1; next }
         { name = substr($0, 1, width); sub(/ +$/, "", name); print name }'"#;
+
+/// udev's names for devices, as operands take them, and where they are kept.
+const TAGS: &[(&str, &str)] =
+    &[("UUID", "by-uuid"), ("LABEL", "by-label"), ("PARTUUID", "by-partuuid"), ("PARTLABEL", "by-partlabel")];
+
+/// The names of the verbs that are typed.
+fn verb_names(verbs: &'static [Verb]) -> Vec<&'static str> {
+    verbs.iter().map(|verb| verb.name).filter(|name| !name.is_empty()).collect()
+}
+
+/// The names of commands, for an operand that is one.
+fn command_names(commands: &'static Commands) -> Vec<&'static str> {
+    commands.shown().map(|command| command.name).collect()
+}
 
 /// Where a file system of FUSE's or of a loop device is mounted, spaces and tabs decoded.
 const MOUNT_POINTS: &str = r#"awk '$3 ~ /^fuse/ || $1 ~ /^\/dev\/loop/ {

@@ -1,11 +1,13 @@
 //! zsh: a function with `_arguments` for each command (zshcompsys(1)).
 
 use super::super::table::{Command, Commands, Offers, Operand, Opt};
-use super::{MOUNT_POINTS, OPEN_VOLUMES, names, of_value, options, quoted, spellings};
+use super::{MOUNT_POINTS, OPEN_VOLUMES, TAGS, command_names, names, of_value, options, quoted, spellings};
 use std::fmt::Write;
 
 pub(super) fn script(commands: &'static Commands) -> String {
     let mut text = HEAD.replace("@OPEN@", OPEN_VOLUMES).replace("@MOUNTED@", MOUNT_POINTS);
+    let places = TAGS.iter().map(|(tag, at)| format!("    {tag}=*) at={at} ;;\n"));
+    text = text.replace("@PLACES@", &places.collect::<String>());
     text.push_str("_keyway() {\n    local -a commands=(\n");
     for command in commands.shown() {
         for name in names(command) {
@@ -17,7 +19,7 @@ pub(super) fn script(commands: &'static Commands) -> String {
         branch(&mut text, command);
     }
     text.push_str(TAIL);
-    text
+    text.replace("@NAMES@", &command_names(commands).join(" "))
 }
 
 fn branch(text: &mut String, command: &'static Command) {
@@ -54,6 +56,14 @@ fn action(offers: Offers) -> String {
     match offers {
         Offers::Nothing => " ".to_owned(),
         Offers::Files => "_files".to_owned(),
+        Offers::Volumes => "_keyway_volumes".to_owned(),
+        Offers::Verbs(verbs) => {
+            let verbs = verbs.iter().filter(|verb| !verb.name.is_empty());
+            let each =
+                verbs.map(|verb| format!("{}\\:{}", verb.name, quoted(verb.about).replace(':', "\\:")));
+            format!("(({}))", each.collect::<Vec<_>>().join(" "))
+        }
+        Offers::Commands => "(@NAMES@)".to_owned(),
         Offers::Directories => "_files -/".to_owned(),
         Offers::Words(words) => {
             format!("({})", words.iter().map(|w| escaped(w)).collect::<Vec<_>>().join(" "))
@@ -72,6 +82,17 @@ const HEAD: &str = r#"#compdef keyway
 
 _keyway_open() {
     local -a found=("${(@f)$(keyway @OPEN@)}")
+    compadd -- $found
+}
+
+# Files, and devices by udev's names.
+_keyway_volumes() {
+    local at
+    case $PREFIX in
+@PLACES@    *) _files; return ;;
+    esac
+    compset -P '*='
+    local -a found=(/dev/disk/$at/*(N:t))
     compadd -- $found
 }
 

@@ -245,7 +245,8 @@ static KILL_SLOT: &[Rule] = &[(
 
 static TOKEN: &[Rule] = &[
     (
-        |a| !is_token(a, &["add", "remove", "import", "export", "unassign"]),
+        // Keyway's own refusal suggests one.
+        |a| a.is_cryptsetup() && !is_token(a, &["add", "remove", "import", "export", "unassign"]),
         "Invalid token action: add, remove, import, export or unassign is needed.",
     ),
     (

@@ -17,6 +17,7 @@ static BOUNDS: &[Bound] = &[
     ("integrity-key-size", |bits| bits % 8 == 0, BITS),
     ("keyslot-key-size", |bits| bits > 0, NUMERIC),
     ("keyslot-key-size", |bits| bits % 8 == 0, BITS),
+    ("limit-rate", |bytes| bytes > 0, "--limit-rate 0: nothing would ever be done."),
     ("reduce-device-size", |bytes| bytes <= 1 << 30, "Maximum device reduce size is 1 GiB."),
     ("reduce-device-size", |bytes| bytes % 512 == 0, "Reduce size must be multiple of 512 bytes sector."),
     ("sector-size", is_sector_size, "Unsupported encryption sector size."),

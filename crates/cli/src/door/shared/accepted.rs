@@ -120,7 +120,7 @@ static OF_FORMAT: &[&Opt] = &[
 
 impl Command {
     /// The command's own options, and those that every command of its group accepts.
-    pub(crate) fn all_options(&self) -> impl Iterator<Item = &'static Opt> + use<> {
+    pub(crate) fn all_options(&self) -> impl Iterator<Item = &'static Opt> + Clone + use<> {
         let own = self.own_options();
         let listed = own.clone();
         let more = self.accepted().chain(EVERYWHERE.iter().copied());
@@ -128,12 +128,12 @@ impl Command {
     }
 
     /// The options that it accepts in addition to its own and [`EVERYWHERE`].
-    pub(crate) fn accepted(&self) -> impl Iterator<Item = &'static Opt> + use<> {
+    pub(crate) fn accepted(&self) -> impl Iterator<Item = &'static Opt> + Clone + use<> {
         let lists: [&'static [&'static Opt]; 3] = match self.group {
             Group::Cryptsetup(_) | Group::Absent => {
                 [CRYPTSETUP_EVERYWHERE, BY_OVERSIGHT, of_command(self.name)]
             }
-            Group::Rootless | Group::Hidden => [&[]; 3],
+            Group::Rootless | Group::Boot | Group::Itself | Group::Hidden => [&[]; 3],
         };
         lists.into_iter().flatten().copied()
     }

@@ -116,5 +116,6 @@ pub(crate) static VOLUME_KEY_KEYRING: Opt = option(
     Kind::Text,
     "Volume key from the kernel's keyring.",
     "KEY is the description of a key of type \"user\", alone or as %user:DESCRIPTION. Used instead of a passphrase. A \
-     key of type \"logon\" cannot be read back by any program.",
+     key of type \"logon\" cannot be read back by any program. A volume in the middle of a re-encryption has two \
+     keys: the option is given twice.",
 );

@@ -17,7 +17,7 @@ pub(crate) const CIPHERS: &[&str] = &[
 ];
 
 /// Hashes that completion offers.
-const HASHES: &[&str] = &[
+pub(crate) const HASHES: &[&str] = &[
     "sha256",
     "sha512",
     "sha384",

@@ -7,12 +7,14 @@ mod accepted;
 mod keys;
 mod making;
 mod opening;
+mod reencrypting;
 mod unbuilt;
 
 pub(crate) use accepted::*;
 pub(crate) use keys::*;
 pub(crate) use making::*;
 pub(crate) use opening::*;
+pub(crate) use reencrypting::*;
 pub(crate) use unbuilt::*;
 
 use super::table::{Kind, Opt};
@@ -37,7 +39,9 @@ const fn option(
 
 // ---- every command ----
 
-pub(crate) static HELP: Opt = flag("help", Some('?'), "Show this help.", "");
+pub(crate) static HELP: Opt =
+    flag("help", Some('?'), "Show help: what most users need.", "Called as cryptsetup, all options.");
+pub(crate) static HELP_ALL: Opt = flag("help-all", None, "Show help with all options.", "");
 pub(crate) static USAGE: Opt = flag("usage", None, "Show the command's synopsis.", "");
 pub(crate) static VERSION: Opt = flag("version", Some('V'), "Show the version.", "");
 pub(crate) static VERBOSE: Opt = flag("verbose", Some('v'), "Print more, and the exit code.", "");
@@ -72,11 +76,12 @@ pub(crate) static TIME_LIMIT: Opt = option(
 );
 
 /// Unknown where the program is called as cryptsetup, whose command lines have no such option.
-pub(crate) static NOT_CRYPTSETUPS: &[&Opt] = &[&PASSWORD_COMMAND];
+pub(crate) static NOT_CRYPTSETUPS: &[&Opt] =
+    &[&PASSWORD_COMMAND, &HELP_ALL, &LIMIT_RATE, &KEEP_HEADER_BACKUP, &NO_HEADER_BACKUP, &ESTIMATE];
 
 /// Taken by every command.
 pub(crate) static EVERYWHERE: &[&Opt] =
-    &[&BATCH_MODE, &VERBOSE, &DEBUG, &DEBUG_JSON, &TEST_ARGS, &HELP, &USAGE, &VERSION];
+    &[&BATCH_MODE, &VERBOSE, &DEBUG, &DEBUG_JSON, &TEST_ARGS, &HELP, &HELP_ALL, &USAGE, &VERSION];
 
 // ---- the volume ----
 
@@ -125,7 +130,7 @@ pub(crate) static DUMP_VOLUME_KEY: Opt =
     flag("dump-volume-key", None, "The volume key; asks for a passphrase.", "");
 pub(crate) static DUMP_MASTER_KEY: Opt = flag("dump-master-key", None, "Old name of --dump-volume-key.", "");
 pub(crate) static DISABLE_BLKID: Opt =
-    flag("disable-blkid", None, "Accepted; signatures are found without blkid.", "");
+    flag("disable-blkid", None, "Do not look for what the device holds already.", "");
 pub(crate) static DISABLE_KEYRING: Opt = flag(
     "disable-keyring",
     None,

@@ -67,8 +67,6 @@ pub(crate) static DIRECT_IO: Opt = flag(
      memory beside it, and a large copy evicts nothing else. Data that is not cached is slower to read.",
 );
 pub(crate) static READONLY: Opt = flag("readonly", Some('r'), "Open read-only: every write is refused.", "");
-pub(crate) static ACTIVE_NAME: Opt =
-    option("active-name", None, "NAME", Kind::Text, "The device's mapping.", "");
 pub(crate) static ALLOW_DISCARDS: Opt = flag(
     "allow-discards",
     None,
@@ -100,5 +98,6 @@ pub(crate) static LINK_VK: Opt = option(
     Kind::Text,
     "Also leave the volume key in this keyring.",
     "KEYRING is @s, @u, @us, %:NAME or a number, KEY a description, with its type before it: %user:NAME or \
-     %logon:NAME. The key stays there when the mapping is closed: remove it with keyctl.",
+     %logon:NAME. The key stays there when the mapping is closed: remove it with keyctl. A volume in the middle of a \
+     re-encryption has two keys, the old one and the new one: the option is given twice.",
 );

@@ -4,8 +4,12 @@
 use crate::door::{self, Args, Command, Group, Offers, Operand, Opt, Request, shared};
 use crate::say::failure::{Exit, Failure, Result};
 
-const DEVICE: Operand =
-    Operand { name: "DEVICE", required: true, help: "The encrypted device or file.", offers: Offers::Files };
+const DEVICE: Operand = Operand {
+    name: "DEVICE",
+    required: true,
+    help: "The encrypted device or file.",
+    offers: Offers::Volumes,
+};
 
 const fn absent(
     name: &'static str,
@@ -26,53 +30,6 @@ const fn absent(
     }
 }
 
-pub(crate) static REENCRYPT: Command = absent(
-    "reencrypt",
-    &[Operand { name: "DEVICE", required: false, help: "The volume.", offers: Offers::Files }],
-    "Change the volume key in place.",
-    &[&[
-        &shared::ENCRYPT,
-        &shared::DECRYPT,
-        &shared::NEW,
-        &shared::INIT_ONLY,
-        &shared::RESUME_ONLY,
-        &shared::HOTZONE_SIZE,
-        &shared::REDUCE_DEVICE_SIZE,
-        &shared::RESILIENCE,
-        &shared::RESILIENCE_HASH,
-        &shared::KEEP_KEY,
-        &shared::BLOCK_SIZE,
-        &shared::USE_DIRECTIO,
-        &shared::USE_FSYNC,
-        &shared::WRITE_LOG,
-        &shared::FORCE_OFFLINE_REENCRYPT,
-        &shared::FORCE_NO_KEYSLOTS,
-        &shared::NEW_KEY_SIZE,
-        &shared::NEW_VOLUME_KEY_FILE,
-        &shared::NEW_VOLUME_KEY_KEYRING,
-        &shared::KEY_DESCRIPTION,
-        &shared::DISABLE_BLKID,
-        &shared::DEVICE_SIZE,
-        &shared::PROGRESS_JSON,
-        &shared::KEY_SIZE,
-        &shared::KEY_SLOT,
-        &shared::ITER_TIME,
-        &shared::PBKDF,
-        &shared::PBKDF_FORCE_ITERATIONS,
-        &shared::SECTOR_SIZE,
-        &shared::OFFSET,
-        &shared::ALIGN_PAYLOAD,
-        &shared::LABEL,
-        &shared::SUBSYSTEM,
-        &shared::UUID,
-        &shared::KEYSLOT_CIPHER,
-        &shared::KEYSLOT_KEY_SIZE,
-        &shared::LUKS2_METADATA_SIZE,
-        &shared::LUKS2_KEYSLOTS_SIZE,
-        &shared::USE_RANDOM,
-        &shared::USE_URANDOM,
-    ]],
-);
 pub(crate) static TCRYPT_DUMP: Command = absent(
     "tcryptDump",
     &[DEVICE],
@@ -89,23 +46,23 @@ pub(crate) static TCRYPT_DUMP: Command = absent(
 pub(crate) static BITLK_DUMP: Command = absent("bitlkDump", &[DEVICE], "Show a BitLocker header.", &[]);
 pub(crate) static FVAULT2_DUMP: Command = absent("fvault2Dump", &[DEVICE], "Show a FileVault2 header.", &[]);
 
-struct Absent {
-    name: &'static str,
-}
+/// Never made: its command line is refused.
+enum Absent {}
 
 impl Request for Absent {
     fn from_args(args: &Args) -> Result<Self> {
-        Ok(Self { name: args.command().name })
-    }
-
-    fn run(self) -> Result<()> {
-        let Some(format) = self.name.strip_suffix("Dump") else {
+        let name = args.command().name;
+        let Some(format) = name.strip_suffix("Dump") else {
             let line = "reencrypt: changing the volume key in place is not implemented yet; \"keyway copy\" makes a \
                         re-encrypted copy.";
             return Err(Failure::new(Exit::Parameters, line));
         };
-        let line = format!("{}: {}", self.name, another_format(format).unwrap_or_default());
+        let line = format!("{name}: {}", another_format(format).unwrap_or_default());
         Err(Failure::new(Exit::Parameters, line))
+    }
+
+    fn run(self) -> Result<()> {
+        match self {}
     }
 }
 

@@ -138,15 +138,18 @@ pub(crate) static ROWS: &[Row] = &[
     row("luksHeaderRestore", "DEVICE", Overwrites, Claim, "luksHeaderRestore -q TARGET --header-backup-file BACKUP"),
     row("config", "DEVICE", Edits, Header, "config -q --label label TARGET"),
     row("token", "DEVICE", Edits, Header, "token remove -q --token-id 0 TARGET"),
+    row("reencrypt", "DEVICE", Overwrites, Claim, "reencrypt -q -d KEY TARGET"),
+    row("reencrypt", "--encrypt DEVICE", Overwrites, Claim, "reencrypt -q -d KEY --encrypt --reduce-device-size 32M TARGET"),
+    row("reencrypt", "--header-backup-file FILE", Replaces, NewName, "reencrypt -q -d KEY --header-backup-file TARGET VOLUME"),
+    row("reencrypt", "the header backup that it made", Deletes, Header, ""),
     row("convert", "DEVICE", Overwrites, Claim, "convert -q --type luks2 TARGET"),
     row("repair", "DEVICE", Edits, Header, "repair -q TARGET"),
     row("repair", "DEVICE, over a file system", Overwrites, Claim, ""),
     looks("benchmark"),
-    looks("reencrypt"),
     looks("tcryptDump"),
     looks("bitlkDump"),
     looks("fvault2Dump"),
-    row("man", "DIR, pages of its own names", Replaces, NewName, "man TARGET"),
+    row("man", "--output DIR, pages of its own names", Replaces, NewName, "man --output TARGET"),
     looks("completions"),
     looks("effects"),
 ];
@@ -187,8 +190,9 @@ mod tests {
     #[cfg(feature = "desk")]
     #[test]
     fn a01_every_verb_of_boot_has_a_row() {
-        for verb in crate::verb::BOOT_VERBS {
-            let name = format!("boot {verb}");
+        let boot = COMMANDS.all.iter().find(|command| command.name == "boot").unwrap();
+        for verb in boot.verbs() {
+            let name = format!("boot {}", verb.name);
             assert!(ROWS.iter().any(|row| row.command == name), "{name} has no row in destructive.rs");
         }
     }

@@ -3,4 +3,5 @@
 pub(crate) mod absent;
 pub(crate) mod destructive;
 pub(crate) mod effects;
+pub(crate) mod manual;
 pub(crate) mod packaging;

@@ -22,7 +22,7 @@ pub(crate) static COMMAND: Command = Command {
     aliases: &[],
     group: Group::Cryptsetup(Topic::Passphrases),
     operands: &[
-        Operand { name: "DEVICE", required: true, help: "The volume.", offers: Offers::Files },
+        Operand { name: "DEVICE", required: true, help: "The volume.", offers: Offers::Volumes },
         Operand {
             name: "NEW-KEY-FILE",
             required: false,

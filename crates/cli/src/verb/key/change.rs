@@ -17,7 +17,7 @@ pub(crate) static COMMAND: Command = Command {
     aliases: &[],
     group: Group::Cryptsetup(Topic::Passphrases),
     operands: &[
-        Operand { name: "DEVICE", required: true, help: "The volume.", offers: Offers::Files },
+        Operand { name: "DEVICE", required: true, help: "The volume.", offers: Offers::Volumes },
         Operand {
             name: "NEW-KEY-FILE",
             required: false,
@@ -28,7 +28,8 @@ pub(crate) static COMMAND: Command = Command {
     about: "Change a passphrase.",
     man: "The keyslot that the existing passphrase opens gets the new one. After a crash, either the old or the \
           new passphrase works. The new key material therefore needs room beside the old: if no area (LUKS2) or \
-          keyslot (LUKS1) is free, first remove a keyslot that is no longer needed.",
+          keyslot (LUKS1) is free, first remove a keyslot that is no longer needed. (Called as cryptsetup, Keyway \
+          then overwrites the old one, as cryptsetup does: if that is interrupted, neither passphrase opens it.)",
     options: &[
         groups::KEY_INPUT,
         groups::NEW_KEY_INPUT,
@@ -53,6 +54,8 @@ struct ChangeKey {
     key: KeyOptions,
     new_key_file: Option<PathBuf>,
     keyslot: KeyslotOptions,
+    /// Without room beside the old key, its place is taken.
+    in_place: bool,
 }
 
 impl Request for ChangeKey {
@@ -64,6 +67,7 @@ impl Request for ChangeKey {
             key: KeyOptions::from_args(args)?,
             new_key_file: args.operand(1).map(Path::to_owned),
             keyslot: KeyslotOptions::from_args(args)?,
+            in_place: args.is_cryptsetup(),
         })
     }
 
@@ -73,6 +77,9 @@ impl Request for ChangeKey {
         let mut options = self.keyslot.for_header(&header)?;
         if let Some(number) = key.keyslot {
             options = options.number(number);
+        }
+        if self.in_place {
+            options = options.in_place();
         }
         header.check()?;
         let existing = key.passphrase.existing("Enter passphrase to be changed: ");

@@ -14,7 +14,7 @@ pub(crate) static COMMAND: Command = Command {
     name: "config",
     aliases: &[Alias { name: "luksConfig", device_type: Some("luks2") }],
     group: Group::Cryptsetup(Topic::Headers),
-    operands: &[Operand { name: "DEVICE", required: true, help: "The volume.", offers: Offers::Files }],
+    operands: &[Operand { name: "DEVICE", required: true, help: "The volume.", offers: Offers::Volumes }],
     about: "Set label, subsystem and keyslot priorities.",
     man: "Keyslots with priority \"prefer\" are tried first; those with \"ignore\" only when --key-slot names \
           them. Label and subsystem are set together: the one that is not given becomes empty. On a sealed volume \

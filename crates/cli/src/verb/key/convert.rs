@@ -12,7 +12,7 @@ pub(crate) static COMMAND: Command = Command {
     name: "luksConvertKey",
     aliases: &[],
     group: Group::Cryptsetup(Topic::Passphrases),
-    operands: &[Operand { name: "DEVICE", required: true, help: "The volume.", offers: Offers::Files }],
+    operands: &[Operand { name: "DEVICE", required: true, help: "The volume.", offers: Offers::Volumes }],
     about: "Give a keyslot another key derivation.",
     man: "The passphrase stays the same; --pbkdf and its companions, or the defaults of this machine, set the \
           new cost. A boot loader without Argon2 needs --pbkdf pbkdf2.",

@@ -28,6 +28,32 @@ impl KeyslotOptions {
         })
     }
 
+    /// Only what was said: the rest is to be as in the keyslot that is replaced.
+    pub(super) fn as_said(&self) -> Result<NewKeyslot> {
+        let mut keyslot = NewKeyslot::new();
+        if self.kdf.is_given() || self.hash.is_some() {
+            let hash = self.hash.as_deref().unwrap_or(DEFAULT_HASH);
+            keyslot = keyslot.kdf(self.kdf.agreed(2, hash)?.into());
+        }
+        if let Some(hash) = &self.hash {
+            keyslot = keyslot.hash(hash);
+        }
+        if let (Some(cipher), Some(bits)) = (&self.cipher, self.key_bits) {
+            keyslot = keyslot.cipher(cipher, bits);
+        }
+        Ok(keyslot)
+    }
+
+    /// As [`KeyslotOptions::as_said`], for LUKS1, which has PBKDF2 only and one hash for everything.
+    pub(super) fn for_luks1(&self) -> Result<NewKeyslot> {
+        let hash = self.hash.as_deref().unwrap_or(DEFAULT_HASH);
+        let mut keyslot = NewKeyslot::new().hash(hash);
+        if self.kdf.is_given() {
+            keyslot = keyslot.kdf(self.kdf.agreed(1, hash)?.into());
+        }
+        Ok(keyslot)
+    }
+
     /// The keyslot parameters in a form that the header `luks` supports.
     pub(super) fn for_header(&self, header: &keyway::Header) -> Result<NewKeyslot> {
         let luks = header.luks();

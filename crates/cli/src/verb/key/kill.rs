@@ -21,7 +21,7 @@ pub(crate) static KILL_SLOT: Command = Command {
     aliases: &[],
     group: Group::Cryptsetup(Topic::Passphrases),
     operands: &[
-        Operand { name: "DEVICE", required: true, help: "The volume.", offers: Offers::Files },
+        Operand { name: "DEVICE", required: true, help: "The volume.", offers: Offers::Volumes },
         Operand {
             name: "SLOT",
             required: true,
@@ -47,7 +47,7 @@ pub(crate) static REMOVE_KEY: Command = Command {
     aliases: &[],
     group: Group::Cryptsetup(Topic::Passphrases),
     operands: &[
-        Operand { name: "DEVICE", required: true, help: "The volume.", offers: Offers::Files },
+        Operand { name: "DEVICE", required: true, help: "The volume.", offers: Offers::Volumes },
         Operand {
             name: "KEY-FILE",
             required: false,
@@ -70,7 +70,7 @@ pub(crate) static ERASE: Command = Command {
     name: "erase",
     aliases: &[Alias { name: "luksErase", device_type: Some("luks") }],
     group: Group::Cryptsetup(Topic::Volumes),
-    operands: &[Operand { name: "DEVICE", required: true, help: "The volume.", offers: Offers::Files }],
+    operands: &[Operand { name: "DEVICE", required: true, help: "The volume.", offers: Offers::Volumes }],
     about: "Remove every keyslot; the data is gone for good.",
     man: "No passphrase is needed. The header stays, so that a header backup, if there is one, can restore the keys.",
     options: &[&[&shared::HEADER, &shared::TYPE]],
@@ -194,6 +194,11 @@ impl Request for Erase {
         );
         let refusal = "Operation aborted, keyslots were NOT wiped.";
         question::confirm(manner, &warning, refusal, Exit::Permission)?;
+        if header.is_in_reencryption()? {
+            // Both keys have to go.
+            header.erase()?;
+            return output::verbose(manner, "All key slots removed.");
+        }
         header.check()?;
         header
             .luks()

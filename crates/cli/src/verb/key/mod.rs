@@ -6,4 +6,5 @@ pub(crate) mod config;
 pub(crate) mod convert;
 mod keyslot;
 pub(crate) mod kill;
+pub(crate) mod reencrypt;
 pub(crate) mod token;

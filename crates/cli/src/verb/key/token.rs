@@ -1,15 +1,20 @@
 //! `token`: adds, removes, imports, exports and unassigns LUKS2 tokens.
 
 use crate::device::{Target, Versions};
-use crate::door::{self, Args, Command, Example, Group, Kind, Offers, Operand, Opt, Request, Topic, shared};
+use crate::door::{
+    self, Args, Command, Example, Group, Kind, Offers, Operand, Opt, Request, Topic, Verb, did_you_mean,
+    quoted, shared,
+};
 use crate::say::failure::{Exit, Failure, Result};
+use crate::say::manner::Manner;
 use crate::say::output;
+use crate::say::sentence::sentence;
 use crate::verb::key::keyslot;
 use keyway::{Header, NewToken, Unlock};
 use keyway_format::json;
-use keyway_volume::Access;
 use keyway_volume::storage::Place;
-use std::io::{Read, Write};
+use keyway_volume::{Access, Error};
+use std::io::{IsTerminal, Read, Write};
 use std::path::Path;
 use std::path::PathBuf;
 
@@ -23,9 +28,9 @@ pub(crate) static COMMAND: Command = Command {
             name: "ACTION",
             required: true,
             help: "add, remove, import, export or unassign.",
-            offers: Offers::Words(&["add", "remove", "import", "export", "unassign"]),
+            offers: Offers::Verbs(VERBS),
         },
-        Operand { name: "DEVICE", required: true, help: "The volume.", offers: Offers::Files },
+        Operand { name: "DEVICE", required: true, help: "The volume.", offers: Offers::Volumes },
     ],
     about: "Add, remove, import, export, unassign LUKS2 tokens.",
     man: "A token is a note in the header that says where a keyslot's passphrase comes from. add creates one \
@@ -50,6 +55,19 @@ pub(crate) static COMMAND: Command = Command {
     ],
     run: door::run::<TokenRequest>,
 };
+
+/// cryptsetup takes any option with any of them.
+static VERBS: &[Verb] = &[
+    verb("add", "Add a token that names a key in the keyring."),
+    verb("remove", "Remove a token."),
+    verb("import", "Add any token, as JSON."),
+    verb("export", "Print a token as JSON."),
+    verb("unassign", "Detach a token from a keyslot."),
+];
+
+const fn verb(name: &'static str, about: &'static str) -> Verb {
+    Verb { name, operands: "DEVICE", about, options: &[] }
+}
 
 static KEY_DESCRIPTION: Opt = Opt {
     long: "key-description",
@@ -104,7 +122,9 @@ impl Request for TokenRequest {
                 add(header, token, replace, &description, &keyslots)?
             }
             Action::Import { token, replace, json, keyslot } => {
-                import(header, token, replace, json.as_deref(), keyslot)?
+                let new = new_token(header, token, replace)?;
+                let keyslot = keyslot.map(|keyslot| active(header, keyslot)).transpose()?;
+                import(header, new, &read_json(json.as_deref(), self.target.manner)?, keyslot)?
             }
             Action::Remove { token } => remove(header, token)?,
             Action::Export { token, json } => return export(header, token, json.as_deref()),
@@ -148,7 +168,9 @@ impl Action {
                 None => refuse("Action requires specific keyslot. Use --key-slot parameter."),
             },
             (other, _) => {
-                refuse(&format!("Invalid token action {other}: add, remove, import, export or unassign."))
+                let question = did_you_mean(other, VERBS.iter().map(|verb| verb.name), quoted);
+                let hint = question.unwrap_or_else(|| "add, remove, import, export or unassign.".to_owned());
+                refuse(&format!("Invalid token action {other}: {hint}"))
             }
         }
     }
@@ -171,18 +193,33 @@ fn add(
     Ok(format!("Token {number} created."))
 }
 
-fn import(
-    header: &mut Header,
-    token: Option<u32>,
-    replace: bool,
-    json: Option<&Path>,
-    keyslot: Option<u32>,
-) -> Result<String> {
-    let new = new_token(header, token, replace)?;
-    let keyslot = keyslot.map(|keyslot| active(header, keyslot)).transpose()?;
-    let json = read_json(json)?;
-    let number = header.import_token(&json, &keyslot.into_iter().fold(new, NewToken::keyslot))?;
+fn import(header: &mut Header, new: NewToken, json: &[u8], keyslot: Option<u32>) -> Result<String> {
+    let imported = header.import_token(json, &keyslot.into_iter().fold(new, NewToken::keyslot));
+    let number = imported.map_err(|error| match error.into_volume_error() {
+        // The header was good: what is wrong is the token.
+        Ok(Error::Format(why)) => {
+            Failure::new(Exit::Parameters, "Failed to import token from file.").hinting(of_token(&why))
+        }
+        Ok(other) => other.into(),
+        Err(error) => error.into(),
+    })?;
     Ok(format!("Token {number} created."))
+}
+
+/// What is wrong with a token, as a line: the header's path to it says nothing about a file.
+fn of_token(why: &keyway_format::Error) -> String {
+    let said = why.to_string();
+    let in_token = said.strip_prefix("tokens.").and_then(|said| said.split_once(": "));
+    match in_token.map(|(place, what)| (place.split_once('.'), what)) {
+        // Some reasons are the rest of a sentence about the field, others a sentence.
+        Some((Some((_, field)), what)) if what.starts_with('"') => {
+            format!("The token's field \"{field}\": {what}.")
+        }
+        Some((Some((_, field)), what)) => format!("The token's field \"{field}\" {what}."),
+        Some((None, what)) if what.starts_with("is ") => format!("It is not a token: it {what}."),
+        Some((None, what)) => format!("It is not a token: {what}."),
+        None => sentence(&said),
+    }
 }
 
 fn remove(header: &mut Header, token: u32) -> Result<String> {
@@ -236,8 +273,11 @@ fn active(header: &Header, keyslot: u32) -> Result<u32> {
     keyslot::check_active(header, keyslot).map(|()| keyslot)
 }
 
-/// The token's JSON from `--json-file` or standard input.
-fn read_json(from: Option<&Path>) -> Result<Vec<u8>> {
+/// The token's JSON from `--json-file` or standard input; who is to type it is told so.
+fn read_json(from: Option<&Path>, manner: Manner) -> Result<Vec<u8>> {
+    if from.is_none() && !manner.batch_mode && std::io::stdin().is_terminal() {
+        say!("Provide valid LUKS2 token JSON:");
+    }
     let failed =
         |e: std::io::Error| Failure::new(Exit::Parameters, format!("Failed to read JSON file: {e}."));
     let mut json = Vec::new();

@@ -4,8 +4,8 @@
 use crate::device::input::Input;
 use crate::device::{self, Versions};
 use crate::door::{self, Args, Command, Example, Group, Kind, Offers, Operand, Opt, Request, groups, shared};
-use crate::make::comparison;
-use crate::make::new_volume::{self, Destination, FILL, KEEP_HOLES, NewVolume};
+use crate::make::comparison::{self, zeros};
+use crate::make::new_volume::{self, Destination, FILL, Filled, KEEP_HOLES, NewVolume};
 use crate::make::replacing::Replacing;
 use crate::make::seal::{NewSeal, SEAL};
 use crate::say::failure::{Exit, Failure, Result};
@@ -18,7 +18,7 @@ use keyway::{Device, Key, Version};
 use keyway_crypto::Secret;
 use keyway_volume::Storage;
 use keyway_volume::build::{Content, ImageHoles, MOST, NoLength, plaintext_len};
-use keyway_volume::stream::{Holes, Moved, Source};
+use keyway_volume::stream::{Holes, Source};
 use std::fs::File;
 use std::io::Read;
 use std::path::Path;
@@ -33,8 +33,8 @@ pub(crate) static COMMAND: Command = Command {
         Operand {
             name: "SOURCE",
             required: true,
-            help: "The plaintext: a file, a device, - for standard input.",
-            offers: Offers::Files,
+            help: "The plaintext; - is standard input.",
+            offers: Offers::Volumes,
         },
         Operand {
             name: "OUT",
@@ -208,9 +208,9 @@ impl Request for Build {
             headroom: self.length.headroom.unwrap_or(0),
             limit: self.length.size,
         };
-        let moved = self.new.make(destination, content, &name, passphrase)?;
-        self.warn(&moved, image);
-        let (version, size, kept) = (self.version, human(moved.length), human(moved.holes));
+        let filled = self.new.make(destination, content, &name, passphrase)?;
+        self.warn(&filled, image, &name);
+        let (version, size, kept) = (self.version, human(filled.length), human(filled.holes));
         output::verbose(*manner, &format!("{}: {version}, {size}, of that {kept} in holes.", to.display()))?;
         again.map_or(Ok(()), |key| self.verify(&key))
     }
@@ -284,13 +284,23 @@ impl Build {
 
     /// Tells an interactive user what to know about the volume that was made; scripts use
     /// `--batch-mode`.
-    fn warn(&self, moved: &Moved, image: Option<u64>) {
+    fn warn(&self, filled: &Filled, image: Option<u64>, name: &str) {
         if self.manner.batch_mode {
             return;
         }
+        // Not where room after the source was asked for, or where its last sector may be a hole.
+        let is_exact = self.length.size.is_none() && self.length.headroom.is_none();
+        let has_noise = self.holes == ImageHoles::All && filled.holes > 0;
+        if filled.padding > 0 && is_exact && !has_noise {
+            say!(
+                "{} holds {} after {name}: a volume ends with a whole sector.",
+                self.to.display(),
+                zeros(filled.padding)
+            );
+        }
         // The room after the source was asked for.
-        let room = moved.length.saturating_sub(image.unwrap_or(0));
-        let free = moved.holes.saturating_sub(room);
+        let room = filled.length.saturating_sub(image.unwrap_or(0));
+        let free = filled.holes.saturating_sub(room);
         if self.holes == ImageHoles::Unneeded && free > 0 {
             say!(
                 "{} that the file system in {} marks as free were left unwritten: they read as noise. --fill encrypts \
@@ -299,8 +309,8 @@ impl Build {
                 self.from.display()
             );
         }
-        if self.holes == ImageHoles::All && moved.holes > 0 {
-            say!("{} in holes were left unwritten: they read as noise, not as zeros.", human(moved.holes));
+        if has_noise {
+            say!("{} in holes were left unwritten: they read as noise, not as zeros.", human(filled.holes));
         }
         if let Some(seed) = &self.seed {
             say!(

@@ -8,7 +8,6 @@ use crate::make::replacing::Replacing;
 use crate::make::seal::NewSeal;
 use crate::say::failure::{Exit, Failure, Result};
 use crate::say::progress::{self, Progress};
-use crate::say::question;
 use crate::say::transfer::{self, cannot_write};
 use crate::unlock;
 use crate::volume::{Data, Opening, Plaintext};
@@ -31,13 +30,13 @@ pub(crate) static COMMAND: Command = Command {
             name: "SOURCE",
             required: true,
             help: "A LUKS volume, or a raw image or device.",
-            offers: Offers::Files,
+            offers: Offers::Volumes,
         },
         Operand {
             name: "DESTINATION",
             required: true,
             help: "A new file, or a block device or export.",
-            offers: Offers::Files,
+            offers: Offers::Volumes,
         },
     ],
     about: "Copy LUKS to raw, raw to LUKS, or LUKS to LUKS under a new key.",
@@ -190,9 +189,8 @@ impl Copy {
             let message = format!("{} has {has} bytes, {needs} are needed.", to.display());
             return Err(Failure::new(Exit::Parameters, message));
         }
-        let warning = format!("This will overwrite data on {} irrevocably, with plaintext.", to.display());
         let manner = self.opening.target.manner;
-        question::confirm(manner, &warning, "Operation aborted.", Exit::Parameters)?;
+        output_file::confirm(manner, &self.replacing, &device, to, ", with plaintext")?;
         self.move_all(plain, &**device, Holes::Fill)?;
         device.flush().map_err(|e| cannot_write(&to.display(), None, &e))
     }

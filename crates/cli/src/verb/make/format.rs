@@ -26,7 +26,7 @@ pub(crate) static COMMAND: Command = Command {
             name: "DEVICE",
             required: true,
             help: "The file or device that becomes the volume. It must exist.",
-            offers: Offers::Files,
+            offers: Offers::Volumes,
         },
         Operand {
             name: "KEY-FILE",
@@ -89,6 +89,8 @@ struct Format {
     /// The operand that names a key file.
     key_file: Option<PathBuf>,
     target: Target,
+    /// What the place holds is not looked for (`--disable-blkid`).
+    unseen: bool,
 }
 
 impl Request for Format {
@@ -104,6 +106,7 @@ impl Request for Format {
             key: KeyOptions::from_args(args)?,
             key_file: args.operand(1).map(Path::to_owned),
             target: Target::from_args(args, 0)?,
+            unseen: args.given(&shared::DISABLE_BLKID),
         })
     }
 
@@ -117,7 +120,7 @@ impl Request for Format {
         let place = Place::open(&self.target)?;
         params.agree()?;
         params.warn_of_no_mapping(manner);
-        place.confirm()?;
+        place.confirm(self.unseen)?;
         let path = place.header_path();
         let passphrase = key.passphrase.first(unlock::prompt_for(path), self.key_file.as_deref());
         let passphrase = passphrase.read_key()?;
@@ -160,13 +163,23 @@ impl<'a> Place<'a> {
             let message = format!("Device {path} does not exist or access denied; {way_out}.");
             return Err(Failure::new(Exit::Device, message));
         }
-        let is_apart = header.is_some_and(|header| !device::is_same(header, device));
+        if header.is_some_and(|header| device::exists(header) && device::is_same(header, device)) {
+            // cryptsetup makes such a volume, and then nothing opens it: its data would lie over it.
+            let message = format!(
+                "--header {} is the device itself: omit --header, or name another file for the header.",
+                device.display()
+            );
+            return Err(Failure::new(Exit::Parameters, message));
+        }
+        let is_apart = header.is_some();
         let data = device::claimed(device, if is_apart { Access::Probe } else { Access::Write })?;
         let claimed_header = match header.filter(|header| device::exists(header)) {
-            Some(existing) if is_apart => Some(device::exclusive(existing)?),
-            existing => existing.map(|_| data.clone()),
+            Some(existing) => Some(device::exclusive(existing)?),
+            None => None,
         };
-        if create::check_place(&***claimed_header.as_ref().unwrap_or(&data)).is_err() {
+        // A header that is still to be made will be a file, whatever the data is on.
+        let holder = if is_apart { claimed_header.as_ref() } else { Some(&data) };
+        if holder.is_some_and(|holder| create::check_place(&***holder).is_err()) {
             let path = header.unwrap_or(device).display();
             let message = format!("Zoned device {path} cannot be used for LUKS header.");
             return Err(Failure::new(Exit::Parameters, message));
@@ -178,13 +191,14 @@ impl<'a> Place<'a> {
         self.target.header_path()
     }
 
-    fn confirm(&self) -> Result<()> {
+    fn confirm(&self, unseen: bool) -> Result<()> {
         let manner = self.target.manner;
         if self.target.header.as_ref().is_some_and(|h| !device::exists(h)) {
             let question = "Header file does not exist, do you want to create it?";
             return question::confirm(manner, question, "Operation aborted.", Exit::Permission);
         }
-        if !manner.batch_mode {
+        // Nobody is asked, so nobody needs to know.
+        if !unseen && (manner.debug || !manner.batch_mode) {
             self.show_signatures()?;
         }
         let warning = format!("This will overwrite data on {} irrevocably.", self.header_path().display());
@@ -197,7 +211,10 @@ impl<'a> Place<'a> {
             Some(path) => content::warnings(&*device::storage(path, Access::Probe)?, path)?,
             None => content::warnings(&**self.data, &self.target.device)?,
         };
-        found.iter().try_for_each(|line| output::print(&format!("{line}\n")))
+        found.iter().try_for_each(|line| match self.target.manner.batch_mode {
+            true => output::debug(self.target.manner, line),
+            false => output::print(&format!("{line}\n")),
+        })
     }
 
     /// cryptsetup's warning about a file that was extended for the header, and has no room for data

@@ -123,7 +123,8 @@ fn close_mapping(found: &Mapping, when: Close) -> Result<()> {
 }
 
 /// Refuses a logical volume, a multipath device, a snapshot: these must be removed by the program
-/// that made them.
+/// that made them. A dm-crypt mapping without a UUID was made by hand, and is closed as cryptsetup
+/// does.
 fn refuse_others(found: &Mapping) -> Result<()> {
     let uuid = &found.info.uuid;
     if dm::uuid::is_crypt(uuid) {
@@ -131,6 +132,9 @@ fn refuse_others(found: &Mapping) -> Result<()> {
     }
     let table = found.table(false).unwrap_or_default();
     let kinds: BTreeSet<String> = table.into_iter().map(|target| target.kind).collect();
+    if uuid.is_empty() && kinds.iter().eq(["crypt"]) {
+        return Ok(());
+    }
     let kinds = kinds.into_iter().collect::<Vec<_>>().join(", ");
     let whose =
         if uuid.is_empty() { "no UUID".to_owned() } else { format!("the UUID {}", uuid.escape_debug()) };

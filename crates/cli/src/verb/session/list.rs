@@ -3,11 +3,12 @@
 use crate::device::sessions;
 use crate::door::{self, Args, Command, Example, Group, Request, shared};
 use crate::mapping::{self, Mapping};
+use crate::say::document;
 use crate::say::failure::Result;
 use crate::say::output;
 use crate::say::paint::printable;
 use keyway_attach::dm::{Mapper, loopback};
-use keyway_attach::session::{Facts, Status};
+use keyway_attach::session::{Facts, Moved, Status};
 use keyway_format::json::{Object, Value};
 use std::fmt::Write;
 
@@ -22,7 +23,9 @@ pub(crate) static COMMAND: Command = Command {
           kernel), whether it is writable, its size, its place, and the file or device that holds it. A session \
           whose process was killed is not open: what it left behind is removed. Root also sees the kernel's \
           mappings.\n\n--json prints an object: \"version\" (1) and \"volumes\", an array of objects: name, door, place, device, format, cipher, key_bits, size \
-          (bytes), read_only, suspended, closing, clients, pid; null where a door cannot tell.",
+          (bytes), read_only, suspended, closing, reencryption (of a session: an object with stage, \
+          \"running\", \"stopped\", \"failed\" or \"done\", failure, done and size in bytes), clients, pid; null where a door \
+          cannot tell.",
     options: &[&[&shared::JSON]],
     examples: &[
         Example { line: "keyway list", does: "what have I left open?" },
@@ -60,7 +63,8 @@ fn mappings() -> Vec<Status> {
     found.filter_map(|mapping| of_mapping(&mapping)).collect()
 }
 
-fn of_mapping(mapping: &Mapping) -> Option<Status> {
+/// The same of a mapping; `None` if it is not dm-crypt's.
+pub(super) fn of_mapping(mapping: &Mapping) -> Option<Status> {
     let (target, line) = mapping.line(false).ok().flatten()?;
     let (format, uuid) = mapping.kind().unwrap_or_default();
     let device = mapping::device_path(&mapping.mapper, line.device).unwrap_or_default();
@@ -80,7 +84,8 @@ fn of_mapping(mapping: &Mapping) -> Option<Status> {
         ..Facts::default()
     };
     let (suspended, closing) = (mapping.info.suspended, mapping.info.removed_on_close);
-    Some(Status { facts, clients: u64::from(mapping.info.open_count), suspended, closing })
+    let clients = u64::from(mapping.info.open_count);
+    Some(Status { facts, clients, suspended, closing, ..Status::default() })
 }
 
 fn table(rows: &[Status]) -> String {
@@ -89,6 +94,7 @@ fn table(rows: &[Status]) -> String {
         let facts = &row.facts;
         let mode = if facts.read_only { "read-only" } else { "read/write" };
         let mode = if row.suspended { "suspended" } else { mode };
+        let mode = if row.moved.is_running() { "reencrypting" } else { mode };
         [&facts.name, &facts.door, mode, &facts.size.to_string(), &facts.place, &facts.device].map(printable)
     }));
     if rows.is_empty() {
@@ -107,32 +113,44 @@ fn table(rows: &[Status]) -> String {
 }
 
 fn json(rows: &[Status]) -> String {
-    let objects = rows.iter().map(|status| {
-        let facts = &status.facts;
-        let object = Object::new()
-            .with("name", facts.name.as_str())
-            .with("door", facts.door.as_str())
-            .with("place", facts.place.as_str())
-            .with("device", facts.device.as_str())
-            .with("header", optional(&facts.header))
-            .with("format", optional(&facts.format))
-            .with("uuid", optional(&facts.uuid))
-            .with("cipher", optional(&facts.cipher))
-            .with("key_bits", number(facts.key_bits))
-            .with("sector_size", number(facts.sector_size))
-            .with("size", number(facts.size))
-            .with("read_only", Value::Bool(facts.read_only))
-            .with("suspended", Value::Bool(status.suspended))
-            .with("closing", Value::Bool(status.closing))
-            .with("clients", number(status.clients))
-            .with(
-                "pid",
-                Some(facts.pid).filter(|pid| *pid != 0).map_or(Value::Null, |pid| number(pid.into())),
-            );
-        Value::from(object)
-    });
-    let list = Object::new().with("version", number(1)).with("volumes", Value::Array(objects.collect()));
-    format!("{}\n", Value::from(list).to_pretty())
+    let objects = rows.iter().map(|status| Value::from(object(status)));
+    document::text(document::document().with("volumes", Value::Array(objects.collect())))
+}
+
+/// An open volume.
+pub(super) fn object(status: &Status) -> Object {
+    let facts = &status.facts;
+    Object::new()
+        .with("name", facts.name.as_str())
+        .with("door", facts.door.as_str())
+        .with("place", facts.place.as_str())
+        .with("device", facts.device.as_str())
+        .with("header", optional(&facts.header))
+        .with("format", optional(&facts.format))
+        .with("uuid", optional(&facts.uuid))
+        .with("cipher", optional(&facts.cipher))
+        .with("key_bits", number(facts.key_bits))
+        .with("sector_size", number(facts.sector_size))
+        .with("size", number(facts.size))
+        .with("read_only", Value::Bool(facts.read_only))
+        .with("suspended", Value::Bool(status.suspended))
+        .with("closing", Value::Bool(status.closing))
+        .with("reencryption", reencryption(&status.moved))
+        .with("clients", number(status.clients))
+        .with("pid", Some(facts.pid).filter(|pid| *pid != 0).map_or(Value::Null, |pid| number(pid.into())))
+}
+
+fn reencryption(moved: &Moved) -> Value {
+    if moved.stage.is_empty() {
+        return Value::Null;
+    }
+    let stage = moved.failure().map_or(moved.stage.as_str(), |_| "failed");
+    Object::new()
+        .with("stage", stage)
+        .with("failure", moved.failure().map_or(Value::Null, Value::from))
+        .with("done", number(moved.done))
+        .with("size", number(moved.len))
+        .into()
 }
 
 fn number(number: u64) -> Value {

@@ -25,7 +25,7 @@ pub(crate) static COMMAND: Command = Command {
             name: "VOLUME",
             required: true,
             help: "The file or device with the volume.",
-            offers: Offers::Files,
+            offers: Offers::Volumes,
         },
         Operand {
             name: "DIR",
@@ -230,10 +230,15 @@ impl MountVolume {
 fn usage(place: &str, dir: &Path, facts: &Facts) -> String {
     let (mode, qemu) = if facts.read_only { ("read-only", ",readonly=on") } else { ("read/write", "") };
     let (device, size, dir) = (&facts.device, facts.size, dir.display());
+    // FUSE shows the mounts of a user to that user alone, not even to root.
+    let as_root = match rustix::process::geteuid().is_root() {
+        true => format!("mount -o loop '{place}' DIR    (as root)\n  "),
+        false => String::new(),
+    };
     format!(
         "{device} is mounted ({mode}, {size} bytes): {place}\n  \
          fuse2fs -o fakeroot '{place}' DIR    (an ext file system, without root)\n  \
-         mount -o loop '{place}' DIR    (as root)\n  \
+         {as_root}\
          qemu-system-x86_64 -drive 'file={place},format=raw,if=virtio{qemu}'\n  \
          keyway umount '{dir}'    (waits for its users, flushes, and wipes the key)\n"
     )

@@ -2,7 +2,7 @@
 
 use crate::device::explain;
 use crate::door::{self, Args, Command, Example, Group, Offers, Operand, Request, Topic, groups, shared};
-use crate::mapping::{self, Mapping, Open, Reopening};
+use crate::mapping::{self, KeyLink, Mapping, Open, Reopening};
 use crate::say::failure::{Exit, Failure, Result};
 use keyway_attach::dm::crypt::Key;
 use keyway_volume::Access;
@@ -40,7 +40,7 @@ struct Resume {
     /// The key may be passed through the kernel's keyring.
     keyring: bool,
     /// `--link-vk-to-keyring`.
-    link: Option<String>,
+    link: Option<KeyLink>,
 }
 
 impl Request for Resume {
@@ -49,7 +49,7 @@ impl Request for Resume {
             name: mapping::name(args.operands().first())?,
             reopening: Reopening::from_args(args)?,
             keyring: !args.given(&shared::DISABLE_KEYRING),
-            link: args.text(&shared::LINK_VK).map(str::to_owned),
+            link: KeyLink::from_args(args)?,
         })
     }
 
@@ -85,8 +85,8 @@ impl Resume {
         let luks2 = (opened.luks().version() == 2).then(|| (opened.luks().uuid(), opened.digest()));
         let place = mapping::place_key(self.keyring, opened.volume_key(), luks2, &features)?;
         let key = if line.cipher.starts_with("cipher_null") { Key::Absent } else { place.key() };
-        let add = |text| mapping::LinkedKey::add(text, luks2.is_some(), opened.volume_key());
-        let link = self.link.as_deref().map(add).transpose()?;
+        let add = |link| mapping::LinkedKey::add(link, luks2.is_some(), opened.volume_key(), None);
+        let link = self.link.as_ref().map(add).transpose()?;
         found.mapper.resume_with_key(name, &key).map_err(|error| {
             if let Some(link) = link {
                 link.remove();

@@ -5,13 +5,17 @@
 use crate::device::explain;
 use crate::door::{self, Args, Command, Example, Group, Offers, Operand, Request, Topic, shared};
 use crate::mapping::{self, Mapping, Open, Reopening};
+use crate::say::document;
 use crate::say::failure::{Exit, Failure, Result};
 use crate::say::output;
 use crate::say::paint::printable;
+use crate::verb::session::list;
 use keyway_attach::dm::crypt::{Key, Line};
-use keyway_attach::dm::{Target, loopback};
-use keyway_attach::session::Session;
+use keyway_attach::dm::loopback;
+use keyway_attach::session::{Moved, Session};
 use keyway_crypto::CipherSpec;
+use keyway_format::json::Value;
+use keyway_volume::reencrypt::UnderWay;
 use keyway_volume::{Access, Luks};
 use std::fmt::Write;
 
@@ -29,25 +33,33 @@ pub(crate) static COMMAND: Command = Command {
     about: "Show what is open under a name.",
     man: "Exit code 4 means that nothing is open under this name. For a volume opened with nbd, fuse or ublk, \
           two more lines show the door and its place. A mapping with a detached header is of type n/a unless \
-          --header names the header.",
-    options: &[&[&shared::HEADER]],
-    examples: &[Example { line: "keyway status home", does: "Is it open, from where, with what?" }],
+          --header names the header.\n\n--json prints an object: \"version\" (1), \"active\", and \"volume\", an object as \
+          \"keyway list --json\" prints it, or null if nothing of dm-crypt's or Keyway's is open under the name.",
+    options: &[&[&shared::HEADER, &shared::JSON]],
+    examples: &[
+        Example { line: "keyway status home", does: "Is it open, from where, with what?" },
+        Example { line: "keyway status --json home | jq -r .volume.place", does: "Its place, for a script." },
+    ],
     run: door::run::<ShowStatus>,
 };
 
 struct ShowStatus {
     name: String,
     reopening: Reopening,
+    json: bool,
 }
 
 impl Request for ShowStatus {
     fn from_args(args: &Args) -> Result<Self> {
         let name = mapping::name(args.operands().first())?;
-        Ok(Self { name, reopening: Reopening::from_args(args)? })
+        Ok(Self { name, reopening: Reopening::from_args(args)?, json: args.given(&shared::JSON) })
     }
 
     fn run(self) -> Result<()> {
-        let Self { name, reopening } = self;
+        let Self { name, reopening, json } = self;
+        if json {
+            return show_json(&name);
+        }
         // cryptsetup shows a path as given.
         let shown = if name.contains('/') { name.clone() } else { format!("/dev/mapper/{name}") };
         match mapping::find(&name)? {
@@ -61,16 +73,39 @@ impl Request for ShowStatus {
     }
 }
 
+fn show_json(name: &str) -> Result<()> {
+    let open = mapping::find(name)?;
+    let volume = match &open {
+        Some(Open::Kernel(found)) => list::of_mapping(found),
+        Some(Open::Session(session)) => Some(session.status().map_err(explain::session)?),
+        None => None,
+    };
+    let volume = volume.as_ref().map_or(Value::Null, |status| list::object(status).into());
+    document::print(document::document().with("active", Value::Bool(open.is_some())).with("volume", volume))?;
+    open.map_or(Err(Failure::silent(Exit::Device)), |_| Ok(()))
+}
+
 fn of_mapping(reopening: &Reopening, shown: &str, found: &Mapping) -> Result<String> {
     let mut text = first_line(shown, found.info.open_count > 0);
-    match found.line(false)? {
-        Some((target, line)) => text += &of_crypt(reopening, found, &target, &line)?,
+    match whole(found)? {
+        Some((length, line)) => text += &of_crypt(reopening, found, length, &line)?,
         None => text += "  type:    n/a\n",
     }
     Ok(text)
 }
 
-fn of_crypt(reopening: &Reopening, found: &Mapping, target: &Target, line: &Line) -> Result<String> {
+/// The length of a mapping in sectors and its line of dm-crypt's; the first one, where the volume is in
+/// the middle of a re-encryption.
+fn whole(found: &Mapping) -> Result<Option<(u64, Line)>> {
+    let table = found.table(false)?;
+    let length = table.iter().map(|target| target.length).sum();
+    if table.len() > 1 && found.kind().is_none_or(|(kind, _)| kind != "LUKS2") {
+        return Ok(None);
+    }
+    Ok(table.iter().find_map(|target| target.as_crypt().ok()).map(|line| (length, line)))
+}
+
+fn of_crypt(reopening: &Reopening, found: &Mapping, size: u64, line: &Line) -> Result<String> {
     let (kind, luks) = confirmed(reopening, found, line)?;
     // As in cryptsetup: dm-crypt has no key for cipher_null, but a LUKS header has one.
     let declared = || luks.as_ref().and_then(|luks| luks.header().volume_key_len()).unwrap_or(0);
@@ -80,6 +115,10 @@ fn of_crypt(reopening: &Reopening, found: &Mapping, target: &Target, line: &Line
         let _ = writeln!(text, "  {name}{}", printable(&value.to_string()));
     };
     row("type:    ", &kind.as_deref().unwrap_or("n/a"));
+    let under_way = luks.as_ref().map(|luks| UnderWay::of(luks.header()));
+    if matches!(under_way, Some(Ok(Some(_)))) {
+        row("reencryption:  ", &"in-progress");
+    }
     row("cipher:  ", &classic(&line.cipher));
     row("keysize: ", &format_args!("{} [bits]", key_len * 8));
     let place = if matches!(line.key, Key::InKeyring(_)) { "keyring" } else { "dm-crypt" };
@@ -94,7 +133,7 @@ fn of_crypt(reopening: &Reopening, found: &Mapping, target: &Target, line: &Line
     }
     row("sector size:  ", &format_args!("{} [bytes]", line.options.sector_size.unwrap_or(512)));
     row("offset:  ", &length(line.offset));
-    row("size:    ", &length(target.length));
+    row("size:    ", &length(size));
     if line.iv_offset > 0 {
         row("skipped: ", &format_args!("{} [512-byte units]", line.iv_offset));
     }
@@ -141,6 +180,11 @@ fn of_session(session: &Session) -> Result<String> {
     row("mode:    ", &mode(facts.read_only, status.suspended));
     if facts.discards {
         row("flags:   ", &"discards ");
+    }
+    if !status.moved.stage.is_empty() {
+        let Moved { stage, done, len } = &status.moved;
+        let percent = (u128::from(*done) * 100).checked_div((*len).into()).unwrap_or(0);
+        row("reencryption:  ", &format_args!("{stage}, {percent} % ({done} of {len} bytes)"));
     }
     row("door:    ", &facts.door);
     row("place:   ", &facts.place);

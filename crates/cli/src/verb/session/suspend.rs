@@ -54,6 +54,11 @@ fn suspend(found: &Mapping) -> Result<()> {
     if found.info.suspended {
         return Err(already(name));
     }
+    // The kernel's message reaches one segment alone.
+    if found.table(false)?.len() > 1 {
+        let message = format!("Volume {name} is in the middle of a reencryption, in which its keys stay.");
+        return Err(Failure::new(Exit::Parameters, message));
+    }
     found.mapper.suspend_without_key(name).map_err(|error| {
         Failure::new(Exit::Parameters, format!("Error during suspending device {name}: {error}."))
     })

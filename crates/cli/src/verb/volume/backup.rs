@@ -1,6 +1,6 @@
 //! `luksHeaderBackup` and `luksHeaderRestore`: copy the header and keyslots to a file and back.
 
-use crate::device::{self, Target, Versions};
+use crate::device::{self, Target, Versions, explain};
 use crate::door::{self, Args, Command, Example, Group, Offers, Operand, Request, Topic, shared};
 use crate::say::failure::{Exit, Failure, Result};
 use crate::say::question;
@@ -15,11 +15,12 @@ pub(crate) static BACKUP: Command = Command {
     name: "luksHeaderBackup",
     aliases: &[],
     group: Group::Cryptsetup(Topic::Headers),
-    operands: &[Operand { name: "DEVICE", required: true, help: "The volume.", offers: Offers::Files }],
+    operands: &[Operand { name: "DEVICE", required: true, help: "The volume.", offers: Offers::Volumes }],
     about: "Copy header and keyslots to a file.",
     man: "The file must not exist. Protect it as well as the volume: it opens with every passphrase that works \
           today, even one that is later removed from the volume. If a header is damaged and there is no backup, the \
-          data is lost.",
+          data is lost.\n\nRefused in the middle of a reencryption (keyway-reencrypt(8)): only the header on the device \
+          knows how far that is, and a copy of it would be wrong to restore as soon as it goes on. Finish it first.",
     options: &[&[&shared::HEADER_BACKUP_FILE, &shared::HEADER, &shared::TYPE, &shared::TIMEOUT]],
     examples: &[Example {
         line: "keyway luksHeaderBackup disk.img --header-backup-file disk.header",
@@ -33,10 +34,14 @@ pub(crate) static RESTORE: Command = Command {
     name: "luksHeaderRestore",
     aliases: &[],
     group: Group::Cryptsetup(Topic::Headers),
-    operands: &[Operand { name: "DEVICE", required: true, help: "The volume.", offers: Offers::Files }],
+    operands: &[Operand { name: "DEVICE", required: true, help: "The volume.", offers: Offers::Volumes }],
     about: "Put a header backup back.",
     man: "The keyslots of the backup replace those of the volume. What differs is shown, and the word YES asked \
-          for. A device that is in use is refused, unless only mappings of the volume itself use it.",
+          for. A device that is in use is refused, unless only mappings of the volume itself use it.\n\nRefused in the \
+          middle of a reencryption (keyway-reencrypt(8)): a backup has not the key of what is done, and that data would \
+          be lost. Only where no sector has changed yet the header from before is taken: it cancels the reencryption. A \
+          backup that was made in the middle of one is refused, and where the volume has another volume key since, that \
+          is said: with the old header nothing on it can be read.",
     options: &[&[&shared::HEADER_BACKUP_FILE, &shared::HEADER, &shared::TYPE]],
     examples: &[Example {
         line: "keyway luksHeaderRestore disk.img --header-backup-file disk.header",
@@ -49,12 +54,14 @@ struct Backup {
     target: Target,
     versions: Versions,
     file: PathBuf,
+    /// The program was called as cryptsetup, which backs up any header.
+    is_cryptsetup: bool,
 }
 
 impl Request for Backup {
     fn from_args(args: &Args) -> Result<Self> {
         let (file, target) = (backup_file(args)?, Target::from_args(args, 0)?);
-        Ok(Self { target, versions: Versions::from_args(args)?, file })
+        Ok(Self { target, versions: Versions::from_args(args)?, file, is_cryptsetup: args.is_cryptsetup() })
     }
 
     fn run(self) -> Result<()> {
@@ -63,18 +70,25 @@ impl Request for Backup {
             return Err(Failure::new(Exit::Parameters, message));
         }
         let header = self.target.header(Access::Read, self.versions, &Unlock::new())?;
-        Ok(header.backup(&self.file)?)
+        if self.is_cryptsetup {
+            return Ok(header.backup_midway(&self.file)?);
+        }
+        let path = self.target.header_path();
+        header.backup(&self.file).map_err(|e| explain::placed(e.into(), Some(path)))
     }
 }
 
 struct RestoreRequest {
     target: Target,
     file: PathBuf,
+    /// As cryptsetup: a re-encryption that is under way is a warning.
+    is_cryptsetup: bool,
 }
 
 impl Request for RestoreRequest {
     fn from_args(args: &Args) -> Result<Self> {
-        Ok(Self { file: backup_file(args)?, target: Target::from_args(args, 0)? })
+        let (file, target) = (backup_file(args)?, Target::from_args(args, 0)?);
+        Ok(Self { file, target, is_cryptsetup: args.is_cryptsetup() })
     }
 
     fn run(self) -> Result<()> {
@@ -85,6 +99,13 @@ impl Request for RestoreRequest {
             question::confirm(self.target.manner, &warning, "", Exit::Parameters)?;
         }
         let loses_seal = restore.loses_seal();
+        if restore.loses_key() && !question::asks(self.target.manner) {
+            let path = path.display();
+            say!(
+                "WARNING: Device {path} had another volume key: it was reencrypted or formatted since the backup was made, \
+                 and nothing on it can be read with the backup's."
+            );
+        }
         restore.run()?;
         if loses_seal {
             let path = path.display();
@@ -102,7 +123,11 @@ impl RestoreRequest {
         device::check_kind(file)?;
         let storage = device::storage(path, Access::Write)?;
         let device = self.target.header_device(storage, Access::Write);
-        device.restore_header(file).map_err(|error| match error.into_volume_error() {
+        let prepared = match self.is_cryptsetup {
+            true => device.restore_header_midway(file),
+            false => device.restore_header(file),
+        };
+        prepared.map_err(|error| match error.into_volume_error() {
             Ok(Error::Format(_)) => {
                 Failure::new(Exit::Parameters, "Header backup file does not contain compatible LUKS header.")
             }

@@ -1,9 +1,9 @@
-//! `convert` and `repair`: convert a header to another format, or repair it.
+//! `convert`: the header in the other format.
 
 use crate::device::{self, Target, Versions};
 use crate::door::{self, Args, Command, Example, Group, Offers, Operand, Request, Topic, shared};
 use crate::say::failure::{Exit, Failure, Result};
-use crate::say::{output, question};
+use crate::say::question;
 use keyway::{Unlock, Version};
 use keyway_volume::Access;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ pub(crate) static CONVERT: Command = Command {
     name: "convert",
     aliases: &[],
     group: Group::Cryptsetup(Topic::Volumes),
-    operands: &[Operand { name: "DEVICE", required: true, help: "The volume.", offers: Offers::Files }],
+    operands: &[Operand { name: "DEVICE", required: true, help: "The volume.", offers: Offers::Volumes }],
     about: "Turn LUKS1 into LUKS2 or back.",
     man: "The data does not move. LUKS1 becomes LUKS2 if there is room before the data for the second header. \
           LUKS2 becomes LUKS1 only if LUKS1 can express the same: PBKDF2 keyslots 0 to 7, 512-byte sectors, no \
@@ -24,20 +24,6 @@ pub(crate) static CONVERT: Command = Command {
         does: "Asks for the word YES first.",
     }],
     run: door::run::<Conversion>,
-};
-
-/// `keyway repair`.
-pub(crate) static REPAIR: Command = Command {
-    name: "repair",
-    aliases: &[],
-    group: Group::Cryptsetup(Topic::Headers),
-    operands: &[Operand { name: "DEVICE", required: true, help: "The volume.", offers: Offers::Files }],
-    about: "Repair a damaged header.",
-    man: "LUKS2 has two header copies: a damaged one is rewritten from the good one. For LUKS1, only damage \
-          with one right answer is repaired. The changes are shown before the word YES is asked for.",
-    options: &[&[&shared::TYPE, &shared::HEADER]],
-    examples: &[Example { line: "keyway repair disk.img", does: "Says so if nothing is wrong." }],
-    run: door::run::<RepairRequest>,
 };
 
 struct Conversion {
@@ -70,31 +56,5 @@ impl Request for Conversion {
         let refusal = "Operation aborted, device was NOT converted.";
         question::confirm(self.target.manner, &warning, refusal, Exit::Permission)?;
         Ok(header.convert(to)?)
-    }
-}
-
-struct RepairRequest {
-    target: Target,
-}
-
-impl Request for RepairRequest {
-    fn from_args(args: &Args) -> Result<Self> {
-        Versions::from_args(args)?;
-        Ok(Self { target: Target::from_args(args, 0)? })
-    }
-
-    fn run(self) -> Result<()> {
-        let (path, manner) = (self.target.header_path(), self.target.manner);
-        let storage = device::storage(path, Access::Write)?;
-        let repair = self.target.header_device(storage, Access::Write).repair()?;
-        if repair.changes().is_empty() {
-            return output::verbose(manner, "No known problems detected for LUKS header.");
-        }
-        for change in repair.changes() {
-            say!("{change}");
-        }
-        let warning = "Really try to repair LUKS device header?";
-        question::confirm(manner, warning, "Operation aborted.", Exit::Parameters)?;
-        Ok(repair.run()?)
     }
 }

@@ -6,6 +6,7 @@ pub(crate) mod convert;
 pub(crate) mod dump;
 pub(crate) mod inspect;
 pub(crate) mod read;
+pub(crate) mod repair;
 pub(crate) mod seal;
 pub(crate) mod uuid;
 pub(crate) mod write;

@@ -6,7 +6,6 @@ use crate::make::output_file::{self, Creation};
 use crate::make::replacing::Replacing;
 use crate::say::failure::{Exit, Failure, Result};
 use crate::say::progress::{self, Progress};
-use crate::say::question;
 use crate::say::transfer::{self, cannot_write};
 use crate::volume::{self, Data, Opening, Plaintext};
 use keyway_volume::storage::{Exclusive, Readers};
@@ -26,7 +25,7 @@ pub(crate) static COMMAND: Command = Command {
         name: "VOLUME",
         required: true,
         help: "The file or device with the volume.",
-        offers: Offers::Files,
+        offers: Offers::Volumes,
     }],
     about: "Write a volume's plaintext to a file or standard output.",
     man: "The bytes are those that a mapping of the volume would show, from the first sector to the last: a \
@@ -143,9 +142,8 @@ impl Output {
         let replacing = &read.replacing;
         if device::is_given(path) {
             let device = output_file::overwrite(replacing, path)?;
-            let warning =
-                format!("This will overwrite data on {} irrevocably, with plaintext.", path.display());
-            question::confirm(read.opening.target.manner, &warning, "Operation aborted.", Exit::Parameters)?;
+            let manner = read.opening.target.manner;
+            output_file::confirm(manner, replacing, &device, path, ", with plaintext")?;
             return Ok(Self::Device(device));
         }
         replacing.check(path)?;

@@ -16,7 +16,7 @@ pub(crate) static COMMAND: Command = Command {
     name: "seal",
     aliases: &[],
     group: Group::Rootless,
-    operands: &[Operand { name: "DEVICE", required: true, help: "The volume.", offers: Offers::Files }],
+    operands: &[Operand { name: "DEVICE", required: true, help: "The volume.", offers: Offers::Volumes }],
     about: "Sign a volume's header, so that a forged one is refused.",
     man: "A LUKS2 header has a checksum, but nothing that proves who wrote it: whoever can write to the disk \
           can turn encryption off in it, move the data or allow what was not allowed. A seal is a token in the \

@@ -2,12 +2,12 @@
 
 use crate::device::{self, Target, Versions};
 use crate::door::{self, Args, Command, Example, Group, Offers, Operand, Request, Topic, shared};
-use crate::say::failure::{Exit, Failure, Result};
+use crate::say::document;
+use crate::say::failure::{Cause, Exit, Failure, Result};
 use crate::say::paint::printable;
 use crate::say::{output, question};
 use crate::unlock::admission;
 use keyway::Unlock;
-use keyway_format::json::{Object, Value};
 use keyway_volume::Access;
 
 /// `keyway luksUUID`.
@@ -15,7 +15,7 @@ pub(crate) static UUID: Command = Command {
     name: "luksUUID",
     aliases: &[],
     group: Group::Cryptsetup(Topic::Questions),
-    operands: &[Operand { name: "DEVICE", required: true, help: "The volume.", offers: Offers::Files }],
+    operands: &[Operand { name: "DEVICE", required: true, help: "The volume.", offers: Offers::Volumes }],
     about: "Show or set the UUID.",
     man: "Prints the UUID, or writes the one given with --uuid into the header.",
     options: &[&[&shared::UUID, &shared::HEADER, &shared::TYPE, &shared::TIMEOUT, &shared::JSON]],
@@ -35,7 +35,7 @@ pub(crate) static IS_LUKS: Command = Command {
         name: "DEVICE",
         required: true,
         help: "The file or device.",
-        offers: Offers::Files,
+        offers: Offers::Volumes,
     }],
     about: "Test for a LUKS volume: exit code 0 or 1.",
     man: "Prints nothing; the exit code is the answer. --type luks1 or luks2 tests for one version.",
@@ -53,6 +53,7 @@ struct Uuid {
     /// The new UUID.
     new: Option<String>,
     json: bool,
+    is_cryptsetup: bool,
 }
 
 impl Request for Uuid {
@@ -62,10 +63,24 @@ impl Request for Uuid {
             versions: Versions::from_args(args)?,
             new: args.text(&shared::UUID).map(str::to_owned),
             json: args.given(&shared::JSON),
+            is_cryptsetup: args.is_cryptsetup(),
         })
     }
 
     fn run(self) -> Result<()> {
+        match self.show_or_set() {
+            // cryptsetup's luksUUID says nothing then, with -v no more than the exit code: scripts
+            // that collect its standard error know it so.
+            Err(failure) if self.is_cryptsetup && failure.cause() == Cause::NotLuks => {
+                Err(Failure::silent(failure.exit()))
+            }
+            done => done,
+        }
+    }
+}
+
+impl Uuid {
+    fn show_or_set(&self) -> Result<()> {
         let Some(uuid) = &self.new else { return self.show() };
         let mut header = self.target.header(Access::Write, self.versions, &Unlock::new())?;
         let warning = "Do you really want to change UUID of device?";
@@ -74,22 +89,21 @@ impl Request for Uuid {
         admission::warn_of_seal(header.luks(), self.target.header_path());
         Ok(())
     }
-}
 
-impl Uuid {
     fn show(&self) -> Result<()> {
         let luks = self.target.load(Access::Read, self.versions)?;
         if !self.json {
             return output::print(&format!("{}\n", printable(luks.uuid())));
         }
-        let object = Object::new().with("version", u32::from(luks.version())).with("uuid", luks.uuid());
-        output::print(&format!("{}\n", Value::from(object).to_pretty()))
+        let format = format!("luks{}", luks.version());
+        document::print(document::document().with("format", format).with("uuid", luks.uuid()))
     }
 }
 
 struct IsLuks {
     target: Target,
     versions: Versions,
+    is_cryptsetup: bool,
 }
 
 impl Request for IsLuks {
@@ -98,7 +112,8 @@ impl Request for IsLuks {
             let message = "Only one device argument for isLuks operation is supported.";
             return Err(Failure::new(Exit::Device, message));
         }
-        Ok(Self { target: Target::from_args(args, 0)?, versions: Versions::from_args(args)? })
+        let (target, versions) = (Target::from_args(args, 0)?, Versions::from_args(args)?);
+        Ok(Self { target, versions, is_cryptsetup: args.is_cryptsetup() })
     }
 
     fn run(self) -> Result<()> {
@@ -107,7 +122,8 @@ impl Request for IsLuks {
         device::storage(self.target.header_path(), Access::Probe)?;
         match self.target.load(Access::Probe, self.versions) {
             Ok(_) => Ok(()),
-            Err(failure) if self.target.manner.verbose => Err(failure),
+            // cryptsetup's is silent with -v, too.
+            Err(failure) if self.target.manner.verbose && !self.is_cryptsetup => Err(failure),
             Err(failure) => Err(Failure::silent(failure.exit())),
         }
     }

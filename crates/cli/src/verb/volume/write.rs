@@ -18,7 +18,7 @@ pub(crate) static COMMAND: Command = Command {
             name: "VOLUME",
             required: true,
             help: "The file or device with the volume.",
-            offers: Offers::Files,
+            offers: Offers::Volumes,
         },
         Operand {
             name: "FILE",

@@ -4,7 +4,7 @@
 use super::super::tests::same_as_the_snapshot;
 use super::fixture::{board, server, storage, workstation};
 use super::*;
-use crate::results::{By, Case, CipherCase, Machine, Outcome, Row, SCHEMA};
+use crate::results::{By, Case, CipherCase, Machine, Outcome, Row, SCHEMA, VERSION};
 
 #[test]
 fn pages_are_the_same_to_the_byte() {
@@ -180,6 +180,7 @@ fn odd_files_make_a_page_too() {
         Row::new(case, Outcome::Measured(crate::results::Measured { samples, ..measured }))
     };
     let odd = Results {
+        version: VERSION,
         schema: SCHEMA.into(),
         rows: vec![
             figure("", vec![f64::MAX; 7]),

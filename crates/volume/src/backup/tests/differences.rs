@@ -12,7 +12,9 @@ fn a24_what_differs_is_refused_or_said_luks1() {
     assert_eq!(warnings(other, &image), [replaces, uuid]);
     let none = "Device does not contain LUKS header. Replacing header can destroy data on that device.";
     assert_eq!(warnings(vec![0; image.len()], &image), [none]);
-    assert_eq!(warnings(luks2(&params2()), &image), ["Device holds LUKS2, the backup LUKS1.", none]);
+    let other = "Device does not contain LUKS1 header, it contains LUKS2 header. Replacing header can destroy data on \
+                 that device.";
+    assert_eq!(warnings(luks2(&params2()), &image), [other]);
     assert_eq!(refused(luks1(&Luks1Params { payload_offset: Some(2056), ..params1() }), &image), GEOMETRY);
     // Also with a difference of eight sectors.
     let [one, other] = [2056, 2064].map(|at| luks1(&Luks1Params { payload_offset: Some(at), ..params1() }));
@@ -32,7 +34,9 @@ fn a24_what_differs_is_refused_or_said_luks2() {
     assert_eq!(warnings(other, &image), [replaces, uuid]);
     let none = "Device does not contain LUKS2 header. Replacing header can destroy data on that device.";
     assert_eq!(warnings(vec![0; image.len()], &image), [none]);
-    assert_eq!(warnings(luks1(&params1()), &image), ["Device holds LUKS1, the backup LUKS2.", none]);
+    let other = "Device does not contain LUKS2 header, it contains LUKS1 header. Replacing header can destroy data on \
+                 that device.";
+    assert_eq!(warnings(luks1(&params1()), &image), [other]);
     // Formatted again with another key size: a backup may have to rescue this.
     let at = Some((1 << 20) / 512);
     let (long, short) = (
@@ -40,7 +44,9 @@ fn a24_what_differs_is_refused_or_said_luks2() {
         luks2(&Luks2Params { data_offset: at, ..params2() }),
     );
     let size = "WARNING: real device header has another key size than backup!";
-    assert_eq!(warnings(long, &short), [replaces, size]);
+    let key = "WARNING: real device header has another volume key than backup: the volume was reencrypted or formatted \
+               since. With the backup nothing on it could be read!";
+    assert_eq!(warnings(long, &short), [replaces, size, key]);
     assert_eq!(refused(luks2(&Luks2Params { data_offset: Some(2056), ..params2() }), &short), GEOMETRY);
     let larger = luks2(&Luks2Params { keyslots_size: Some(768 << 10), data_offset: at, ..params2() });
     let areas = "Header and keyslots area sizes differ on device and backup, restore failed.";

@@ -1,6 +1,7 @@
 //! Backups and restores on storage that records, forgets or changes writes.
 
 mod differences;
+mod midway;
 
 use super::*;
 use crate::create::{Luks1Params, Luks2Params, create_luks1, create_luks2};

@@ -1,7 +1,7 @@
 //! The first process of an initramfs: opens the volumes and hands over, leaving nothing behind.
 
 use super::key_file::{c_string, mount_any};
-use super::{Plan, Unlock, find, modules};
+use super::{Plan, Unlock, find, modules, say_unknown};
 use crate::mapping;
 use crate::say::failure::{Cause, Exit, Failure, Result};
 use crate::say::output;
@@ -58,6 +58,7 @@ pub(super) fn show(asked: &Unlock) -> Result<()> {
     }
     let plan = Plan::made(asked);
     for entry in &plan.entries {
+        say_unknown(entry);
         text += &format!("{entry}\n");
     }
     text += &match (has_original(), root(&plan)) {

@@ -70,7 +70,7 @@ static INIT: Opt = Opt {
 pub(crate) static COMMAND: Command = Command {
     name: "unlock",
     aliases: &[],
-    group: Group::Rootless,
+    group: Group::Boot,
     operands: &[Operand {
         name: "NAME...",
         required: false,
@@ -142,7 +142,10 @@ impl Request for Unlock {
             (false, dry_run) => {
                 let plan = Plan::made(&self);
                 let wanted = plan.named(&self.names)?;
-                let show = |entry: &Entry| output::print(&format!("{}\n", printable(&entry.to_string())));
+                let show = |entry: &Entry| {
+                    say_unknown(entry);
+                    output::print(&format!("{}\n", printable(&entry.to_string())))
+                };
                 wanted.into_iter().try_for_each(|entry| match dry_run {
                     true => show(entry),
                     false => self.terms.unlock_or_pass(entry, plan.wait),
@@ -238,6 +241,14 @@ impl Plan {
             [] => Ok(self.entries.iter().collect()),
             names => names.iter().map(entry).collect(),
         }
+    }
+}
+
+/// Says which options of an entry no program knows: one that is mistyped does nothing, and nobody
+/// sees it when it matters.
+fn say_unknown(entry: &Entry) {
+    for (option, _) in entry.options.iter().filter(|(option, _)| !crypttab::is_known(option)) {
+        say!("WARNING: {}: the option \"{option}\" is unknown, and ignored.", entry.name.to_string_lossy());
     }
 }
 

@@ -2,12 +2,13 @@
 //! the console.
 
 use super::key_file::KeyFile;
-use super::{Terms, find, script};
+use super::{Terms, find, is_first_process, script};
 use crate::device::explain;
 use crate::door::Request;
 use crate::mapping;
 use crate::say::failure::{Cause, Exit, Failure, Result};
 use crate::say::output;
+use crate::verb::session::open::crypttab::is_in_crypttab;
 use keyway_boot::crypttab::Entry;
 use std::ffi::OsStr;
 use std::path::Path;
@@ -22,9 +23,7 @@ impl Terms {
         }
         let there = reached(entry, limit)?;
         if !mapping::has_dm_crypt() {
-            let message = "This kernel has no dm-crypt: the module dm-crypt (dm_crypt.ko) is neither built in nor loaded; \
-                       \"keyway xray --initramfs IMAGE VOLUME\" tells what an image lacks.";
-            return Err(Failure::new(Exit::Device, message));
+            return Err(without_dm_crypt(entry));
         }
         let (what, opened) = match (entry.option("keyscript"), &entry.key_file) {
             (Some(program), _) => ("keyscript", script::open(self, program, entry, &there)),
@@ -55,6 +54,20 @@ impl Terms {
     pub(super) fn open_as(&self, entry: &Entry) -> Result<()> {
         let device = Path::new(&entry.device);
         self.opening(entry)?.run().map_err(|failure| explain::placed(failure, Some(device)).without_hint())
+    }
+}
+
+fn without_dm_crypt(entry: &Entry) -> Failure {
+    let message = "This kernel has no dm-crypt: the module dm-crypt (dm_crypt.ko) is neither built in nor loaded; \
+                   \"keyway xray --initramfs IMAGE VOLUME\" tells what an image lacks.";
+    let failure = Failure::new(Exit::Device, message);
+    // Where a person typed this, and open finds the name.
+    match is_in_crypttab(entry) && !is_first_process() {
+        true => failure.hinting(format!(
+            "\"keyway open {}\" opens it through another door.",
+            entry.name.to_string_lossy()
+        )),
+        false => failure,
     }
 }
 

@@ -10,8 +10,9 @@ mod own_options;
 mod script;
 mod uki;
 
-use crate::door::{self, Args, Command, Example, Group, Offers, Operand, Request, nearest};
+use crate::door::{self, Args, Command, Example, Group, Offers, Operand, Request, did_you_mean, quoted};
 use crate::say::failure::{Exit, Failure, Result};
+use own_options::VERBS;
 
 /// `keyway boot`.
 pub(crate) static COMMAND: Command = Command {
@@ -23,7 +24,7 @@ pub(crate) static COMMAND: Command = Command {
             name: "VERB",
             required: true,
             help: "initramfs, fit, script, uki or check.",
-            offers: Offers::Words(&["initramfs", "fit", "script", "uki", "check"]),
+            offers: Offers::Verbs(VERBS),
         },
         Operand { name: "FILE...", required: false, help: "What the verb works on.", offers: Offers::Files },
     ],
@@ -42,9 +43,6 @@ enum Boot {
     Uki(uki::Uki),
     Check(check::Check),
 }
-
-/// The names of all verbs.
-pub(crate) static VERBS: [&str; 5] = ["initramfs", "fit", "script", "uki", "check"];
 
 impl Request for Boot {
     fn from_args(args: &Args) -> Result<Self> {
@@ -72,10 +70,9 @@ impl Request for Boot {
 }
 
 fn unknown(verb: &str) -> Failure {
-    let hint = match nearest(verb, VERBS.into_iter()) {
-        Some(near) => format!("did you mean \"{near}\"?"),
-        None => format!("there are {}.", VERBS.join(", ")),
-    };
+    let names = VERBS.iter().map(|verb| verb.name);
+    let all = || format!("there are {}.", names.clone().collect::<Vec<_>>().join(", "));
+    let hint = did_you_mean(verb, names.clone(), quoted).unwrap_or_else(all);
     Failure::new(Exit::Parameters, format!("boot: unknown verb \"{verb}\"; {hint}"))
 }
 

@@ -3,6 +3,7 @@
 //! them.
 
 use crate::door::{self, Args, Command, Example, Group, Operand, Opt, Request, Topic, shared};
+use crate::say::document;
 use crate::say::failure::{Exit, Failure, Result};
 use crate::say::output;
 use keyway_crypto::kdf::Argon2Variant;
@@ -134,7 +135,8 @@ impl Request for Benchmark {
             What::Everything => report.everything(argon2, key_bits),
         };
         if report.json {
-            output::print(&format!("{}\n", Value::Array(std::mem::take(&mut report.rows)).to_pretty()))?;
+            let rows = Value::Array(std::mem::take(&mut report.rows));
+            document::print(document::document().with("rows", rows))?;
         }
         outcome
     }

@@ -15,6 +15,13 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+/// Whether `open NAME` opens this entry.
+pub(crate) fn is_in_crypttab(entry: &Entry) -> bool {
+    let entries = crypttab::parse(&fs::read(FILE).unwrap_or_default());
+    let named = entries.iter().find(|named| named.name == entry.name);
+    named.is_some_and(|named| named.options.iter().all(|(name, _)| refuse(named, name).is_ok()))
+}
+
 /// Completes `open NAME` from crypttab: device, key file and options, unless given on the command
 /// line. Any other command line is left as it is; warns if crypttab gives the name to another
 /// device.
@@ -89,9 +96,8 @@ fn warn_of_another(open: &Open, entry: &Entry) {
 /// The device's path; udev keeps links for each kind of name.
 fn path(entry: &Entry) -> PathBuf {
     let text = entry.device.to_string_lossy();
-    let link = LINKS.iter().find_map(|(tag, links)| Some((links, text.strip_prefix(tag)?)));
-    match link {
-        Some((links, name)) => Path::new("/dev/disk").join(links).join(name.trim_matches('"')),
+    match text.strip_prefix("ID=") {
+        Some(name) => Path::new("/dev/disk/by-id").join(name.trim_matches('"')),
         None => device::resolve(Path::new(&entry.device)),
     }
 }
@@ -197,9 +203,6 @@ static REFUSED: &[(&str, &str)] = &[
     ("pkcs11-uri", "takes the key from a smart card, which is not implemented yet"),
 ];
 
-static LINKS: &[(&str, &str)] =
-    &[("LABEL=", "by-label"), ("PARTUUID=", "by-partuuid"), ("PARTLABEL=", "by-partlabel"), ("ID=", "by-id")];
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -234,6 +237,14 @@ mod tests {
     }
 
     #[test]
+    fn what_is_supported_or_refused_is_known() {
+        let names = KNOWN.iter().map(|(name, ..)| name).chain(REFUSED.iter().map(|(name, _)| name));
+        for name in names.chain(TYPES).chain([&REQUIRE]) {
+            assert!(crypttab::is_known(name), "{name}");
+        }
+    }
+
+    #[test]
     fn what_is_given_goes_before_the_table() {
         let line =
             "x /dev/sdb /key tries=7,tries=8,timeout=5,key-slot=2,header=/h,discard,size=512,hash=sha1";
@@ -249,6 +260,6 @@ mod tests {
         assert_eq!((options.allow_discards, open.plain.hash.as_deref()), (true, Some("sha1")));
         assert_eq!(opened(&entry(line), &[]).unwrap().tries(), 7);
         let wrong = opened(&entry("x /dev/sdb none tries=many"), &[]).unwrap_err();
-        assert_eq!(wrong.message(), "--tries many: a whole number is needed.");
+        assert_eq!(wrong.message(), "--tries many: a whole number from 0 on is needed.");
     }
 }

@@ -27,9 +27,11 @@ pub(in crate::verb::session) struct OwnDoor {
     pub(super) opening: Opening,
     pub(super) flags: PersistentFlags,
     pub(super) read_only: bool,
+    /// Where it is, is said by the caller: cryptsetup prints nothing on standard output.
+    pub(super) is_told: bool,
 }
 
-handed!(OwnDoor { name, backend, opening, flags, read_only });
+handed!(OwnDoor { name, backend, opening, flags, read_only, is_told });
 
 impl Errand for OwnDoor {
     const KIND: u8 = b'o';
@@ -64,7 +66,7 @@ impl Errand for OwnDoor {
         };
         let (door, kind) = open_door(export, self.backend, directory)?;
         facts.door = kind.to_owned();
-        let message = match target.manner.batch_mode {
+        let message = match target.manner.batch_mode || self.is_told {
             true => String::new(),
             false => usage(&self.name, &door.place(), &facts),
         };
@@ -111,6 +113,10 @@ fn usage(name: &str, place: &str, facts: &Facts) -> String {
     let read_only = if facts.read_only { ",readonly=on" } else { "" };
     let qemu = format!("qemu-system-x86_64 -drive 'file={place},format=raw,if=virtio{read_only}'");
     let lines = match facts.door.as_str() {
+        // FUSE shows the mounts of a user to that user alone, not even to root.
+        "fuse" if !rustix::process::geteuid().is_root() => {
+            vec![format!("fuse2fs -o fakeroot '{place}' DIR    (an ext file system)"), qemu]
+        }
         "fuse" => vec![
             format!("mount -o loop '{place}' /mnt    (as root)"),
             format!("fuse2fs -o fakeroot '{place}' DIR    (an ext file system, without root)"),

@@ -2,15 +2,16 @@
 
 use super::flags::PersistentFlags;
 use crate::device::{self, explain};
-use crate::mapping;
+use crate::mapping::{self, KeyLink};
 use crate::say::failure::{Exit, Failure, Result};
 use crate::say::{output, sentence};
 use crate::volume::{Data, Format, Opening, Unlocked};
 
 use keyway_attach::dm::crypt::Features;
-use keyway_attach::dm::volume::{self, Below, KeyPlace};
+use keyway_attach::dm::volume::{self, Below, KeyPlace, Places};
 use keyway_attach::dm::{self, Backing, Mapper};
-use keyway_volume::{InUse, in_use};
+use keyway_volume::reencrypt::UnderWay;
+use keyway_volume::{InUse, Mapping, in_use};
 
 /// A volume to be mapped.
 pub(super) struct KernelDoor {
@@ -21,7 +22,9 @@ pub(super) struct KernelDoor {
     /// The key may be passed through the kernel's keyring.
     pub(super) keyring: bool,
     /// `--link-vk-to-keyring`.
-    pub(super) link: Option<String>,
+    pub(super) link: Option<KeyLink>,
+    /// The program was called as cryptsetup.
+    pub(super) expects_mapping: bool,
 }
 
 impl KernelDoor {
@@ -48,10 +51,34 @@ impl KernelDoor {
         let read_only = self.read_only || mapping::is_read_only(device);
         let unlocked =
             self.opening.unlock_for_the_kernel(if read_only { Data::Read } else { Data::Write })?;
+        self.check_cipher(&unlocked)?;
+        if let Format::Luks { luks, .. } = &unlocked.format
+            && let Some(under_way) = UnderWay::of(luks.header())?
+        {
+            under_way.check_complete().map_err(|e| explain::on_device(device, &e))?;
+        }
         self.map(&mapper, &unlocked, read_only)?;
         self.debug(&format!("{} is mapped by the kernel.", mapping::place(&self.name).display()))?;
         self.flags.keep(&self.opening.target, &unlocked);
         Ok(())
+    }
+
+    /// cryptsetup maps no cipher that names one of the kernel's drivers
+    /// (`capi:xts(ecb(aes-generic))-plain64`): with other drivers, on another machine, nothing could
+    /// open the volume.
+    fn check_cipher(&self, unlocked: &Unlocked) -> Result<()> {
+        let names_driver = unlocked.layout.segments.iter().any(|segment| match &segment.mapping {
+            Mapping::Crypt { spec, .. } => spec.names_driver(),
+            Mapping::Linear => false,
+        });
+        match self.expects_mapping && names_driver {
+            true => {
+                let place = if luks2(&unlocked.format).is_some() { " in LUKS2 header" } else { "" };
+                let message = format!("No known cipher specification pattern detected{place}.");
+                Err(Failure::new(Exit::Parameters, message))
+            }
+            false => Ok(()),
+        }
     }
 
     fn map(&self, mapper: &Mapper, unlocked: &Unlocked, read_only: bool) -> Result<()> {
@@ -69,10 +96,18 @@ impl KernelDoor {
             self.debug(&format!("This kernel's dm-crypt has no --{flag}: ignored."))?;
         }
         let below = Below { device: attached.number, len: unlocked.storage.len(), options };
-        let table = volume::table(segments, &place, &below).map_err(|e| sentence::door(&e))?;
+        let second = unlocked.second_key.as_ref();
+        let second_key = second.map(|second| &second.key);
+        let second = second.map(|second| {
+            let luks2 = luks2(&unlocked.format).map(|(uuid, _)| (uuid, second.digest));
+            mapping::place_key(self.keyring, &second.key, luks2, &features)
+        });
+        let second = second.transpose()?;
+        let places = Places { first: &place, second: second.as_ref() };
+        let table = volume::table(segments, places, &below).map_err(|e| sentence::door(&e))?;
         let is_luks2 = luks2(&unlocked.format).is_some();
-        let add = |text| mapping::LinkedKey::add(text, is_luks2, &unlocked.volume_key);
-        let link = self.link.as_deref().map(add).transpose()?;
+        let add = |link| mapping::LinkedKey::add(link, is_luks2, &unlocked.volume_key, second_key);
+        let link = self.link.as_ref().map(add).transpose()?;
         let flags = dm::Flags { read_only: attached.read_only, ..dm::Flags::default() };
         let created = mapper.create(&self.name, &uuid(&unlocked.format, &self.name), &table, flags);
         if let (Err(_), Some(link)) = (&created, link) {

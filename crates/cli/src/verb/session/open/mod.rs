@@ -16,7 +16,7 @@ pub(crate) use refresh::COMMAND as REFRESH_COMMAND;
 use crate::device::{Target, Versions, explain, sessions};
 use crate::door::shared::{self, ALLOW_DISCARDS, LINK_VK, SERIALIZE, TEST_PASSPHRASE};
 use crate::door::{Alias, Args, Command, Example, Group, Offers, Operand, Opt, Request, Topic, groups};
-use crate::mapping::{self, GivenFlags, Reopening};
+use crate::mapping::{self, GivenFlags, KeyLink, Reopening};
 use crate::say::failure::{Exit, Failure, Result};
 use crate::session;
 use crate::unlock::KeyOptions;
@@ -54,7 +54,7 @@ pub(crate) static COMMAND: Command = Command {
             name: "DEVICE",
             required: true,
             help: "The volume, or a name from /etc/crypttab.",
-            offers: Offers::Files,
+            offers: Offers::Volumes,
         },
         Operand {
             name: "NAME",
@@ -140,7 +140,7 @@ pub(crate) struct Open {
     /// The key may be passed through the kernel's keyring.
     keyring: bool,
     /// `--link-vk-to-keyring`.
-    link: Option<String>,
+    link: Option<KeyLink>,
     /// The volume is open already and gets these flags.
     refresh: bool,
     /// Only the key is tried.
@@ -163,7 +163,7 @@ impl Request for Open {
             flags: GivenFlags::from_args(args),
             persistent: args.given(&PERSISTENT),
             keyring: !args.given(&shared::DISABLE_KEYRING),
-            link: args.text(&LINK_VK).map(str::to_owned),
+            link: KeyLink::from_args(args)?,
             refresh: args.given(&REFRESH),
             test_passphrase: args.given(&TEST_PASSPHRASE),
             unbound: args.given(&shared::UNBOUND),
@@ -253,16 +253,25 @@ impl Open {
         let flags = PersistentFlags { given: self.flags.clone(), kept: self.persistent };
         let opening = self.into_opening(kind)?;
         if backend == Backend::Kernel {
-            return KernelDoor { name, opening, flags, read_only, keyring, link }.open();
+            return KernelDoor { name, opening, flags, read_only, keyring, link, expects_mapping }.open();
         }
         refuse_taken(&name)?;
+        session::start(&OwnDoor {
+            name: name.clone(),
+            backend,
+            opening,
+            flags,
+            read_only,
+            is_told: expects_mapping,
+        })?;
+        // Only now is it true.
         if expects_mapping {
             say!(
-                "WARNING: This kernel cannot map {name} (no access to dm-crypt): there will be no /dev/mapper/{name}. It \
-                 is opened through {backend} instead; \"status {name}\" shows where."
+                "WARNING: This kernel cannot map {name} (no access to dm-crypt): there is no /dev/mapper/{name}. It is \
+                 open through {backend} instead; \"status {name}\" shows where."
             );
         }
-        session::start(&OwnDoor { name, backend, opening, flags, read_only })
+        Ok(())
     }
 
     fn into_opening(self, kind: Kind) -> Result<Opening> {

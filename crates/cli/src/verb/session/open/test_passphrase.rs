@@ -1,7 +1,7 @@
 //! `open --test-passphrase`: unlocks, and does nothing else, unless the key is to be left in a keyring.
 
 use crate::device::{self, Target, Versions};
-use crate::mapping::LinkedKey;
+use crate::mapping::{KeyLink, LinkedKey};
 use crate::say::failure::Result;
 use crate::unlock::admission::Demands;
 use crate::unlock::{self, KeyOptions};
@@ -17,7 +17,7 @@ pub(super) struct TestPassphrase {
     /// Keyslots that do not open the data are tried as well.
     pub(super) unbound: bool,
     /// `--link-vk-to-keyring`.
-    pub(super) link: Option<String>,
+    pub(super) link: Option<KeyLink>,
 }
 
 impl TestPassphrase {
@@ -43,8 +43,8 @@ impl TestPassphrase {
 
     /// Leaves the volume key in the keyring that `--link-vk-to-keyring` names.
     fn link(&self, luks: &Luks, volume_key: &Secret) -> Result<()> {
-        let add = |text| LinkedKey::add(text, luks.version() == 2, volume_key);
-        self.link.as_deref().map(add).transpose().map(drop)
+        let add = |link| LinkedKey::add(link, luks.version() == 2, volume_key, None);
+        self.link.as_ref().map(add).transpose().map(drop)
     }
 
     /// The data device, if the command line demands anything of the volume.

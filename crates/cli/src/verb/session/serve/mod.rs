@@ -10,7 +10,9 @@ use crate::session;
 use crate::volume::{Data, Opening};
 mod usage;
 use keyway_attach::nbd::server::{Encryption, Options, Server, exposed};
+use keyway_attach::session::{Gate, Moved, Pace, Work};
 use keyway_attach::{Door, Export, Watched};
+use keyway_volume::reencrypt::VolumeKeys;
 use keyway_volume::{Rights, Storage};
 use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
@@ -29,7 +31,7 @@ pub(crate) static COMMAND: Command = Command {
         name: "VOLUME...",
         required: true,
         help: "The files or devices with the volumes; each becomes an export.",
-        offers: Offers::Files,
+        offers: Offers::Volumes,
     }],
     about: "Serve volumes to NBD clients: QEMU, libnbd, the kernel.",
     man: "Unlocks each volume and serves its plaintext as a network block device, in the foreground. When it \
@@ -62,6 +64,7 @@ pub(crate) static COMMAND: Command = Command {
             &shared::READONLY,
             &THREADS,
             &ALLOW_DISCARDS,
+            &RESUME_REENCRYPTION,
             &tls::TLS,
             &tls::TLS_CERTIFICATES,
             &tls::TLS_VERIFY_PEER,
@@ -156,6 +159,17 @@ static THREADS: Opt = Opt {
     man: "",
 };
 
+static RESUME_REENCRYPTION: Opt = Opt {
+    long: "resume-reencryption",
+    short: None,
+    value: "",
+    kind: Kind::Flag,
+    help: "Go on with a reencryption meanwhile.",
+    man: "A volume in the middle of a re-encryption is re-encrypted to its end while clients use it, as \
+          \"keyway reencrypt --active-name NAME\" does for a session; without this option it stays as it is. How that ends is \
+          said on standard error.",
+};
+
 static ALLOW_DISCARDS: Opt = Opt {
     long: "allow-discards",
     short: None,
@@ -182,6 +196,8 @@ struct Shown {
     opening: Opening,
     read_only: bool,
     discards: bool,
+    /// `--resume-reencryption`.
+    resumes: bool,
 }
 
 /// Where the server listens.
@@ -202,7 +218,8 @@ impl Request for Serve {
         let volumes = names.into_iter().enumerate().map(|(operand, name)| {
             let opening = Opening::from_args(args, operand)?;
             let read_only = args.given(&shared::READONLY) || device::is_read_only(&opening.target.device);
-            Ok(Shown { name, opening, read_only, discards: args.given(&ALLOW_DISCARDS) })
+            let (discards, resumes) = (args.given(&ALLOW_DISCARDS), args.given(&RESUME_REENCRYPTION));
+            Ok(Shown { name, opening, read_only, discards, resumes })
         });
         let seconds = |seconds: u64| (seconds > 0).then(|| Duration::from_secs(seconds));
         Ok(Self {
@@ -221,7 +238,13 @@ impl Request for Serve {
         let encrypted = !matches!(options.encryption, Encryption::Off);
         let addresses = self.listen.addresses()?;
         check_exposure(&addresses, &options)?;
-        let exports = self.volumes.iter().map(Shown::export).collect::<Result<Vec<Export>>>()?;
+        let mut works = Vec::new();
+        let export = |shown: &Shown| {
+            let (export, work) = shown.export()?;
+            works.extend(work);
+            Ok(export)
+        };
+        let exports = self.volumes.iter().map(export).collect::<Result<Vec<Export>>>()?;
         let volumes: Vec<Arc<dyn Storage>> =
             exports.iter().map(|export| Arc::clone(&export.storage)).collect();
         let told: Vec<Told> = exports.iter().map(Told::new).collect();
@@ -235,7 +258,11 @@ impl Request for Serve {
         } else {
             usage(&door.place(), socket.as_deref(), &told)
         };
-        session::serve_until_stopped(&door, &volumes, || output::print(&printable_lines(&listening)))
+        let ended =
+            session::serve_until_stopped(&door, &volumes, || output::print(&printable_lines(&listening)));
+        // Between two parts. What was not going on any more needs no stop.
+        works.iter().for_each(|work: &Work| drop(work.stop()));
+        ended
     }
 }
 
@@ -343,23 +370,41 @@ impl Listen {
 const LOOKS_UP_WITHIN: Duration = Duration::from_secs(10);
 
 impl Shown {
-    /// Unlocks the volume.
-    fn export(&self) -> Result<Export> {
+    /// Unlocks the volume, and goes on with its re-encryption if that was asked for.
+    fn export(&self) -> Result<(Export, Option<Work>)> {
         let data = if self.read_only { Data::Show } else { Data::Write };
         let unlocked = self.opening.unlock(data)?;
         let description = self.opening.target.device.display().to_string();
         let rights = Rights { read_only: self.read_only, discards: self.discards };
+        let keys = if self.resumes { session::keys_under_way(&unlocked)? } else { None };
         let (gate, _) = session::behind_gate(unlocked, rights)?;
+        let gate = Arc::new(gate);
+        let work = keys.map(|keys| resume(&gate, keys, description.clone())).transpose()?;
         let place = description.clone();
         // Clients get only an error number.
         let report = move |line: &str| say!("{place}: {line}.");
-        Ok(Export {
+        let export = Export {
             name: self.name.clone(),
             description,
             rights: gate.rights(),
-            storage: Arc::new(Watched::new(gate, report)),
-        })
+            storage: Arc::new(Watched::over(gate, report)),
+        };
+        Ok((export, work))
     }
+}
+
+/// Goes on with the re-encryption of a volume while it is served, and says how that ends.
+fn resume(gate: &Arc<Gate>, keys: VolumeKeys, place: String) -> Result<Work> {
+    let work = Work::default();
+    let ended = move |moved: &Moved| match (moved.is_done(), moved.failure()) {
+        (true, _) => say!("{place}: its reencryption is complete."),
+        (false, Some(why)) => {
+            say!("{place}: its reencryption has failed: {why}. Nothing is lost, and the rest stays in use.")
+        }
+        (false, None) => {}
+    };
+    work.start(gate, keys, Pace::default(), ended).map_err(explain::session)?;
+    Ok(work)
 }
 
 /// The directory of default sockets, in the runtime directory.

@@ -25,7 +25,7 @@ pub(crate) static COMMAND: Command = Command {
     name: "luksDump",
     aliases: &[],
     group: Group::Cryptsetup(Topic::Questions),
-    operands: &[Operand { name: "DEVICE", required: true, help: "The volume.", offers: Offers::Files }],
+    operands: &[Operand { name: "DEVICE", required: true, help: "The volume.", offers: Offers::Volumes }],
     about: "Show the header.",
     man: "No passphrase is needed. The salts, digests and encrypted keys that it shows open nothing by \
           themselves.\n\nWith --dump-volume-key the passphrase is asked for and the volume key is shown, or written \

@@ -1,5 +1,6 @@
 //! `luksDump --json`: one object, with the same names in both versions for what means the same.
 
+use crate::say::document::{self, document};
 use keyway_format::json::{Object, Value, parse};
 use keyway_format::luks1::{self, SlotState};
 use keyway_format::luks2::{BinaryHeader, Metadata};
@@ -11,7 +12,7 @@ pub(super) fn summary(luks: &Luks) -> String {
         Header::Luks1(header) => luks1_object(header),
         Header::Luks2 { binary, metadata } => luks2_object(binary, metadata),
     };
-    format!("{}\n", Value::from(object).to_pretty())
+    document::text(object)
 }
 
 fn luks1_object(header: &luks1::Header) -> Object {
@@ -29,8 +30,8 @@ fn luks1_object(header: &luks1::Header) -> Object {
         .with("value", hex(&header.digest))
         .with("salt", hex(&header.digest_salt))
         .with("iterations", header.digest_iterations);
-    Object::new()
-        .with("version", 1)
+    document()
+        .with("format", "luks1")
         .with("uuid", header.uuid.as_str())
         .with("cipher", header.cipher())
         .with("hash", header.hash_spec.as_str())
@@ -41,8 +42,8 @@ fn luks1_object(header: &luks1::Header) -> Object {
 }
 
 fn luks2_object(binary: &BinaryHeader, metadata: &Metadata) -> Object {
-    Object::new()
-        .with("version", 2)
+    document()
+        .with("format", "luks2")
         .with("uuid", binary.uuid.as_str())
         .with("label", binary.label.as_str())
         .with("subsystem", binary.subsystem.as_str())

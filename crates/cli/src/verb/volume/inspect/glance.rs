@@ -1,5 +1,6 @@
 //! What `inspect` shows: the facts about a volume, with the times of this machine.
 
+use crate::device::Target;
 use keyway_crypto::CipherSpec;
 use keyway_format::interval::Interval;
 use keyway_volume::facts::{Concern, Content, Facts, SealState, Segment};
@@ -13,14 +14,19 @@ pub(super) struct Glance {
     pub(super) times: Vec<Option<Interval>>,
     pub(super) seal: SealState,
     pub(super) concerns: Vec<Concern>,
+    /// What goes on with a re-encryption that is under way.
+    pub(super) resume: String,
 }
 
 impl Glance {
     /// Measures how long the keyslots take.
-    pub(super) fn measured(device: String, facts: Facts, seal: SealState, concerns: Vec<Concern>) -> Self {
+    pub(super) fn measured(target: &Target, facts: Facts, seal: SealState, concerns: Vec<Concern>) -> Self {
+        let device = target.device.display().to_string();
+        let header = target.header.as_ref().map(|header| format!("--header {} ", header.display()));
+        let resume = format!("keyway reencrypt --resume-only {}{device}", header.unwrap_or_default());
         let mut times = UnlockTimes::new(UnlockOptions::default().threads);
         let times = facts.keyslots.iter().map(|keyslot| times.of_keyslot(keyslot)).collect();
-        Self { device, facts, times, seal, concerns }
+        Self { device, facts, times, seal, concerns, resume }
     }
 
     /// The cipher of the first encrypted segment in words: "AES-256 in XTS mode".

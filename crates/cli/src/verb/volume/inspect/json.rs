@@ -2,6 +2,7 @@
 
 use super::glance::{Glance, content, is_encrypted};
 use super::warnings;
+use crate::say::document::document;
 use keyway_format::interval::Interval;
 use keyway_format::json::{Object, Value};
 use keyway_format::luks2::{Copy, Kdf, Priority};
@@ -29,7 +30,7 @@ pub(super) fn show(glance: &Glance, audit: Option<Object>) -> String {
             .with("keyslots", list(t.keyslots.iter().map(|&n| number(n))))
     });
     let keyslots = facts.keyslots.iter().zip(&glance.times).map(|(slot, time)| keyslot(slot, *time));
-    let mut object = Object::new()
+    let mut object = document()
         .with("device", glance.device.as_str())
         .with("format", format!("luks{}", facts.version))
         .with("uuid", facts.uuid.as_str())
@@ -38,12 +39,14 @@ pub(super) fn show(glance: &Glance, audit: Option<Object>) -> String {
         .with("key_bits", facts.key_bits.map_or(Value::Null, |bits| number(bits as u64)))
         .with("segments", list(facts.segments.iter().map(segment)))
         .with("header", header)
+        .with("reencryption", reencryption(glance))
         .with("flags", texts(&facts.flags))
         .with("requirements", texts(&facts.requirements))
         .with("keyslots", list(keyslots))
         .with("tokens", list(tokens))
         .with("seal", seal(&glance.seal))
-        .with("warnings", texts(&warnings::of(facts, &glance.concerns)));
+        .with("warnings", texts(&warnings::of(facts, &glance.concerns)))
+        .with("remarks", texts(&warnings::remarks(facts, &glance.concerns)));
     if let Some(audit) = audit {
         object.set("audit", audit);
     }
@@ -67,6 +70,26 @@ fn segment(segment: &Segment) -> Object {
         .with("sector_size", number(segment.sector_size))
         .with("offset", number(segment.offset))
         .with("length", number(segment.len))
+}
+
+/// One that is under way: what it does, how far it is, and what goes on with it.
+fn reencryption(glance: &Glance) -> Value {
+    let Ok(Some(under_way)) = &glance.facts.reencryption else { return Value::Null };
+    let percent = under_way.len.map(|len| under_way.done as f64 * 100.0 / len.max(1) as f64);
+    let zone = under_way.hot_zone.as_ref();
+    let zone = zone.map(|zone| Value::Array(vec![number(zone.start), number(zone.end)]));
+    Object::new()
+        .with("mode", under_way.mode)
+        .with("direction", under_way.direction)
+        .with("resilience", under_way.resilience)
+        .with("done", number(under_way.done))
+        .with("length", under_way.len.map_or(Value::Null, number))
+        .with("percent", percent.map_or(Value::Null, decimal))
+        .with("hot_zone", zone.unwrap_or(Value::Null))
+        .with("recoverable", Value::Bool(under_way.is_recoverable))
+        .with("resumed_by", list(under_way.who_goes_on().into_iter().map(Value::from)))
+        .with("resume", glance.resume.as_str())
+        .into()
 }
 
 fn keyslot(keyslot: &Keyslot, time: Option<Interval>) -> Object {

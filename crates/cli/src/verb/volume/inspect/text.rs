@@ -7,7 +7,7 @@ use crate::say::paint::{Paint, printable};
 use crate::say::size::human;
 use keyway_format::interval::Interval;
 use keyway_format::luks2::{Copy, Kdf, Priority};
-use keyway_volume::facts::{Copies, Keyslot, SealState};
+use keyway_volume::facts::{Copies, Keyslot, Reencryption, SealState};
 use std::fmt::Write;
 
 /// The whole page.
@@ -34,6 +34,9 @@ pub(super) fn show(glance: &Glance, paint: Paint) -> String {
     for warning in warnings::of(facts, &glance.concerns) {
         let _ = writeln!(page, "  {} {}", paint.warning("!"), printable(&warning));
     }
+    for remark in warnings::remarks(facts, &glance.concerns) {
+        let _ = writeln!(page, "  {} {}", paint.faint("·"), printable(&remark));
+    }
     page
 }
 
@@ -58,6 +61,11 @@ fn rows(glance: &Glance, paint: Paint) -> Vec<(&'static str, String)> {
                 human(segment.offset)
             ),
         ));
+    }
+    if let Ok(Some(under_way)) = &facts.reencryption {
+        rows.extend(reencryption(under_way, paint));
+        rows.push(("Goes on by", under_way.who_goes_on().join(", ")));
+        rows.push(("Resume", printable(&glance.resume)));
     }
     rows.push(("UUID", printable(&facts.uuid)));
     rows.extend(facts.label.iter().map(|label| ("Label", printable(label))));
@@ -89,6 +97,33 @@ fn rows(glance: &Glance, paint: Paint) -> Vec<(&'static str, String)> {
     rows
 }
 
+/// What a re-encryption does, how far it is, and what was being written.
+fn reencryption(under_way: &Reencryption, paint: Paint) -> Vec<(&'static str, String)> {
+    let what = match under_way.mode {
+        "encrypt" => "being encrypted",
+        "decrypt" => "being decrypted",
+        _ => "being reencrypted",
+    };
+    let far = match under_way.len {
+        Some(len) => {
+            let percent = under_way.done as f64 * 100.0 / len.max(1) as f64;
+            format!("{} of {} done ({percent:.1} %)", human(under_way.done), human(len))
+        }
+        None => format!("{} done", human(under_way.done)),
+    };
+    let (direction, resilience) = (under_way.direction, under_way.resilience);
+    let mut rows = vec![("Under way", format!("{what} {direction}, {far}, resilience {resilience}"))];
+    if let Some(zone) = &under_way.hot_zone {
+        let state = format!("cut off while bytes {} to {} were written", zone.start, zone.end);
+        let then = match under_way.is_recoverable {
+            true => ": completed when it is opened for writing",
+            false => ": they are lost",
+        };
+        rows.push(("", paint.bad(&format!("{state}{then}"))));
+    }
+    rows
+}
+
 fn keyslot_row(keyslot: &Keyslot, time: Option<Interval>) -> [String; 4] {
     let priority = match keyslot.priority {
         Priority::Prefer => "first",
@@ -97,9 +132,11 @@ fn keyslot_row(keyslot: &Keyslot, time: Option<Interval>) -> [String; 4] {
     };
     let derivation = match &keyslot.derivation {
         Ok(known) => derivation(&known.kdf),
+        Err(kind) if kind == "reencrypt" => "none: it holds what protects the reencryption".to_owned(),
         Err(kind) => format!("type {}, unknown here", printable(kind)),
     };
-    let unbound = if keyslot.unbound { " (holds another key)" } else { "" };
+    let holds_key = keyslot.derivation.as_ref().err().is_none_or(|kind| kind != "reencrypt");
+    let unbound = if keyslot.unbound && holds_key { " (holds another key)" } else { "" };
     let time = time.map_or("?".to_owned(), span);
     [keyslot.number.to_string(), priority.to_owned(), format!("{derivation}{unbound}"), time]
 }

@@ -1,11 +1,19 @@
 //! What deserves attention, in words.
 
+use crate::say::cure;
 use keyway_format::luks2::{Copy, Kdf};
 use keyway_volume::facts::{Concern, Facts};
 
-/// One sentence each, the most pressing first.
+/// What may be a danger: one sentence each, the most pressing first.
 pub(super) fn of(facts: &Facts, concerns: &[Concern]) -> Vec<String> {
-    concerns.iter().map(|concern| sentence(facts, concern)).collect()
+    let dangers = concerns.iter().filter(|concern| !concern.is_remark());
+    dangers.map(|concern| sentence(facts, concern)).collect()
+}
+
+/// What is worth knowing.
+pub(super) fn remarks(facts: &Facts, concerns: &[Concern]) -> Vec<String> {
+    let remarks = concerns.iter().filter(|concern| concern.is_remark());
+    remarks.map(|concern| sentence(facts, concern)).collect()
 }
 
 fn sentence(facts: &Facts, concern: &Concern) -> String {
@@ -16,6 +24,14 @@ fn sentence(facts: &Facts, concern: &Concern) -> String {
             let copy = if *copy == Copy::Primary { "primary" } else { "secondary" };
             format!("The {copy} header copy is damaged; opening the volume repairs it.")
         }
+        Concern::ImpossibleReencryption(why) => {
+            format!("It is not opened: what it says of a reencryption cannot be: {why}.")
+        }
+        Concern::LostZone(lost) => format!(
+            "Bytes {} to {} were being written when the reencryption was cut off, and nothing was kept to recover \
+             them from: it cannot be opened or gone on with.",
+            lost.start, lost.end
+        ),
         Concern::Requires(name) => {
             format!("It requires \"{name}\", which this build does not know: it cannot be opened.")
         }
@@ -36,6 +52,9 @@ fn sentence(facts: &Facts, concern: &Concern) -> String {
             "Keyslot {keyslot} needs {memory_kib} KiB of memory, more than half of what is available here; \
              --memory-budget {memory_kib}K allows it."
         ),
+        Concern::LongUnderOneKey { .. } | Concern::SmallSectors => {
+            cure::sentence(concern).unwrap_or_default()
+        }
     }
 }
 

@@ -51,6 +51,8 @@ struct Layout {
     by_tens: bool,
 }
 
+/// Room for the figures of the vertical axis, if they are not wider.
+const LEFT: i32 = 52;
 const PLOT: i32 = 240;
 const BELOW: i32 = 40;
 const LETTER: i32 = 15;
@@ -94,15 +96,14 @@ impl Lines {
         let beside = if width == Width::Wide { names.min(270) } else { 14 };
         let (right, top) = (width.pixels() - beside, self.legend(None, width) + 20);
         let across = if first < last { (first, last) } else { (first - 1.0, first + 1.0) };
-        Layout { left: 52, right, top, bottom: top + PLOT, across, up, by_tens: self.by_tens }
+        let widest =
+            levels(up, self.by_tens).into_iter().map(|level| width_of(&axis_figure(level), pen::SMALL));
+        let left = (widest.max().unwrap_or(0) + 12).max(LEFT);
+        Layout { left, right, top, bottom: top + PLOT, across, up, by_tens: self.by_tens }
     }
 
     fn axes(&self, pen: &Pen<'_>, layout: &Layout, width: i32) {
-        let levels = match self.by_tens {
-            true => (layout.up.0 as i32..=layout.up.1 as i32).map(|power| 10_f64.powi(power)).collect(),
-            false => ticks(layout.up.1),
-        };
-        for level in levels {
+        for level in levels(layout.up, self.by_tens) {
             let (y, text) = (layout.y(level), axis_figure(level));
             pen.line((layout.left, y), (layout.right, y), Ink::GRID, 1);
             pen.text((layout.left - 8, y), &text, Side::Right, Ink::QUIET, pen::SMALL);
@@ -156,6 +157,14 @@ impl Lines {
     }
 }
 
+/// The marks of the vertical axis.
+fn levels(up: (f64, f64), by_tens: bool) -> Vec<f64> {
+    match by_tens {
+        true => (up.0 as i32..=up.1 as i32).map(|power| 10_f64.powi(power)).collect(),
+        false => ticks(up.1),
+    }
+}
+
 /// Rounds up to the next mark, so the axis ends with one.
 fn rounded_up(highest: f64) -> f64 {
     let step = ticks(highest).get(1).copied().unwrap_or(highest);
@@ -188,5 +197,26 @@ impl Chart for Lines {
         if width == Width::Wide {
             self.at_the_ends(pen, &layout);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Requests of a second, as a busy machine has them: 1.00 million µs.
+    #[test]
+    fn wide_figures_have_room_beside_the_axis() {
+        let point = |value| Point { at: 0.0, value, interval: None };
+        let lines = |highest| Lines {
+            per: 1.0,
+            by_tens: true,
+            marks: vec![(0.0, "50 %".into())],
+            lines: vec![Line { name: "plain".into(), points: vec![point(80.0), point(highest)] }],
+            ..Lines::default()
+        };
+        assert_eq!(lines(900.0).layout(Width::Wide).left, LEFT);
+        let left = lines(900_000.0).layout(Width::Wide).left;
+        assert!(left - 8 >= width_of("1.00 million", pen::SMALL), "{left}");
     }
 }

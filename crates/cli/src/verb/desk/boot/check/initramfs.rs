@@ -2,6 +2,7 @@
 //! and a program that can unlock.
 
 use crate::device::{self, explain};
+use crate::say::document::{self, document};
 use crate::say::failure::{Exit, Failure, Result};
 use crate::say::paint::{Paint, printable};
 use crate::verb::desk::boot::files::{self, unusable};
@@ -183,14 +184,14 @@ fn json(image: &Path, release: &str, found: &[(Need, Found)], programs: &[String
                 .with("state", state),
         )
     });
-    let object = Object::new()
+    let object = document()
         .with("image", image.display().to_string().as_str())
         .with("loader", "initramfs")
         .with("kernel", release)
         .with("opens", Value::Bool(opens))
         .with("needs", Value::Array(needs.collect()))
         .with("programs", Value::Array(programs.iter().map(|program| program.as_str().into()).collect()));
-    format!("{}\n", Value::from(object).to_pretty())
+    document::text(object)
 }
 
 const PROGRAMS: &[&str] = &["cryptsetup", "systemd-cryptsetup", "keyway"];

@@ -34,7 +34,7 @@ static GRUB_VERSION: Opt = Opt {
     long: "grub-version",
     short: None,
     value: "VERSION",
-    kind: Kind::Text,
+    kind: Kind::Words(&["2.06", "2.12", "2.14"]),
     help: "2.06, 2.12, 2.14 (installed).",
     man: "Versions in between are judged as the nearest older one. A distribution's own build may differ: Fedora's refuses Argon2.",
 };
@@ -50,7 +50,7 @@ static KEYBOARD: Opt = Opt {
     long: "keyboard",
     short: None,
     value: "LAYOUT",
-    kind: Kind::Text,
+    kind: Kind::Words(LAYOUTS),
     help: "Typed on: us, de, fr, gb ...",
     man: "GRUB's prompt uses the US layout, whatever the keyboard shows.",
 };
@@ -141,6 +141,12 @@ impl Request for Check {
     }
 }
 
+/// Those whose differences from the US layout are known.
+const LAYOUTS: &[&str] = &[
+    "us", "de", "fr", "gb", "es", "it", "pt", "se", "no", "dk", "fi", "ch", "be", "br", "latam", "cz", "hu",
+    "tr", "jp",
+];
+
 fn version(text: &str) -> Result<Version> {
     Version::parse(text).ok_or_else(|| {
         let known = "2.06, 2.12 and 2.14 are known, and versions between";
@@ -177,4 +183,16 @@ fn layout(name: &str) -> Result<&'static Layout> {
         let names: Vec<&str> = Layout::all().map(|layout| layout.name).collect();
         Failure::new(Exit::Parameters, format!("--keyboard {name}: choose one of {}.", names.join(", ")))
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_shells_offer_is_known() {
+        assert!(Layout::all().map(|layout| layout.name).eq(LAYOUTS.iter().copied()));
+        let Kind::Words(versions) = GRUB_VERSION.kind else { panic!("words") };
+        assert!(versions.iter().all(|text| version(text).is_ok()));
+    }
 }

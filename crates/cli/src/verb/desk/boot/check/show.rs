@@ -1,6 +1,7 @@
 //! The verdict as text and as JSON.
 
 use super::grub::Outcome;
+use crate::say::document::document;
 use crate::say::figures::{busy, span};
 use crate::say::paint::{Paint, printable};
 use keyway_boot::loader::grub::{Finding, Slot, Verdict};
@@ -106,7 +107,7 @@ fn json(outcome: &Outcome) -> String {
         Some(Some(number)) => Value::Number(number.to_string()),
         _ => Value::Null,
     };
-    let object = Object::new()
+    let object = document()
         .with("device", outcome.device.as_str())
         .with("loader", "grub")
         .with("loader_version", outcome.loader.version.to_string().as_str())

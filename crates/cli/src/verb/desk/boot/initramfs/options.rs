@@ -48,7 +48,7 @@ pub(super) static CIPHER: Opt = Opt {
     long: "cipher",
     short: Some('c'),
     value: "SPEC",
-    kind: Kind::Text,
+    kind: Kind::Words(shared::CIPHERS),
     help: "Add modules for this cipher (aes-xts-plain64).",
     man: "May be given several times.",
 };

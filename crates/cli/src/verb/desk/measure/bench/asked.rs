@@ -1,7 +1,7 @@
 //! From the command line to the cases to measure.
 
 use super::options;
-use crate::door::{Args, Opt, nearest, shared};
+use crate::door::{Args, Opt, did_you_mean, quoted, shared};
 use crate::say::failure::{Exit, Failure, Result};
 use crate::say::size;
 use keyway_measure::results::Direction;
@@ -19,12 +19,9 @@ impl Cases {
             _ => Direction::Decrypt,
         });
         let only_kdfs = args.operand(0).is_some_and(|verb| verb == "kdf");
-        if only_kdfs {
-            let others = [&options::SUITE, &options::CIPHER, &options::KEY_SIZE];
-            if let Some(option) = others.into_iter().find(|option| args.given(option)) {
-                let why = format!("bench kdf measures key derivation: --{} does not apply.", option.long);
-                return Err(Failure::new(Exit::Parameters, why));
-            }
+        if let Some(option) = OF_CIPHERS.into_iter().find(|option| only_kdfs && args.given(option)) {
+            let why = format!("bench kdf measures key derivation: --{} does not apply.", option.long);
+            return Err(Failure::new(Exit::Parameters, why));
         }
         let compare = args.texts(&options::COMPARE).into_iter().flat_map(|list| list.split(','));
         let asked = Asked {
@@ -49,6 +46,16 @@ impl Cases {
     }
 }
 
+/// What chooses ciphers, and how they are measured.
+const OF_CIPHERS: [&Opt; 6] = [
+    &options::SUITE,
+    &options::CIPHER,
+    &options::KEY_SIZE,
+    &options::SECTOR_SIZE,
+    &options::MESSAGE,
+    &options::DIRECTION,
+];
+
 /// The cases. An unknown name is refused with the closest known one.
 pub(super) fn cases(asked: &Asked) -> Result<Vec<Listed>> {
     list(asked).map_err(|unknown| refuse(&unknown))
@@ -63,8 +70,8 @@ fn refuse(unknown: &Unknown) -> Failure {
             format!("A static program cannot load {}: {why}", unknown.name),
         );
     }
-    let hint = match nearest(&unknown.name, unknown.known.iter().map(String::as_str)) {
-        Some(near) => format!("did you mean \"{near}\"?"),
+    let hint = match did_you_mean(&unknown.name, unknown.known.iter().map(String::as_str), quoted) {
+        Some(question) => question,
         None if unknown.what == Named::Cipher => "\"keyway ciphers\" lists them.".to_owned(),
         None => format!("There are {}.", unknown.known.join(", ")),
     };

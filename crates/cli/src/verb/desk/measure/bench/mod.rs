@@ -14,7 +14,7 @@ mod options;
 mod outputs;
 mod run;
 
-use crate::door::{self, Args, Command, Example, Group, Offers, Operand, Request, nearest};
+use crate::door::{self, Args, Command, Example, Group, Offers, Operand, Request, did_you_mean, quoted};
 use crate::say::failure::{Exit, Failure, Result};
 use std::ffi::OsStr;
 
@@ -28,7 +28,7 @@ pub(crate) static COMMAND: Command = Command {
             name: "VERB",
             required: false,
             help: "kdf, disk, diff or merge; nothing measures in memory.",
-            offers: Offers::Words(&["kdf", "disk", "diff", "merge"]),
+            offers: Offers::Verbs(options::VERBS),
         },
         Operand {
             name: "FILE...",
@@ -42,7 +42,7 @@ pub(crate) static COMMAND: Command = Command {
           compared with the portable code's: a wrong result gets no figure. Cases take turns, and each is measured \
           until the 95 % interval of its median lies within one percent, or its share of --time is used up. \
           Combinations that cannot exist are rows with the rule that forbids them. The default cipher \
-          (aes-xts-plain64 with 512 bits) is always included, and marked. docs/METHOD.md in the source describes the \
+          (aes-xts-plain64 with 512 bits) is among them, and marked. docs/METHOD.md in the source describes the \
           method.\n\nA terminal gets the answer: what to choose on this machine and why, and the lines \
           that say so; --all shows every row there too.\n\nSuites: quick (what people choose between), default (cryptsetup's list and more), article \
           (every combination of \"Cipher benchmark for dm-crypt / LUKS\"), all (everything that dm-crypt names; \
@@ -50,8 +50,8 @@ pub(crate) static COMMAND: Command = Command {
           without any of these it is the suite default.\n\nA message is the data of one call: a sector, or a run of \
           sectors of 64 KiB, as in large requests.\n\n--save keeps raw samples and everything about the machine in a \
           JSON file, which is a complete document after each row. --resume continues it, with the options that it \
-          was begun with. Ctrl-C prints the results so far.\n\nkeyway bench kdf measures key derivation (and the one \
-          cipher that is always included), all of it, in a minute or two, unless --pbkdf and --hash choose; with --json its output is \
+          was begun with. Ctrl-C prints the results so far.\n\nkeyway bench kdf measures key derivation and no \
+          cipher, all of it, in a minute or two, unless --pbkdf and --hash choose; with --json its output is \
           what \"keyway passport --rate-file\" takes on another machine.\n\nkeyway bench disk TARGET measures \
           storage: plain, through Keyway and, with root and dm-crypt, through the kernel, in turn on the same bytes. \
           TARGET is a directory (for an unnamed scratch file in it), or a file or block device, which is overwritten \
@@ -102,6 +102,7 @@ enum Bench {
 
 impl Request for Bench {
     fn from_args(args: &Args) -> Result<Self> {
+        args.check_verb(|_, _| "")?;
         match args.operand(0).map(|verb| verb.to_string_lossy().into_owned()).as_deref() {
             None | Some("kdf") => match args.operands().get(1) {
                 Some(extra) => Err(one_too_many(extra)),
@@ -131,9 +132,12 @@ fn one_too_many(extra: &OsStr) -> Failure {
 }
 
 fn unknown(verb: &str) -> Failure {
-    let hint = match nearest(verb, ["kdf", "disk", "diff", "merge"].into_iter()) {
-        Some(near) => format!("did you mean \"{near}\"?"),
-        None => "There are kdf, disk, diff and merge; without one, bench measures in memory.".to_owned(),
-    };
+    let hint = did_you_mean(
+        verb,
+        options::VERBS.iter().map(|verb| verb.name).filter(|name| !name.is_empty()),
+        quoted,
+    );
+    let all = || "There are kdf, disk, diff and merge; without one, bench measures in memory.".to_owned();
+    let hint = hint.unwrap_or_else(all);
     Failure::new(Exit::Parameters, format!("bench: unknown verb \"{verb}\"; {hint}"))
 }

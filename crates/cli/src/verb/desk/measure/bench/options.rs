@@ -1,21 +1,32 @@
 //! The options of `bench`.
 
-use crate::door::{Kind, Opt, shared};
+use crate::door::{Kind, Opt, Verb, shared};
 
 const fn text(long: &'static str, value: &'static str, help: &'static str, man: &'static str) -> Opt {
     Opt { long, short: None, value, kind: Kind::Text, help, man }
+}
+
+const fn words(
+    long: &'static str,
+    value: &'static str,
+    words: &'static [&'static str],
+    help: &'static str,
+    man: &'static str,
+) -> Opt {
+    Opt { long, short: None, value, kind: Kind::Words(words), help, man }
 }
 
 const fn file(long: &'static str, help: &'static str, man: &'static str) -> Opt {
     Opt { long, short: None, value: "FILE", kind: Kind::Path, help, man }
 }
 
-pub(super) static SUITE: Opt = text("suite", "NAME", "quick, default, article or all.", "");
+pub(super) static SUITE: Opt =
+    words("suite", "NAME", &["quick", "default", "article", "all"], "quick, default, article or all.", "");
 pub(super) static CIPHER: Opt = Opt {
     long: "cipher",
     short: Some('c'),
     value: "SPEC",
-    kind: Kind::Text,
+    kind: Kind::Words(shared::CIPHERS),
     help: "Only these specs, names or patterns (*, ?).",
     man: "May be given several times. With --suite it chooses from the suite, otherwise from everything there is. A name such as adiantum means that cipher's usual spec. A pattern takes essiv \
           with sha256 for all hashes, unless it says \"essiv:\".",
@@ -58,12 +69,17 @@ pub(super) static HASH: Opt = Opt {
     long: "hash",
     short: Some('h'),
     value: "NAME",
-    kind: Kind::Text,
+    kind: Kind::Words(shared::HASHES),
     help: "PBKDF2 with this hash only.",
     man: "May be given several times.",
 };
-pub(super) static PBKDF: Opt =
-    text("pbkdf", "NAME", "Only argon2id, argon2i or pbkdf2.", "May be given several times.");
+pub(super) static PBKDF: Opt = words(
+    "pbkdf",
+    "NAME",
+    &["argon2id", "argon2i", "pbkdf2"],
+    "Only argon2id, argon2i or pbkdf2.",
+    "May be given several times.",
+);
 pub(super) static ITER_TIME: Opt = Opt {
     long: "iter-time",
     short: Some('i'),
@@ -72,9 +88,10 @@ pub(super) static ITER_TIME: Opt = Opt {
     help: "Also find the costs that take this long.",
     man: "Iterations of PBKDF2 or passes of Argon2 that take this many milliseconds here, as luksFormat would choose them.",
 };
-pub(super) static COMPARE: Opt = text(
+pub(super) static COMPARE: Opt = words(
     "compare",
     "WHO",
+    &["kernel", "openssl", "cryptsetup"],
     "Also measure kernel, openssl, cryptsetup.",
     "Separated by commas. One that is not available has rows that say what is missing.",
 );
@@ -119,6 +136,45 @@ pub(super) static THRESHOLD: Opt = Opt {
     help: "diff: ignore smaller changes (0).",
     man: "",
 };
+
+/// How the run goes, and where its results go.
+static RUN: &[&Opt] =
+    &[&TIME, &SAVE, &RESUME, &shared::JSON, &JSON_LINES, &CSV, &MARKDOWN, &HTML, &shared::FORCE, &NAME];
+
+/// Which key derivations.
+static KDFS: &[&Opt] =
+    &[&HASH, &PBKDF, &shared::PBKDF_MEMORY, &shared::PBKDF_PARALLEL, &ITER_TIME, &THREADS, &COMPARE, &WHOLE];
+
+/// Which ciphers.
+static CIPHERS: &[&Opt] = &[&SUITE, &CIPHER, &KEY_SIZE, &SECTOR_SIZE, &MESSAGE, &DIRECTION];
+
+pub(super) static VERBS: &[Verb] = &[
+    Verb {
+        name: "",
+        operands: "",
+        about: "Measure ciphers and key derivation in memory.",
+        options: &[CIPHERS, KDFS, RUN],
+    },
+    Verb { name: "kdf", operands: "", about: "Measure key derivation alone.", options: &[KDFS, RUN] },
+    Verb {
+        name: "disk",
+        operands: "TARGET",
+        about: "Measure storage, plain and encrypted.",
+        options: &[&[&CIPHER, &KEY_SIZE, &SECTOR_SIZE], RUN],
+    },
+    Verb {
+        name: "diff",
+        operands: "OLD NEW",
+        about: "Say what changed beyond noise.",
+        options: &[&[&THRESHOLD, &shared::JSON]],
+    },
+    Verb {
+        name: "merge",
+        operands: "FILE...",
+        about: "Put machines side by side.",
+        options: &[&[&shared::JSON, &JSON_LINES, &CSV, &MARKDOWN, &HTML, &shared::FORCE]],
+    },
+];
 
 /// In the order of help.
 pub(super) static ALL: &[&Opt] = &[

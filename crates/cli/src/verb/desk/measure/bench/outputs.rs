@@ -75,11 +75,14 @@ impl Outputs {
     }
 }
 
-/// One run is written as an object, several as an array.
+/// One run is written as it is saved, several as an object that has them.
 fn json(all: &[Results]) -> String {
     match all {
         [one] => one.to_json(),
-        several => format!("[{}]\n", several.iter().map(Results::to_json).collect::<Vec<_>>().join(",")),
+        several => {
+            let runs = several.iter().map(Results::to_json).collect::<Vec<_>>().join(",");
+            format!("{{\"version\":1,\"runs\":[{runs}]}}\n")
+        }
     }
 }
 

@@ -10,7 +10,7 @@ use crate::door::{Args, Request};
 use crate::process::interrupt;
 use crate::say::failure::{Exit, Failure, Result};
 use keyway_measure::clock::{Clock, Machine as MachineClock};
-use keyway_measure::results::{SCHEMA, Settings};
+use keyway_measure::results::{SCHEMA, Settings, VERSION};
 use keyway_measure::suite::{Asked, Listed};
 use keyway_measure::{Results, machine, peers, prepare, report, rounds};
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -108,6 +108,7 @@ fn begun(asked: &Asked, options: &RunOptions, clock: &MachineClock) -> Result<(R
         here.name.clone_from(name);
     }
     let results = Results {
+        version: VERSION,
         schema: SCHEMA.to_owned(),
         started: clock.date(),
         versions: versions(asked),

@@ -1,6 +1,7 @@
-//! The survey as JSON; the schema is in the man page.
+//! The survey as JSON; docs/ciphers.schema.json is the schema.
 
 use super::survey::{Entry, Survey};
+use crate::say::document::document;
 use keyway_format::json::{Object, Value};
 
 /// One indented object.
@@ -9,8 +10,7 @@ pub(super) fn show(survey: &Survey) -> String {
         .with("release", survey.kernel.release.as_str())
         .with("dm_crypt", survey.kernel.dm_crypt.name());
     let combinations = survey.entries.iter().map(|entry| Value::from(combination(entry)));
-    let object =
-        Object::new().with("kernel", kernel).with("combinations", Value::Array(combinations.collect()));
+    let object = document().with("kernel", kernel).with("combinations", Value::Array(combinations.collect()));
     Value::from(object).to_pretty()
 }
 

@@ -26,7 +26,7 @@ pub(super) fn run(
     output::print(&text::show(passport, Paint::for_stdout()))?;
     let Some(advised) = &passport.advice else { return Ok(()) };
     let change = match &advised.advice {
-        Advice::Nothing { .. } => return Ok(()),
+        Advice::Nothing { .. } => return output::print("\n  Nothing was changed.\n"),
         Advice::Impossible { .. } => return Err(Failure::silent(Exit::Parameters)),
         Advice::Change(change) => change,
     };

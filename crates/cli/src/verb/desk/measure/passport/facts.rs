@@ -3,6 +3,7 @@
 use super::advised::{Advised, Subject};
 use super::question::Question;
 use crate::device;
+use crate::say::cure;
 use crate::say::failure::Result;
 use crate::unlock::KeyOptions;
 use keyway::{PredictedKeyslot, Prediction};
@@ -12,7 +13,8 @@ use keyway_boot::loader::grub::{Finding, Verdict};
 use keyway_boot::unlock_time::{Wait, Work};
 use keyway_format::interval::Interval;
 use keyway_format::luks2::Priority;
-use keyway_volume::{Access, Luks, UnlockOptions, UnlockTimes, facts};
+use keyway_volume::facts::{self, Concern, Facts};
+use keyway_volume::{Access, Luks, UnlockOptions, UnlockTimes};
 use std::time::Instant;
 
 /// A volume's keyslots, from the point of view of their owner and of an attacker.
@@ -30,6 +32,8 @@ pub(super) struct Passport {
     pub(super) refused: Option<Finding>,
     /// What GRUB ignores and the user should know.
     pub(super) notes: Vec<Finding>,
+    /// What re-encryption of the volume would cure, in sentences.
+    pub(super) cures: Vec<String>,
     /// GRUB modules that must be readable before the volume is open.
     pub(super) modules: Vec<&'static str>,
     pub(super) entropy: f64,
@@ -77,6 +81,9 @@ impl Passport {
         key: &KeyOptions,
     ) -> Result<Self> {
         let data = device::storage(&volume.device, Access::Probe)?;
+        let cures = Facts::of(luks, data.len())
+            .map(|facts| Concern::cured_by_reencryption(&facts, &*data))
+            .unwrap_or_default();
         let prediction = question.target.predict(&volume.over(data, luks.storage().clone(), false))?;
         let mut times = UnlockTimes::new(UnlockOptions::default().threads);
         let slots = facts::keyslots_in_turn(luks.header());
@@ -105,6 +112,7 @@ impl Passport {
             interference: prediction.interference(),
             refused: prediction.judgement().and_then(|found| found.refused.clone()),
             notes: prediction.judgement().map(|found| found.notes.clone()).unwrap_or_default(),
+            cures: cures.iter().filter_map(cure::sentence).collect(),
             modules: prediction.modules().to_vec(),
             entropy: question.entropy,
             hardware: question.hardware.title,

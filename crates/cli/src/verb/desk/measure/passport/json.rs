@@ -3,6 +3,7 @@
 use super::advised::Advised;
 use super::facts::{Keyslot, Passport};
 use super::sentences;
+use crate::say::document::document;
 use keyway_boot::advice::Advice;
 use keyway_boot::loader::grub::Finding;
 use keyway_boot::unlock_time::Work;
@@ -13,15 +14,16 @@ use keyway_format::json::{Object, Value};
 pub(super) fn show(passport: &Passport) -> String {
     let optional =
         |advised: &Option<Advised>| advised.as_ref().map_or(Value::Null, |it| advice(passport, it).into());
-    let object = Object::new()
+    let object = document()
         .with("device", passport.device.as_str())
-        .with("version", number(passport.format.into()))
+        .with("format", format!("luks{}", passport.format))
         .with("target", passport.target.as_str())
         .with("rates", passport.rates.as_str())
         .with("target_memory_kib", passport.memory_kib.map_or(Value::Null, number))
         .with("interference", decimal(Some(passport.interference)))
         .with("refused", passport.refused.as_ref().map_or(Value::Null, |it| finding(it).into()))
         .with("notes", Value::Array(passport.notes.iter().map(|it| finding(it).into()).collect()))
+        .with("volume_notes", Value::Array(passport.cures.iter().map(|it| it.as_str().into()).collect()))
         .with("modules", Value::Array(passport.modules.iter().map(|module| Value::from(*module)).collect()))
         .with("within_seconds", decimal(passport.within))
         .with("entropy_bits", decimal(Some(passport.entropy)))

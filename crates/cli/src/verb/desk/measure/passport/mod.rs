@@ -29,7 +29,7 @@ pub(crate) static COMMAND: Command = Command {
         name: "VOLUME",
         required: true,
         help: "The file or device with the volume.",
-        offers: Offers::Files,
+        offers: Offers::Volumes,
     }],
     about: "Tell what each keyslot costs you, and a thief.",
     man: "Shows for every keyslot: its key derivation, the seconds that it takes here (this machine's rate, \

@@ -4,11 +4,15 @@ use crate::door::{Kind, Opt, shared};
 use crate::say::failure::{Exit, Failure};
 use crate::verb::desk::cpu::RATE_FILE;
 
+/// Those with a name of their own.
+pub(super) const TARGETS: &[&str] =
+    &["linux", "cryptsetup", "grub-2.06", "grub-2.12", "grub-2.14", "pi3", "pi4"];
+
 pub(super) static TARGET: Opt = Opt {
     long: "target",
     short: None,
     value: "NAME",
-    kind: Kind::Text,
+    kind: Kind::Words(TARGETS),
     help: "What unlocks: grub-2.14, pi4 ... (linux).",
     man: "",
 };
@@ -42,7 +46,7 @@ pub(super) static HARDWARE: Opt = Opt {
     long: "hardware",
     short: None,
     value: "NAME",
-    kind: Kind::Text,
+    kind: Kind::Words(&["rtx4090", "rtx4090x1000"]),
     help: "Hardware that searches for it (rtx4090).",
     man: "",
 };
@@ -100,4 +104,22 @@ pub(super) const ALL: &[&Opt] = &[
 /// The failure for a value that an option does not accept.
 pub(super) fn wrong(option: &Opt, given: &str, what: &str) -> Failure {
     Failure::new(Exit::Parameters, format!("--{} {given}: {what}.", option.long))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::door::typed;
+    use crate::verb::desk::measure::passport::target::Target;
+    use keyway_boot::attack::Hardware;
+
+    #[test]
+    fn what_shells_offer_is_known() {
+        for name in TARGETS {
+            let line = format!("keyway passport --target {name} disk.img");
+            assert!(Target::from_args(&typed(&line)).is_ok(), "{name}");
+        }
+        let Kind::Words(offered) = HARDWARE.kind else { panic!("words") };
+        assert!(Hardware::all().map(|it| it.name).eq(offered.iter().copied()));
+    }
 }

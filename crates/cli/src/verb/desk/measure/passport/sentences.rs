@@ -13,6 +13,7 @@ use keyway_format::interval::Within;
 /// What the user should know beside the keyslots' own rows.
 pub(super) fn notes(passport: &Passport) -> Vec<String> {
     let mut notes: Vec<String> = passport.notes.iter().map(|note| format!("{}.", note.because)).collect();
+    notes.extend(passport.cures.iter().cloned());
     notes.extend(busy(passport.interference));
     notes
 }
@@ -30,13 +31,14 @@ pub(super) fn does_not_fit(passport: &Passport, slot: &Keyslot) -> String {
 /// The advice, a sentence each.
 pub(super) fn advice(passport: &Passport, advised: &Advised) -> Vec<String> {
     let mut sentences = Vec::new();
+    let by = by(passport);
     match &advised.advice {
         Advice::Impossible { because } => sentences.push(format!("It cannot be done: {because}.")),
         Advice::Nothing { slot, seconds } => {
-            sentences.push(format!("Keyslot {slot} opens in {} as it is.", span(*seconds)));
+            sentences.push(format!("Keyslot {slot} opens in {}{by} as it is.", span(*seconds)));
         }
         Advice::Change(change) => {
-            sentences.push(changed(change));
+            sentences.push(changed(change, by));
             sentences.extend(change.cost.as_ref().map(|_| search(advised, change)));
         }
     }
@@ -50,18 +52,24 @@ pub(super) fn advice(passport: &Passport, advised: &Advised) -> Vec<String> {
         let later = change.later.iter();
         sentences.extend(later.map(|(number, time)| {
             format!(
-                "Keyslot {number} then opens in {}: keyslot {} is tried before it.",
+                "Keyslot {number} then opens in {}{by}: keyslot {} is tried before it.",
                 span(*time),
                 change.slot
             )
         }));
     }
-    sentences.extend(too_slow(advised));
+    sentences.extend(too_slow(advised, by));
     sentences
 }
 
-fn changed(change: &Change) -> String {
-    let (slot, time) = (change.slot, span(change.seconds));
+/// Whose seconds the advice is about, where two programs may open the volume: the slower one's.
+fn by(passport: &Passport) -> &'static str {
+    let two = passport.slots.iter().any(|slot| slot.by_cryptsetup.is_some());
+    if two { " with cryptsetup" } else { "" }
+}
+
+fn changed(change: &Change, by: &str) -> String {
+    let (slot, time) = (change.slot, format!("{}{by}", span(change.seconds)));
     match &change.cost {
         Some(cost) => {
             let variant = if matches!(cost, Work::Argon2 { .. }) { "argon2id" } else { "pbkdf2" };
@@ -120,11 +128,11 @@ fn uncertain(passport: &Passport, advised: &Advised) -> String {
         (Advice::Change(_), _) => "it may take longer after the change",
         _ => "it may take longer",
     };
-    format!("{within} is within the measurement's uncertainty: {what}.")
+    format!("{within} is within the uncertainty of these times: {what}.")
 }
 
 /// The keyslots that this advice leaves too slow.
-fn too_slow(advised: &Advised) -> Option<String> {
+fn too_slow(advised: &Advised, by: &str) -> Option<String> {
     let changed = match &advised.advice {
         Advice::Change(change) => Some(change),
         _ => None,
@@ -137,7 +145,7 @@ fn too_slow(advised: &Advised) -> Option<String> {
         .map(|(number, time)| format!("keyslot {number} ({})", span(*time)))
         .collect();
     (!left.is_empty())
-        .then(|| format!("Too slow as they are: {}. --key-slot asks about one.", left.join("; ")))
+        .then(|| format!("Too slow as they are{by}: {}. --key-slot asks about one.", left.join("; ")))
 }
 
 /// "Keyslots 0, 2".
@@ -187,7 +195,7 @@ mod tests {
         let Advice::Change(change) = &strong.advice else { unreachable!() };
         let said = search(&strong, change);
         assert!(said.contains("3.0 times cheaper") && !said.contains("cheap to guess"), "{said}");
-        let left = too_slow(&strong).unwrap();
+        let left = too_slow(&strong, "").unwrap();
         assert!(
             left.contains("keyslot 2 (60 s)") && !left.contains("keyslot 0") && !left.contains("keyslot 1")
         );

@@ -4,7 +4,7 @@ use super::advised::Advised;
 use super::facts::{Keyslot, Passport};
 use super::sentences;
 use super::words::{derivation, dollars, large, years};
-use crate::say::figures::{seconds, span};
+use crate::say::figures::{busy, seconds, span};
 use crate::say::paint::{Paint, printable};
 use crate::say::size::human;
 use keyway_boot::advice::Advice;
@@ -65,8 +65,11 @@ fn keyslot(page: &mut String, passport: &Passport, slot: &Keyslot, paint: Paint)
         let _ = writeln!(page, "    {}{value}", paint.faint(&format!("{name:<17}")));
     };
     let checked = passport.checked.filter(|(number, _)| *number == slot.number);
-    let checked =
-        checked.map(|(_, took)| format!("; a real derivation took {}", seconds(took))).unwrap_or_default();
+    // It waited for them, unlike the times that are told.
+    let beside = if busy(passport.interference).is_some() { ", beside other programs" } else { "" };
+    let checked = checked
+        .map(|(_, took)| format!("; a real derivation took {}{beside}", seconds(took)))
+        .unwrap_or_default();
     row("here", format!("{}{checked}", slot.here.map_or("not known".into(), span)));
     row("on the target", on_target(passport, slot, paint));
     if let Some(time) = slot.by_cryptsetup {

@@ -1,15 +1,16 @@
-//! The findings as JSON; the schema is in the man page.
+//! The findings as JSON; docs/xray.schema.json is the schema.
 
 use super::kernel::{Cipher, Findings};
 use super::place::Place;
 use super::subject::Subject;
+use crate::say::document::document;
 use keyway_format::json::{Object, Value};
 use keyway_kernel::modules::Found;
 use keyway_kernel::{Checked, Choice, Missing, Row, SelfTests, Severity, Speed, System};
 
 /// One indented object.
 pub(super) fn show(subject: &Subject, findings: &Findings) -> String {
-    let object = Object::new()
+    let object = document()
         .with("volume", optional(subject.volume.as_deref()))
         .with("kernel", findings.system.as_ref().map_or(Value::Null, |system| kernel(system).into()))
         .with("cpu", cpu(findings))

@@ -82,7 +82,7 @@ static CIPHER: Opt = Opt {
     long: "cipher",
     short: Some('c'),
     value: "SPEC",
-    kind: Kind::Text,
+    kind: Kind::Words(shared::CIPHERS),
     help: "This cipher: a spec, or a name (adiantum).",
     man: "The same as the operand, also where a file has this name.",
 };

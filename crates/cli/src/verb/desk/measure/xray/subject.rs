@@ -1,7 +1,7 @@
 //! What to examine: a specification, or the ciphers in a volume's header.
 
 use crate::device::{self, Target, Versions};
-use crate::door::nearest;
+use crate::door::did_you_mean;
 use crate::say::failure::{Exit, Failure, Result};
 use keyway_crypto::CipherSpec;
 use keyway_crypto::spec::space;
@@ -36,12 +36,11 @@ impl Asked {
     pub(super) fn cipher(text: &str) -> Result<Self> {
         CipherSpec::named(text).map(Self::Ciphers).map_err(|why| {
             let known: Vec<String> = space().filter(|it| it.outcome.is_ok()).map(|it| it.text).collect();
-            let hint = match nearest(text, known.iter().map(String::as_str)) {
-                Some(near) => format!(" Did you mean {near}?"),
-                None => " \"keyway ciphers\" lists what is available; a volume in this directory is ./NAME."
-                    .to_owned(),
-            };
-            Failure::new(Exit::Parameters, format!("{text} is not a file, and as a cipher: {why}.{hint}"))
+            let hint = did_you_mean(text, known.iter().map(String::as_str), str::to_owned);
+            let hint = hint.unwrap_or_else(|| {
+                "\"keyway ciphers\" lists what is available; a volume in this directory is ./NAME.".to_owned()
+            });
+            Failure::new(Exit::Parameters, format!("{text} is not a file, and as a cipher: {why}; {hint}"))
         })
     }
 }
@@ -80,5 +79,5 @@ impl Subject {
 /// Whether the name is a path or that of an existing file.
 pub(super) fn is_file(name: &Path) -> bool {
     let text = name.to_string_lossy();
-    text.contains('/') || text.starts_with("UUID=") || device::exists(name)
+    text.contains('/') || text.contains("UUID=") || text.contains("LABEL=") || device::exists(name)
 }

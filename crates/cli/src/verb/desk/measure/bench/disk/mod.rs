@@ -22,7 +22,7 @@ use crate::say::failure::{Exit, Failure, Result};
 use asked::Asked;
 use keyway_measure::clock::{Clock, Machine as MachineClock};
 use keyway_measure::disk::{self, Encryption, Engine, Fio, Scratch, Turns, fill, turns, workload};
-use keyway_measure::results::{By, Case, SCHEMA, Settings};
+use keyway_measure::results::{By, Case, SCHEMA, Settings, VERSION};
 use keyway_measure::rounds::Watcher;
 use keyway_measure::{Results, machine, prepare, report, rounds};
 use paths::Paths;
@@ -306,6 +306,7 @@ fn begun(options: &RunOptions, clock: &MachineClock, asked: &Asked) -> Results {
         clock_seconds: clock.cost().as_secs_f64(),
     };
     Results {
+        version: VERSION,
         schema: SCHEMA.to_owned(),
         started: clock.date(),
         versions: BTreeMap::from([("keyway".to_owned(), env!("CARGO_PKG_VERSION").to_owned())]),

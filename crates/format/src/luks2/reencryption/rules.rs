@@ -2,17 +2,14 @@
 //! keyslot of type "reencrypt", the states before and after it as backup segments, and regular
 //! segments that are each in one of those two states.
 
-use super::config::Config;
-use super::keyslot::{Keyslot, KeyslotKind};
-use super::segment::{Segment, SegmentKind};
 use crate::Error;
+use crate::luks2::config::Config;
+use crate::luks2::keyslot::{Keyslot, KeyslotKind};
+use crate::luks2::segment::{Segment, SegmentKind};
 use alloc::collections::BTreeMap;
 use alloc::format;
 
-/// The versions of the requirement that cryptsetup knows.
-const REQUIREMENTS: [&str; 3] = ["online-reencrypt", "online-reencrypt-v2", "online-reencrypt-v3"];
-
-pub(super) fn check(
+pub(in crate::luks2) fn check(
     config: &Config,
     keyslots: &BTreeMap<u32, Keyslot>,
     segments: &BTreeMap<u32, Segment>,
@@ -22,8 +19,8 @@ pub(super) fn check(
         let why = format!("{versions} versions of online reencryption");
         return Err(Error::invalid("config.requirements.mandatory", why));
     }
-    let required = config.requirements.iter().any(|name| REQUIREMENTS.contains(&name.as_str()));
-    match (required, keyslots.iter().find(|(_, keyslot)| is_reencrypt(keyslot))) {
+    // A later version may be dumped; nothing else is done with it.
+    match (versions == 1, keyslots.iter().find(|(_, keyslot)| is_reencrypt(keyslot))) {
         (true, Some(_)) => check_segments(segments),
         (true, None) => {
             Err(Error::invalid("keyslots", "online reencryption without a keyslot of type reencrypt"))
@@ -36,7 +33,7 @@ pub(super) fn check(
     }
 }
 
-fn is_reencrypt(keyslot: &Keyslot) -> bool {
+pub(super) fn is_reencrypt(keyslot: &Keyslot) -> bool {
     matches!(&keyslot.kind, KeyslotKind::Other(name) if name == "reencrypt")
 }
 

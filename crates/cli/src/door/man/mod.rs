@@ -1,8 +1,11 @@
 //! Man pages (section 8, roff with the man macros) from the tables.
 
-use super::table::{Command, Commands, Group, Opt, Topic};
+pub(crate) mod plain;
+
+use super::parser::look_up;
+use super::table::{Command, Commands, Group, Opt, Topic, Verb};
 use super::{help, shared};
-use crate::say::failure::Exit;
+use crate::say::failure::{Exit, Result};
 use std::fmt::Write;
 
 /// All pages: file name and text.
@@ -14,6 +17,18 @@ pub(crate) fn pages(commands: &'static Commands) -> Vec<(String, String)> {
     pages
 }
 
+/// The page of that name: "keyway", or a command, by any of its names.
+///
+/// # Errors
+/// There is none.
+pub(crate) fn find(commands: &'static Commands, name: &str) -> Result<String> {
+    let name = name.strip_prefix("keyway-").unwrap_or(name);
+    if name == "keyway" {
+        return Ok(overview(commands));
+    }
+    look_up(commands, "keyway", name).map(|(command, _)| page(command))
+}
+
 fn overview(commands: &Commands) -> String {
     let mut text = title("KEYWAY");
     text.push_str(".SH NAME\nkeyway \\- Linux disk encryption without root\n");
@@ -22,11 +37,13 @@ fn overview(commands: &Commands) -> String {
     paragraphs(&mut text, OVERVIEW);
     for (heading, group) in [
         ("COMMANDS WITHOUT ROOT", Group::Rootless),
+        ("COMMANDS AS ROOT, WITH THE KERNEL'S DM-CRYPT", Group::Boot),
         ("CRYPTSETUP'S COMMANDS: VOLUMES", Group::Cryptsetup(Topic::Volumes)),
         ("CRYPTSETUP'S COMMANDS: PASSPHRASES", Group::Cryptsetup(Topic::Passphrases)),
         ("CRYPTSETUP'S COMMANDS: HEADERS", Group::Cryptsetup(Topic::Headers)),
         ("CRYPTSETUP'S COMMANDS: QUESTIONS", Group::Cryptsetup(Topic::Questions)),
         ("NOT IMPLEMENTED YET", Group::Absent),
+        ("KEYWAY ITSELF", Group::Itself),
     ] {
         let _ = writeln!(text, ".SH \"{}\"", escape(heading));
         for command in commands.of(group) {
@@ -62,6 +79,7 @@ fn page(command: &'static Command) -> String {
             let _ = writeln!(text, ".TP\n.I {}\n{}", escape(operand.name), escape(operand.help));
         }
     }
+    verbs(&mut text, command.verbs());
     options(&mut text, "OPTIONS", command.own_options());
     let unlisted = |o: &&Opt| !command.own_options().any(|own| own.long == o.long);
     options(&mut text, "COMMON OPTIONS", shared::EVERYWHERE.iter().copied().filter(|o| unlisted(o)));
@@ -84,6 +102,14 @@ fn page(command: &'static Command) -> String {
     exit_status(&mut text);
     text.push_str(".SH SEE ALSO\n.BR keyway (8)\n");
     text
+}
+
+fn verbs(text: &mut String, verbs: &[Verb]) {
+    for (index, verb) in verbs.iter().filter(|verb| !verb.name.is_empty()).enumerate() {
+        let heading = if index == 0 { ".SH VERBS\n" } else { "" };
+        let line = format!("{} {}", verb.name, verb.operands);
+        let _ = writeln!(text, "{heading}.TP\n.B {}\n{}", escape(line.trim_end()), escape(verb.about));
+    }
 }
 
 fn title(name: &str) -> String {

@@ -1,0 +1,119 @@
+//! The estimate as text.
+
+use super::{Backup, Estimate};
+use crate::say::figures::{grouped, span};
+use crate::say::paint::{Paint, printable};
+use crate::say::size::human;
+use keyway_format::interval::Interval;
+use keyway_format::luks2::reencryption::{Mode, MovedResilience, Resilience};
+use keyway_volume::reencrypt::WRITE;
+use std::fmt::Write;
+
+pub(super) fn show(estimate: &Estimate, paint: Paint) -> String {
+    let mut page = String::new();
+    let what = match (estimate.plan.mode(), estimate.is_under_way) {
+        (Mode::Reencrypt, false) => "to be reencrypted",
+        (Mode::Encrypt, false) => "to be encrypted",
+        (Mode::Decrypt, false) => "to be decrypted",
+        (Mode::Reencrypt, true) => "being reencrypted",
+        (Mode::Encrypt, true) => "being encrypted",
+        (Mode::Decrypt, true) => "being decrypted",
+    };
+    let _ = writeln!(page, "{}  {what}", paint.strong(&printable(&estimate.device)));
+    let mut row = |name: &str, value: &str| {
+        let _ = writeln!(page, "  {}{value}", paint.faint(&format!("{name:<11}")));
+    };
+    let amounts = &estimate.amounts;
+    row("Time", &paint.strong(&span(estimate.seconds)));
+    let (done, len) = estimate.plan.progress();
+    match done {
+        0 => row("Data", &human(len)),
+        done => row("Data", &format!("{} of {}, {} are done", human(amounts.left), human(len), human(done))),
+    }
+    row("Read", &human(amounts.read));
+    let protection = match amounts.protection {
+        0 => String::new(),
+        bytes => format!(" and {} {}", human(bytes), kept(&estimate.plan.what().resilience)),
+    };
+    row("Written", &format!("{}{protection}; {} of headers", human(amounts.written), human(amounts.headers)));
+    row(
+        "Hot zone",
+        &format!(
+            "about {} at a time, {}; at most {}",
+            human(estimate.zone),
+            if amounts.zones == 1 { "once".to_owned() } else { format!("{} times", grouped(amounts.zones)) },
+            human(estimate.plan.zones().1)
+        ),
+    );
+    row("A crash", &crash(estimate));
+    let rates = &estimate.rates;
+    let mut measured = format!("read {} of this device at {}", human(rates.sampled), rate(rates.read));
+    for (name, speed) in [&rates.old, &rates.new, &rates.hash].into_iter().flatten() {
+        let _ = write!(measured, "; {} at {}", printable(name), rate(*speed));
+    }
+    row("Measured", &format!("{measured} a core, {} cores", rates.cores));
+    row(
+        "Assumed",
+        &format!(
+            "it writes at {} to {} % of that, likely {}: nothing was written to try",
+            percent(WRITE.low),
+            percent(WRITE.high),
+            percent(WRITE.likely)
+        ),
+    );
+    if let Some(limit) = estimate.limit {
+        row("Limit", &format!("{}/s", human(limit)));
+    }
+    if let Some(backup) = &estimate.backup {
+        row("Backup", &of_backup(backup, paint));
+    }
+    page
+}
+
+/// What protects the hot zone, in words.
+fn kept(resilience: &Resilience) -> &'static str {
+    match resilience {
+        Resilience::Journal | Resilience::DataShift { moved: MovedResilience::Journal, .. } => "of copies",
+        _ => "of hashes",
+    }
+}
+
+/// What a crash can cost.
+pub(super) fn crash(estimate: &Estimate) -> String {
+    let what = estimate.plan.what();
+    if let (Resilience::None, Some(lost)) = (&what.resilience, estimate.plan.hot_zone()) {
+        return format!("has cost bytes {} to {}: they cannot be recovered", lost.start, lost.end);
+    }
+    match &what.resilience {
+        Resilience::None => {
+            format!("costs the hot zone that is being written: up to {}", human(estimate.plan.zones().1))
+        }
+        resilience => match resilience.checksum() {
+            Some(checksum) => {
+                format!("costs nothing, where the device writes {} bytes whole or not at all", checksum.block)
+            }
+            None => "costs nothing".to_owned(),
+        },
+    }
+}
+
+fn of_backup(backup: &Backup, paint: Paint) -> String {
+    let file = printable(&backup.file.display().to_string());
+    let name = format!("{} of the header to {file}", human(backup.bytes));
+    match (backup.exists, backup.free) {
+        (true, _) => paint.bad(&format!("{file} exists already: nothing would begin")),
+        (false, Some(free)) if backup.fits() => format!("{name}: fits, {} are free", human(free)),
+        (false, Some(free)) => {
+            paint.bad(&format!("{name}: does not fit, {} are free: nothing would begin", human(free)))
+        }
+        (false, None) => paint.bad(&format!("{name}: there is no such directory: nothing would begin")),
+    }
+}
+
+fn rate(rate: Interval) -> String {
+    format!("{}/s", human(rate.likely as u64))
+}
+
+fn percent(share: f64) -> String {
+    format!("{:.0}", share * 100.0)
+}

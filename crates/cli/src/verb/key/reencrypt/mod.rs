@@ -1,0 +1,394 @@
+//! `reencrypt`: another volume key or cipher in place; plaintext to a volume and back.
+
+mod begin;
+mod estimate;
+mod header_backup;
+mod kernel;
+mod luks1;
+mod online;
+mod pace;
+mod run;
+mod tokens;
+mod unused;
+
+use crate::device::{self, Target, Versions, explain};
+use crate::door::{
+    self, Args, Command, Example, Group, Offers, Operand, Opt, Request, Topic, groups, shared,
+};
+use crate::make::header::HeaderParams;
+use crate::mapping::Open;
+use crate::say::failure::{Exit, Failure, Result};
+use crate::say::progress::Progress;
+use crate::say::question;
+use crate::unlock::KeyOptions;
+use crate::verb::key::keyslot::KeyslotOptions;
+use estimate::Estimating;
+use header_backup::HeaderBackup;
+use keyway::{Reencrypt, Resilience, Unlock, Unused, Version};
+use keyway_volume::storage::Exclusive;
+use keyway_volume::{Access, Error};
+
+/// `keyway reencrypt`.
+pub(crate) static COMMAND: Command = Command {
+    name: "reencrypt",
+    aliases: &[],
+    group: Group::Cryptsetup(Topic::Volumes),
+    operands: &[Operand { name: "DEVICE", required: false, help: "The volume.", offers: Offers::Files }],
+    about: "Change the volume key or the cipher in place.",
+    man: "Gives a volume a new volume key and, with --cipher, --sector-size or --new-key-size, another encryption, \
+          without a second disk. Passphrases stay: each is asked for, unless --key-slot names the only one to keep, or a token \
+          leads to it (--token-id, --token-type, --token-only). \
+          A volume that is open (keyway open, mount; as root, a mapping of the kernel's, too) stays in use meanwhile: \
+          --active-name names it, or in a session its device does; a request to the part that is being written waits a \
+          moment. Otherwise the volume must not be in \
+          use.\n\nIt may be stopped at any moment, by Ctrl-C or by a power failure: the same \
+          command goes on from there, and so does cryptsetup. What is being written at that moment is protected by \
+          --resilience: checksum (a hash of each sector as it was, next to no cost), journal (a copy), or none.\n\n\
+          Before it begins, the header is backed up to a file LUKS-UUID-before-reencrypt.header of the current directory \
+          (--header-backup-file names another). luksHeaderRestore takes it until data has changed; later it opens only \
+          what has not been reencrypted yet, and in the end nothing. It has the old volume key: when the reencryption is \
+          complete, the file is removed, unless --keep-header-backup is given. What goes on finds it by its \
+          name.\n\n--estimate changes nothing: it says how long it would take, what would be read and written, what a crash \
+          could cost with this --resilience, and whether the header backup fits. Samples of the device are read, and the \
+          ciphers run on this CPU; writing is not tried on your data, so its speed is a share of reading's, and the time \
+          an interval.\n\n\
+          --encrypt turns what is on the device into a volume. Either the header is on another device (--header), or \
+          the last 32 MiB of the device are free and --reduce-device-size 32M moves the data back to make room: \
+          shrink the file system first.\n\n--decrypt turns a volume into plaintext. --header names the file that \
+          holds the header meanwhile: with a file that does not exist, the header is moved there and the data moves \
+          to the start of the device.\n\nLUKS1 has no room for any of this: while a LUKS1 volume changes, its state and \
+          both its headers are in files LUKS-UUID.* of the current directory, from where the same command goes on. \
+          --key-size and --volume-key-file are of the new volume key there, and --decrypt needs no --header \
+          (--decrypt --uuid UUID goes on). --encrypt --type luks1 makes a LUKS1 volume.",
+    options: &[
+        &[
+            &shared::ENCRYPT,
+            &shared::DECRYPT,
+            &shared::NEW,
+            &shared::INIT_ONLY,
+            &shared::RESUME_ONLY,
+            &shared::ACTIVE_NAME,
+            &shared::HEADER,
+            &shared::RESILIENCE,
+            &shared::RESILIENCE_HASH,
+            &shared::HOTZONE_SIZE,
+            &shared::REDUCE_DEVICE_SIZE,
+            &shared::DEVICE_SIZE,
+            &shared::LIMIT_RATE,
+            &shared::HEADER_BACKUP_FILE,
+            &shared::KEEP_HEADER_BACKUP,
+            &shared::NO_HEADER_BACKUP,
+            &shared::ESTIMATE,
+            &shared::JSON,
+            &unused::SKIP_UNUSED,
+            &unused::DISCARD_UNUSED,
+            &shared::KEEP_KEY,
+            &shared::NEW_KEY_SIZE,
+            &shared::KEY_SLOT,
+            &shared::VOLUME_KEY_FILE,
+            &shared::WEAK_CIPHER,
+            &shared::KEY_DESCRIPTION,
+            &shared::NEW_VOLUME_KEY_FILE,
+            &shared::NEW_VOLUME_KEY_KEYRING,
+            &shared::FORCE_OFFLINE_REENCRYPT,
+            &shared::FORCE_NO_KEYSLOTS,
+            &shared::BLOCK_SIZE,
+            &shared::USE_DIRECTIO,
+            &shared::USE_FSYNC,
+            &shared::WRITE_LOG,
+            &shared::WITHOUT_FLUSH,
+            &shared::DISABLE_BLKID,
+            &shared::USE_RANDOM,
+            &shared::USE_URANDOM,
+        ],
+        groups::KEY_INPUT,
+        groups::TOKENS,
+        groups::KDF,
+        groups::KEYSLOT,
+        groups::NEW_VOLUME,
+        groups::LIMITS,
+        groups::PROGRESS,
+        &[&shared::TRIES, &shared::DISABLE_LOCKS],
+    ],
+    examples: &[
+        Example {
+            line: "keyway reencrypt disk.img",
+            does: "A new volume key. If it is stopped, the same line goes on.",
+        },
+        Example {
+            line: "keyway reencrypt --active-name home",
+            does: "The same while the volume is open as home, and in use.",
+        },
+        Example {
+            line: "keyway reencrypt --encrypt --reduce-device-size 32M disk.img",
+            does: "Encrypt what is on it; the last 32 MiB must be free.",
+        },
+        Example {
+            line: "keyway reencrypt --estimate disk.img",
+            does: "How long it would take; nothing is changed.",
+        },
+    ],
+    run: door::run::<Asked>,
+};
+
+/// What is asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum What {
+    Reencrypt,
+    Encrypt,
+    Decrypt,
+}
+
+/// How far to go.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Extent {
+    /// To the end.
+    Whole,
+    /// `--init-only`.
+    Begin,
+    /// `--resume-only`.
+    Resume,
+}
+
+struct Asked {
+    target: Target,
+    key: KeyOptions,
+    /// An option of tokens was given.
+    by_token: bool,
+    what: What,
+    extent: Extent,
+    /// `--type`.
+    versions: Versions,
+    how: Reencrypt,
+    /// What becomes of unused blocks, if they are left out.
+    unused: Option<Unused>,
+    /// `--device-size` in bytes.
+    data_len: Option<u64>,
+    /// Where the data of a volume begins that is to be made, in bytes.
+    offset: u64,
+    /// Of the header that `--encrypt` makes.
+    header: HeaderParams,
+    keyslot: KeyslotOptions,
+    /// `--reduce-device-size` in bytes.
+    reduce: Option<u64>,
+    /// `--cipher`.
+    cipher: Option<String>,
+    /// `--new-key-size`, in bits.
+    new_key_bits: Option<u32>,
+    new_key_file: Option<std::path::PathBuf>,
+    no_keyslots: bool,
+    /// `--uuid`.
+    uuid: Option<String>,
+    /// The program was called as cryptsetup.
+    is_cryptsetup: bool,
+    /// `--sector-size`, in bytes.
+    new_sector_size: Option<u32>,
+    progress: Progress,
+    /// `--active-name`.
+    active_name: Option<String>,
+    /// `--force-offline-reencrypt`.
+    offline: bool,
+    /// `--hotzone-size`.
+    zone: Option<u64>,
+    /// `--without-flush`.
+    without_flush: bool,
+    /// `--limit-rate`, in bytes a second.
+    limit_rate: Option<u64>,
+    backup: HeaderBackup,
+    /// `--estimate`.
+    estimating: Option<Estimating>,
+}
+
+/// Options that are refused by name.
+static REFUSED: &[(&Opt, &str)] =
+    &[(&shared::NEW_VOLUME_KEY_KEYRING, "the new volume key is random, or comes from --new-volume-key-file")];
+
+impl Request for Asked {
+    fn from_args(args: &Args) -> Result<Self> {
+        if let Some((option, why)) = REFUSED.iter().find(|(option, _)| args.given(option)) {
+            let message = format!("--{}: {why}. Nothing was written.", option.long);
+            return Err(Failure::new(Exit::Parameters, message));
+        }
+        let what =
+            match (args.given(&shared::ENCRYPT) || args.given(&shared::NEW), args.given(&shared::DECRYPT)) {
+                (true, _) => What::Encrypt,
+                (_, true) => What::Decrypt,
+                _ => What::Reencrypt,
+            };
+        let extent = match (args.given(&shared::INIT_ONLY), args.given(&shared::RESUME_ONLY)) {
+            (true, _) => Extent::Begin,
+            (_, true) => Extent::Resume,
+            _ => Extent::Whole,
+        };
+        let unused = unused::from_args(args, extent)?;
+        Ok(Self {
+            target: match args.text(&shared::ACTIVE_NAME) {
+                Some(_) => Target::if_given(args, 0),
+                None => Target::from_args(args, 0)?,
+            },
+            key: KeyOptions::from_args(args)?,
+            by_token: tokens::OPTIONS.iter().any(|option| args.given(option)),
+            what,
+            extent,
+            versions: Versions::from_args(args)?,
+            how: unused::with(How::from_args(args)?.0, unused),
+            unused,
+            data_len: args.number(&shared::DEVICE_SIZE),
+            offset: args.number(&shared::OFFSET).unwrap_or(0).saturating_mul(512),
+            header: HeaderParams::from_args(args, Version::Luks2)?,
+            keyslot: KeyslotOptions::from_args(args)?,
+            reduce: args.number(&shared::REDUCE_DEVICE_SIZE),
+            cipher: args.text(&shared::CIPHER).map(str::to_owned),
+            new_key_bits: args.number32(&shared::NEW_KEY_SIZE),
+            new_key_file: args.path(&shared::NEW_VOLUME_KEY_FILE).map(std::path::Path::to_owned),
+            no_keyslots: args.given(&shared::FORCE_NO_KEYSLOTS),
+            uuid: args.text(&shared::UUID).map(str::to_owned),
+            is_cryptsetup: args.is_cryptsetup(),
+            new_sector_size: args.number32(&shared::SECTOR_SIZE),
+            progress: Progress { on_output: true, ..args.progress() },
+            active_name: args.text(&shared::ACTIVE_NAME).map(str::to_owned),
+            offline: args.given(&shared::FORCE_OFFLINE_REENCRYPT),
+            zone: args.number(&shared::HOTZONE_SIZE),
+            without_flush: args.given(&shared::WITHOUT_FLUSH),
+            limit_rate: args.number(&shared::LIMIT_RATE),
+            backup: HeaderBackup::from_args(args)?,
+            estimating: Estimating::from_args(args)?,
+        })
+    }
+
+    fn run(self) -> Result<()> {
+        if let Some(estimating) = &self.estimating {
+            return self.estimate(estimating);
+        }
+        match self.open_volume()? {
+            Some(Open::Session(session)) => return self.run_online(&session),
+            Some(Open::Kernel(found)) => return self.run_mapped(&found),
+            None => {}
+        }
+        let data = self.claim()?;
+        if let Some(files) = self.luks1_under_way(&data)? {
+            self.check_unused(&State::Luks1, &data)?;
+            return self.resume_luks1(&data, &files);
+        }
+        let state = self.state(&data)?;
+        self.check_unused(&state, &data)?;
+        match state {
+            State::UnderWay => self.resume(&data),
+            State::Luks1 | State::Luks2 | State::NotLuks if self.extent == Extent::Resume => {
+                Err(Failure::new(Exit::Parameters, "Device reencryption not in progress."))
+            }
+            State::Luks1 | State::Luks2 if self.what == What::Encrypt => {
+                let device = self.target.header_path().display();
+                let message = format!("Device {device} is already LUKS device. Aborting operation.");
+                Err(Failure::new(Exit::Parameters, message))
+            }
+            State::Luks1 if self.what == What::Decrypt => self.decrypt_luks1(&data),
+            State::Luks1 => self.reencrypt_luks1(&data),
+            State::Luks2 if self.what == What::Decrypt => self.decrypt(&data),
+            State::Luks2 => self.reencrypt(&data),
+            State::NotLuks if self.what == What::Encrypt => self.encrypt(&data),
+            State::NotLuks if self.what == What::Decrypt && self.is_to_be_exported() => {
+                self.export_and_decrypt(&data)
+            }
+            State::NotLuks => Err(device::not_luks(self.target.header_path())),
+        }
+    }
+}
+
+/// How, as far as the options say it.
+struct How(Reencrypt);
+
+impl How {
+    fn from_args(args: &Args) -> Result<Self> {
+        let mut how = Reencrypt::new().unlock(Unlock::new().unclaimed());
+        how = match args.text(&shared::RESILIENCE) {
+            None | Some("checksum" | "datashift" | "datashift-checksum") => how,
+            Some("journal" | "datashift-journal") => how.resilience(Resilience::Journal),
+            Some("none") => how.resilience(Resilience::None),
+            Some(other) => {
+                let message = format!("Unsupported resilience mode {other}");
+                return Err(Failure::new(Exit::Parameters, message));
+            }
+        };
+        if let Some(hash) = args.text(&shared::RESILIENCE_HASH) {
+            how = how.checksum_hash(hash);
+        }
+        if let Some(bytes) = args.number(&shared::HOTZONE_SIZE) {
+            how = how.hot_zone(bytes);
+        }
+        if let Some(bytes) = args.number(&shared::DEVICE_SIZE) {
+            how = how.data_len(bytes);
+        }
+        if args.given(&shared::KEEP_KEY) {
+            how = how.keep_key();
+        }
+        if args.given(&shared::WITHOUT_FLUSH) {
+            how = how.without_flush();
+        }
+        Ok(Self(args.number32(&shared::SECTOR_SIZE).into_iter().fold(how, Reencrypt::sector_size)))
+    }
+}
+
+/// What is there.
+enum State {
+    NotLuks,
+    Luks1,
+    Luks2,
+    UnderWay,
+}
+
+impl Asked {
+    /// Nobody else uses the data, from now to the end.
+    fn claim(&self) -> Result<Exclusive> {
+        if self.target.device.as_os_str().is_empty() {
+            return Err(Failure::new(Exit::Parameters, "A device or file is missing."));
+        }
+        let data = device::exclusive(&self.target.device)?;
+        if data.can_flush() || self.without_flush {
+            return Ok(data);
+        }
+        let message = format!(
+            "{} cannot be flushed (its NBD server offers no flush): a power failure might lose data. Nothing was \
+             changed.",
+            self.target.device.display()
+        );
+        Err(Failure::new(Exit::Parameters, message).hinting("--without-flush reencrypts it all the same."))
+    }
+
+    fn state(&self, data: &Exclusive) -> Result<State> {
+        if self.target.header.as_ref().is_some_and(|header| !device::exists(header)) {
+            return Ok(State::NotLuks);
+        }
+        let device = self.device(data, Access::Write)?;
+        let header = match device.header() {
+            Ok(header) => header,
+            Err(error) => {
+                return match error.into_volume_error() {
+                    Ok(Error::Format(keyway_format::Error::NotLuks)) => Ok(State::NotLuks),
+                    Ok(error) => Err(explain::on_device(self.target.header_path(), &error)),
+                    Err(error) => Err(error.into()),
+                };
+            }
+        };
+        if header.version() == Version::Luks1 {
+            return Ok(State::Luks1);
+        }
+        match header.is_in_reencryption()? {
+            true => Ok(State::UnderWay),
+            false => Ok(State::Luks2),
+        }
+    }
+
+    /// The data that was claimed, with its header.
+    fn device(&self, data: &Exclusive, access: Access) -> Result<keyway::Device> {
+        let header = match &self.target.header {
+            Some(path) => device::storage(path, access)?,
+            None => std::sync::Arc::clone(data),
+        };
+        Ok(self.target.over(std::sync::Arc::clone(data), header, access == Access::Write))
+    }
+
+    fn confirm(&self, warning: &str) -> Result<()> {
+        question::confirm(self.target.manner, warning, "Operation aborted.", Exit::Parameters)
+    }
+}

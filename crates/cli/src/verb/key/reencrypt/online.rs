@@ -1,0 +1,201 @@
+//! A volume that is open in a session: the header begins here, and the process that has the volume in
+//! use goes on, while it is used.
+
+use super::{Asked, Extent, What};
+use crate::device::{self, explain, sessions};
+use crate::mapping::{self, Open};
+use crate::process::interrupt;
+use crate::say::failure::{Exit, Failure, Result};
+use crate::say::{output, progress};
+use crate::unlock;
+use keyway::{Device, Key};
+use keyway_attach::session::{Moved, Pace, Session, Status};
+use keyway_crypto::Secret;
+use keyway_volume::reencrypt::VolumeKeys;
+use keyway_volume::{Access, Storage};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::Duration;
+
+impl Asked {
+    /// What is to go on: what `--active-name` names, or what has the device open, as cryptsetup finds
+    /// the mapping of a device.
+    pub(super) fn open_volume(&self) -> Result<Option<Open>> {
+        if let Some(name) = &self.active_name {
+            return mapping::find_active(name).map(Some);
+        }
+        let device = &self.target.device;
+        if self.offline || device.as_os_str().is_empty() || self.what != What::Reencrypt {
+            return Ok(None);
+        }
+        let is_of = |session: &Session| device::is_same(Path::new(&session.facts().device), device);
+        Ok(sessions::registry().list().into_iter().find(is_of).map(Open::Session))
+    }
+
+    /// Begins, or goes on, with what a session has open.
+    pub(super) fn run_online(mut self, session: &Session) -> Result<()> {
+        let status = session.status().map_err(explain::session)?;
+        self.check_open(&status)?;
+        self.target.device = PathBuf::from(&status.facts.device);
+        if self.target.header.is_none() && !status.facts.header.is_empty() {
+            self.target.header = Some(PathBuf::from(&status.facts.header));
+        }
+        let device = self.device_in_use()?;
+        let header = device.header_with(&self.key.terms_without_demands())?;
+        let is_under_way = header.is_in_reencryption()?;
+        drop(header);
+        let Some(keys) = (match is_under_way {
+            true => Some(self.keys_under_way(&device)?),
+            // The session checks what it is handed.
+            false => self.begin_in_use(&device, |_| Ok(()))?,
+        }) else {
+            let name = &status.facts.name;
+            return output::verbose(self.target.manner, &format!("Reencryption of {name} is prepared."));
+        };
+        let pace = Pace { zone: self.zone, limit: self.limit_rate };
+        session.reencrypt(&keys, pace).map_err(explain::session)?;
+        drop(keys);
+        self.watch(session, &status.facts.name)
+    }
+
+    fn check_open(&self, status: &Status) -> Result<()> {
+        let name = &status.facts.name;
+        self.check_is_changed_in_place(name)?;
+        let device = &self.target.device;
+        if !device.as_os_str().is_empty() && !device::is_same(Path::new(&status.facts.device), device) {
+            return Err(refused(&format!(
+                "{name} is the volume of {}, not of {}.",
+                status.facts.device,
+                device.display()
+            )));
+        }
+        if status.facts.format != "LUKS2" {
+            return Err(refused(&format!(
+                "{name} is a {} volume: only LUKS2 can be reencrypted while it is open. Nothing was changed.",
+                status.facts.format
+            )));
+        }
+        if status.facts.read_only || status.suspended {
+            let how = if status.suspended { "suspended" } else { "open for reading only" };
+            return Err(refused(&format!(
+                "{name} is {how}, and cannot be reencrypted. Nothing was changed."
+            )));
+        }
+        match status.moved.is_running() {
+            true => Err(refused(&format!("{name} is being reencrypted already."))),
+            false => Ok(()),
+        }
+    }
+
+    /// Only what no data moves for can be done while the volume is open.
+    pub(super) fn check_is_changed_in_place(&self, name: &str) -> Result<()> {
+        if self.unused.is_some() {
+            return Err(refused(&format!(
+                "{name} is open: --skip-unused needs a file system that nobody uses. \"keyway close {name}\" first. \
+                 Nothing was changed."
+            )));
+        }
+        if self.what == What::Reencrypt && self.reduce.is_none() {
+            return Ok(());
+        }
+        Err(refused(&format!(
+            "{name} is open: only its volume key and its cipher can change meanwhile. \"keyway close {name}\" first. \
+             Nothing was changed."
+        )))
+    }
+
+    /// The device that somebody has claimed: only its header is written here.
+    pub(super) fn device_in_use(&self) -> Result<Device> {
+        let data: Arc<dyn Storage> = device::storage(&self.target.device, Access::Write)?;
+        let header = match &self.target.header {
+            Some(path) => device::storage(path, Access::Write)?,
+            None => Arc::clone(&data),
+        };
+        Ok(self.target.over(data, header, true))
+    }
+
+    /// The header says what will be; `None` where no more was asked for (`--init-only`).
+    /// `check` is asked whether the volume that is in use has this key.
+    pub(super) fn begin_in_use(
+        &self,
+        device: &Device,
+        check: impl Fn(&Secret) -> Result<()>,
+    ) -> Result<Option<VolumeKeys>> {
+        if self.extent == Extent::Resume {
+            return Err(refused("Device reencryption not in progress."));
+        }
+        let header = self.header_of(device)?;
+        let how = self.new_encryption(&header)?;
+        let keys = self.keys(&header)?;
+        keys.first().map_or(Ok(()), |(key, _)| check(key.expose()))?;
+        self.back_up(&header)?;
+        let begun = device.prepare_reencryption(header, &how, keys);
+        let keys = begun.map_err(|error| self.not_begun(device, error))?;
+        Ok(Some(keys).filter(|_| self.extent != Extent::Begin))
+    }
+
+    pub(super) fn keys_under_way(&self, device: &Device) -> Result<VolumeKeys> {
+        if self.extent == Extent::Begin {
+            return Err(refused("LUKS2 reencryption already initialized. Aborting operation."));
+        }
+        self.find_backup(device);
+        let source = self.key.passphrase.existing(unlock::prompt_for(self.target.header_path()));
+        self.key.ask(&source, &self.key.of_keyslot(), |passphrase| {
+            let header = device.header_with(&self.key.terms())?;
+            header.reencryption_keys(&Key::Passphrase(passphrase))
+        })
+    }
+
+    /// Shows how far the session is, until it is done or somebody stops it here.
+    fn watch(&self, session: &Session, name: &str) -> Result<()> {
+        let stopped = Arc::new(AtomicBool::new(false));
+        let asked = Arc::clone(&stopped);
+        let stopping = interrupt::stop_by(move |_| asked.store(true, Ordering::Relaxed));
+        let status = || session.status().map_err(explain::session);
+        let Moved { len, .. } = status()?.moved;
+        let ended = progress::watch(self.progress, Path::new(name), Some(len), |meter| {
+            let mut told = 0;
+            loop {
+                let moved = status()?.moved;
+                meter.add(moved.done.saturating_sub(told));
+                told = told.max(moved.done);
+                if !moved.is_running() {
+                    return Ok(moved);
+                }
+                if stopped.load(Ordering::Relaxed) {
+                    // It may have ended just now.
+                    let _ = session.stop_reencrypting();
+                    continue;
+                }
+                thread::sleep(POLL);
+            }
+        });
+        drop(stopping);
+        let line = format!("keyway reencrypt --resume-only --active-name {name}");
+        let moved: Moved = ended.map_err(|failure: Failure| {
+            failure.hinting(format!("Nothing is lost. Once {name} is open again, \"{line}\" goes on."))
+        })?;
+        match (moved.is_done(), moved.failure()) {
+            (true, _) => {
+                self.end_backup();
+                Ok(())
+            }
+            (false, Some(why)) => {
+                let message = format!("Reencryption of {name} has failed: {why}.");
+                Err(Failure::new(Exit::Device, message)
+                    .hinting(format!("Nothing is lost, and the rest stays in use. \"{line}\" goes on.")))
+            }
+            (false, None) => Err(Failure::new(Exit::Parameters, "Reencryption interrupted.")
+                .hinting(format!("{name} stays open as it is. \"{line}\" goes on."))),
+        }
+    }
+}
+
+pub(super) fn refused(message: &str) -> Failure {
+    Failure::new(Exit::Parameters, message)
+}
+
+/// How often the session is asked.
+const POLL: Duration = Duration::from_millis(100);

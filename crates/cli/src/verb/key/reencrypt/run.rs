@@ -1,0 +1,99 @@
+//! Runs a re-encryption to its end, or until somebody stops it.
+
+use super::pace::Pace;
+use super::{Asked, Extent};
+use crate::process::interrupt;
+use crate::say::failure::{Exit, Failure, Result};
+use crate::say::{output, progress};
+use keyway::Reencryption;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
+
+/// What goes on zone by zone.
+pub(super) trait Steps {
+    /// Does the next part; whether it was the last.
+    fn step(&mut self) -> Result<bool>;
+
+    /// Bytes that are done, and of all.
+    fn progress(&self) -> (u64, u64);
+}
+
+/// A re-encryption, with the command whose words its errors get.
+struct Offline<'a>(Reencryption, &'a Asked);
+
+impl Steps for Offline<'_> {
+    fn step(&mut self) -> Result<bool> {
+        self.0.step().map_err(|error| self.1.failed(error))
+    }
+
+    fn progress(&self) -> (u64, u64) {
+        self.0.progress()
+    }
+}
+
+impl Asked {
+    /// Goes on to the end. A signal stops it where the data is whole.
+    pub(super) fn go_on(&self, job: Reencryption) -> Result<()> {
+        self.go_on_by(job, &self.again("--resume-only"))
+    }
+
+    /// The same, where this line goes on.
+    pub(super) fn go_on_by(&self, job: Reencryption, line: &str) -> Result<()> {
+        self.drive(Offline(job, self), line)
+    }
+
+    /// The same of whatever goes zone by zone.
+    pub(super) fn drive(&self, mut job: impl Steps, line: &str) -> Result<()> {
+        if self.extent == Extent::Begin {
+            let device = self.target.device.display();
+            return output::verbose(self.target.manner, &format!("Reencryption of {device} is prepared."));
+        }
+        let stopped = Arc::new(AtomicBool::new(false));
+        let asked = Arc::clone(&stopped);
+        let stopping = interrupt::stop_by(move |_| asked.store(true, Ordering::Relaxed));
+        let (before, len) = job.progress();
+        let done = progress::watch(self.progress, &self.target.device, Some(len), |meter| {
+            let mut told = 0;
+            let mut tell = |done: u64| {
+                meter.add(done - told);
+                told = done;
+            };
+            tell(before);
+            let (mut done, mut pace) = (before, self.limit_rate.map(|rate| Pace::new(rate, Instant::now())));
+            loop {
+                if stopped.load(Ordering::Relaxed) {
+                    return Ok(false);
+                }
+                match job.step() {
+                    Ok(is_last) => {
+                        let now = job.progress().0;
+                        tell(now);
+                        if is_last {
+                            return Ok(true);
+                        }
+                        if let Some(pace) = &mut pace {
+                            let wait = pace.wait(now.saturating_sub(done), Instant::now());
+                            Pace::rest(wait, || stopped.load(Ordering::Relaxed));
+                        }
+                        done = now;
+                    }
+                    Err(error) => return Err(error),
+                }
+            }
+        });
+        drop(stopping);
+        match done {
+            Ok(true) => {
+                self.end_backup();
+                Ok(())
+            }
+            Ok(false) => {
+                let message = "Reencryption interrupted.";
+                let way = format!("The data is whole. \"{line}\" goes on.");
+                Err(Failure::new(Exit::Parameters, message).hinting(way))
+            }
+            Err(failure) => Err(failure.hinting(format!("Nothing is lost. \"{line}\" goes on."))),
+        }
+    }
+}

@@ -1,0 +1,80 @@
+//! Passphrases that a token leads to (`--token-id`, `--token-type`, `--token-only`). Without one of these
+//! options no token is asked, as with cryptsetup, so that a script's passphrases keep their order.
+//! cryptsetup 2.6 takes the options and asks for a passphrase all the same.
+
+use super::{Asked, What};
+use crate::door::{Opt, shared};
+use crate::say::failure::{Exit, Failure, Result};
+use crate::unlock::{self, tokens};
+use keyway::{Header, Key, VolumeKey};
+use keyway_format::luks2::Token;
+use keyway_volume::UnlockOptions;
+
+/// The options.
+pub(super) static OPTIONS: &[&Opt] = &[&shared::TOKEN_ID, &shared::TOKEN_TYPE, &shared::TOKEN_ONLY];
+
+impl Asked {
+    /// What a token leads to that opens this keyslot, or any. `None` where the user is to be asked.
+    pub(super) fn found_by_token(
+        &self,
+        header: &Header,
+        keyslot: Option<u32>,
+    ) -> Result<Option<(VolumeKey, Key)>> {
+        if !self.by_token {
+            return Ok(None);
+        }
+        if let Some(number) = keyslot
+            && !self.leads_to(header, number)
+        {
+            if !self.key.tokens.only {
+                return Ok(None);
+            }
+            let message = format!("No such token leads to keyslot {number}.");
+            let way = "Every keyslot stays that --key-slot does not leave out. Nothing was written.";
+            return Err(Failure::new(Exit::Parameters, message).hinting(way));
+        }
+        let options = UnlockOptions { keyslot, ..self.key.limits() };
+        let found = tokens::unlock_keeping_passphrase(&self.key, header.luks(), &options)?;
+        let Some((unlocked, passphrase)) = found else { return Ok(None) };
+        let key = Key::Passphrase(passphrase);
+        let found = header.try_key_on(unlocked.keyslot, &key)?;
+        unlock::note_found(self.target.manner, &found)?;
+        Ok(Some((found, key)))
+    }
+
+    /// Whether a token that may be asked is assigned to the keyslot.
+    fn leads_to(&self, header: &Header, keyslot: u32) -> bool {
+        let tokens = &self.key.tokens;
+        let asked = |number: u32, token: &Token| {
+            tokens.number.is_none_or(|wanted| wanted == number)
+                && tokens.kind.as_ref().is_none_or(|kind| *kind == token.kind)
+        };
+        match header.luks().header() {
+            keyway_volume::Header::Luks1(_) => false,
+            keyway_volume::Header::Luks2 { metadata, .. } => metadata
+                .tokens
+                .iter()
+                .any(|(number, token)| asked(*number, token) && token.keyslots.contains(&keyslot)),
+        }
+    }
+
+    /// The passphrase that goes on: it opens a keyslot of each volume key.
+    pub(super) fn key_by_token(&self, header: &Header) -> Result<Option<Key>> {
+        if !self.by_token {
+            return Ok(None);
+        }
+        let options = self.key.of_keyslot();
+        let found = tokens::unlock_keeping_passphrase(&self.key, header.luks(), &options)?;
+        Ok(found.map(|(_, passphrase)| Key::Passphrase(passphrase)))
+    }
+
+    /// Plaintext has no tokens that could lead anywhere.
+    pub(super) fn check_tokens(&self) -> Result<()> {
+        if self.by_token && self.what == What::Encrypt && !self.is_cryptsetup {
+            let message = "Options --token-id, --token-type and --token-only cannot be combined with --encrypt: what is \
+                           on the device has no tokens yet.";
+            return Err(Failure::new(Exit::Parameters, message));
+        }
+        Ok(())
+    }
+}

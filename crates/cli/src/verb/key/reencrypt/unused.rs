@@ -1,0 +1,91 @@
+//! `--skip-unused` and `--discard-unused`: what the file system inside does not use is not re-encrypted.
+
+use super::{Asked, Extent, State, What};
+use crate::door::{Args, Kind, Opt};
+use crate::say::failure::{Exit, Failure, Result};
+use keyway::{Reencrypt, Unused};
+use keyway_volume::reencrypt::check_unused_plaintext;
+use keyway_volume::storage::Exclusive;
+use std::sync::Arc;
+
+/// `--skip-unused`.
+pub(super) static SKIP_UNUSED: Opt = Opt {
+    long: "skip-unused",
+    short: None,
+    value: "",
+    kind: Kind::Flag,
+    help: "Leave out what ext2/3/4 marks as free.",
+    man: "Blocks that the ext2, ext3 or ext4 file system in the volume does not use are neither read nor \
+          re-encrypted, but filled with random bytes: deleted files cannot be restored afterwards. The file system \
+          must be unmounted and without errors; anything else is refused before anything is written. Without this option, going on after an interruption re-encrypts all that is left.",
+};
+
+/// `--discard-unused`.
+pub(super) static DISCARD_UNUSED: Opt = Opt {
+    long: "discard-unused",
+    short: None,
+    value: "",
+    kind: Kind::Flag,
+    help: "With --skip-unused: discard it.",
+    man: "Nothing is written there: far faster than random bytes. But the device may show which blocks are in \
+          use, and deleted files may stay on the medium, as they were encrypted before, or not at all.",
+};
+
+/// What the options ask for.
+pub(super) fn from_args(args: &Args, extent: Extent) -> Result<Option<Unused>> {
+    let refuse = |message: &str| Err(Failure::new(Exit::Parameters, message));
+    match (args.given(&SKIP_UNUSED), args.given(&DISCARD_UNUSED)) {
+        (false, false) => Ok(None),
+        (false, true) => refuse("Option --discard-unused goes with --skip-unused."),
+        (true, _) if extent == Extent::Begin => refuse(
+            "Option --skip-unused cannot be combined with --init-only: give it to the command that goes on.",
+        ),
+        (true, false) => Ok(Some(Unused::Noise)),
+        (true, true) => Ok(Some(Unused::Discard)),
+    }
+}
+
+impl Asked {
+    /// Refuses what cannot leave anything out, before anybody is asked for anything, and warns.
+    pub(super) fn check_unused(&self, state: &State, data: &Exclusive) -> Result<()> {
+        let Some(unused) = self.unused else { return Ok(()) };
+        let refuse = |mode: &str, why: &str| {
+            let message =
+                format!("Option --skip-unused cannot be combined with {mode}: {why}. Nothing was written.");
+            Err(Failure::new(Exit::Parameters, message))
+        };
+        let makes_luks1 = self.what == What::Encrypt && self.versions == crate::device::Versions::One;
+        if matches!(state, State::Luks1) || (matches!(state, State::NotLuks) && makes_luks1) {
+            return refuse("LUKS1", "it is for LUKS2 volumes");
+        }
+        if self.what == What::Decrypt {
+            return refuse("--decrypt", "what they held would be noise in plain sight");
+        }
+        if self.reduce.is_some() {
+            return refuse(
+                "--reduce-device-size",
+                "the data moves, so that each block is written where another is read",
+            );
+        }
+        if let (State::NotLuks, What::Encrypt) = (state, self.what) {
+            let checked = check_unused_plaintext(Arc::clone(data), self.offset, self.data_len);
+            checked.map_err(|error| Failure::new(Exit::Parameters, error.to_string()))?;
+        }
+        let left = if self.what == What::Encrypt { "unencrypted" } else { "as they were" };
+        match unused {
+            Unused::Discard => say!(
+                "WARNING: what the file system does not use is discarded, not re-encrypted: deleted files may stay on the \
+                 medium {left}, and the device may show which blocks are in use."
+            ),
+            _ => say!(
+                "WARNING: what the file system does not use is overwritten with random bytes: deleted files are lost."
+            ),
+        }
+        Ok(())
+    }
+}
+
+/// How, with what the options ask for.
+pub(super) fn with(how: Reencrypt, unused: Option<Unused>) -> Reencrypt {
+    unused.into_iter().fold(how, Reencrypt::skip_unused)
+}

@@ -1,0 +1,114 @@
+//! The headers that LUKS1 volumes have afterwards, each in a file of its own.
+
+use super::Luks1Files;
+use crate::reencrypt::Reencrypt;
+use crate::reencrypt::begin::Wanted;
+use crate::{Error, Header, Key, Result, VolumeKey};
+use keyway_crypto::Secret;
+use keyway_format::luks1::{self, KeyslotLayout};
+use keyway_volume::create::{Luks1Params, create_luks1};
+use keyway_volume::edit::{AddKey, add_key};
+use keyway_volume::storage::File;
+use keyway_volume::{Cost, KdfChoice, Luks, OsRandom, Storage};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// The header of plaintext that becomes a volume.
+pub(super) fn first_header(
+    how: &Reencrypt,
+    key: &Key,
+    (keyslot, uuid): (u32, Option<&str>),
+    files: &Luks1Files,
+) -> Result<(Luks, Secret)> {
+    let default = Luks1Params::default();
+    let (cipher, bits) = how.cipher.clone().unwrap_or((default.cipher.clone(), default.key_bits));
+    let hash = how.keyslot.hash_name().unwrap_or(default.hash.clone());
+    let volume_key = match &how.new_key {
+        Some(given) => Secret::copy_from(given.0.expose()),
+        None => keyway_volume::create::random_volume_key(bits, &mut OsRandom)?,
+    };
+    let passphrase = key.read_passphrase()?;
+    let params = Luks1Params {
+        cipher,
+        key_bits: bits,
+        kdf: how.keyslot.kdf_choice().unwrap_or(default.kdf.clone()),
+        hash,
+        payload_offset: Some(how.data_shift / 512),
+        uuid: uuid.map(str::to_owned),
+        detached: true,
+        keyslot: Some(keyslot),
+        ..default
+    };
+    let file = create_file(files.new_header())?;
+    let luks = create_luks1(file, &params, &volume_key, &passphrase, &mut OsRandom)?;
+    Ok((luks, volume_key))
+}
+
+/// The header of a volume that gets another key, with a keyslot for each of `keys`, under its number.
+pub(super) fn new_header(
+    header: &Header,
+    how: &Reencrypt,
+    keys: &[(VolumeKey, Key)],
+    files: &Luks1Files,
+) -> Result<(Luks, Secret)> {
+    let keyway_volume::Header::Luks1(old) = header.luks.header() else {
+        return Err(Error::refused("this is LUKS2"));
+    };
+    let first = &keys[0].0;
+    let wanted = Wanted::new(header, how, first)?;
+    check_room(old, how.data_shift, wanted.key.as_ref().map_or(old.key_bytes, |key| key.len() as u32))?;
+    let volume_key = wanted.key.unwrap_or_else(|| Secret::copy_from(first.secret.expose()));
+    let hash = how.keyslot.hash_name().unwrap_or_else(|| Luks1Params::default().hash);
+    let mut luks: Option<Luks> = None;
+    for (found, key) in keys {
+        let slot = found.keyslot().unwrap_or(0);
+        let passphrase = key.read_passphrase()?;
+        let same =
+            KdfChoice::Pbkdf2 { hash: hash.clone(), cost: Cost::Forced(old.slots[slot as usize].iterations) };
+        let kdf = how.keyslot.kdf_choice().unwrap_or(same);
+        match &mut luks {
+            Some(luks) => {
+                let options = AddKey { keyslot: Some(slot), kdf, weak_cipher_too: true, ..AddKey::default() };
+                add_key(luks, &volume_key, &passphrase, &options, &mut OsRandom)?;
+            }
+            None => {
+                let params = Luks1Params {
+                    cipher: wanted.cipher.clone(),
+                    key_bits: volume_key.len() as u32 * 8,
+                    hash: hash.clone(),
+                    kdf,
+                    payload_offset: Some(old.payload_offset.0 + how.data_shift / 512),
+                    uuid: Some(old.uuid.clone()),
+                    detached: true,
+                    keyslot: Some(slot),
+                    ..Luks1Params::default()
+                };
+                let file = create_file(files.new_header())?;
+                luks = Some(create_luks1(file, &params, &volume_key, &passphrase, &mut OsRandom)?);
+            }
+        }
+    }
+    match luks {
+        Some(luks) => Ok((luks, volume_key)),
+        None => Err(Error::refused("a key of the volume is needed")),
+    }
+}
+
+/// Keyslots are as long as their volume key asks for, and lie before the data.
+fn check_room(old: &luks1::Header, shift: u64, key_bytes: u32) -> Result<()> {
+    let (end, start) = (KeyslotLayout::new(key_bytes).end.0 * 512, old.payload_offset.0 * 512);
+    if start > 0 && end > start + shift {
+        return Err(Error::refused(format!(
+            "the keyslots of a {}-bit key end at byte {end}, but the data starts at byte {}: --reduce-device-size \
+             moves it back",
+            key_bytes * 8,
+            start + shift
+        )));
+    }
+    Ok(())
+}
+
+fn create_file(path: PathBuf) -> keyway_volume::Result<Arc<dyn Storage>> {
+    let io = |source| keyway_volume::Error::Io { what: format!("creating {}", path.display()), source };
+    Ok(Arc::new(File::create_new(&path).map_err(io)?))
+}

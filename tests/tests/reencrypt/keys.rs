@@ -1,0 +1,143 @@
+//! Which keys open a volume that was re-encrypted, and how they are given.
+
+use crate::Fixture;
+use keyway_tests::peers::CHEAP_LUKS2_PBKDF2;
+use keyway_tests::{cryptsetup, keyway, need};
+use std::path::Path;
+
+#[test]
+fn every_passphrase_is_asked_for_and_stays() {
+    let f = Fixture::volume();
+    let second = f.scratch.file("second", "battery staple");
+    let add = keyway("luksAddKey -q").args(CHEAP_LUKS2_PBKDF2).arg("--key-file").arg(&f.key);
+    add.arg(&f.device).arg(&second).ok();
+    let refused = f.reencrypt(keyway, "").fails(1);
+    refused.says("Key file can be used only with --key-slot or with exactly one key slot active.");
+    f.reads(false);
+    let run = keyway("reencrypt -q")
+        .directory(f.scratch.root())
+        .arg(&f.device)
+        .stdin("correct horse\nbattery staple\n")
+        .ok();
+    drop(run);
+    f.reads(false);
+    for key in [&f.key, &second] {
+        keyway("open --test-passphrase --key-file").arg(key).arg(&f.device).ok();
+    }
+    let dump = keyway("luksDump").arg(&f.device).ok().text();
+    assert!(dump.contains("  2: luks2") && dump.contains("  3: luks2"), "{dump}");
+}
+
+/// A seal is a MAC from the old volume key.
+#[test]
+fn a_seal_goes_first() {
+    let f = Fixture::volume();
+    keyway("seal --key-file").arg(&f.key).arg(&f.device).ok();
+    let before = std::fs::read(&f.device).unwrap();
+    f.reencrypt(keyway, "")
+        .fails(1)
+        .says("is sealed with the key that is to go.")
+        .says("keyway seal --remove");
+    assert!(std::fs::read(&f.device).unwrap() == before);
+    keyway("seal --remove").arg(&f.device).ok();
+    f.reencrypt(keyway, "").ok();
+    keyway("seal --key-file").arg(&f.key).arg(&f.device).ok();
+    f.reads(false);
+}
+
+#[test]
+fn one_keyslot_is_kept_with_key_slot() {
+    let f = Fixture::volume();
+    let second = f.scratch.file("second", "battery staple");
+    let add = keyway("luksAddKey -q").args(CHEAP_LUKS2_PBKDF2).arg("--key-file").arg(&f.key);
+    add.arg(&f.device).arg(&second).ok();
+    f.reencrypt(keyway, "--key-slot 0").ok();
+    f.reads(false);
+    keyway("open --test-passphrase --key-file").arg(&second).arg(&f.device).fails(2);
+}
+
+#[test]
+fn tokens_and_priorities_go_over_to_the_new_keyslots() {
+    need!("cryptsetup");
+    let f = Fixture::volume();
+    keyway("config --key-slot 0 --priority prefer").arg(&f.device).ok();
+    keyway("token add --key-slot 0 --key-description keyway-test:a").arg(&f.device).ok();
+    f.reencrypt(keyway, "").ok();
+    let json = cryptsetup("luksDump --dump-json-metadata").arg(&f.device).ok().text();
+    let json: serde_json::Value = serde_json::from_str(&json).unwrap();
+    assert_eq!(json["tokens"]["0"]["keyslots"], serde_json::json!(["1"]));
+    assert_eq!(json["keyslots"]["1"]["priority"], 2);
+}
+
+#[test]
+fn cipher_sector_size_and_key_size_change() {
+    need!("cryptsetup");
+    let f = Fixture::volume();
+    f.reencrypt(keyway, "--cipher aes-cbc-essiv:sha256 --new-key-size 256 --sector-size 512").ok();
+    f.is_whole(false);
+    let dump = cryptsetup("luksDump").arg(&f.device).ok().text();
+    assert!(dump.contains("cipher: aes-cbc-essiv:sha256\n\tsector: 512"), "{dump}");
+    // The cipher alone, under the same key.
+    f.reencrypt(keyway, "--keep-key --cipher serpent-xts-plain64").ok();
+    f.reads(false);
+    let same = f.reencrypt(keyway, "--keep-key").fails(1);
+    same.says("No data segment parameters changed. Reencryption aborted.");
+    let weak = f.reencrypt(keyway, "--cipher aes-ecb").fails(1);
+    weak.says("aes-ecb");
+    f.reads(false);
+}
+
+#[test]
+fn the_old_key_opens_nothing_any_more() {
+    let f = Fixture::volume();
+    let old = f.scratch.path("volume-key");
+    let dump =
+        keyway("luksDump -q --dump-volume-key --volume-key-file").arg(&old).arg("--key-file").arg(&f.key);
+    dump.arg(&f.device).ok();
+    keyway("open --test-passphrase --volume-key-file").arg(&old).arg(&f.device).ok();
+    f.reencrypt(keyway, "").ok();
+    let wrong = keyway("open --test-passphrase --volume-key-file").arg(&old).arg(&f.device).fails(2);
+    wrong.says("Volume key does not match the volume.");
+    // With keys instead of passphrases, there are no keyslots in the end.
+    let (now, next) = (f.scratch.path("now"), f.scratch.random_file("next", 5, 64));
+    let dump =
+        keyway("luksDump -q --dump-volume-key --volume-key-file").arg(&now).arg("--key-file").arg(&f.key);
+    dump.arg(&f.device).ok();
+    let keys =
+        keyway("reencrypt -q --new-key-size 512 --volume-key-file").arg(&now).directory(f.scratch.root());
+    let keys = keys.arg("--new-volume-key-file").arg(&next);
+    keys.arg(&f.device).fails(1).says("Use --force-no-keyslots");
+    let keys = keyway("reencrypt -q --force-no-keyslots --new-key-size 512 --volume-key-file")
+        .arg(&now)
+        .directory(f.scratch.root());
+    keys.arg("--new-volume-key-file").arg(&next).arg(&f.device).ok();
+    let read = keyway("read --volume-key-file").arg(&next).args("--key-size 512").arg(&f.device).ok();
+    assert!(read.stdout == f.plain);
+    keyway("open --test-passphrase --key-file").arg(&f.key).arg(&f.device).fails(1);
+}
+
+/// No keyslot holds either key, so that only the keys themselves go on.
+#[test]
+fn volume_keys_go_on() {
+    let f = Fixture::volume();
+    let (old, new) = (f.scratch.path("old"), f.scratch.random_file("new", 5, 64));
+    let dump = keyway("luksDump -q --dump-volume-key --volume-key-file").arg(&old);
+    dump.arg("--key-file").arg(&f.key).arg(&f.device).ok();
+    let begin = keyway("reencrypt -q --init-only --force-no-keyslots --new-key-size 512 --volume-key-file");
+    begin.directory(f.scratch.root()).arg(&old).arg("--new-volume-key-file").arg(&new).arg(&f.device).ok();
+    let resume = |size: &str, old: &Path, new: &Path| {
+        let run = keyway("reencrypt -q --resume-only").args(size).arg("--volume-key-file").arg(old);
+        run.arg("--new-volume-key-file").arg(new).arg(&f.device).directory(f.scratch.root())
+    };
+    let before = std::fs::read(&f.device).unwrap();
+    let size = "--key-size 512 --new-key-size 512";
+    resume(size, &new, &new).fails(2).says("Volume key does not match the volume.");
+    let other = f.scratch.random_file("other", 6, 64);
+    resume(size, &old, &other).fails(2).says("Volume key does not match the volume.");
+    let half = keyway("reencrypt -q --resume-only --new-volume-key-file").arg(&new).arg(&f.device);
+    half.fails(1).says("give the first with --volume-key-file.");
+    assert!(std::fs::read(&f.device).unwrap() == before, "something was changed");
+    resume(size, &old, &new).ok();
+    let read = keyway("read --volume-key-file").arg(&new).args("--key-size 512").arg(&f.device).ok();
+    assert!(read.stdout == f.plain);
+}

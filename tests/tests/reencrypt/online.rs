@@ -1,0 +1,407 @@
+//! Re-encryption of a volume that a session has open, under clients that go on reading and writing.
+
+use crate::{Fixture, PLAIN, Tool};
+use keyway_tests::nbd::{Nbd, listens};
+use keyway_tests::peers::CHEAP_LUKS2_PBKDF2;
+use keyway_tests::{Background, Run, cryptsetup, keyway, need, need_that, random, until};
+use rustix::process::{Pid, Signal, kill_process};
+use std::fs::File;
+use std::os::unix::fs::{FileExt, PermissionsExt};
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// The volume of a fixture, open under the name "home"; killed when the test ends.
+struct Open<'a>(&'a Fixture);
+
+impl<'a> Open<'a> {
+    fn new(f: &'a Fixture, backend: &str) -> Self {
+        std::fs::set_permissions(f.scratch.root(), std::fs::Permissions::from_mode(0o700)).unwrap();
+        let open = Self(f);
+        let run = open.keyway("open --backend").arg(backend).arg("--key-file").arg(&f.key);
+        run.arg(&f.device).arg("home").ok();
+        open
+    }
+
+    fn keyway(&self, line: &str) -> Run {
+        keyway(line).env("XDG_RUNTIME_DIR", self.0.scratch.root()).directory(self.0.scratch.root())
+    }
+
+    fn reencrypt(&self, options: &str) -> Run {
+        let cheap = if options.contains("--resume-only") { "" } else { CHEAP_LUKS2_PBKDF2 };
+        let run = self.keyway("reencrypt -q --active-name home").args(cheap).args(options);
+        run.arg("--key-file").arg(&self.0.key)
+    }
+
+    fn directory(&self) -> PathBuf {
+        self.0.scratch.path("keyway").join("home")
+    }
+
+    fn client(&self, backend: &str) -> Client {
+        match backend {
+            "nbd" => Client::Nbd(Box::new(Nbd::connect(&self.directory().join("nbd"), "").unwrap())),
+            _ => {
+                let file = self.directory().join("fuse/plain");
+                Client::File(File::options().read(true).write(true).open(file).unwrap())
+            }
+        }
+    }
+
+    fn pid(&self) -> Option<Pid> {
+        let facts = std::fs::read_to_string(self.directory().join("facts")).ok()?;
+        let pid = facts.lines().find_map(|line| line.strip_prefix("pid ")?.parse().ok())?;
+        Pid::from_raw(pid)
+    }
+
+    fn kill(&self) {
+        let pid = self.pid().expect("an open session");
+        kill_process(pid, Signal::KILL).unwrap();
+        until("the process is gone", || {
+            let stat = std::fs::read_to_string(format!("/proc/{}/stat", pid.as_raw_nonzero()));
+            stat.map_or(true, |stat| stat.contains(") Z") || stat.contains(") X"))
+        });
+    }
+}
+
+impl Drop for Open<'_> {
+    fn drop(&mut self) {
+        if let Some(pid) = self.pid() {
+            let _ = kill_process(pid, Signal::KILL);
+        }
+        let _ = self.keyway("list").outcome();
+    }
+}
+
+/// A client of a door.
+enum Client {
+    Nbd(Box<Nbd>),
+    File(File),
+}
+
+impl Client {
+    fn read(&mut self, at: usize, len: usize) -> Vec<u8> {
+        match self {
+            Self::Nbd(nbd) => nbd.read(at as u64, len).unwrap(),
+            Self::File(file) => {
+                let mut bytes = vec![0; len];
+                file.read_exact_at(&mut bytes, at as u64).unwrap();
+                bytes
+            }
+        }
+    }
+
+    fn write(&mut self, at: usize, bytes: &[u8]) {
+        match self {
+            Self::Nbd(nbd) => nbd.write(at as u64, bytes).unwrap(),
+            Self::File(file) => file.write_all_at(bytes, at as u64).unwrap(),
+        }
+    }
+
+    fn flush(&mut self) {
+        match self {
+            Self::Nbd(nbd) => nbd.flush().unwrap(),
+            Self::File(file) => file.sync_all().unwrap(),
+        }
+    }
+}
+
+const CLIENTS: usize = 3;
+/// Each client has every third share; the sectors at their borders are used by two of them.
+const SHARE: usize = 10_000;
+
+/// Reads and writes its shares until `done`; each read must give what was written last. Returns its
+/// view of the plaintext, and the times that its requests took.
+fn use_it(
+    mut client: Client,
+    number: usize,
+    mut known: Vec<u8>,
+    done: &AtomicBool,
+) -> (Vec<u8>, Vec<Duration>) {
+    let (mut times, mut draw) = (Vec::new(), 7919 * (number + 1));
+    while !done.load(Ordering::SeqCst) {
+        draw = draw.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        let share = ((draw >> 33) % (PLAIN / SHARE / CLIENTS)) * CLIENTS + number;
+        let range = share * SHARE..(share + 1) * SHARE;
+        let started = Instant::now();
+        let found = client.read(range.start, SHARE);
+        times.push(started.elapsed());
+        assert!(found == known[range.clone()], "client {number}: bytes {range:?} are not what was written");
+        let fresh = random(draw as u64, SHARE);
+        let started = Instant::now();
+        client.write(range.start, &fresh);
+        times.push(started.elapsed());
+        known[range].copy_from_slice(&fresh);
+        if draw % 16 == 3 {
+            client.flush();
+        }
+    }
+    client.flush();
+    (known, times)
+}
+
+/// What the clients have written together.
+fn together(plain: &[u8], views: &[(Vec<u8>, Vec<Duration>)]) -> Vec<u8> {
+    let mut all = plain.to_vec();
+    for (share, bytes) in all.chunks_mut(SHARE).enumerate().filter(|(_, bytes)| bytes.len() == SHARE) {
+        bytes.copy_from_slice(&views[share % CLIENTS].0[share * SHARE..][..SHARE]);
+    }
+    all
+}
+
+fn under_load(backend: &str, options: &str) {
+    let mut f = Fixture::volume();
+    let expected = {
+        let open = Open::new(&f, backend);
+        let done = &AtomicBool::new(false);
+        let views: Vec<_> = thread::scope(|scope| {
+            let clients: Vec<_> = (0..CLIENTS)
+                .map(|number| {
+                    let (client, known) = (open.client(backend), f.plain.clone());
+                    scope.spawn(move || use_it(client, number, known, done))
+                })
+                .collect();
+            let ended = open.reencrypt(options).outcome();
+            done.store(true, Ordering::SeqCst);
+            assert_eq!(ended.code, Some(0), "{ended}");
+            clients.into_iter().map(|client| client.join().unwrap()).collect()
+        });
+        let expected = together(&f.plain, &views);
+        let mut times: Vec<_> = views.iter().flat_map(|(_, times)| times).copied().collect();
+        times.sort();
+        println!(
+            "{backend}, {options}: {} requests meanwhile, half within {:?}, 99 % within {:?}, all within {:?}",
+            times.len(),
+            times[times.len() / 2],
+            times[times.len() * 99 / 100],
+            times[times.len() - 1]
+        );
+        assert!(times.len() > 20, "{} requests", times.len());
+        assert!(open.client(backend).read(0, PLAIN) == expected, "{backend}, {options}: through the door");
+        let status = open.keyway("status home").ok().says("done, 100 %");
+        status.says("cipher:  serpent-xts-plain64").says("sector size:  4096 [bytes]");
+        open.keyway("close home").ok();
+        expected
+    };
+    f.plain = expected;
+    f.is_whole(false);
+    let dump = cryptsetup("luksDump").arg(&f.device).ok().text();
+    assert!(dump.contains("serpent-xts-plain64") && !dump.contains("Requirements"), "{dump}");
+}
+
+const SERPENT: &str = "--cipher serpent-xts-plain64 --sector-size 4096";
+
+#[test]
+fn nbd_clients_go_on_reading_and_writing() {
+    need!("cryptsetup");
+    for options in ["", "--hotzone-size 256K", "--resilience journal --hotzone-size 1M"] {
+        under_load("nbd", &format!("{SERPENT} {options}"));
+    }
+}
+
+#[test]
+fn a_mounts_users_go_on_reading_and_writing() {
+    need!("cryptsetup", "fusermount3");
+    need_that!(
+        File::options().read(true).write(true).open("/dev/fuse").is_ok(),
+        "/dev/fuse cannot be opened"
+    );
+    under_load("fuse", SERPENT);
+}
+
+/// The session is killed in the middle: what was flushed is there, and either program goes on, the
+/// session of a later open too.
+#[test]
+fn a_killed_session_loses_nothing_that_was_flushed() {
+    need!("cryptsetup");
+    for (number, ends) in [Some(keyway as Tool), Some(cryptsetup), None].into_iter().enumerate() {
+        let mut f = Fixture::volume();
+        let open = Open::new(&f, "nbd");
+        let mut client = open.client("nbd");
+        let mut child = open.reencrypt("--hotzone-size 64K").spawn().unwrap();
+        until("the header says what is under way", || f.says("\"in-reencryption\""));
+        let mut plain = f.plain.clone();
+        for round in 0..20 * (number + 1) {
+            let at = (round * 1_000_003) % (PLAIN - 5000);
+            let fresh = random(round as u64, 5000);
+            client.write(at, &fresh);
+            client.flush();
+            plain[at..at + 5000].copy_from_slice(&fresh);
+        }
+        open.kill();
+        assert!(f.says("\"online-reencrypt"), "it was killed in the middle");
+        let output = child.wait_with_output_of();
+        assert!(
+            output.contains(
+                "Once home is open again, \"keyway reencrypt --resume-only --active-name home\" goes on."
+            ),
+            "{output}"
+        );
+        drop(open);
+        match ends {
+            Some(cryptsetup_or_keyway) => {
+                let repair = cryptsetup("repair -q --key-file").arg(&f.key);
+                let _ = repair.arg(&f.device).outcome();
+                f.reencrypt(cryptsetup_or_keyway, "--resume-only").ok();
+            }
+            None => {
+                let open = Open::new(&f, "nbd");
+                open.keyway("luksSuspend home").fails(1).says("in the middle of a reencryption");
+                open.keyway("resize home --size 2048").fails(1).says("in the middle of a reencryption");
+                open.reencrypt("--resume-only").ok();
+                open.keyway("luksSuspend home").ok();
+                open.keyway("luksResume home --key-file").arg(&f.key).ok();
+                assert!(open.client("nbd").read(0, PLAIN) == plain);
+                open.keyway("close home").ok();
+            }
+        }
+        f.plain = plain;
+        f.is_whole(false);
+    }
+}
+
+trait Said {
+    fn wait_with_output_of(&mut self) -> String;
+}
+
+impl Said for std::process::Child {
+    /// What it says on standard error until it ends.
+    fn wait_with_output_of(&mut self) -> String {
+        let mut said = String::new();
+        std::io::Read::read_to_string(self.stderr.as_mut().unwrap(), &mut said).unwrap();
+        assert!(!self.wait().unwrap().success());
+        said
+    }
+}
+
+/// Ctrl-C stops it, and the volume stays open as it is; closing it stops it, too.
+#[test]
+fn it_is_stopped_by_a_signal_and_by_closing() {
+    let f = Fixture::volume();
+    let open = Open::new(&f, "nbd");
+    let mut child = open.reencrypt("--hotzone-size 4K").spawn().unwrap();
+    until("it is at it", || open.keyway("status home").ok().text().contains("running,"));
+    open.reencrypt("").fails(1).says("home is being reencrypted already.");
+    kill_process(Pid::from_raw(child.id() as i32).unwrap(), Signal::INT).unwrap();
+    let said = child.wait_with_output_of();
+    assert!(said.contains("Reencryption interrupted."), "{said}");
+    assert!(said.contains("home stays open as it is."), "{said}");
+    let list = open.keyway("list --json").ok().text();
+    let list: String = list.split_whitespace().collect();
+    assert!(list.contains("\"reencryption\":{\"stage\":\"stopped\",\"failure\":null,\"done\":"), "{list}");
+    assert!(open.client("nbd").read(0, PLAIN) == f.plain, "as it is");
+    let wrong = f.scratch.file("wrong", "battery staple");
+    let other = open.keyway("reencrypt -q --resume-only --active-name home --key-file").arg(wrong);
+    other.fails(2).says("No key available with this passphrase.");
+
+    // It goes on, found by its device, and is closed in the middle.
+    let again = open.keyway("reencrypt -q --resume-only --hotzone-size 4K --key-file").arg(&f.key);
+    let mut child = again.arg(&f.device).spawn().unwrap();
+    until("it is at it again", || open.keyway("status home").ok().text().contains("running,"));
+    open.keyway("close home").ok();
+    child.wait_with_output_of();
+    assert!(f.says("\"online-reencrypt"), "it is not done");
+    drop(open);
+    f.reads(false);
+    f.reencrypt(keyway, "--resume-only").ok();
+    f.is_whole(false);
+}
+
+/// Begun beforehand: the session goes on with what the header describes.
+#[test]
+fn a_session_opened_in_the_middle_goes_on() {
+    need!("cryptsetup");
+    // Only keyway makes a header backup.
+    for (begins, begins_here) in [(keyway as Tool, true), (cryptsetup, false)] {
+        let f = Fixture::volume();
+        f.reencrypt(begins, "--init-only").ok();
+        let open = Open::new(&f, "nbd");
+        open.reencrypt("--init-only").fails(1).says("already initialized");
+        let said = open.reencrypt("--resume-only").ok().errors();
+        assert_eq!(said.contains("-before-reencrypt.header is removed"), begins_here, "{said}");
+        open.reencrypt("--resume-only").fails(1).says("Device reencryption not in progress.");
+        assert!(open.client("nbd").read(0, PLAIN) == f.plain);
+        // And once more, with the lock that it has held since.
+        open.reencrypt("--init-only").ok().says("The header as it is now is in LUKS-");
+        open.reencrypt("--resume-only").ok().says("-before-reencrypt.header is removed");
+        assert!(open.client("nbd").read(0, PLAIN) == f.plain);
+        open.keyway("close home").ok();
+        f.is_whole(false);
+    }
+}
+
+/// A server goes on by itself, if it is told to.
+#[test]
+fn a_server_goes_on_while_it_serves() {
+    let f = Fixture::volume();
+    f.reencrypt(keyway, "--init-only").ok();
+    for options in ["", "--readonly --resume-reencryption", "--resume-reencryption"] {
+        let socket = f.scratch.path("socket");
+        let run = keyway("serve").args(options).arg("--key-file").arg(&f.key).arg("--socket").arg(&socket);
+        if options.starts_with("--readonly") {
+            run.arg(&f.device).fails(1).says("reading only");
+            continue;
+        }
+        let server = Background::start(&run.arg(&f.device), || listens(&socket));
+        let mut client = Client::Nbd(Box::new(Nbd::connect(&socket, "").unwrap()));
+        if options.is_empty() {
+            thread::sleep(Duration::from_millis(200));
+            assert!(f.says("\"online-reencrypt"), "it stays as it is");
+        } else {
+            until("all is done", || !f.says("\"online-reencrypt"));
+        }
+        assert!(client.read(0, PLAIN) == f.plain);
+        drop(client);
+        drop(server);
+    }
+    f.is_whole(false);
+}
+
+#[test]
+fn what_cannot_be_reencrypted_in_use_is_refused_and_nothing_changes() {
+    let f = Fixture::volume();
+    let open = Open::new(&f, "nbd");
+    let before = std::fs::read(&f.device).unwrap();
+    for (line, code, said) in [
+        ("--active-name away", 4, "away"),
+        ("--active-name home --encrypt", 1, "home is open: only its volume key and its cipher can change"),
+        ("--active-name home --decrypt", 1, "home is open: only its volume key and its cipher can change"),
+        ("--active-name home --reduce-device-size 8M", 1, "home is open: only its volume key"),
+        (
+            "--active-name home --skip-unused",
+            1,
+            "home is open: --skip-unused needs a file system that nobody uses.",
+        ),
+        ("--active-name home --resume-only", 1, "Device reencryption not in progress."),
+        ("--active-name home --keep-key", 1, "No data segment parameters changed."),
+        ("--active-name home --hotzone-size 1000", 1, "Hotzone size must be multiple of"),
+    ] {
+        let run = open.keyway("reencrypt -q").args(line).args(CHEAP_LUKS2_PBKDF2).arg("--key-file");
+        run.arg(&f.key).fails(code).says(said);
+    }
+    let key = || open.keyway("reencrypt -q --active-name home --key-file").arg(&f.key);
+    let other = f.scratch.file("other", vec![0; 4096]);
+    key().arg(&other).fails(1).says("home is the volume of ").says(", not of ");
+    let offline = open.keyway("reencrypt -q --force-offline-reencrypt --key-file").arg(&f.key);
+    offline.arg(&f.device).fails(5).says("in use");
+    open.keyway("luksSuspend home").ok();
+    key().fails(1).says("home is suspended, and cannot be reencrypted. Nothing was changed.");
+    open.keyway("luksResume home --key-file").arg(&f.key).ok();
+    assert!(std::fs::read(&f.device).unwrap() == before, "something was written");
+    open.keyway("resize home --size 2048").ok();
+    let said = open.reencrypt("").fails(1).says("The volume was resized: only one with the size").errors();
+    assert!(said.contains("\"keyway resize NAME\" gives it that size"), "{said}");
+    open.keyway("resize home").ok();
+    open.reencrypt("--resume-only").ok();
+    open.keyway("close home").ok();
+    f.is_whole(false);
+
+    let run = open.keyway("open --backend nbd --readonly --key-file").arg(&f.key);
+    run.arg(&f.device).arg("home").ok();
+    key().fails(1).says("home is open for reading only, and cannot be reencrypted. Nothing was changed.");
+    open.keyway("close home").ok();
+    let plain = open.keyway("open -q --type plain --cipher aes-xts-plain64 --key-size 512 --backend nbd");
+    plain.arg("--key-file").arg(f.scratch.random_file("raw", 3, 64)).arg(&other).arg("home").ok();
+    key().fails(1).says("home is a PLAIN volume: only LUKS2 can be reencrypted while it is open.");
+    open.keyway("close home").ok();
+}

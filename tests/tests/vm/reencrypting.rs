@@ -1,0 +1,150 @@
+//! A volume that the kernel maps is re-encrypted while it is in use: fio writes and verifies meanwhile,
+//! others read, and a process that is killed leaves nothing lost.
+
+use crate::need_machine;
+use keyway_tests::peers::CHEAP_LUKS2_PBKDF2;
+use keyway_tests::vm::Machine;
+use keyway_tests::{Scratch, assert_same_bytes, cryptsetup, fio, keyway, need, random};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+const DATA: usize = 32 << 20;
+/// fio has what is before; nobody writes to the rest.
+const TAIL: usize = 16 << 20;
+
+fn volume(scratch: &Scratch, name: &str, key: &Path) -> PathBuf {
+    let path = scratch.sized(name, DATA as u64 + (16 << 20));
+    let run = keyway("luksFormat -q --type luks2 --sector-size 4096").args(CHEAP_LUKS2_PBKDF2);
+    run.arg("--key-file").arg(key).arg(&path).ok();
+    keyway("write --key-file").arg(key).arg(&path).stdin(random(12, DATA)).ok();
+    path
+}
+
+const SCENARIO: &str = r#"
+    mount -t ext4 -o ro /dev/vdc /mnt
+    CHEAP='--pbkdf pbkdf2 --pbkdf-force-iterations 1000'
+    run_fio() {
+        (cd /tmp; LD_LIBRARY_PATH=/mnt/lib /mnt/fio --name=w --filename=/dev/mapper/$1 --rw=randwrite --bs=4k \
+            --direct=1 --size=16m --verify=crc32c --verify_fatal=1 --time_based --runtime=$2 --fsync=64 \
+            >/tmp/fio.out 2>&1; echo $? >/tmp/fio.rc) &
+        fio=$!
+    }
+    read_tail() {
+        n=0
+        until [ -e /tmp/stop ]; do
+            dd if=/dev/mapper/$1 bs=1M skip=16 iflag=direct 2>/dev/null | cmp - /tail || echo WRONG
+            n=$((n + 1))
+        done >/tmp/wrong
+        echo $n >/tmp/reads
+    }
+    result() {
+        touch /tmp/stop; wait $fio; wait $reader; rm /tmp/stop
+        echo $1_FIO=$(cat /tmp/fio.rc); [ $(cat /tmp/fio.rc) = 0 ] || cat /tmp/fio.out
+        echo $1_WRITES=$(sed -n 's/.*issued rwts: total=[0-9]*,\([0-9]*\),.*/\1/p' /tmp/fio.out)
+        echo $1_READS=$(cat /tmp/reads) $(cat /tmp/wrong)
+    }
+
+    keyway open --backend kernel --key-file /key /dev/vda one
+    run_fio one 8
+    read_tail one & reader=$!
+    code=0; keyway reencrypt -q --active-name one --key-file /key $CHEAP --hotzone-size 512K || code=$?
+    echo WHOLE=$code
+    result WHOLE
+    echo WHOLE_TABLE=$(dmsetup table one | sed 's/:logon:[^ ]*-d/:logon:-d/')
+    cryptsetup status one | sed -n 's/  cipher: */WHOLE_STATUS=/p'
+    keyway close one
+    cryptsetup open --key-file /key /dev/vda one
+    dd if=/dev/mapper/one bs=1M skip=16 2>/dev/null | cmp - /tail && echo WHOLE_TAIL=same
+    cryptsetup close one
+
+    keyway open --backend kernel --key-file /key /dev/vdb two
+    run_fio two 12
+    read_tail two & reader=$!
+    keyway reencrypt -q --active-name two --key-file /key $CHEAP --cipher serpent-xts-plain64 --hotzone-size 256K &
+    running=$!
+    tries=0; until [ $(dmsetup table two | wc -l) = 2 ] || [ $tries -ge 300 ]; do usleep 20000; tries=$((tries + 1)); done
+    usleep 100000
+    kill -KILL $running; wait $running || true
+    echo KILLED=$(dmsetup table two | wc -l)
+    keyway status two | sed -n 's/  reencryption: */STATUS=/p; s/  size: */SIZE=/p'
+    keyway luksSuspend two 2>&1 | sed 's/^/SUSPEND=/'
+    keyway reencrypt -q --active-name two --key-file /wrong 2>&1 | sed 's/^/STRANGER=/'
+    code=0; keyway reencrypt -q --resume-only --active-name two --key-file /key --hotzone-size 1M || code=$?
+    echo RESUMED=$code
+    result KILLED
+    echo KILLED_TABLE=$(dmsetup table two | cut -d' ' -f1-4)
+    keyway close two
+    cryptsetup open --key-file /key /dev/vdb two
+    dd if=/dev/mapper/two bs=1M skip=16 2>/dev/null | cmp - /tail && echo KILLED_TAIL=same
+    keyway reencrypt -q --active-name two --encrypt --key-file /key 2>&1 | sed 's/^/ENCRYPT=/'
+    cryptsetup close two
+
+    # One header for two devices: what was mapped with the key before is not taken for the volume.
+    for n in 1 2 3; do dd if=/dev/zero of=/loop$n bs=1M count=4 2>/dev/null; losetup /dev/loop$n /loop$n; done
+    keyway luksFormat -q --type luks2 $CHEAP --header /hdr /dev/loop1 /key
+    open() { keyway open --backend kernel --header /hdr --key-file /key "$@"; }
+    rekey() { keyway reencrypt -q --header /hdr --key-file /key $CHEAP --active-name $1; }
+    open /dev/loop1 three; open /dev/loop2 four; open --disable-keyring /dev/loop3 five
+    rekey three && echo THREE=new
+    for name in four five; do
+        cat /hdr /loop2 /loop3 | sha256sum >/sum
+        rekey $name 2>&1 | sed "s/^/$name=/"
+        cat /hdr /loop2 /loop3 | sha256sum | cmp - /sum && echo ${name}_SAME=yes
+    done
+    keyway close three four five
+"#;
+
+#[test]
+fn a_mapping_is_reencrypted_under_fio() {
+    need_machine!();
+    need!("fio", "ldd", "cryptsetup");
+    let scratch = Scratch::new();
+    let key = scratch.file("key", "correct horse battery staple");
+    let disks = ["one", "two"].map(|name| volume(&scratch, name, &key));
+    let machine = Machine::new().processors(2).disk(&disks[0]).disk(&disks[1]).disk(&fio::disk(&scratch));
+    let report = machine
+        .with_keyway()
+        .file("key", fs::read(&key).unwrap())
+        .file("wrong", "battery staple")
+        .file("tail", &random(12, DATA)[DATA - TAIL..])
+        .limit(Duration::from_secs(300))
+        .run(SCENARIO);
+    let number = |key: &str| report.value(key).parse::<u32>().unwrap_or(0);
+    for which in ["WHOLE", "KILLED"] {
+        report.has(&format!("{which}_FIO"), "0");
+        assert!(number(&format!("{which}_WRITES")) > 100, "{report:?}");
+        assert!(number(&format!("{which}_READS")) > 0, "{report:?}");
+        report.has(&format!("{which}_TAIL"), "same");
+    }
+    report.has("WHOLE", "0");
+    report.has("WHOLE_STATUS", "aes-xts-plain64");
+    let table = report.value("WHOLE_TABLE");
+    assert!(table.starts_with("0 65536 crypt aes-xts-plain64 :64:logon:-d1 0 254:0 32768"), "{table}");
+    report.has("KILLED", "2");
+    // It may have been killed while requests were held back.
+    let said = report.value("SUSPEND");
+    assert!(said.contains("in which its keys stay") || said.contains("already suspended"), "{said}");
+    report.has("STATUS", "in-progress");
+    report.has("SIZE", "65536 [512-byte units] (33554432 [bytes])");
+    report.has("THREE", "new");
+    for name in ["four", "five"] {
+        let said = report.value(name);
+        assert!(
+            said.contains(&format!("{name} is mapped with another key than its header describes")),
+            "{said}"
+        );
+        report.has(&format!("{name}_SAME"), "yes");
+    }
+    report.has("RESUMED", "0");
+    report.has("KILLED_TABLE", "0 65536 crypt serpent-xts-plain64");
+    assert!(report.value("ENCRYPT").contains("two is open: only its volume key"), "{report:?}");
+    assert!(report.value("STRANGER").contains("No key available with this passphrase"), "{report:?}");
+    for disk in &disks {
+        let dump = cryptsetup("luksDump").arg(disk).ok().text();
+        assert!(dump.contains("  1: luks2") && !dump.contains("  0: luks2"), "{dump}");
+        assert!(!dump.contains("Requirements"), "{dump}");
+        let found = keyway("read --key-file").arg(&key).arg(disk).ok().stdout;
+        assert_same_bytes("keyway read", &found[DATA - TAIL..], "written", &random(12, DATA)[DATA - TAIL..]);
+    }
+}
