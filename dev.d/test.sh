@@ -53,6 +53,9 @@ layer_check() {
     step "format" format_check
     step "weight" weight_check
     step "lints" cargo clippy --quiet --release --workspace --all-targets -- -D warnings
+    # What is left out of the workspace falls behind it unseen: nobody compiles it every day.
+    step "lints of the benches" lint_beside bench --all-targets
+    step "lints of the fuzz targets" lint_beside fuzz --bins
     step "the library's core alone" cargo clippy --quiet --release --package keyway -- -D warnings
     RUSTDOCFLAGS="-D warnings -A rustdoc::private-intra-doc-links" step "documentation" cargo doc --quiet --release --workspace --no-deps --document-private-items
     # The program's pages have the name of the library's: they go elsewhere, and nothing is compiled again for it.
@@ -74,6 +77,11 @@ format_check() {
     cargo fmt --all --check && for workspace in bare bench fuzz; do
         cargo fmt --manifest-path "$workspace/Cargo.toml" --check || return
     done
+}
+
+# lint_beside WORKSPACE OPTION…
+lint_beside() {
+    cargo clippy --quiet --release --manifest-path "$1/Cargo.toml" --workspace --target-dir "target/$1" "${@:2}" -- -D warnings
 }
 
 layer_unit() {

@@ -55,7 +55,7 @@ fuzz_target!(|input: &[u8]| {
 
 /// `None` when what should be copied does not exist, `Some(false)` when the edit was refused.
 fn apply(metadata: &mut Metadata, edit: Edit) -> Option<bool> {
-    let strings = |list: &[String]| list.iter().map(|item| item.clone()).collect::<Vec<_>>();
+    let strings = |list: &[String]| list.to_vec();
     let result = match edit {
         Edit::CopyKeyslot { from, to, digest } => {
             let mut keyslot = metadata.keyslots.get(&from.into())?.clone();

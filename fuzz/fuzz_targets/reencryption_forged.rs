@@ -85,7 +85,7 @@ fn genuine() -> &'static Vec<u8> {
         let terms = reencrypt::Terms { block: 512, holds_header: true, kdf, ..Default::default() };
         begin(&mut luks, &*storage, &key(1), what, &terms, rng).unwrap();
         let keys = VolumeKeys::new(Some(key(1)), Some(key(2)));
-        let options = Options { zone: Some(32 << 10), holds_header: true };
+        let options = Options { zone: Some(32 << 10), holds_header: true, ..Options::default() };
         let mut job = Job::resume(luks, storage.clone(), &keys, &options, rng).unwrap();
         job.step(rng).unwrap();
         // The same header with the zone hot again: what was kept of it recognizes it.
