@@ -20,7 +20,7 @@ declare -A package_of=(
     [chromium]=chromium [chromedriver]=chromium-driver
     [fusermount3]=fuse3 [fuse2fs]=fuse2fs
     [bindfs]=bindfs
-    [setpriv]=util-linux
+    [setpriv]=util-linux [prlimit]=util-linux
     [openssl]=openssl
     [mke2fs]=e2fsprogs [debugfs]=e2fsprogs [e2fsck]=e2fsprogs
     [mkfs.xfs]=xfsprogs [mkfs.btrfs]=btrfs-progs [mkfs.vfat]=dosfstools [mkfs.f2fs]=f2fs-tools
@@ -50,7 +50,7 @@ declare -A package_of=(
 )
 demo_programs="cc mke2fs debugfs"
 cli_programs="zsh fish groff jsonschema cpio python3"
-interop_programs="cryptsetup keyctl qemu-img nbdkit grub-fstest openssl mke2fs debugfs e2fsck script"
+interop_programs="cryptsetup keyctl qemu-img nbdkit grub-fstest openssl mke2fs debugfs e2fsck script prlimit"
 # What makes the images that signatures are looked for in.
 interop_programs+=" blkid mkfs.xfs mkfs.btrfs mkfs.vfat mkfs.f2fs mkfs.erofs mksquashfs mkfs.nilfs2 mkntfs mkfs.exfat"
 interop_programs+=" mkudffs genisoimage sfdisk"
@@ -60,7 +60,7 @@ oracle_programs+=" grub-mkimage /usr/lib/grub/i386-pc/boot.img qemu-system-x86_6
 doors_programs="nbdinfo nbdcopy nbdfuse qemu-nbd fio fusermount3 certtool busybox python3 losetup"
 doors_programs+=" fuse2fs qemu-img qemu-io nbdkit cryptsetup mke2fs debugfs e2fsck setpriv gdb perl"
 aarch64_programs="cc aarch64-linux-gnu-gcc qemu-aarch64-static qemu-system-aarch64"
-vm_programs="cryptsetup qemu-system-x86_64 mke2fs debugfs e2fsck busybox cpio modprobe dmsetup keyctl nbd-client fio fusermount3"
+vm_programs="cryptsetup qemu-system-x86_64 mke2fs debugfs e2fsck busybox cpio modprobe dmsetup keyctl nbd-client fio fusermount3 prlimit"
 vm_programs+=" grub-mkimage /usr/lib/grub/i386-pc/boot.img"
 # Initramfs images come packed with these, too.
 vm_programs+=" zstd lz4 mkinitramfs unshare"

@@ -16,6 +16,18 @@ pub fn until(what: &str, holds: impl Fn() -> bool) {
     }
 }
 
+/// Starts the program, and kills it `after` this time from the moment that `is_begun` holds. A program that
+/// has ended by itself before is nobody's mistake: whoever needs a hit tries again.
+pub fn killed(run: &Run, is_begun: impl Fn() -> bool, after: Duration) {
+    let mut started = Background(run.spawn().unwrap_or_else(|e| panic!("{run}: {e}")));
+    let has_ended = |started: &mut Background| started.0.try_wait().is_ok_and(|status| status.is_some());
+    while !has_ended(&mut started) && !is_begun() {
+        thread::sleep(Duration::from_millis(1));
+    }
+    thread::sleep(after);
+    started.kill();
+}
+
 /// A program in the background.
 #[derive(Debug)]
 pub struct Background(Child);

@@ -39,7 +39,7 @@ pub mod scratch;
 pub mod skip;
 pub mod vm;
 
-pub use background::{Background, until};
+pub use background::{Background, killed, until};
 pub use compare::{assert_same_bytes, assert_same_lines};
 pub use console::{Board, Console};
 pub use data::random;

@@ -90,6 +90,15 @@ impl Run {
         self
     }
 
+    /// No file that it writes grows past `len` bytes, and nothing behind them is written: for work that
+    /// is to be cut off there, whoever is how fast. Keyway ends with an error, other programs by SIGXFSZ.
+    pub fn files_up_to(mut self, len: u64) -> Self {
+        let program = std::mem::replace(&mut self.program, "prlimit".into());
+        let own = [format!("--fsize={len}").into(), "--core=0".into(), program.into_os_string()];
+        self.args.splice(0..0, own);
+        self
+    }
+
     /// Runs it; it must exit with 0.
     #[track_caller]
     pub fn ok(self) -> Outcome {

@@ -23,6 +23,9 @@ struct Volume {
 
 const DATA: usize = 48 << 20;
 
+/// In the middle of zones; a header in a file of its own has 16 MiB.
+const CUTS: [u64; 2] = [(20 << 20) + (300 << 10), (38 << 20) + (700 << 10)];
+
 impl Volume {
     fn new(size: u64, header: bool) -> Self {
         let scratch = Scratch::new();
@@ -62,13 +65,13 @@ impl Volume {
         }
     }
 
-    /// Goes on with cryptsetup, and kills it with a zone under its hands.
-    fn kill_in_the_middle(&self, options: &str) {
+    /// Goes on with cryptsetup, which is killed with a zone under its hands where it would write `cut`
+    /// bytes into the volume or behind.
+    fn kill_in_the_middle(&self, options: &str, cut: u64) {
         let run =
             self.run(cryptsetup, "reencrypt -q --force-offline-reencrypt --hotzone-size 1M").args(options);
-        let begun = || self.metadata().contains("in-reencryption");
-        Background::start(&run, begun).kill();
-        assert!(self.metadata().contains("online-reencrypt"), "it was killed too late");
+        let ended = run.files_up_to(cut).outcome();
+        assert!(ended.code.is_none() && self.metadata().contains("in-reencryption"), "{ended}");
     }
 
     fn assert_reads(&self) {
@@ -123,12 +126,13 @@ impl Volume {
     }
 }
 
-fn visit(mut volume: Volume, options: &str) {
-    volume.kill_in_the_middle(options);
+/// Where it is killed, in bytes from the device's start: behind all headers.
+fn visit(mut volume: Volume, options: &str, [first, second]: [u64; 2]) {
+    volume.kill_in_the_middle(options, first);
     volume.assert_reads();
     volume.write_through_a_door();
     volume.assert_reads();
-    volume.kill_in_the_middle("--resume-only");
+    volume.kill_in_the_middle("--resume-only", second);
     volume.assert_reads();
     volume.run(keyway, "luksAddKey -q").fails(1).says("keyway reencrypt --resume-only");
     volume.assert_ends();
@@ -136,18 +140,19 @@ fn visit(mut volume: Volume, options: &str) {
 
 #[test]
 fn another_key_is_half_there() {
-    need!("cryptsetup");
+    need!("cryptsetup", "prlimit");
     for resilience in ["checksum", "journal"] {
         for header in [false, true] {
             let volume = Volume::formatted(header, "--sector-size 512");
-            visit(volume, &format!("{CHEAP_LUKS2_PBKDF2} --resilience {resilience} --sector-size 4096"));
+            let options = format!("{CHEAP_LUKS2_PBKDF2} --resilience {resilience} --sector-size 4096");
+            visit(volume, &options, if header { CUTS } else { CUTS.map(|cut| cut + (16 << 20)) });
         }
     }
 }
 
 #[test]
 fn a_disk_is_half_encrypted() {
-    need!("cryptsetup");
+    need!("cryptsetup", "prlimit");
     // Where the header takes the data's place, and where it is elsewhere.
     let volume = Volume::new(DATA as u64 + (8 << 20), false);
     let mut disk = volume.plaintext.clone();
@@ -157,20 +162,21 @@ fn a_disk_is_half_encrypted() {
         .run(cryptsetup, "reencrypt -q --encrypt --init-only --reduce-device-size 8M")
         .args(CHEAP_LUKS2_PBKDF2)
         .ok();
-    visit(volume, "--resume-only");
+    // From the end to the start, in zones as large as the data is moved by.
+    visit(volume, "--resume-only", [50 << 20, 46 << 20]);
 
     let volume = Volume::new(DATA as u64, true);
     fs::write(&volume.path, &volume.plaintext).unwrap();
     volume.run(cryptsetup, "reencrypt -q --encrypt --init-only").args(CHEAP_LUKS2_PBKDF2).ok();
-    visit(volume, "--resume-only");
+    visit(volume, "--resume-only", CUTS);
 }
 
 #[test]
 fn a_disk_is_half_decrypted() {
-    need!("cryptsetup");
+    need!("cryptsetup", "prlimit");
     let mut volume = Volume::formatted(false, "");
     volume.header = Some(volume.scratch.path("exported"));
     volume.decrypts = true;
     volume.run(cryptsetup, "reencrypt -q --decrypt --init-only --force-offline-reencrypt").ok();
-    visit(volume, "--resume-only");
+    visit(volume, "--resume-only", CUTS);
 }

@@ -1,6 +1,6 @@
 //! LUKS1: what cryptsetup's own script asks of its reencrypt, and that a kill costs nothing.
 
-use keyway_tests::{Run, Scratch, cryptsetup, keyway, need, random, until};
+use keyway_tests::{Run, Scratch, cryptsetup, keyway, killed, need, random};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -226,38 +226,35 @@ fn uuid(d: &Device) -> String {
 fn a_kill_costs_nothing() {
     need!("cryptsetup");
     let small = "--hotzone-size 16K";
-    let mut hits = 0;
-    for kill in 0..6 {
-        for (make, begin, resume) in [
-            (
-                (|| Device::volume(8 << 20, "")) as fn() -> Device,
-                format!("{CHEAP} {small}"),
-                "--resume-only".to_owned(),
-            ),
-            (
-                || Device::plaintext(8 << 20, 2 << 20),
-                format!("{CHEAP} {small} --encrypt --type luks1 --reduce-device-size 2M"),
-                "--encrypt --type luks1".to_owned(),
-            ),
-            (|| Device::volume(8 << 20, ""), format!("{small} --decrypt"), "--decrypt --uuid".to_owned()),
-        ] {
+    for (make, begin, resume) in [
+        (
+            (|| Device::volume(8 << 20, "")) as fn() -> Device,
+            format!("{CHEAP} {small}"),
+            "--resume-only".to_owned(),
+        ),
+        (
+            || Device::plaintext(8 << 20, 2 << 20),
+            format!("{CHEAP} {small} --encrypt --type luks1 --reduce-device-size 2M"),
+            "--encrypt --type luks1".to_owned(),
+        ),
+        (|| Device::volume(8 << 20, ""), format!("{small} --decrypt"), "--decrypt --uuid".to_owned()),
+    ] {
+        let is_decrypted = begin.contains("--decrypt");
+        let (mut hits, mut kill) = (0, 0);
+        while hits < 6 && kill < 24 {
             let d = make();
-            let is_decrypted = begin.contains("--decrypt");
-            let resume = if is_decrypted { format!("{resume} {}", uuid(&d)) } else { resume };
-            let mut child = d.run(&begin).spawn().unwrap();
-            let state = || d.state().find(|name| name.ends_with(".state"));
-            until("the state is there", || state().is_some());
-            std::thread::sleep(Duration::from_millis(12 * kill));
-            let _ = child.kill();
-            let _ = child.wait();
-            if state().is_some() {
+            let resume = if is_decrypted { format!("{resume} {}", uuid(&d)) } else { resume.clone() };
+            let has_state = || d.state().any(|name| name.ends_with(".state"));
+            killed(&d.run(&begin), has_state, Duration::from_millis(12 * (kill % 6)));
+            kill += 1;
+            if has_state() {
                 hits += 1;
                 d.run(&resume).ok();
             }
             if is_decrypted { d.is_plaintext() } else { d.is_whole(false) }
         }
+        assert!(hits > 0, "{begin}: no kill of {kill} came in time");
     }
-    assert!(hits > 9, "{hits} of 18 kills came in time");
 }
 
 /// What cryptsetup has left of a re-encryption that was stopped: its log, both headers, and data that is

@@ -85,6 +85,15 @@ impl Fixture {
         run.arg("--key-file").arg(&self.key).arg(&self.device)
     }
 
+    /// Begins to re-encrypt a volume; the writing of a zone is cut off, 5 MiB from the start.
+    #[track_caller]
+    pub(crate) fn cut_off(&self, options: &str) {
+        let run = self.reencrypt(keyway, options).files_up_to((16 << 20) + (5 << 20) + 4096);
+        run.fails(1).says("File too large");
+        let dump = self.dump();
+        assert!(dump.contains("in-reencryption") && dump.contains("\"backup-final\""), "{dump}");
+    }
+
     /// The plaintext of the volume, as keyway reads it.
     #[track_caller]
     pub(crate) fn reads(&self, detached: bool) {

@@ -3,7 +3,7 @@
 use crate::{Fixture, PLAIN};
 use keyway_format::luks2::Copy;
 use keyway_tests::peers::CHEAP_LUKS2_PBKDF2;
-use keyway_tests::{keyway, until};
+use keyway_tests::{keyway, need};
 use keyway_volume::{Access, Header, Locking, Luks, Storage, storage::File};
 use std::path::Path;
 use std::sync::Arc;
@@ -44,23 +44,13 @@ fn what_cannot_be_done_changes_nothing() {
 
 #[test]
 fn a_zone_that_nothing_protected_is_said_to_be_lost() {
-    let lost = || {
-        let f = Fixture::volume();
-        let mut child = f.reencrypt(keyway, "--resilience none --hotzone-size 4K").spawn().unwrap();
-        until("it is at it", || f.says("\"in-reencryption\""));
-        let _ = child.kill();
-        let _ = child.wait();
-        // Between two zones nothing is lost. The newer copy of the header says which it is.
-        let dump = keyway("luksDump --dump-json-metadata").arg(&f.device).ok().text();
-        dump.contains("in-reencryption").then_some(f)
-    };
-    let f = (0..20).find_map(|_| lost()).expect("a kill within a zone");
-    // A copy of the header that the kill has torn is repaired; of the data nothing is touched.
-    let data = || std::fs::read(&f.device).unwrap().split_off(16 << 20);
-    let before = data();
+    need!("prlimit");
+    let f = Fixture::volume();
+    f.cut_off("--resilience none --hotzone-size 64K");
+    let before = std::fs::read(&f.device).unwrap();
     let resumed = f.reencrypt(keyway, "--resume-only").fails(1);
     resumed.says("--resilience none keeps nothing to recover them from: nothing was changed");
-    assert!(data() == before, "data was changed");
+    assert!(std::fs::read(&f.device).unwrap() == before, "something was changed");
 }
 
 #[test]

@@ -2,7 +2,6 @@
 //! key, as cryptsetup loads it; the bytes are the plaintext's on both sides.
 
 use crate::need_machine;
-use keyway_tests::background::Background;
 use keyway_tests::peers::CHEAP_LUKS2_PBKDF2;
 use keyway_tests::vm::Machine;
 use keyway_tests::{Run, Scratch, assert_same_bytes, cryptsetup, keyway, need, random};
@@ -12,7 +11,7 @@ use std::path::Path;
 
 const DATA: usize = 40 << 20;
 
-/// Begun by cryptsetup, which is killed with a zone under its hands.
+/// Begun by cryptsetup, which is killed with a zone under its hands: half of it is written.
 fn killed(scratch: &Scratch, name: &str, key: &Path, encrypts: bool) -> std::path::PathBuf {
     let (plaintext, path) = (random(9, DATA), scratch.sized(name, DATA as u64 + (16 << 20)));
     let on = |run: Run| run.arg("--key-file").arg(key).arg(&path);
@@ -29,8 +28,11 @@ fn killed(scratch: &Scratch, name: &str, key: &Path, encrypts: bool) -> std::pat
             .args(CHEAP_LUKS2_PBKDF2))
         .ok();
     }
+    // Encrypting begins at the end.
+    let cut = if encrypts { 44 << 20 } else { (30 << 20) + (300 << 10) };
     let run = on(cryptsetup("reencrypt -q --resume-only --force-offline-reencrypt --hotzone-size 1M"));
-    Background::start(&run, || metadata(&path).contains("in-reencryption")).kill();
+    let ended = run.files_up_to(cut).outcome();
+    assert!(ended.code.is_none() && metadata(&path).contains("in-reencryption"), "{ended}");
     path
 }
 
@@ -43,7 +45,7 @@ fn metadata(path: &Path) -> String {
 #[test]
 fn the_kernel_maps_every_segment_with_its_key() {
     need_machine!();
-    need!("cryptsetup");
+    need!("cryptsetup", "prlimit");
     let scratch = Scratch::new();
     let key = scratch.file("key", "correct horse battery staple");
     let disks = [("replaced", false), ("encrypted", true)]
