@@ -61,7 +61,7 @@ const SCENARIO: &str = r#"
     keyway open --backend kernel --key-file /key /dev/vdb two
     run_fio two 12
     read_tail two & reader=$!
-    keyway reencrypt -q --active-name two --key-file /key $CHEAP --cipher serpent-xts-plain64 --hotzone-size 256K &
+    keyway reencrypt -q --active-name two --key-file /key $CHEAP --cipher serpent-xts-plain64 --hotzone-size 256K --limit-rate 8M &
     running=$!
     tries=0; until [ $(dmsetup table two | wc -l) = 2 ] || [ $tries -ge 300 ]; do usleep 20000; tries=$((tries + 1)); done
     usleep 100000
