@@ -16,12 +16,15 @@ pub fn until(what: &str, holds: impl Fn() -> bool) {
     }
 }
 
-/// Starts the program, and kills it `after` this time from the moment that `is_begun` holds. A program that
-/// has ended by itself before is nobody's mistake: whoever needs a hit tries again.
+/// Starts the program, and kills it `after` this time from the moment that `is_begun` holds, which may take
+/// half a minute. It may have ended by itself before: whoever needs a hit tries again.
+#[track_caller]
 pub fn killed(run: &Run, is_begun: impl Fn() -> bool, after: Duration) {
     let mut started = Background(run.spawn().unwrap_or_else(|e| panic!("{run}: {e}")));
     let has_ended = |started: &mut Background| started.0.try_wait().is_ok_and(|status| status.is_some());
+    let deadline = Instant::now() + Duration::from_secs(30);
     while !has_ended(&mut started) && !is_begun() {
+        assert!(Instant::now() < deadline, "{run} has not begun after 30 s");
         thread::sleep(Duration::from_millis(1));
     }
     thread::sleep(after);

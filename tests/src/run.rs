@@ -90,8 +90,8 @@ impl Run {
         self
     }
 
-    /// No file that it writes grows past `len` bytes, and nothing behind them is written: for work that
-    /// is to be cut off there, whoever is how fast. Keyway ends with an error, other programs by SIGXFSZ.
+    /// Files can be written up to `len` bytes from their start and no further: this cuts work off at a
+    /// byte, however fast the machine is. Keyway ends with an error then, cryptsetup by SIGXFSZ.
     pub fn files_up_to(mut self, len: u64) -> Self {
         let program = std::mem::replace(&mut self.program, "prlimit".into());
         let own = [format!("--fsize={len}").into(), "--core=0".into(), program.into_os_string()];

@@ -4,61 +4,52 @@ use crate::{Fixture, Tool};
 use keyway_tests::{cryptsetup, keyway, killed, need, until};
 use std::time::Duration;
 
-/// Kills either program at moments that spread over its way through the zones, until `kills` have hit.
-fn goes_on_after_kills(make: fn() -> Fixture, options: &str, resume: &str, kills: u32, ended: fn(&Fixture)) {
+/// Kills either program at moments that spread over its way through the zones.
+fn goes_on_after_kills(resilience: &str) {
+    let options = format!("--resilience {resilience} --hotzone-size 64K");
     // The last says whether it recovers by another command than it resumes with.
     for (name, begins, ends, repairs) in [
         ("keyway by keyway", keyway as Tool, keyway as Tool, false),
         ("keyway by cryptsetup", keyway, cryptsetup, true),
         ("cryptsetup by keyway", cryptsetup, keyway, false),
     ] {
-        let (mut hits, mut kill) = (0, 0);
-        while hits < kills && kill < 4 * kills {
-            let f = make();
+        let (mut hits, mut tries) = (0, 0);
+        // On a busy machine more kills come too late.
+        while hits < KILLS && tries < 4 * KILLS {
+            let f = Fixture::volume();
             let is_begun = || f.says("\"in-reencryption\"");
-            // A machine that is busy comes late more often.
-            let after = Duration::from_millis(u64::from(5 * (kill % kills)));
-            killed(&f.reencrypt(begins, options), is_begun, after);
+            let after = Duration::from_millis(5 * (tries % KILLS));
+            killed(&f.reencrypt(begins, &options), is_begun, after);
             let hit = f.says("\"online-reencrypt");
-            hits += u32::from(hit);
-            kill += 1;
-            let context = format!("{name}, {options}, kill {kill}");
+            hits += u64::from(hit);
+            tries += 1;
+            let context = format!("{name}, {options}, kill {tries}");
             eprintln!("{context}, {}", if hit { "hit" } else { "too late" });
             if repairs {
                 let repair = cryptsetup("repair -q --key-file").arg(&f.key);
                 let _ = repair.arg(&f.device).outcome();
             }
-            let resumed = f.reencrypt(ends, resume).outcome();
+            let resumed = f.reencrypt(ends, "--resume-only").outcome();
             let over = !hit && resumed.errors().contains("not in progress");
             assert!(resumed.code == Some(0) || over, "{context}\n{resumed}");
-            ended(&f);
+            f.reads(false);
         }
-        assert!(hits > 0, "{name}, {options}: no kill of {kill} came in time");
+        assert!(hits > KILLS / 2, "{name}, {options}: {hits} of {tries} kills came in time");
     }
 }
+
+const KILLS: u64 = 5;
 
 #[test]
 fn checksum() {
     need!("cryptsetup");
-    goes_on_after_kills(
-        Fixture::volume,
-        "--resilience checksum --hotzone-size 64K",
-        "--resume-only",
-        5,
-        |f| f.reads(false),
-    );
+    goes_on_after_kills("checksum");
 }
 
 #[test]
 fn journal() {
     need!("cryptsetup");
-    goes_on_after_kills(
-        Fixture::volume,
-        "--resilience journal --hotzone-size 64K",
-        "--resume-only",
-        5,
-        |f| f.reads(false),
-    );
+    goes_on_after_kills("journal");
 }
 
 /// Ctrl-C stops where the data is whole, and says how to go on.

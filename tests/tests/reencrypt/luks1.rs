@@ -240,20 +240,20 @@ fn a_kill_costs_nothing() {
         (|| Device::volume(8 << 20, ""), format!("{small} --decrypt"), "--decrypt --uuid".to_owned()),
     ] {
         let is_decrypted = begin.contains("--decrypt");
-        let (mut hits, mut kill) = (0, 0);
-        while hits < 6 && kill < 24 {
+        let (mut hits, mut tries) = (0, 0);
+        while hits < 6 && tries < 24 {
             let d = make();
             let resume = if is_decrypted { format!("{resume} {}", uuid(&d)) } else { resume.clone() };
             let has_state = || d.state().any(|name| name.ends_with(".state"));
-            killed(&d.run(&begin), has_state, Duration::from_millis(12 * (kill % 6)));
-            kill += 1;
+            killed(&d.run(&begin), has_state, Duration::from_millis(12 * (tries % 6)));
+            tries += 1;
             if has_state() {
                 hits += 1;
                 d.run(&resume).ok();
             }
             if is_decrypted { d.is_plaintext() } else { d.is_whole(false) }
         }
-        assert!(hits > 0, "{begin}: no kill of {kill} came in time");
+        assert!(hits > 3, "{begin}: {hits} of {tries} kills came in time");
     }
 }
 
