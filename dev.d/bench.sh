@@ -47,7 +47,7 @@ bench_crates() {
 
 # How long the kernel's door takes to open, or a machine to unlock at boot, in the machine of the tests.
 bench_in_machine() {
-    want_packages $vm_programs
+    want_packages $vm_programs $(need_of vm)
     tests/vm/prepare "$vm"
     build_static
     machine

@@ -47,57 +47,106 @@ declare -A package_of=(
     [libargon2.so.1]=libargon2-1
     [valgrind]=valgrind [gdb]=gdb [strace]=strace
     [jsonschema]=python3-jsonschema
+    [mount]=mount [umount]=mount [fstrim]=util-linux [mkswap]=util-linux [setsid]=util-linux
+    [dumpe2fs]=e2fsprogs [cmp]=diffutils [kill]=procps [ps]=procps [time]=time [gzip]=gzip
+    [file]=file [jq]=jq [xxd]=xxd
 )
+always_there="bash sh cat cp dd env ls chroot mkfifo sleep stat fallocate ldd"
 demo_programs="cc mke2fs debugfs"
-cli_programs="zsh fish groff jsonschema cpio python3"
+# What a layer needs beside what its tests ask for by name (need_of).
 interop_programs="cryptsetup keyctl qemu-img nbdkit grub-fstest openssl mke2fs debugfs e2fsck script prlimit"
 # What makes the images that signatures are looked for in.
 interop_programs+=" blkid mkfs.xfs mkfs.btrfs mkfs.vfat mkfs.f2fs mkfs.erofs mksquashfs mkfs.nilfs2 mkntfs mkfs.exfat"
 interop_programs+=" mkudffs genisoimage sfdisk"
-oracle_programs="grub-fstest mke2fs cryptsetup chromium chromedriver"
 # GRUB itself, on a machine.
-oracle_programs+=" grub-mkimage /usr/lib/grub/i386-pc/boot.img qemu-system-x86_64"
-doors_programs="nbdinfo nbdcopy nbdfuse qemu-nbd fio fusermount3 certtool busybox python3 losetup"
-doors_programs+=" fuse2fs qemu-img qemu-io nbdkit cryptsetup mke2fs debugfs e2fsck setpriv gdb perl"
+oracle_programs="grub-mkimage /usr/lib/grub/i386-pc/boot.img"
+doors_programs="nbdfuse python3"
 aarch64_programs="cc aarch64-linux-gnu-gcc qemu-aarch64-static qemu-system-aarch64"
-vm_programs="cryptsetup qemu-system-x86_64 mke2fs debugfs e2fsck busybox cpio modprobe dmsetup keyctl nbd-client fio fusermount3 prlimit"
+vm_programs="qemu-system-x86_64 modprobe dmsetup keyctl nbd-client"
 vm_programs+=" grub-mkimage /usr/lib/grub/i386-pc/boot.img"
-# Initramfs images come packed with these, too.
-vm_programs+=" zstd lz4 mkinitramfs unshare"
 # For the kernel modules of ciphers that Debian's kernel leaves out.
 vm_programs+=" cc make xz /usr/lib/x86_64-linux-gnu/libelf.so.1"
-boot_programs="cpio busybox xz zstd lz4 bzip2 mkimage dumpimage dtc objdump objcopy /usr/lib/systemd/boot/efi/linuxx64.efi.stub"
-boot_programs+=" /usr/share/OVMF/OVMF_CODE.fd qemu-system-x86_64 mke2fs mkinitramfs unshare modprobe"
-boot_programs+=" /usr/lib/u-boot/qemu_arm64/u-boot.bin qemu-system-aarch64 aarch64-linux-gnu-gcc"
+boot_programs="/usr/lib/systemd/boot/efi/linuxx64.efi.stub /usr/share/OVMF/OVMF_CODE.fd modprobe"
+boot_programs+=" /usr/lib/u-boot/qemu_arm64/u-boot.bin aarch64-linux-gnu-gcc"
 engine_programs="cc perl make libcrypto.so.3 libgcrypt.so.20 libbotan-2.so.19 libargon2.so.1"
 doors_bench_programs="cc nbdkit nbdcopy nbdfuse qemu-nbd fio fusermount3 bindfs"
 bench_programs="cc cryptsetup strace nbdkit nbdcopy libcrypto.so.3 libargon2.so.1"
 ct_programs="cc valgrind"
-measure_programs="jsonschema python3 openssl chromium chromedriver"
-all_programs="cc $cli_programs $ct_programs $measure_programs $interop_programs $doors_programs $aarch64_programs $vm_programs $boot_programs $bench_programs $doors_bench_programs $engine_programs"
+
+all_programs() {
+    echo $demo_programs $interop_programs $oracle_programs $doors_programs $aarch64_programs $vm_programs \
+        $boot_programs $engine_programs $doors_bench_programs $bench_programs $ct_programs $(need_of '')
+}
 
 # want_packages PROGRAM…: installs what is missing where that is possible, names it elsewhere. Never fails: whoever
 # needs a program says so itself, tests by leaving themselves out by name.
 want_packages() {
-    local program missing=()
-    for program; do
-        have "$program" || missing+=(${package_of[$program]})
-    done
+    local missing
+    mapfile -t missing < <(packages_missing "$@")
     [ ${#missing[@]} -gt 0 ] || return 0
-    mapfile -t missing < <(printf '%s\n' "${missing[@]}" | sort -u)
     if may_install; then
         say "installing ${missing[*]}"
-        apt_get update -q && apt_get install -q --no-install-recommends "${missing[@]}" ||
-            echo "${red}could not install ${missing[*]}$plain" >&2
+        apt_get update -q || true
+        # One that this release lacks must not keep the others out.
+        apt_get install -q --no-install-recommends "${missing[@]}" || one_by_one "${missing[@]}"
+        mapfile -t missing < <(packages_missing "$@")
+        [ ${#missing[@]} -gt 0 ] || return 0
+        echo "${red}could not install ${missing[*]}$plain" >&2
     else
         echo "${red}missing packages: ${missing[*]}$plain (apt-get install ${missing[*]})" >&2
     fi
+    printf '%s\n' "${missing[@]}" >>"$logs/not-installed"
+}
+
+one_by_one() {
+    local package
+    for package; do apt_get install -q --no-install-recommends "$package" || true; done
+}
+
+# packages_missing PROGRAM…: the packages that hold those of them that are not here.
+packages_missing() {
+    local program
+    for program; do
+        have "$program" || echo "${package_of[$program]:-$program}"
+    done | tr ' ' '\n' | sort -u
+}
+
+# At the end of a run, where nobody has to look for it.
+what_is_not_installed() {
+    [ ! -s "$logs/not-installed" ] || say "not installed: $(sort -u "$logs/not-installed" | tr '\n' ' ')"
+}
+
+# need_of SUITE…: the programs that these suites of tests/tests ask for.
+need_of() {
+    (cd tests/tests && grep -rhozE 'need!\([^)]*\)' ${@/%/*}) | tr '\0' '\n' | grep -oE '"[^"]+"' | tr -d '"' | sort -u
+}
+
+# Every program that a test asks for is in a package that is known here, or in every Debian.
+known_packages() {
+    local program unknown=()
+    for program in $(all_programs); do
+        [ -n "${package_of[$program]:-}" ] || [[ " $always_there " = *" $program "* ]] || unknown+=("$program")
+    done
+    [ ${#unknown[@]} = 0 ] || { echo "dev.d/packages.sh knows no package of: ${unknown[*]}" && return 1; }
 }
 
 # As root, on Debian or Ubuntu.
 may_install() { [ "$(id -u)" = 0 ] && have apt-get; }
 
-apt_get() { DEBIAN_FRONTEND=noninteractive apt-get -y "$@" </dev/null >"$logs/apt.log" 2>&1; }
+# apt_get ARG…: waits up to ten minutes for whoever else installs, and tries twice. (Lists have a lock of their own, for
+# which apt-get does not wait.)
+apt_get() {
+    local tries=2 waited=0
+    until DEBIAN_FRONTEND=noninteractive apt-get -y -o DPkg::Lock::Timeout=600 "$@" </dev/null >"$logs/apt.log" 2>&1; do
+        if [ $waited -lt 600 ] && grep -q 'Could not get lock' "$logs/apt.log"; then
+            waited=$((waited + 5)) && sleep 5
+        elif [ $((tries -= 1)) -gt 0 ]; then
+            sleep 2
+        else
+            return 1
+        fi
+    done
+}
 
 # A program by name (also in the system directories that an ordinary user's PATH lacks), a file by its path, a shared
 # library by the name that programs load.
@@ -105,7 +154,8 @@ have() {
     [ -e "$1" ] && return
     case "$1" in
         lib*.so.*) PATH=$PATH:/usr/sbin:/sbin ldconfig -p | grep -qF "$1 " ;;
-        *) PATH=$PATH:/usr/sbin:/sbin command -v "$1" >/dev/null ;;
+        # (Of the same name as a word of the shell, there is a program "time".)
+        *) PATH=$PATH:/usr/sbin:/sbin type -P "$1" >/dev/null ;;
     esac
 }
 

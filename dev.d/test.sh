@@ -1,36 +1,43 @@
-# Tests in layers, the quick ones first. A layer that fails stops the run.
+# How layers of tests are run, counted and summed up. What each of them runs: layers.sh; what a failure says: failures.sh.
 
 all_layers="check unit engine ct measure cli interop oracle doors faults reencrypt aarch64 vm boot fuzz"
-fuzz_seconds=${KEYWAY_FUZZ_SECONDS:-6}
-moto=$PWD/.cache/moto
-grubs=$PWD/.cache/grub
 
-# run_layers LAYER…: all of them if none is named. Ends with each layer's result and time, the tests left out by
-# name, and one line of totals.
+# run_layers [LAYER…] [-- NAME…]: all layers if none is named; of each only the tests whose names contain one of these.
+# A layer that fails stops the run. Ends with each layer's result and time, the tests left out by name, one line of
+# totals, and what to do about what failed.
 run_layers() {
-    local started layer layers=(${@:-$all_layers})
+    local started layer layers=()
+    while [ $# -gt 0 ] && [ "$1" != -- ]; do layers+=("$1") && shift; done
+    only=("${@:2}")
+    [ ${#layers[@]} -gt 0 ] || layers=($all_layers)
     for layer in "${layers[@]}"; do
         declare -F "layer_$layer" >/dev/null || fail "no such layer: $layer (there are: $all_layers)"
     done
     want_rust
     started=$(now)
     results=() passed=0 failed=0 skipped_by_tests=0
+    failures_begin
     export KEYWAY_SKIPS=$PWD/$logs/skips
     : >"$KEYWAY_SKIPS"
+    load "${KEYWAY_LOAD:-0}"
     for layer in "${layers[@]}"; do
         say "== $layer"
-        layer_started=$(now)
+        layer_started=$(now) layer_runs=0
         "layer_$layer"
-        results+=("$(printf '%-8s %-7s %7s s' "$layer" ok "$(seconds_since "$layer_started")")")
+        result ok
     done
+    [ ${#only[@]} = 0 ] || [ $((passed + failed)) -gt 0 ] || fail "no test of ${layers[*]} is called ${only[*]}"
     summary
+    [ $failed = 0 ] || exit 1
 }
+
+result() { results+=("$(printf '%-9s %-7s %7s s' "$layer" "$1" "$(seconds_since "$layer_started")")"); }
 
 # What every failing step ends in: the layer is over, and so is the run. (bash ignores `set -e` in too many places to
 # be relied upon here.)
 layer_fails() {
     failed=$((failed > 0 ? failed : 1))
-    results+=("$(printf '%-8s %-7s %7s s' "$layer" FAILED "$(seconds_since "$layer_started")")")
+    result FAILED
     summary
     fail "layer $layer failed: $*"
 }
@@ -40,174 +47,27 @@ summary() {
     skipped=$(wc -l <"$KEYWAY_SKIPS")
     echo
     printf '%s\n' "${results[@]}"
-    printf '%-8s %-7s %7s s\n' total '' "$(seconds_since "$started")"
+    printf '%-9s %-7s %7s s\n' total '' "$(seconds_since "$started")"
     if [ "$skipped" -gt 0 ]; then
         say "left out:"
         sed 's/^/  /' "$KEYWAY_SKIPS"
     fi
     # A test that leaves itself out returns without failing: its runner counted it as passed.
     echo "$((passed - skipped_by_tests)) passed, $failed failed, $skipped skipped"
+    what_is_not_installed
+    what_failed
 }
 
-layer_check() {
-    step "format" format_check
-    step "weight" weight_check
-    step "lints" cargo clippy --quiet --release --workspace --all-targets -- -D warnings
-    # What is left out of the workspace falls behind it unseen: nobody compiles it every day.
-    step "lints of the benches" lint_beside bench --all-targets
-    step "lints of the fuzz targets" lint_beside fuzz --bins
-    step "the library's core alone" cargo clippy --quiet --release --package keyway -- -D warnings
-    RUSTDOCFLAGS="-D warnings -A rustdoc::private-intra-doc-links" step "documentation" cargo doc --quiet --release --workspace --no-deps --document-private-items
-    # The program's pages have the name of the library's: they go elsewhere, and nothing is compiled again for it.
-    CARGO_BUILD_BUILD_DIR=$PWD/target RUSTDOCFLAGS="-D warnings -A rustdoc::private-intra-doc-links" step "documentation of the program" \
-        cargo rustdoc --quiet --release --package keyway-cli --bin keyway --target-dir target/program -- --document-private-items
-    have cargo-deny || cargo install --quiet --locked cargo-deny ||
-        left_out check::licences-bans-sources "cargo-deny cannot be installed"
-    if have cargo-deny; then
-        step "licences, bans, sources" cargo deny --log-level error check licenses bans sources
-        # The advisory database comes from GitHub.
-        cargo deny --log-level error fetch db &>"$logs/advisories.log" &&
-            step "advisories" cargo deny --log-level error check advisories ||
-            left_out check::advisories "the advisory database cannot be fetched"
-    fi
-}
-
-# The workspaces that are left out of this one, too.
-format_check() {
-    cargo fmt --all --check && for workspace in bare bench fuzz; do
-        cargo fmt --manifest-path "$workspace/Cargo.toml" --check || return
+# load N: this many endless loops and a process that streams memory run beside everything, until this shell has ended.
+load() {
+    local loop
+    [ "$1" -gt 0 ] || return 0
+    say "beside $1 endless loops and a stream of memory"
+    for ((loop = 0; loop < $1; loop++)); do
+        while kill -0 $$ 2>/dev/null; do for ((i = 0; i < 500000; i++)); do :; done; done &
     done
-}
-
-# lint_beside WORKSPACE OPTION…
-lint_beside() {
-    cargo clippy --quiet --release --manifest-path "$1/Cargo.toml" --workspace --target-dir "target/$1" "${@:2}" -- -D warnings
-}
-
-layer_unit() {
-    local library="--package keyway --features keyway/nbd,keyway/tls,keyway/fuse,keyway/ublk,keyway/dm,keyway/keyring,keyway/predict,keyway/remote,keyway/parts"
-    # The power-cut simulator has a layer of its own.
-    cargo_test --bins --lib --test '*' $library $(packages attach boot format remote resolve volume) -- --skip no_power_cut
-    cargo_test --doc $library $(packages attach boot crypto format kernel measure remote resolve volume)
-    cargo_test --lib --test harness --test rooms --test threats $(packages tests)
-}
-
-# Ciphers, modes, IVs, hashes and KDFs: published vectors, the vector code at every CPU level against the portable,
-# OpenSSL and other people's crates on random input; then the sweep of every combination that exists, which prints how
-# many it has checked.
-layer_engine() {
-    # Wrapping numbers stop these tests alone: checking would cost the program's loops.
-    local checked="--config profile.release.package.keyway-crypto.overflow-checks=true"
-    cargo_test $checked --lib --test '*' $(packages crypto) -- --skip every_combination_at_every_level
-    cargo_test $checked --test space $(packages crypto) every_combination_at_every_level -- --nocapture
-    step "without the standard library" cargo check --quiet --release --package keyway-crypto --no-default-features
-}
-
-# No branch and no address depends on a secret (x86-64: valgrind's requests are written for it).
-layer_ct() {
-    want_packages $ct_programs
-    if [ "$(uname -m)" = x86_64 ] && have valgrind; then
-        step "build" cargo build --quiet --release --example constant_time $(packages tests)
-        step "constant time" valgrind --quiet --error-limit=no --log-file="$logs/ct.log" \
-            target/release/examples/constant_time
-    else
-        left_out ct::constant_time "valgrind on x86-64 is needed"
-    fi
-}
-
-# What the kernel's drivers are and do; statistics against known distributions, reports under a scripted clock to the
-# byte; then real runs of every suite with next to no time, their files read by other people's parsers, the page by a
-# browser.
-layer_measure() {
-    want_packages $measure_programs
-    cargo_test --lib $(packages kernel measure)
-    proofs measure
-}
-
-layer_cli() {
-    want_packages $interop_programs $cli_programs
-    proofs cli verbs unused
-}
-
-layer_interop() {
-    want_packages $interop_programs
-    proofs interop
-}
-
-# What Keyway says of GRUB beforehand, beside what grub-fstest of three Debian releases does; prints how many volumes and the predicted
-# seconds beside the measured ones.
-layer_oracle() {
-    want_packages $oracle_programs
-    tests/grub/prepare "$grubs" || true
-    build_static || layer_fails "the static build"
-    export KEYWAY_BIN=$PWD/target/keyway
-    KEYWAY_GRUB=$grubs cargo_test --test oracle $(packages tests) -- --nocapture --test-threads 1
-}
-
-layer_doors() {
-    want_packages $interop_programs $doors_programs
-    # Without it the tests of S3 leave themselves out, by name.
-    tests/moto/prepare "$moto" &>"$logs/moto.log" || true
-    KEYWAY_MOTO=$moto proofs doors
-}
-
-layer_faults() {
-    want_packages $interop_programs
-    proofs faults
-}
-
-# The power-cut simulator (KEYWAY_SLOW=1: 50,000 cuts), then both programs on the same volumes.
-layer_reencrypt() {
-    want_packages $interop_programs
-    cargo_test --test reencrypt $(packages volume) -- --nocapture
-    proofs reencrypt
-}
-
-layer_vm() {
-    want_packages $vm_programs
-    # Package lists may be absent or out of date. Without the kernel the tests leave themselves out, by name.
-    tests/vm/prepare "$vm" || { may_install && apt_get update -q && tests/vm/prepare "$vm"; } || true
-    # A kernel with user-space block devices; the tests that need it say so when it cannot be had.
-    tests/vm/prepare "$vm/6.12" 6.12 || true
-    KEYWAY_VM=$vm proofs vm
-}
-
-# Images for boot loaders, beside the tools of those who wrote these.
-layer_boot() {
-    want_packages $boot_programs
-    # Without the kernel the tests that need its modules leave themselves out, by name. The same for aarch64.
-    tests/vm/prepare "$vm" || true
-    tests/vm/prepare-aarch64 "$vm/aarch64" || { may_install && apt_get update -q && tests/vm/prepare-aarch64 "$vm/aarch64"; } || true
-    # Four minutes, for its size and for images without --program.
-    if [ -n "${KEYWAY_SLOW:-}" ]; then
-        build_ramdisk || layer_fails "the build for ramdisks"
-        export KEYWAY_RAMDISK=$PWD/target/keyway-ramdisk
-    fi
-    ! have aarch64-linux-gnu-gcc || step "build for aarch64" build_aarch64
-    KEYWAY_VM=$vm KEYWAY_AARCH64=$PWD/target/keyway-aarch64 proofs boot
-}
-
-# Every target for $fuzz_seconds, as many at once as there are processors.
-layer_fuzz() {
-    local target
-    step "build" fuzz/run --build
-    rm -f "$logs"/fuzz-*
-    fuzz_targets | xargs -P "$(nproc)" -I{} \
-        bash -c "fuzz/run {} $fuzz_seconds &>$logs/fuzz-{}.log && touch $logs/fuzz-{}.ok" || true
-    for target in $(fuzz_targets); do
-        step "$target" ended_well "$target"
-    done
-}
-
-ended_well() { [ -e "$logs/fuzz-$1.ok" ] || { tail -40 "$logs/fuzz-$1.log" && return 1; }; }
-
-fuzz_targets() { sed -n '/^\[\[bin\]\]/,/^$/s/^name = "\(.*\)"/\1/p' fuzz/Cargo.toml; }
-
-# fuzz TARGET [SECONDS]
-fuzz() {
-    want_rust
-    [ $# -gt 0 ] || { fuzz_targets && return; }
-    fuzz/run "$1" "${2:-60}"
+    while kill -0 $$ 2>/dev/null; do dd if=/dev/zero of=/dev/null bs=64M count=200 status=none; done &
+    trap 'kill $(jobs -p) 2>/dev/null' EXIT
 }
 
 # proofs NAME…: those integration tests of tests/, with the static release binary.
@@ -229,21 +89,48 @@ packages() { printf -- '--package %s ' keyway-cli "${@/#/keyway-}"; }
 # cargo_test ARG…: runs, shows and counts. Tests that leave themselves out append to $KEYWAY_SKIPS. They are compiled as the
 # program is, whose libraries are then there already, and wrapping numbers stop both (Cargo.toml).
 cargo_test() {
-    local log=$logs/$layer.log before status=0 counts
+    local log before status=0
     before=$(wc -l <"$KEYWAY_SKIPS")
-    # A shell that runs in the background has its children ignore SIGINT, which tests send.
-    env --default-signal=INT,QUIT cargo test --release --quiet --no-fail-fast "$@" 2>&1 | tee "$log" || status=$?
-    counts=$(awk '/^test result:/ { p += $4; f += $6 } END { print p + 0, f + 0 }' "$log")
-    passed=$((passed + ${counts% *})) failed=$((failed + ${counts#* }))
+    layer_runs=$((layer_runs + 1)) log=$logs/$layer-$layer_runs.log
+    [ ${#only[@]} = 0 ] || { with_names "$@" && set -- "${named[@]}" "${only[@]}"; }
+    tests_run "$log" "$@" || status=$?
+    count_tests "$log"
+    [ $status = 0 ] || once_more "$log" "$@" || layer_fails "its tests"
     skipped_by_tests=$((skipped_by_tests + $(wc -l <"$KEYWAY_SKIPS") - before))
-    [ $status = 0 ] || layer_fails "its tests"
+}
+
+# tests_run LOG ARG…. A shell that runs in the background has its children ignore SIGINT, which tests send.
+tests_run() {
+    env --default-signal=INT,QUIT cargo test --release --quiet --no-fail-fast "${@:2}" 2>&1 | tee "$1"
+}
+
+# with_names ARG…: the same arguments in `named`, after which names of tests can follow.
+with_names() {
+    named=("$@")
+    [[ " $* " = *" -- "* ]] || named+=(--)
+}
+
+count_tests() {
+    local counts
+    counts=$(awk '/^test result:/ { p += $4; f += $6 } END { print p + 0, f + 0 }' "$1")
+    passed=$((passed + ${counts% *})) failed=$((failed + ${counts#* }))
 }
 
 # step NAME COMMAND…: counts as one test.
 step() {
+    chosen "$1" || [[ $1 = build* ]] || return 0
     echo "-- $1"
-    "${@:2}" || layer_fails "$1"
+    local log="$logs/$layer.${1//[^A-Za-z0-9_-]/-}.log"
+    "${@:2}" 2>&1 | tee "$log" || { failure "$1" "$log" "$(tail -n 4 "$log")" && layer_fails "$1"; }
     passed=$((passed + 1))
+}
+
+# chosen NAME: whether it is among those that were named, or none was.
+chosen() {
+    local name
+    [ ${#only[@]} -gt 0 ] || return 0
+    for name in "${only[@]}"; do [[ $1 != *"$name"* ]] || return 0; done
+    return 1
 }
 
 left_out() { echo "$1: $2" >>"$KEYWAY_SKIPS"; }

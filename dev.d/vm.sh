@@ -5,7 +5,7 @@ vm=$PWD/.cache/vm
 # vm [DISK…]: a shell in the machine; the disks are /dev/vda, /dev/vdb, …; keyway and cryptsetup are there.
 vm() {
     local disk drives=()
-    want_packages $vm_programs
+    want_packages $vm_programs $(need_of vm)
     build_static
     tests/vm/prepare "$vm"
     for disk; do

@@ -1,30 +1,30 @@
 //! Background programs that end with the test.
 
 use crate::run::Run;
+use crate::timeouts::{self, EVENT};
 use rustix::process::{Pid, Signal, WaitOptions, kill_process, waitpid};
 use std::process::Child;
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// Waits up to half a minute for an asynchronous event; `what` names it in the failure message.
+/// Waits for an asynchronous event; `what` names it in the failure message.
 #[track_caller]
 pub fn until(what: &str, holds: impl Fn() -> bool) {
-    let deadline = Instant::now() + Duration::from_secs(30);
+    let deadline = timeouts::within(EVENT);
     while !holds() {
-        assert!(Instant::now() < deadline, "{what}: not after 30 s");
+        assert!(Instant::now() < deadline, "{what}: not after {:?}", timeouts::scaled(EVENT));
         thread::sleep(Duration::from_millis(10));
     }
 }
 
-/// Starts the program, and kills it `after` this time from the moment that `is_begun` holds, which may take
-/// half a minute. It may have ended by itself before: whoever needs a hit tries again.
+/// Starts the program, and kills it `after` this time from the moment that `is_begun` holds. It may have ended by itself before: whoever needs a hit tries again.
 #[track_caller]
 pub fn killed(run: &Run, is_begun: impl Fn() -> bool, after: Duration) {
     let mut started = Background(run.spawn().unwrap_or_else(|e| panic!("{run}: {e}")));
     let has_ended = |started: &mut Background| started.0.try_wait().is_ok_and(|status| status.is_some());
-    let deadline = Instant::now() + Duration::from_secs(30);
+    let deadline = timeouts::within(EVENT);
     while !has_ended(&mut started) && !is_begun() {
-        assert!(Instant::now() < deadline, "{run} has not begun after 30 s");
+        assert!(Instant::now() < deadline, "{run} has not begun");
         thread::sleep(Duration::from_millis(1));
     }
     thread::sleep(after);
@@ -36,16 +36,16 @@ pub fn killed(run: &Run, is_begun: impl Fn() -> bool, after: Duration) {
 pub struct Background(Child);
 
 impl Background {
-    /// Starts the program and returns once `is_ready` is true, within ten seconds.
+    /// Starts the program and returns once `is_ready` is true.
     #[track_caller]
     pub fn start(run: &Run, is_ready: impl Fn() -> bool) -> Self {
         let child = run.spawn().unwrap_or_else(|e| panic!("{run}: {e}"));
         let mut started = Self(child);
-        let deadline = Instant::now() + Duration::from_secs(10);
+        let deadline = timeouts::within(EVENT);
         while !is_ready() {
             let ended = started.0.try_wait().unwrap_or_else(|e| panic!("{run}: {e}"));
             assert!(ended.is_none(), "{run} ended before it was ready: {ended:?}");
-            assert!(Instant::now() < deadline, "{run} is not ready after ten seconds");
+            assert!(Instant::now() < deadline, "{run} is not ready");
             thread::sleep(Duration::from_millis(10));
         }
         started
@@ -69,11 +69,11 @@ impl Background {
         waitpid(Some(child), WaitOptions::UNTRACED).expect("our child");
     }
 
-    /// Sends SIGTERM; the program must exit successfully within half a minute.
+    /// Sends SIGTERM; the program must exit successfully.
     #[track_caller]
     pub fn asked_to_end(&mut self) {
         kill_process(Pid::from_child(&self.0), Signal::TERM).expect("our child");
-        let deadline = Instant::now() + Duration::from_secs(30);
+        let deadline = timeouts::within(EVENT);
         loop {
             match self.0.try_wait().expect("our child") {
                 Some(status) => return assert!(status.success(), "{status}"),
@@ -83,14 +83,14 @@ impl Background {
         }
     }
 
-    /// Whether it ends by itself within five seconds.
+    /// Whether it ends by itself.
     pub fn ends(&mut self) -> bool {
-        self.ends_within(Duration::from_secs(5))
+        self.ends_within(EVENT)
     }
 
     /// Whether it ends by itself within this time.
     pub fn ends_within(&mut self, time: Duration) -> bool {
-        let deadline = Instant::now() + time;
+        let deadline = timeouts::within(time);
         while Instant::now() < deadline {
             if self.0.try_wait().is_ok_and(|status| status.is_some()) {
                 return true;

@@ -1,11 +1,11 @@
 //! A real headless browser: Chromium, controlled by chromedriver (W3C WebDriver, JSON over HTTP).
 
+use crate::timeouts;
 use crate::{Background, Run, Scratch, skip};
 use serde_json::{Value, json};
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::path::Path;
-use std::time::Duration;
 
 /// A browser with one page. It is closed on drop.
 #[derive(Debug)]
@@ -141,7 +141,7 @@ const ARGUMENTS: [&str; 7] = [
 /// Sends one request on a new connection; returns head and body of the answer.
 fn exchange(port: u16, method: &str, path: &str, body: &str) -> std::io::Result<String> {
     let mut stream = TcpStream::connect(("127.0.0.1", port))?;
-    stream.set_read_timeout(Some(Duration::from_secs(60)))?;
+    stream.set_read_timeout(Some(timeouts::scaled(timeouts::EVENT)))?;
     let length = body.len();
     write!(
         stream,

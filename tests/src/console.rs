@@ -6,6 +6,7 @@
 use crate::peers::peer;
 use crate::run::Run;
 use crate::scratch::Scratch;
+use crate::timeouts;
 use std::io::{Read, Write};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
@@ -88,7 +89,7 @@ impl Board {
             child,
             seen,
             answered: 0,
-            patience: PATIENCE,
+            patience: timeouts::CONSOLE,
             line: qemu.to_string(),
             monitor,
             _scratch: scratch,
@@ -125,7 +126,7 @@ impl Console {
     /// Waits until one of the texts appears after the last text waited for; returns which one.
     #[track_caller]
     pub fn expect_one(&mut self, texts: &[&str]) -> usize {
-        let deadline = Instant::now() + self.patience;
+        let deadline = timeouts::within(self.patience);
         let seen = Arc::clone(&self.seen);
         let mut transcript = seen.lock();
         loop {
@@ -175,7 +176,7 @@ impl Console {
     /// Waits until the machine powers off; returns all console output.
     #[track_caller]
     pub fn ends(mut self) -> String {
-        let deadline = Instant::now() + self.patience;
+        let deadline = timeouts::within(self.patience);
         let status = self.status_before(deadline);
         let transcript = self.transcript();
         let Some(status) = status else {
@@ -202,7 +203,7 @@ impl Console {
 
     fn ask_monitor(&self, command: &str) -> std::io::Result<String> {
         let mut monitor = UnixStream::connect(&self.monitor)?;
-        monitor.set_read_timeout(Some(PATIENCE))?;
+        monitor.set_read_timeout(Some(timeouts::scaled(timeouts::CONSOLE)))?;
         until_prompt(&mut monitor)?;
         writeln!(monitor, "{command}")?;
         until_prompt(&mut monitor)
@@ -264,6 +265,3 @@ fn until_prompt(monitor: &mut UnixStream) -> std::io::Result<String> {
 }
 
 const MONITOR: &str = "(qemu) ";
-/// The default limit for waiting for a text or the end: emulated machines running beside other
-/// tests are slow.
-const PATIENCE: Duration = Duration::from_secs(150);

@@ -2,10 +2,10 @@
 
 use crate::peers::peer;
 use crate::scratch::Scratch;
+use crate::timeouts;
 use crate::vm::prepared;
 use std::fs;
 use std::path::PathBuf;
-use std::time::Duration;
 
 /// An image for Debian's kernel, with these modules in addition to its default ones. mkinitramfs
 /// looks for the kernel in the usual system paths: it runs as root of a new namespace, where an
@@ -36,6 +36,6 @@ pub fn initramfs(scratch: &Scratch, name: &str, modules: &str) -> Option<PathBuf
         peer("rm", "-rf").arg(work.join(directory)).ok();
         fs::create_dir(work.join(directory)).expect("a directory");
     }
-    run(&format!("{mount}\n{make}")).limit(Duration::from_secs(300)).ok();
+    run(&format!("{mount}\n{make}")).limit(timeouts::MACHINE).ok();
     Some(image)
 }

@@ -18,7 +18,7 @@
 //!
 //! Environment: `KEYWAY_BIN` is the program under test (by default this workspace's debug build,
 //! which is built if needed); `KEYWAY_SKIPS` is a file that collects the names of skipped tests;
-//! `KEYWAY_SCRATCH` is the parent of scratch directories.
+//! `KEYWAY_SCRATCH` is the parent of scratch directories; `KEYWAY_TIMEOUT_FACTOR`: see [`timeouts`].
 
 pub mod background;
 pub mod browser;
@@ -37,6 +37,7 @@ pub mod pty;
 pub mod run;
 pub mod scratch;
 pub mod skip;
+pub mod timeouts;
 pub mod vm;
 
 pub use background::{Background, killed, until};

@@ -3,6 +3,7 @@
 //!
 //! NetworkBlockDevice/nbd, doc/proto.md: fixed newstyle handshake with NBD_OPT_GO, then requests.
 
+use crate::timeouts;
 use std::io::{self, Read, Write};
 use std::os::unix::net::UnixStream;
 use std::path::Path;
@@ -38,7 +39,7 @@ impl Nbd {
     /// If no server listens there, or the server refuses the name.
     pub fn connect(socket: &Path, name: &str) -> io::Result<Self> {
         let stream = UnixStream::connect(socket)?;
-        stream.set_read_timeout(Some(PATIENCE))?;
+        stream.set_read_timeout(Some(timeouts::scaled(timeouts::EVENT)))?;
         let mut nbd = Self { stream, cookie: 0, size: 0, flags: 0 };
         let mut greeting = [0; 18];
         nbd.stream.read_exact(&mut greeting)?;
@@ -50,9 +51,9 @@ impl Nbd {
         Ok(nbd)
     }
 
-    /// Connects as soon as a server listens, within half a minute.
+    /// Connects as soon as a server listens, once it does.
     pub fn connect_soon(socket: &Path, name: &str) -> Self {
-        let deadline = Instant::now() + PATIENCE;
+        let deadline = timeouts::within(timeouts::EVENT);
         loop {
             match Self::connect(socket, name) {
                 Ok(nbd) => return nbd,
@@ -162,7 +163,6 @@ pub const READ_ONLY: u16 = 1 << 1;
 
 /// `__SO_ACCEPTCON` (Linux, include/uapi/linux/net.h).
 const ACCEPTS: u32 = 1 << 16;
-const PATIENCE: Duration = Duration::from_secs(30);
 
 // doc/proto.md, "Values".
 const FIXED_NEWSTYLE_NO_ZEROES: u32 = 0b11;

@@ -2,6 +2,7 @@
 
 use crate::run::Run;
 use crate::skip::find;
+use crate::timeouts;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
@@ -55,7 +56,7 @@ fn build() -> PathBuf {
 /// it runs: the directory is busy as long.
 #[track_caller]
 pub fn fusermount(directory: &Path) {
-    let deadline = Instant::now() + Duration::from_secs(20);
+    let deadline = timeouts::within(timeouts::EVENT);
     loop {
         let outcome = peer("fusermount3", "-u").arg(directory).outcome();
         if outcome.code == Some(0) {

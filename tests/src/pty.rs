@@ -2,6 +2,7 @@
 //! types answers.
 
 use crate::run::Run;
+use crate::timeouts;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fd::OwnedFd;
 use rustix::fs::{Mode, OFlags};
@@ -31,9 +32,6 @@ pub struct Ending {
     pub screen: String,
 }
 
-/// The default limit for waiting for a prompt or the end.
-const PATIENCE: Duration = Duration::from_secs(30);
-
 impl Terminal {
     /// Starts `run` with a pseudoterminal as its controlling terminal and as all three standard
     /// streams. Needs `setsid`.
@@ -52,10 +50,10 @@ impl Terminal {
             command.current_dir(directory);
         }
         let child = command.stdin(side()).stdout(side()).stderr(side()).spawn().expect("setsid starts");
-        Self { child, person, program, seen: String::new(), answered: 0, patience: PATIENCE }
+        Self { child, person, program, seen: String::new(), answered: 0, patience: timeouts::EVENT }
     }
 
-    /// Sets how long to wait from now on. The default is half a minute.
+    /// Sets how long to wait from now on. The default is [`timeouts::EVENT`].
     pub fn limit(mut self, patience: Duration) -> Self {
         self.patience = patience;
         self
@@ -64,7 +62,7 @@ impl Terminal {
     /// Waits until `text` appears after the last answer.
     #[track_caller]
     pub fn expect(mut self, text: &str) -> Self {
-        let deadline = Instant::now() + self.patience;
+        let deadline = timeouts::within(self.patience);
         loop {
             if let Some(at) = self.seen[self.answered..].find(text) {
                 self.answered += at + text.len();
@@ -78,7 +76,7 @@ impl Terminal {
     /// Waits until the program has turned echo off, then types a passphrase and the return key.
     #[track_caller]
     pub fn type_secretly(self, passphrase: &str) -> Self {
-        let deadline = Instant::now() + self.patience;
+        let deadline = timeouts::within(self.patience);
         while self.echoes() {
             assert!(Instant::now() < deadline, "echo stays on:\n{}", self.seen);
             std::thread::sleep(Duration::from_millis(2));
@@ -106,7 +104,7 @@ impl Terminal {
     /// Waits for the program to end.
     #[track_caller]
     pub fn finish(mut self) -> Ending {
-        let deadline = Instant::now() + self.patience;
+        let deadline = timeouts::within(self.patience);
         loop {
             let ended = self.child.try_wait().expect("a child").map(|s| (s.code(), s.signal()));
             while self.read_within(Duration::from_millis(10)) {}

@@ -1,6 +1,7 @@
 //! Running a program: standard input given, output captured, a time limit, and assertions that show
 //! the complete output.
 
+use crate::timeouts;
 use std::ffi::{OsStr, OsString};
 use std::fmt;
 use std::io::{ErrorKind, Read, Write};
@@ -30,7 +31,7 @@ impl Run {
             envs: Vec::new(),
             directory: None,
             stdin: Vec::new(),
-            limit: Duration::from_secs(120),
+            limit: timeouts::COMMAND,
         }
     }
 
@@ -84,7 +85,7 @@ impl Run {
         self
     }
 
-    /// The time limit after which it is killed and the test fails. The default is two minutes.
+    /// The time limit after which it is killed and the test fails. The default is [`timeouts::COMMAND`].
     pub fn limit(mut self, limit: Duration) -> Self {
         self.limit = limit;
         self
@@ -116,7 +117,7 @@ impl Run {
     /// Runs it, whatever the exit code.
     #[track_caller]
     pub fn outcome(self) -> Outcome {
-        let limit = self.limit;
+        let limit = timeouts::scaled(self.limit);
         self.outcome_while(|_| true).unwrap_or_else(|outcome| panic!("killed after {limit:?}\n{outcome}"))
     }
 
@@ -125,12 +126,12 @@ impl Run {
     #[track_caller]
     pub fn outcome_while(&self, goes_on: impl Fn(Duration) -> bool) -> Result<Outcome, Outcome> {
         let line = self.to_string();
-        let started = Instant::now();
+        let (started, limit) = (Instant::now(), timeouts::scaled(self.limit));
         let mut child = self.spawn().unwrap_or_else(|e| panic!("{line}: {e}"));
         let stdout = drain(child.stdout.take());
         let stderr = drain(child.stderr.take());
         feed(&mut child, self.stdin.clone());
-        let code = wait(&mut child, || started.elapsed() <= self.limit && goes_on(started.elapsed()));
+        let code = wait(&mut child, || started.elapsed() <= limit && goes_on(started.elapsed()));
         let outcome = Outcome {
             line,
             code: code.flatten(),
@@ -154,7 +155,7 @@ impl Run {
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         // A copy of a program cannot start while a process that another test forked at the same time
         // still has it open for writing.
-        let deadline = Instant::now() + Duration::from_secs(10);
+        let deadline = timeouts::within(timeouts::EVENT);
         loop {
             match command.spawn() {
                 Err(error) if error.kind() == ErrorKind::ExecutableFileBusy && Instant::now() < deadline => {

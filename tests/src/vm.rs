@@ -7,6 +7,7 @@
 
 use crate::peers::{peer, program};
 use crate::run::Run;
+use crate::timeouts;
 use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -147,10 +148,10 @@ impl Machine {
         let results = scratch.path("results");
         let qemu = self.qemu(&scratch.file("initramfs", self.initramfs("")), &results);
         let said = || fs::read_to_string(&results).unwrap_or_default();
-        let goes_on = |elapsed| elapsed < BOOTS_WITHIN || said().starts_with(BEGUN);
+        let goes_on = |elapsed| elapsed < timeouts::scaled(timeouts::BOOT) || said().starts_with(BEGUN);
         let mut ended = qemu.outcome_while(goes_on);
         if ended.is_err() && !said().starts_with(BEGUN) {
-            eprintln!("the emulated machine did not boot within {BOOTS_WITHIN:?}; it is started once more");
+            eprintln!("the emulated machine did not boot in time; it is started once more");
             ended = qemu.outcome_while(goes_on);
         }
         let console = ended.unwrap_or_else(|killed| panic!("killed\n{}\n{killed}", said())).to_string();
@@ -175,7 +176,7 @@ impl Machine {
         for disk in &self.disks {
             qemu = qemu.arg("-drive").arg(format!("if=virtio,format=raw,file={}", disk.display()));
         }
-        qemu.limit(self.limit.unwrap_or(Duration::from_secs(300)))
+        qemu.limit(self.limit.unwrap_or(timeouts::MACHINE))
     }
 
     /// The kernel that it would boot, and the RAM disk: for tests that boot them from a disk.
@@ -269,7 +270,6 @@ const COUNTED: &str = "-accel tcg,thread=single -icount shift=1,sleep=off -cpu m
 /// The first line of every scenario. An emulated machine that stalls during boot (seen once) never
 /// prints it.
 const BEGUN: &str = "BEGUN";
-const BOOTS_WITHIN: Duration = Duration::from_secs(100);
 
 fn directory() -> PathBuf {
     std::env::var_os("KEYWAY_VM")

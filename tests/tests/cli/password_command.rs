@@ -1,6 +1,7 @@
 //! `--password-command`: a passphrase that a command prints.
 
 use keyway_tests::peers::CHEAP_PBKDF2;
+use keyway_tests::timeouts;
 use keyway_tests::{Outcome, Run, Scratch, Terminal, keyway, need, peer};
 use std::os::unix::fs::symlink;
 use std::path::Path;
@@ -166,7 +167,7 @@ fn written(file: &Path) -> String {
     loop {
         match std::fs::read_to_string(file) {
             Ok(pid) if pid.ends_with('\n') => return pid.trim().to_owned(),
-            _ => assert!(started.elapsed() < Duration::from_secs(20), "the command did not start"),
+            _ => assert!(timeouts::is_within(timeouts::EVENT, started), "the command did not start"),
         }
         thread::sleep(Duration::from_millis(10));
     }
@@ -177,7 +178,7 @@ fn ended(pid: &str) {
     let started = Instant::now();
     let runs = || std::fs::read(format!("/proc/{pid}/cmdline")).is_ok_and(|line| line.starts_with(b"sleep"));
     while runs() {
-        assert!(started.elapsed() < Duration::from_secs(10), "{pid} goes on");
+        assert!(timeouts::is_within(timeouts::EVENT, started), "{pid} goes on");
         thread::sleep(Duration::from_millis(10));
     }
 }

@@ -3,6 +3,7 @@
 //! meanwhile, and the others report which process holds it.
 
 use keyway_tests::peers::CHEAP_PBKDF2;
+use keyway_tests::timeouts;
 use keyway_tests::{Outcome, Run, Scratch, Terminal, keyway, need, need_that, peer, random, until};
 use std::fs;
 use std::io::Write;
@@ -67,7 +68,7 @@ fn a11_of_many_formats_at_once_one_goes_on() {
     let volume = scratch.sized("volume", 8 << 20);
     let (mut going, mut ended): (Vec<Child>, Vec<Child>) =
         ((0..5).map(|_| formatting(&volume)).collect(), vec![]);
-    let deadline = Instant::now() + Duration::from_secs(60);
+    let deadline = timeouts::within(timeouts::EVENT);
     while going.len() > 1 || !going.iter().all(holds) {
         assert!(Instant::now() < deadline, "{} are still there", going.len());
         let over = going.iter_mut().position(|child| child.try_wait().unwrap().is_some());

@@ -3,6 +3,7 @@
 use crate::tls::free_port;
 use keyway_tests::nbd::{Nbd, listens};
 use keyway_tests::peers::CHEAP_LUKS2_PBKDF2;
+use keyway_tests::timeouts;
 use keyway_tests::{
     Background, Run, Scratch, assert_same_bytes, fusermount, keyway, need, need_that, peer, random,
 };
@@ -183,7 +184,7 @@ impl Volume {
     /// Unmounts and waits until the background process is gone.
     fn unmount(&self) {
         fusermount(&self.scratch.path("mounted"));
-        let deadline = Instant::now() + Duration::from_secs(20);
+        let deadline = timeouts::within(timeouts::EVENT);
         while !self.keyway("list").ok().text().is_empty() {
             assert!(Instant::now() < deadline, "its process is still there");
             thread::sleep(Duration::from_millis(20));

@@ -6,6 +6,7 @@ use crate::served::Volume;
 use crate::session::Runtime;
 use keyway_tests::nbd::listens;
 use keyway_tests::peers::{CHEAP_LUKS2_PBKDF2, CHEAP_PBKDF2};
+use keyway_tests::timeouts;
 use keyway_tests::{cryptsetup, fusermount, need, need_that, peer};
 use std::fs::File;
 use std::path::Path;
@@ -168,7 +169,7 @@ fn qemu_nbd(m: &Mounted, options: &str) -> Child {
     let run =
         peer("qemu-nbd", "-f raw --persistent").args(options).arg("--socket").arg(&socket).arg(&m.volume);
     let child = run.spawn().unwrap();
-    let deadline = Instant::now() + Duration::from_secs(20);
+    let deadline = timeouts::within(timeouts::EVENT);
     while !listens(&socket) {
         assert!(Instant::now() < deadline, "qemu-nbd does not start");
         thread::sleep(Duration::from_millis(20));

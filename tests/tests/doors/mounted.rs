@@ -1,5 +1,6 @@
 //! A volume under test, mounted by `keyway mount`.
 
+use keyway_tests::timeouts;
 use keyway_tests::{Run, Scratch, fusermount, keyway, peer};
 use std::fs;
 use std::path::PathBuf;
@@ -60,7 +61,7 @@ impl Mounted {
     #[track_caller]
     pub(crate) fn unmount(&self) {
         fusermount(&self.directory);
-        let deadline = Instant::now() + Duration::from_secs(20);
+        let deadline = timeouts::within(timeouts::EVENT);
         let listed = || keyway("list").env("XDG_RUNTIME_DIR", self.scratch.root()).ok();
         while listed().text().contains("volume") {
             assert!(Instant::now() < deadline, "the process is still there: {}", listed());

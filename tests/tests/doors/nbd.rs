@@ -1,6 +1,7 @@
 //! Third-party NBD clients on `keyway serve`: libnbd's programs, QEMU's, and one that breaks every
 //! rule.
 
+use keyway_tests::timeouts;
 use keyway_tests::{Run, Scratch, assert_same_bytes, keyway, need, peer, random};
 use rustix::process::{Pid, Signal, kill_process};
 use std::fs;
@@ -30,7 +31,7 @@ impl Served {
         let run = keyway("serve").args(options).arg("--key-file").arg(&key).arg("--socket").arg(&socket);
         let child = run.arg(&volume).spawn().expect("keyway starts");
         let served = Self { scratch, volume, socket, child };
-        let deadline = Instant::now() + Duration::from_secs(30);
+        let deadline = timeouts::within(timeouts::EVENT);
         while UnixStream::connect(&served.socket).is_err() {
             assert!(Instant::now() < deadline, "it does not listen");
             std::thread::sleep(Duration::from_millis(10));
@@ -236,7 +237,7 @@ fn a_client_that_breaks_the_rules_harms_nobody() {
             peer("nbdcopy", "").arg(&image).arg(served.uri()).ok();
         }
         let mut stream = UnixStream::connect(&served.socket).unwrap();
-        stream.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
+        stream.set_read_timeout(Some(timeouts::scaled(timeouts::EVENT))).unwrap();
         stream.read_exact(&mut [0; 18]).unwrap();
         if i % 2 == 0 {
             // NBD_OPT_EXPORT_NAME of the default export, without zeros after the answer.

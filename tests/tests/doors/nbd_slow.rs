@@ -2,6 +2,7 @@
 //! code 4, and the name of the server.
 
 use keyway_tests::peers::CHEAP_LUKS2_PBKDF2;
+use keyway_tests::timeouts;
 use keyway_tests::{Run, Scratch, assert_same_bytes, keyway, random};
 use std::fs::read;
 use std::io::{self, Read, Write};
@@ -11,7 +12,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 /// Longer than any test should wait.
-const LONG: Duration = Duration::from_secs(40);
+const LONG: Duration = timeouts::LATE;
 
 #[test]
 fn a05_a_silent_nbd_server_and_a_trickle_end_in_time() {

@@ -2,12 +2,12 @@
 
 use crate::served::{Served, Volume};
 use keyway_tests::nbd::{Nbd, READ_ONLY};
+use keyway_tests::timeouts;
 use keyway_tests::{Scratch, keyway, need, peer, random};
 use std::fs;
 use std::io::{ErrorKind, Read, Write};
 use std::net::TcpStream;
 use std::os::unix::fs::PermissionsExt;
-use std::time::Duration;
 
 #[test]
 fn a_client_reads_and_writes_and_sigterm_ends_it_cleanly() {
@@ -136,7 +136,7 @@ fn a05_silent_connections_keep_nobody_out() {
     }
     // They have ten seconds in total.
     for stream in &mut silent {
-        stream.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
+        stream.set_read_timeout(Some(timeouts::scaled(timeouts::EVENT))).unwrap();
         let ended = stream.read_to_end(&mut Vec::new());
         assert!(ended.is_ok() || ended.is_err_and(|e| e.kind() == ErrorKind::ConnectionReset));
     }

@@ -1,6 +1,7 @@
 //! Volumes that open without a passphrase, and servers for them that end with the test.
 
 use keyway_tests::run::Run;
+use keyway_tests::timeouts;
 use keyway_tests::{Scratch, keyway, random};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
@@ -116,7 +117,7 @@ impl Served {
 
     /// The exit code; `None` after a signal.
     pub(crate) fn wait(&mut self) -> Option<i32> {
-        let deadline = Instant::now() + Duration::from_secs(30);
+        let deadline = timeouts::within(timeouts::EVENT);
         loop {
             if let Some(status) = self.child.try_wait().expect("a child") {
                 return status.code();

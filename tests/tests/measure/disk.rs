@@ -5,13 +5,14 @@ use super::runs::{follows_the_schema, lines_follow_the_schema};
 use keyway_measure::Results;
 use keyway_measure::results::{By, Case, DiskCase, Measured, Outcome, Row};
 use keyway_tests::peers::program;
+use keyway_tests::timeouts;
 use keyway_tests::{Scratch, keyway, need, need_that, peer, until};
 use std::fs;
 use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant};
 
-fn results(file: &Path) -> Results {
+pub(super) fn results(file: &Path) -> Results {
     Results::parse(&fs::read_to_string(file).unwrap()).unwrap()
 }
 
@@ -40,9 +41,11 @@ fn a_directory_is_measured_plain_and_encrypted_and_left_as_it_was() {
     let results = results(&saved);
     assert_eq!((results.complete, &results.settings.suite[..]), (true, "disk"));
     for by in [By::Plain, By::Keyway] {
-        let of_path: Vec<_> = measured(&results).into_iter().filter(|(case, _)| case.by == by).collect();
+        let of_path = results.rows.iter().filter(|row| disk(row).is_some_and(|(case, _)| case.by == by));
+        let of_path: Vec<_> = of_path.filter_map(|row| Some((row, row.measured()?))).collect();
         assert!(of_path.len() >= 4, "{by}: {} rows", of_path.len());
-        for (case, figures) in of_path {
+        for (row, figures) in of_path {
+            let case = &row.case;
             assert!(
                 !figures.samples.is_empty() && figures.samples.iter().all(|sample| *sample > 0.0),
                 "{case:?}"
@@ -50,7 +53,10 @@ fn a_directory_is_measured_plain_and_encrypted_and_left_as_it_was() {
             assert!(figures.latency.is_some() && figures.cpu_seconds_per_gb.is_some(), "{case:?}");
             assert!(figures.checked.contains("8 places"), "{case:?}");
             let model = figures.notes.iter().any(|note| note.starts_with("c·d/(c+d) = "));
-            assert_eq!(model, by == By::Keyway, "{case:?} {figures:?}");
+            // Of plain and of the cipher in memory, which a busy machine may have had no time for.
+            let both = keyway_measure::disk::model::beside(&results.rows, 1, row).is_some();
+            assert_eq!(model, both, "{case:?} {figures:?}");
+            assert!(!model || by == By::Keyway, "{case:?} {figures:?}");
         }
     }
     // Every case has its row: figures, or the reason why there are none.
@@ -65,7 +71,10 @@ fn a_directory_is_measured_plain_and_encrypted_and_left_as_it_was() {
     }
     let text = shown.text();
     assert!(text.contains("file, requests by keyway: sequential write, MiB/s"), "{text}");
-    assert!(text.contains("  c·d/(c+d)") && text.contains("  costs"), "{text}");
+    let models =
+        results.rows.iter().any(|row| keyway_measure::disk::model::beside(&results.rows, 1, row).is_some());
+    assert_eq!(text.contains("  c·d/(c+d)"), models, "{text}");
+    assert!(text.contains("  costs"), "{text}");
     costs_are_said_with_their_intervals(&text);
     assert!(fs::read_to_string(tables).unwrap().contains("## file, requests by keyway: 4 KiB at random"));
     assert_eq!(fs::read_to_string(csv).unwrap().lines().count(), results.rows.len() + 1);
@@ -118,7 +127,7 @@ fn a_killed_run_goes_on_and_measures_no_row_twice() {
     let mut killed = keyway("bench disk -q --time 60 --save").arg(&saved).arg(&file).spawn().unwrap();
     let start = Instant::now();
     while ids().is_empty() {
-        assert!(start.elapsed() < LONG, "no row came");
+        assert!(timeouts::is_within(LONG, start), "no row came");
         thread::sleep(Duration::from_millis(20));
     }
     killed.kill().unwrap();
@@ -162,7 +171,7 @@ fn a_killed_run_goes_on_and_measures_no_row_twice() {
 }
 
 /// For a run of some seconds on a busy machine.
-const LONG: Duration = Duration::from_secs(180);
+const LONG: Duration = timeouts::LONG_COMMAND;
 
 #[test]
 fn fio_makes_the_requests_where_it_is_installed() {
@@ -196,7 +205,7 @@ fn nothing_is_left_when_it_is_stopped_or_killed() {
         peer("kill", &format!("-{signal} {}", child.id())).ok();
         let start = Instant::now();
         let status = child.wait().unwrap();
-        assert!(!status.success() && start.elapsed() < Duration::from_secs(20), "{signal}: {status}");
+        assert!(!status.success() && timeouts::is_within(timeouts::EVENT, start), "{signal}: {status}");
         assert_eq!(status.code(), (signal != "KILL").then_some(1), "{signal}: it ends by itself");
         assert_eq!(fs::read_dir(&place).unwrap().count(), 0, "{signal}");
         assert!(!fs::read_to_string("/proc/mounts").unwrap().contains("keyway-bench"));

@@ -1,10 +1,10 @@
 //! Suites and slices that really run.
 
 use super::saved;
-use keyway_tests::{Run, Scratch, Terminal, keyway, need, peer};
+use keyway_tests::timeouts::{LATE, LONG_COMMAND, scaled};
+use keyway_tests::{Run, Scratch, Terminal, keyway, need, peer, until};
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 pub(super) fn repository(path: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(path)
@@ -45,28 +45,30 @@ fn every_suite_runs_and_follows_the_schema() {
             run.fails(1).says("no cipher is called \"no-such-thing-*\"");
             continue;
         }
-        let shown = run.limit(Duration::from_secs(300)).ok();
-        assert!(shown.text().contains("Every output was right."), "{}", shown.text());
-        assert!(
-            shown.text().contains("1* ") || shown.text().contains("* aes-xts-plain64"),
-            "{}",
-            shown.text()
-        );
+        let text = run.limit(LONG_COMMAND).ok().text();
+        assert!(text.contains("Every output was right."), "{text}");
+        assert!(has_the_default(&text), "{text}");
         follows_the_schema(&path);
         lines_follow_the_schema(&scratch, &lines);
     }
 }
 
+/// Whether the default cipher has its line, or the words that say why this machine had no time for it.
+fn has_the_default(text: &str) -> bool {
+    let measured = text.contains("* aes-xts-plain64  ");
+    measured || text.split_once("Not measured").is_some_and(|(_, left_out)| left_out.contains("--time "))
+}
+
 /// Six derivations over 1 GiB and their check took a minute whatever --time said.
 #[test]
 fn the_time_of_a_run_is_a_bound_and_what_does_not_fit_is_named() {
-    let before = std::time::Instant::now();
-    let shown = keyway("bench kdf --time 3 --threads 1").limit(Duration::from_secs(60)).ok();
-    assert!(before.elapsed() < Duration::from_secs(25), "{:?}", before.elapsed());
+    let shown = keyway("bench kdf --time 3 --threads 1").ok();
+    assert!(shown.elapsed < scaled(LATE), "{:?}", shown.elapsed);
     let text = shown.text();
     let (figures, left_out) = text.split_once("Not measured").expect("too much for three seconds");
     assert!(left_out.contains(" 1024 MiB, ") && left_out.contains("--time"), "{left_out}");
-    assert!(figures.contains("pbkdf2-sha1") && !text.contains("aes-xts"), "{text}");
+    assert!(figures.contains("pbkdf2-sha1"), "{text}");
+    assert!(!text.contains("aes-xts"), "{text}");
 }
 
 /// What the commenters of the article found out: these combinations had figures, but cannot exist.
@@ -75,7 +77,7 @@ fn the_article_s_impossible_rows_have_reasons_and_no_figures() {
     let scratch = Scratch::new();
     let path = scratch.path("article.json");
     let options = "--suite article -c *xts-plain -c salsa20* -c arc4* --threads 1 --direction encrypt";
-    let shown = keyway("bench --time 1 --save").arg(&path).args(options).limit(Duration::from_secs(300)).ok();
+    let shown = keyway("bench --time 1 --save").arg(&path).args(options).limit(LONG_COMMAND).ok();
     let text = shown.text();
     let (_, impossible) = text.split_once("Cannot exist").expect(&text);
     for what in [
@@ -123,7 +125,7 @@ fn the_kernel_stands_beside_or_says_what_is_missing() {
     let one = "-c aes-xts-plain64 -s 512 --threads 1 --sector-size 4096 --message 4096";
     let shown = keyway("bench --time 1 --compare kernel").args(one).ok();
     let text = shown.text();
-    assert!(text.contains("* aes-xts-plain64  "), "{text}");
+    assert!(has_the_default(&text), "{text}");
     match text.contains("aes-xts-plain64 (kernel)") {
         true => shown.says("(kernel): through AF_ALG"),
         false => {
@@ -160,9 +162,7 @@ fn ctrl_c_prints_what_there_is_and_resume_goes_on() {
     let rows = || {
         fs::read_to_string(&path).unwrap_or_default().lines().filter(|l| l.starts_with("{\"id\":")).count()
     };
-    while rows() == 0 {
-        std::thread::sleep(Duration::from_millis(20));
-    }
+    until("the first batch is saved", || rows() > 0);
     let ending = terminal.interrupt().finish();
     assert_eq!(ending.code, Some(1), "{}", ending.screen);
     assert!(ending.screen.contains("The run was stopped"), "{}", ending.screen);
@@ -174,7 +174,7 @@ fn ctrl_c_prints_what_there_is_and_resume_goes_on() {
     // The rest in a short time: the settings come from the file.
     let shorter = before.replace("\"time_seconds\":20.0", "\"time_seconds\":2.0");
     fs::write(&path, &shorter).unwrap();
-    keyway("bench --resume").arg(&path).limit(Duration::from_secs(300)).ok();
+    keyway("bench --resume").arg(&path).limit(LONG_COMMAND).ok();
     let after = fs::read_to_string(&path).unwrap();
     assert!(after.contains("\"complete\":true"));
     let kept =

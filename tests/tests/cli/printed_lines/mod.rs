@@ -131,7 +131,7 @@ fn is_dev(line: &str) -> Result<(), String> {
     // What the command does stands behind it.
     let line = line.split("  ").next().unwrap_or(line);
     let words: Vec<&str> = line.split_whitespace().skip(1).collect();
-    let parts = ["dev", "dev.d/test.sh", "dev.d/bench.sh"];
+    let parts = ["dev", "dev.d/layers.sh", "dev.d/bench.sh"];
     let [dev, tests, benches] = parts.map(|part| fs::read_to_string(format!("{ROOT}/{part}")).unwrap());
     let has_case = |script: &str, name: &str| {
         let cases = script.lines().filter_map(|line| line.trim_start().split_once(')'));

@@ -1,6 +1,7 @@
 //! An S3 store: moto's server, which `tests/moto/prepare` fetches from PyPI.
 
 use super::Volume;
+use keyway_tests::timeouts;
 use keyway_tests::{Run, assert_same_bytes, keyway, need_that};
 use std::fs::File;
 use std::io::{self, Read, Write};
@@ -36,7 +37,7 @@ impl Service {
         let service = Self(child);
         let started = Instant::now();
         while !listens() {
-            assert!(started.elapsed() < Duration::from_secs(60), "{run} does not listen");
+            assert!(timeouts::is_within(timeouts::EVENT, started), "{run} does not listen");
             thread::sleep(Duration::from_millis(50));
         }
         service

@@ -2,6 +2,7 @@
 //! instructed.
 
 use keyway_tests::Scratch;
+use keyway_tests::timeouts;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::{ServerConfig, ServerConnection, StreamOwned};
@@ -151,7 +152,7 @@ impl Drop for Server {
 
 impl Shared {
     fn connection(&self, stream: TcpStream) {
-        let _ = stream.set_read_timeout(Some(Duration::from_secs(20)));
+        let _ = stream.set_read_timeout(Some(timeouts::scaled(timeouts::EVENT)));
         let _ = match &self.tls {
             Some(tls) => {
                 let tls = ServerConnection::new(Arc::clone(tls)).unwrap();
