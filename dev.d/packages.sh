@@ -49,7 +49,7 @@ declare -A package_of=(
     [jsonschema]=python3-jsonschema
     [mount]=mount [umount]=mount [fstrim]=util-linux [mkswap]=util-linux [setsid]=util-linux
     [dumpe2fs]=e2fsprogs [cmp]=diffutils [kill]=procps [ps]=procps [time]=time [gzip]=gzip
-    [file]=file [jq]=jq [xxd]=xxd
+    [file]=file [git]=git [jq]=jq [xxd]=xxd
 )
 always_there="bash sh cat cp dd env ls chroot mkfifo sleep stat fallocate ldd"
 demo_programs="cc mke2fs debugfs"

@@ -2,6 +2,7 @@
 
 use crate::data::random;
 use std::fs::{self, File};
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -17,10 +18,17 @@ impl Scratch {
     pub fn new() -> Self {
         static COUNTER: AtomicU32 = AtomicU32::new(0);
         let parent = std::env::var_os("KEYWAY_SCRATCH").map_or_else(std::env::temp_dir, PathBuf::from);
-        let unique = COUNTER.fetch_add(1, Ordering::Relaxed);
-        let root = parent.join(format!("keyway-test-{}-{unique}", std::process::id()));
-        fs::create_dir_all(&root).unwrap_or_else(|e| panic!("{}: {e}", root.display()));
-        Self { root }
+        fs::create_dir_all(&parent).unwrap_or_else(|e| panic!("{}: {e}", parent.display()));
+        loop {
+            let unique = COUNTER.fetch_add(1, Ordering::Relaxed);
+            let root = parent.join(format!("keyway-test-{}-{unique}", std::process::id()));
+            match fs::create_dir(&root) {
+                Ok(()) => return Self { root },
+                // Of a process that had this number before, or has it in another container.
+                Err(e) if e.kind() == ErrorKind::AlreadyExists => {}
+                Err(e) => panic!("{}: {e}", root.display()),
+            }
+        }
     }
 
     /// The directory itself.

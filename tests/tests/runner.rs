@@ -144,3 +144,44 @@ fn one_test_runs_alone_by_its_name_and_an_unknown_one_is_said() {
     dev_test(&scratch, "unit -- no_such", &[NONE]).fails(1).says("no test of unit is called no_such");
     dev_test(&scratch, "unti", &[NONE]).fails(1).says("no such layer: unti");
 }
+
+#[test]
+fn a_change_is_tested_by_the_layers_that_it_can_touch() {
+    need!("bash", "git");
+    let scratch = Scratch::new();
+    let _ = dev_test(&scratch, "", &[TWO_PASS]);
+    for part in ["crates/remote", "docs", "tests/tests/vm"] {
+        std::fs::create_dir_all(scratch.path(part)).unwrap();
+    }
+    let git = |line: &str| {
+        peer("git", "-c user.name=x -c user.email=x@example.org").args(line).directory(scratch.root())
+    };
+    git("init -q .").ok();
+    git("add .").ok();
+    git("commit -q -m first").ok();
+    let since = || {
+        // (Whatever the layers are, none of them has to run.)
+        let script = ". ./dev help >/dev/null; run_layers() { echo \"$@\"; }; ci --since HEAD";
+        let said = peer("bash", "-c").arg(script).directory(scratch.root()).ok().text();
+        said.lines().last().unwrap_or_default().to_owned()
+    };
+    for (file, layers) in [
+        ("crates/remote/lib.rs", "check unit cli doors fuzz"),
+        ("docs/METHOD.md", "check unit cli"),
+        ("tests/tests/vm/main.rs", "check vm"),
+    ] {
+        scratch.file(file, "new");
+        git("add").arg(file).ok();
+        assert_eq!(since(), layers, "{file}");
+        git("commit -q -m next").ok();
+    }
+    scratch.file("dev.d/new.sh", "");
+    git("add dev.d").ok();
+    assert!(since().starts_with("check unit engine ct ") && since().ends_with(" fuzz"), "{}", since());
+    git("commit -q -m last").ok();
+    assert!(since().starts_with("nothing that a test looks at has changed"), "{}", since());
+    peer("bash", "./dev ci --since no-such")
+        .directory(scratch.root())
+        .fails(1)
+        .says("no such commit: no-such");
+}

@@ -5,8 +5,10 @@ use keyway_tests::peers::CHEAP_LUKS2_PBKDF2;
 use keyway_tests::{Background, Scratch, assert_same_bytes, keyway, need, peer};
 use std::fs::{self, read};
 use std::net::{TcpListener, TcpStream};
+use std::os::linux::net::SocketAddrExt;
+use std::os::unix::net::{SocketAddr, UnixListener};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU16, Ordering};
+use std::sync::Mutex;
 
 #[test]
 fn keyway_reads_through_nbdkits_tls() {
@@ -193,9 +195,17 @@ impl Pki {
 
 pub(crate) fn free_port() -> u16 {
     // Below the ports that the kernel assigns automatically (from 32768 up): no other process gets
-    // the port before it is used.
-    static NEXT: AtomicU16 = AtomicU16::new(0);
-    let start = 20_000 + (std::process::id() % 100) as u16 * 100;
-    let ports = std::iter::repeat_with(|| start + NEXT.fetch_add(1, Ordering::Relaxed) % 100).take(100);
-    ports.into_iter().find(|port| TcpListener::bind(("127.0.0.1", *port)).is_ok()).expect("a free port")
+    // the port before it is used. Nor do other tests, this run's or another's at the same time:
+    // a socket whose name has the number is theirs for as long as they run.
+    static OWN: Mutex<Vec<UnixListener>> = Mutex::new(Vec::new());
+    let start = std::process::id() % 10_000;
+    let mut ports = (0..10_000).map(|step| 20_000 + ((start + step) % 10_000) as u16);
+    let is_ours = |port: &u16| {
+        let name = SocketAddr::from_abstract_name(format!("keyway-test-port-{port}")).expect("a short name");
+        let Ok(own) = UnixListener::bind_addr(&name) else { return false };
+        let is_free = TcpListener::bind(("127.0.0.1", *port)).is_ok();
+        OWN.lock().expect("no panic").push(own);
+        is_free
+    };
+    ports.find(is_ours).expect("a free port")
 }
