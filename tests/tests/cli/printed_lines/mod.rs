@@ -144,6 +144,8 @@ fn is_dev(line: &str) -> Result<(), String> {
         [] => return Err("./dev alone".to_owned()),
         [command, ..] if !has_case(&dev, command) => Some(command),
         ["test", layers @ ..] => {
+            // After "--" come names of tests.
+            let layers = layers.split(|word| *word == "--").next().unwrap_or_default();
             layers.iter().filter(is_name).find(|layer| !tests.contains(&format!("\nlayer_{layer}()")))
         }
         ["bench", benchmark, ..] => Some(benchmark).filter(is_name).filter(|name| !has_case(&benches, name)),
