@@ -10,7 +10,8 @@ use keyway_attach::session::{Close, Session};
 use keyway_attach::{Error, dm};
 use keyway_volume::in_use::holder_of_device;
 use std::collections::BTreeSet;
-use std::time::Duration;
+use std::thread;
+use std::time::{Duration, Instant};
 
 const fn old_name(name: &'static str) -> Alias {
     Alias { name, device_type: None }
@@ -155,10 +156,19 @@ fn close_session(session: &Session, when: Close) -> Result<()> {
     if !said.is_empty() {
         say!("{name}: {}", said.trim_end());
     }
-    match session.status() {
-        Ok(status) if when == Close::Deferred && status.closing => say_scheduled(&name),
-        _ => Ok(()),
+    if when == Close::Deferred && is_kept_open(session) { say_scheduled(&name) } else { Ok(()) }
+}
+
+/// Whether somebody uses it for longer than a program needs to let go that has just ended.
+fn is_kept_open(session: &Session) -> bool {
+    let waits = Instant::now() + LETTING_GO;
+    while session.status().is_ok_and(|status| status.closing) {
+        if Instant::now() > waits {
+            return true;
+        }
+        thread::sleep(Duration::from_millis(10));
     }
+    false
 }
 
 fn say_scheduled(name: &str) -> Result<()> {
@@ -172,3 +182,5 @@ fn cannot_cancel(name: &str) -> Failure {
 /// How long cryptsetup retries to remove a busy mapping (lib/libdevmapper.c, RETRY: 25 times 0.2
 /// s).
 const PATIENCE: Duration = Duration::from_secs(5);
+/// For the kernel to tell of a file that was closed, on a busy machine.
+const LETTING_GO: Duration = Duration::from_millis(500);
