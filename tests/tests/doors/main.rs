@@ -16,6 +16,7 @@ mod mounted;
 mod nbd;
 mod nbd_client;
 mod nbd_slow;
+mod neighbours;
 mod open;
 mod options;
 mod remote;

@@ -20,11 +20,18 @@ pub(crate) struct Mounted {
 impl Mounted {
     /// A LUKS1 volume of random data, not mounted yet.
     pub(crate) fn new() -> Self {
+        Self::built("--type luks1", PLAINTEXT)
+    }
+
+    /// A volume in this format with `len` bytes of random data, not mounted yet.
+    pub(crate) fn built(format: &str, len: usize) -> Self {
         let scratch = Scratch::new();
-        let original = scratch.random_file("original", 77, PLAINTEXT);
+        let original = scratch.random_file("original", 77, len);
         let key = scratch.file("key", "correct horse battery staple");
         let volume = scratch.path("volume.luks");
-        keyway("build --type luks1 --pbkdf-force-iterations 1000 --key-file")
+        keyway("build --pbkdf-force-iterations 1000")
+            .args(format)
+            .arg("--key-file")
             .arg(&key)
             .arg(&original)
             .arg(&volume)

@@ -4,10 +4,10 @@
 //! system mounted on a door): the page cache would only store the ciphertext as well. Offsets,
 //! lengths and memory must then be aligned. Aligned requests go straight through; others go through
 //! an aligned buffer, and a write that covers a block in part reads, changes and writes it back,
-//! with that block locked.
+//! with that block locked. Readers need no lock: what is written back around a change was there before.
 
 use super::{File, LockTarget, Storage};
-use crate::range_lock::{RangeLocks, Writes};
+use crate::range_lock::RangeLocks;
 use rustix::fs::{AtFlags, OFlags, StatxFlags};
 use std::cell::Cell;
 use std::io;
@@ -105,8 +105,8 @@ impl Storage for Direct {
     fn write_at(&self, buf: &[u8], offset: u64) -> io::Result<()> {
         self.check(offset, buf.len(), io::ErrorKind::StorageFull)?;
         let whole = self.covers_blocks(offset, buf.len());
-        let writes = if whole { Writes::Whole } else { Writes::Merging };
-        let _alone = self.writers.lock(self.blocks(offset..offset + buf.len() as u64), writes);
+        let blocks = self.blocks(offset..offset + buf.len() as u64);
+        let _lock = if whole { self.writers.share(blocks) } else { self.writers.alone(blocks) };
         if self.is_aligned(buf, offset) {
             return self.file.write_at(buf, offset);
         }

@@ -22,6 +22,6 @@ impl Volume {
             .iter()
             .map(|segment| Segment::new(segment, data.len(), keys, cpu))
             .collect::<Result<_>>()?;
-        Ok(Self { data, segments, writers: Arc::default() })
+        Ok(Self { data, segments, sectors: Arc::default() })
     }
 }

@@ -1,12 +1,18 @@
 //! An unlocked volume: its plaintext, as a [`Storage`].
 //!
 //! A read is one storage read into the caller's buffer and one in-place decryption of all its
-//! sectors; nothing is copied and no lock is taken. Ranges need not be whole sectors: the sectors
-//! at the ends go through a small buffer, and a write there reads, changes and writes them back,
-//! with those sectors locked. Large requests are spread over cores.
+//! sectors; nothing is copied. Ranges need not be whole sectors: the sectors at the ends go through a
+//! small buffer, and a write there reads, changes and writes them back. Large requests are spread
+//! over cores.
+//!
+//! Of each encryption sector a request sees what it was before or after another request, nothing in
+//! between: a file gives a reader half of what is being written to it, and half a sector decrypts to
+//! noise, also where the writer left the plaintext as it was. So whoever reads sectors shares them,
+//! and whoever writes them has them alone, while the storage is at work. Ciphers work outside of the
+//! locks, but where a part of a sector is changed.
 
 use crate::layout::Layout;
-use crate::range_lock::{RangeLocks, Writes};
+use crate::range_lock::RangeLocks;
 use crate::spread::spread;
 use crate::{Result, Storage};
 pub use keys::Keys;
@@ -28,7 +34,7 @@ mod segment;
 pub struct Volume {
     data: Arc<dyn Storage>,
     segments: Vec<Segment>,
-    writers: Arc<RangeLocks>,
+    sectors: Arc<RangeLocks>,
 }
 
 impl Volume {
@@ -55,6 +61,7 @@ impl Volume {
         let first = self.segments.partition_point(|s| s.end <= range.start);
         self.segments[first..].iter().take_while(move |s| s.start < range.end).map(move |segment| Part {
             data: &*self.data,
+            sectors: &self.sectors,
             segment,
             range: range.start.max(segment.start)..range.end.min(segment.end),
         })
@@ -72,21 +79,12 @@ impl Volume {
 
     fn write_run_from(&self, mut buf: &mut [u8], offset: u64) -> io::Result<()> {
         let _clean = CleanStack;
-        let _alone = self.lock(offset..offset + buf.len() as u64);
         for part in self.parts(offset..offset + buf.len() as u64) {
             let (now, rest) = buf.split_at_mut(part.len());
             part.write_from(now)?;
             buf = rest;
         }
         Ok(())
-    }
-
-    /// Locks the sectors that a write to `range` touches.
-    fn lock(&self, range: Range<u64>) -> impl Drop + '_ {
-        let whole = self.parts(range.clone()).map(|part| part.whole_sectors());
-        let whole = whole.reduce(|a, b| a.start..b.end).unwrap_or(range.clone());
-        let writes = if whole == range { Writes::Whole } else { Writes::Merging };
-        self.writers.lock(whole, writes)
     }
 
     fn check(&self, len: usize, offset: u64, kind: io::ErrorKind) -> io::Result<()> {
@@ -155,7 +153,7 @@ impl Storage for Volume {
         for part in self.parts(range) {
             let inner = part.inner_sectors();
             if !inner.is_empty() {
-                let _alone = self.writers.lock(inner.clone(), Writes::Whole);
+                let _alone = self.sectors.alone(inner.clone());
                 let start = part.segment.place(inner.start);
                 self.data.discard(start..start + (inner.end - inner.start))?;
             }
@@ -192,6 +190,7 @@ impl Storage for Volume {
 /// The part of a range that is in one segment.
 struct Part<'a> {
     data: &'a dyn Storage,
+    sectors: &'a RangeLocks,
     segment: &'a Segment,
     range: Range<u64>,
 }
@@ -210,7 +209,7 @@ impl Part<'_> {
         let (middle, tail) = rest.split_at_mut((body.end - body.start) as usize);
         self.read_fragment(crypt, head, self.range.start)?;
         if !middle.is_empty() {
-            self.data.read_at(middle, self.segment.place(body.start))?;
+            self.read_sectors(middle, body.start)?;
             crypt.decrypt(body.start - self.segment.start, middle);
         }
         self.read_fragment(crypt, tail, body.end)
@@ -234,7 +233,14 @@ impl Part<'_> {
             return Ok(());
         }
         crypt.encrypt(offset - self.segment.start, sectors);
+        let _alone = self.sectors.alone(offset..offset + sectors.len() as u64);
         self.data.write_from(sectors, self.segment.place(offset))
+    }
+
+    /// Reads the ciphertext of whole sectors.
+    fn read_sectors(&self, sectors: &mut [u8], offset: u64) -> io::Result<()> {
+        let _shared = self.sectors.share(offset..offset + sectors.len() as u64);
+        self.data.read_at(sectors, self.segment.place(offset))
     }
 
     /// Reads a part of one sector.
@@ -245,7 +251,7 @@ impl Part<'_> {
         let _clean = CleanStack;
         let (sector, within, mut buf) = self.sector_of(offset);
         let buf = &mut buf[..self.segment.sector_size as usize];
-        self.data.read_at(buf, self.segment.place(sector))?;
+        self.read_sectors(buf, sector)?;
         crypt.decrypt(sector - self.segment.start, buf);
         fragment.copy_from_slice(&buf[within..within + fragment.len()]);
         Ok(())
@@ -259,6 +265,7 @@ impl Part<'_> {
         let _clean = CleanStack;
         let (sector, within, mut buf) = self.sector_of(offset);
         let buf = &mut buf[..self.segment.sector_size as usize];
+        let _alone = self.sectors.alone(sector..sector + self.segment.sector_size);
         self.data.read_at(buf, self.segment.place(sector))?;
         crypt.decrypt(sector - self.segment.start, buf);
         buf[within..within + fragment.len()].copy_from_slice(fragment);

@@ -6,8 +6,8 @@ use keyway_crypto::Cpu;
 use std::sync::Arc;
 
 impl Volume {
-    /// The plaintext of `layout` on the same device. Writers of parts of a sector exclude those of
-    /// the volume as it was mapped before: some may still be at work there.
+    /// The plaintext of `layout` on the same device. Its requests wait for those of the volume as it
+    /// was mapped before, as for each other: some may still be at work there.
     ///
     /// # Errors
     /// A key is missing, or does not fit a segment's cipher.
@@ -17,6 +17,6 @@ impl Volume {
             .iter()
             .map(|segment| Segment::new(segment, self.data.len(), keys, cpu))
             .collect::<Result<_>>()?;
-        Ok(Self { data: Arc::clone(&self.data), segments, writers: Arc::clone(&self.writers) })
+        Ok(Self { data: Arc::clone(&self.data), segments, sectors: Arc::clone(&self.sectors) })
     }
 }

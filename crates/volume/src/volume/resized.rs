@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 impl Volume {
     /// The volume with `length` bytes; with `None`, all that fits the current length of its device.
-    /// There must be no more writes to the old volume once the new one is written to.
+    /// There must be no more requests to the old volume once the new one is written to.
     ///
     /// # Errors
     /// The length is not a whole number of sectors, the device has no room for it, or the device
@@ -32,6 +32,6 @@ impl Volume {
             return refused(format!("{wanted} bytes are not a multiple of {}", last.sector_size));
         }
         last.end = last.start + wanted;
-        Ok(Self { data: Arc::clone(&self.data), segments, writers: Arc::default() })
+        Ok(Self { data: Arc::clone(&self.data), segments, sectors: Arc::default() })
     }
 }

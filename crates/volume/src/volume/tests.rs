@@ -6,6 +6,8 @@ use crate::layout::{MappedSegment, Mapping};
 use crate::storage::{File, Memory};
 use keyway_crypto::{CipherSpec, Secret, SectorCipher, SectorSize};
 
+mod beside;
+
 #[test]
 fn reads_and_writes_of_any_range_equal_the_reference() {
     for sector_size in [512, 1024, 2048, 4096] {
