@@ -3,6 +3,7 @@
 use crate::lock::{HeaderLock, LockMode};
 use crate::luks::is_luks1;
 use crate::luks2_disk::Copies;
+use crate::seal::Seal;
 use crate::storage::Exclusive;
 use crate::{Error, Locking, OsRandom, Result, Storage, luks1_disk};
 use keyway_format::luks1::{self, Repair as Luks1Repair};
@@ -26,8 +27,16 @@ impl Repair {
         let (changes, uuid): (Vec<String>, _) = match Damage::find(&*storage)? {
             Damage::Luks1 { changes, new, .. } => (changes, new.uuid.clone()),
             Damage::Luks2(copies) => {
-                let changes = copies.damaged.map(describe_copy).into_iter().collect();
-                (changes, copies.winner.binary.uuid.clone())
+                let mut changes: Vec<String> = copies.damaged.map(describe_copy).into_iter().collect();
+                let uuid = copies.winner.binary.uuid.clone();
+                // The copy that loses may be the genuine one.
+                if let (Some(change), Err(broken)) =
+                    (changes.first_mut(), Seal::check(&copies.winner.into(), None))
+                {
+                    change
+                        .push_str(&format!(" WARNING: in the copy that stays, {broken}; it may be forged."));
+                }
+                (changes, uuid)
             }
         };
         drop(lock);

@@ -74,7 +74,7 @@ fn a04_a_seal_is_judged_before_the_key_and_with_it() {
     let refused = stranger.open(Secret::copy_from(&[8; 64]), 0).map(drop).map_err(unmet);
     assert_eq!(refused, Err(Unmet::Seal(Broken::Forged)));
 
-    edit::set_label(&mut luks, Some("x"), None, &mut OsRandom).unwrap();
+    edit::set_label(&mut luks, Some("x"), None, None, &mut OsRandom).unwrap();
     assert!(matches!(judge(&storage, &terms).map(drop), Err(Unmet::Seal(Broken::Differs(_)))));
     let ignoring = Terms { ignore_seal: true, ..Terms::default() };
     assert_eq!(open(&storage, &ignoring), Ok(()));

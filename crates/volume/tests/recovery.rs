@@ -72,7 +72,7 @@ fn the_copy_with_the_higher_sequence_id_wins() {
     let old = volume(16 << 10);
     let storage = Arc::new(Memory::from(old.clone()));
     let mut luks = Luks::open(storage.clone(), Access::Write).unwrap();
-    set_label(&mut luks, Some("newer"), None, &mut OsRandom).unwrap();
+    set_label(&mut luks, Some("newer"), None, None, &mut OsRandom).unwrap();
     let new = storage.to_vec();
     for newer_half in [0..(16 << 10), (16 << 10)..(32 << 10)] {
         let mut image = old.clone();

@@ -230,7 +230,7 @@ fn an_unknown_requirement_forbids_opening_and_editing_by_name() {
     let mut luks = Luks::open(storage.clone(), Access::Write).unwrap();
     let before = storage.to_vec();
     assert_eq!(edit::kill_slot(&mut luks, 0, &mut OsRandom).err().unwrap().to_string(), expected);
-    assert_eq!(edit::set_uuid(&mut luks, None, &mut OsRandom).err().unwrap().to_string(), expected);
+    assert_eq!(edit::set_uuid(&mut luks, None, None, &mut OsRandom).err().unwrap().to_string(), expected);
     let options = AddKey { kdf: pbkdf2(), ..AddKey::default() };
     let added = edit::add_key(&mut luks, &key, &secret("new"), &options, &mut OsRandom);
     assert_eq!(added.err().unwrap().to_string(), expected);
@@ -242,17 +242,17 @@ fn an_unknown_requirement_forbids_opening_and_editing_by_name() {
 fn an_edit_of_a_header_that_changed_meanwhile_is_refused() {
     let (storage, mut first, _) = volume(pbkdf2());
     let mut second = Luks::open(storage, Access::Write).unwrap();
-    edit::set_label(&mut first, Some("first"), None, &mut OsRandom).unwrap();
-    let error = edit::set_label(&mut second, Some("second"), None, &mut OsRandom).err().unwrap();
+    edit::set_label(&mut first, Some("first"), None, None, &mut OsRandom).unwrap();
+    let error = edit::set_label(&mut second, Some("second"), None, None, &mut OsRandom).err().unwrap();
     assert!(error.to_string().starts_with("Detected attempt for concurrent LUKS metadata update"), "{error}");
-    edit::set_label(&mut first, Some("again"), None, &mut OsRandom).unwrap();
+    edit::set_label(&mut first, Some("again"), None, None, &mut OsRandom).unwrap();
 }
 
 #[test]
 fn a_header_opened_for_reading_is_not_edited() {
     let (storage, _, _) = volume(pbkdf2());
     let mut luks = Luks::open(storage, Access::Read).unwrap();
-    assert!(edit::set_label(&mut luks, Some("label"), None, &mut OsRandom).is_err());
+    assert!(edit::set_label(&mut luks, Some("label"), None, None, &mut OsRandom).is_err());
 }
 
 /// Nothing derives a key that no cipher takes: a mebibyte of PBKDF2 would be days of work.

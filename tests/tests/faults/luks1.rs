@@ -115,7 +115,7 @@ fn uuid() {
     let key = random_key(32);
     let promise = Promise { always: &["old", "other"], ..Promise::default() };
     every_cut("luks1 uuid", volume(&key), &key, &promise, |storage| {
-        edit::set_uuid(&mut writable(storage), None, &mut OsRandom).unwrap();
+        edit::set_uuid(&mut writable(storage), None, None, &mut OsRandom).unwrap();
     });
 }
 

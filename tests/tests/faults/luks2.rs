@@ -111,8 +111,8 @@ fn erase() {
 
 #[test]
 fn label_and_uuid() {
-    harmless("label", |luks| edit::set_label(luks, Some("label"), Some("subsystem"), &mut OsRandom));
-    harmless("uuid", |luks| edit::set_uuid(luks, None, &mut OsRandom));
+    harmless("label", |luks| edit::set_label(luks, Some("label"), Some("subsystem"), None, &mut OsRandom));
+    harmless("uuid", |luks| edit::set_uuid(luks, None, None, &mut OsRandom));
 }
 
 #[test]
@@ -163,7 +163,7 @@ fn edit_with_a_damaged_secondary() {
     every_cut("luks2 label, secondary damaged", image, &key, &promise, |storage| {
         let locking = keyway_volume::Locking::Disabled;
         let mut luks = Luks::open_with(storage, Access::Write, locking).unwrap();
-        edit::set_label(&mut luks, Some("label"), None, &mut OsRandom).unwrap();
+        edit::set_label(&mut luks, Some("label"), None, None, &mut OsRandom).unwrap();
     });
 }
 

@@ -119,7 +119,7 @@ fn restore_of_the_same_keys() {
         // The UUID was changed in the meantime.
         let changed = Arc::new(Memory::from(image));
         let mut luks = Luks::open(changed.clone(), Access::Write).unwrap();
-        edit::set_uuid(&mut luks, None, &mut OsRandom).unwrap();
+        edit::set_uuid(&mut luks, None, None, &mut OsRandom).unwrap();
         every_cut(&format!("{name} restore"), changed.to_vec(), &key, &BOTH, |storage| {
             let restore = Restore::prepare(storage, &backup, Locking::default()).unwrap();
             assert!(restore.warnings().contains(&keyway_volume::backup::Warning::OtherUuid));

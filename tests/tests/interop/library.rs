@@ -67,7 +67,7 @@ fn edit_round(path: &Path) {
     check(path, &["two", "four"], &["one", "three"]);
     edit::kill_slot(&mut luks, 1, &mut OsRandom).unwrap();
     check(path, &["four"], &["one", "two", "three"]);
-    edit::set_uuid(&mut luks, Some("12345678-1234-4234-8234-123456789abc"), &mut OsRandom).unwrap();
+    edit::set_uuid(&mut luks, Some("12345678-1234-4234-8234-123456789abc"), None, &mut OsRandom).unwrap();
     check(path, &["four"], &[]);
     edit::erase(&mut luks, &mut OsRandom).unwrap();
     let luks = Luks::open(storage(path), Access::Read).unwrap();

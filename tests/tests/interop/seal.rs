@@ -43,7 +43,7 @@ fn a04_a_seal_outlives_cryptsetups_keyslots() {
     v.run(cryptsetup, "config --label=").ok();
     v.run(cryptsetup, "luksUUID -q --uuid 11111111-2222-3333-4444-555555555555").ok();
     read(&v).arg(&v.third_key).fails(6).says("header.uuid is \"11111111-2222-3333-4444-555555555555\"");
-    v.run(keyway, "seal").arg("-d").arg(&v.third_key).ok();
+    v.run(keyway, "seal -q").arg("-d").arg(&v.third_key).ok();
     read(&v).arg(&v.third_key).ok();
     v.run(cryptsetup, "token remove --token-id 0").ok();
     read(&v).arg(&v.third_key).fails(6).says("it is not sealed");

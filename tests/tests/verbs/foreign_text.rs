@@ -53,7 +53,7 @@ fn a12_no_text_of_a_header_commands_a_terminal() {
     keyway("token export --token-id 9").arg(&volume).ok().says("\\u202e");
     keyway("read").arg("-d").arg(&key).arg(&volume).fails(6).says("config.flags[0] is \"flag\\u001b");
     let sealed = scratch.copy(&volume, "sealed");
-    let outcome = keyway("-v seal").arg("-d").arg(&key).arg(&sealed).ok().says("WARNING");
+    let outcome = keyway("-v -q seal").arg("-d").arg(&key).arg(&sealed).ok().says("WARNING");
     assert_harmless("seal", &outcome);
 
     // The forged requirement is named and refused.

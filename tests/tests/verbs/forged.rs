@@ -122,7 +122,7 @@ fn a04_ciphers_that_protect_little_need_a_word() {
 }
 
 /// Puts another text into the metadata of both copies, with correct checksums.
-fn forge(volume: &Path, from: &str, to: &str) {
+pub(crate) fn forge(volume: &Path, from: &str, to: &str) {
     let storage = Arc::new(File::open_rw(volume).unwrap());
     let luks = Luks::open_with(storage, Access::Probe, Locking::Disabled).unwrap();
     let Header::Luks2 { binary, metadata } = luks.header() else { panic!("not LUKS2") };

@@ -14,6 +14,7 @@ mod outputs;
 mod policy;
 mod range;
 mod seal;
+mod seal_edits;
 
 use keyway_tests::{Scratch, keyway, peer, random};
 use std::fs;

@@ -53,7 +53,7 @@ fn a04_seal_says_inspect_and_every_opening_verifies() {
     }
     on("read --length 1 --ignore-seal", &volume, &second).ok();
     on("read --length 1 --ignore-seal --require sealed", &volume, &second).fails(6).says("header.label");
-    on("seal", &volume, &second).ok().says("WARNING").says("It is now sealed as it is.");
+    on("seal -q", &volume, &second).ok().says("WARNING").says("It is now sealed as it is.");
     on("read --length 1 --require sealed", &volume, &second).ok();
 
     // The volume is extended.

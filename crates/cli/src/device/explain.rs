@@ -259,6 +259,10 @@ fn unmet(unmet: &Unmet) -> String {
         Unmet::Policy { finding, .. } if finding.line > 0 => format!("policy {unmet}"),
         Unmet::Policy { .. } => unmet.to_string(),
         Unmet::Seal(Broken::Missing | Broken::Context) => unmet.to_string(),
+        Unmet::SealBeforeEdit(_) => format!(
+            "{unmet}; nothing was changed, because its header may be forged. If every difference is yours, \"keyway \
+             seal\" seals it again; if not, luksHeaderRestore brings back a header from a backup"
+        ),
         Unmet::Seal(_) => format!(
             "{unmet}; its header may be forged. If you changed it yourself, \"keyway seal\" seals it again; \
              --{} opens it anyway",

@@ -210,14 +210,22 @@ pub(crate) fn check_new(weak: WeakCiphers, cipher: &CipherSpec, key_len: usize) 
 
 /// Warns that an edit has invalidated the seal.
 pub(crate) fn warn_of_seal(luks: &Luks, device: &Path) {
-    let seal = Seal::of(luks.header());
     // The context string is not stored in the header; without it the new seal would have none.
-    let context = seal.as_ref().is_ok_and(|seal| seal.as_ref().is_some_and(Seal::has_context));
-    let held = seal.and_then(|seal| seal.map_or(Ok(()), |s| s.compare(luks.header(), None)));
-    if let Err(broken) = held {
+    let context = matches!(Seal::of(luks.header()), Ok(Some(seal)) if seal.has_context());
+    if let Err(broken) = Seal::check(luks.header(), None) {
         let (device, context) = (device.display(), if context { "--seal-context STRING " } else { "" });
         say!(
             "WARNING: Device {device}: {broken}. It is refused now: \"keyway seal {context}{device}\" seals it again."
+        );
+    }
+}
+
+/// Warns of a header that does not match its seal, before it loses a key all the same.
+pub(crate) fn warn_of_unmatched_seal(luks: &Luks, device: &Path) {
+    if let Err(broken) = Seal::check(luks.header(), None) {
+        let device = device.display();
+        say!(
+            "WARNING: Device {device}: {broken}; its header may be forged. The keyslot is removed all the same."
         );
     }
 }

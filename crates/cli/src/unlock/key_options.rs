@@ -200,10 +200,14 @@ impl KeyOptions {
         self.terms().with_terms(demands.terms.clone())
     }
 
-    /// The terms of an edit that gives no key away: the seal need not hold.
+    /// The terms of an edit that demands no more than that the header matches its seal.
     pub(crate) fn terms_without_demands(&self) -> Unlock {
-        let terms = self.terms().ignore_seal();
-        if self.limits.weak_ciphers_too { terms.weak_ciphers() } else { terms }
+        if self.limits.weak_ciphers_too { self.terms().weak_ciphers() } else { self.terms() }
+    }
+
+    /// The same where the seal need not hold: keys are taken away, or a re-encryption goes on.
+    pub(crate) fn terms_without_seal(&self) -> Unlock {
+        self.terms_without_demands().ignore_seal()
     }
 
     /// The limits on key derivation, with the keyslot that `--key-slot` names, if any.

@@ -165,6 +165,21 @@ impl KeyOptions {
         }
     }
 
+    /// Where a key was given, lets edits of a sealed header renew its seal.
+    pub(crate) fn renew_seal(&self, header: &mut Header) -> Result<()> {
+        if !header.is_sealed() || !(self.volume_key.is_some() || self.passphrase.is_given()) {
+            return Ok(());
+        }
+        let found = match self.given_key(header)? {
+            Some(found) => found,
+            None => {
+                let source = self.passphrase.existing("Enter passphrase to renew the seal: ");
+                header.try_key(&source.read_key()?)?
+            }
+        };
+        Ok(header.renew_seal_with(&found)?)
+    }
+
     /// The given volume key, and the digest that it matches.
     pub(crate) fn given_volume_key(&self, luks: &Luks) -> Result<Option<(Secret, u32)>> {
         let Some(key) = self.read_volume_key(luks)? else { return Ok(None) };

@@ -88,7 +88,7 @@ impl From<Lower> for Error {
             Lower::TooShort { needs, has } => ErrorKind::TooShort { needs: *needs, has: *has },
             Lower::Unmet(unmet) => match &**unmet {
                 Unmet::Policy { finding, .. } => ErrorKind::Policy { rule: finding.rule },
-                Unmet::Seal(_) => ErrorKind::Policy { rule: "seal" },
+                Unmet::Seal(_) | Unmet::SealBeforeEdit(_) => ErrorKind::Policy { rule: "seal" },
             },
             Lower::Refused { kind: Refusal::Exists, .. } => ErrorKind::Exists,
             Lower::Refused { kind: Refusal::ReadOnly, .. } => ErrorKind::ReadOnly,

@@ -14,6 +14,7 @@ pub use tokens::{NewToken, StoredToken};
 
 use crate::error::At;
 use crate::{Error, ErrorKind, Key, Location, Result, Unlock, VolumeKey};
+use keyway_crypto::Secret;
 use keyway_format::Sectors;
 use keyway_format::luks2::{SegmentKind, SegmentSize};
 use keyway_volume::{Access, DataDevice, Luks, UnlockTimes, admission, facts};
@@ -24,7 +25,8 @@ use std::time::Duration;
 /// A LUKS header, of either version: from [`Device::header`](crate::Device::header). Its edits need
 /// a device that is open for writing. Each edit takes the header's lock, fails if somebody else has
 /// edited the header meanwhile, and writes in an order such that an interruption at any byte leaves
-/// a header that opens.
+/// a header that opens. A header that does not match its seal is not edited, but for keyslots that
+/// are removed, unless the seal is ignored ([`Unlock::ignore_seal`](crate::Unlock::ignore_seal)).
 ///
 /// ```
 /// # use keyway::*;
@@ -51,6 +53,8 @@ pub struct Header {
     data: DataDevice,
     /// Identifies this value by its address.
     mark: Arc<()>,
+    /// The volume key with which edits renew the seal.
+    renewal: Option<Secret>,
 }
 
 /// A version of LUKS. See [`Header`] for an example.
@@ -100,7 +104,8 @@ pub struct Segment {
 
 impl Header {
     pub(crate) fn new(luks: Luks, place: Location, options: Unlock, data: DataDevice) -> Self {
-        Self { luks, place, options, data, mark: Arc::default() }
+        let luks = luks.ignoring_seal(options.terms().ignore_seal);
+        Self { luks, place, options, data, mark: Arc::default(), renewal: None }
     }
 
     pub(crate) fn into_luks(self) -> Luks {

@@ -4,6 +4,7 @@ use super::{Header, Priority};
 use crate::Result;
 use crate::error::At;
 use keyway_format::luks2;
+use keyway_volume::seal::Renewal;
 use keyway_volume::{OsRandom, edit};
 
 impl Header {
@@ -39,7 +40,8 @@ impl Header {
     /// It is too long, or the header is LUKS1; [`ErrorKind::ReadOnly`](crate::ErrorKind::ReadOnly).
     pub fn set_label(&mut self, label: &str) -> Result<()> {
         self.check_writable()?;
-        edit::set_label(&mut self.luks, Some(label), None, &mut OsRandom).at(&self.place)
+        let renewal = self.renewal.as_ref().map(|volume_key| Renewal { volume_key });
+        edit::set_label(&mut self.luks, Some(label), None, renewal, &mut OsRandom).at(&self.place)
     }
 
     /// Sets label and subsystem in one step (LUKS2), each at most 47 bytes.
@@ -58,7 +60,8 @@ impl Header {
     /// Those of [`Header::set_label`].
     pub fn set_names(&mut self, label: &str, subsystem: &str) -> Result<()> {
         self.check_writable()?;
-        edit::set_label(&mut self.luks, Some(label), Some(subsystem), &mut OsRandom).at(&self.place)
+        let renewal = self.renewal.as_ref().map(|volume_key| Renewal { volume_key });
+        edit::set_label(&mut self.luks, Some(label), Some(subsystem), renewal, &mut OsRandom).at(&self.place)
     }
 
     /// Sets the UUID.
@@ -78,7 +81,8 @@ impl Header {
     /// It is no UUID; [`ErrorKind::ReadOnly`](crate::ErrorKind::ReadOnly).
     pub fn set_uuid(&mut self, uuid: &str) -> Result<()> {
         self.check_writable()?;
-        edit::set_uuid(&mut self.luks, Some(uuid), &mut OsRandom).at(&self.place)
+        let renewal = self.renewal.as_ref().map(|volume_key| Renewal { volume_key });
+        edit::set_uuid(&mut self.luks, Some(uuid), renewal, &mut OsRandom).at(&self.place)
     }
 
     /// Sets when unlocking tries a keyslot (LUKS2).

@@ -1,9 +1,10 @@
 //! Seals a header, and removes its seal.
 
-use super::{Header, Key};
+use super::{Header, Key, VolumeKey};
 use crate::Result;
 use crate::admitted::find_key;
 use crate::error::At;
+use keyway_crypto::Secret;
 use keyway_volume::seal::{self, Seal};
 use keyway_volume::{OsRandom, Terms, admission};
 
@@ -14,7 +15,8 @@ impl Header {
         !matches!(Seal::of(self.luks.header()), Ok(None))
     }
 
-    /// Seals the current header (LUKS2), and replaces an older seal. If anybody without the volume
+    /// Seals the current header (LUKS2), and replaces an older seal, also one that it does not match:
+    /// seal what you have looked at ([`Header::check`] says what differs). If anybody without the volume
     /// key then changes a field that decides how data is read, unlocking detects it. With a
     /// `context`, [`Unlock::seal_context`](crate::Unlock::seal_context) also detects another volume
     /// in place of this one.
@@ -42,6 +44,36 @@ impl Header {
         let (len, terms) = (self.data.len, self.terms_to_seal());
         admission::check_to_open(&self.luks, len, &terms, &found.secret, found.digest).at(&self.place)?;
         seal::seal(&mut self.luks, &found.secret, len, context, &mut OsRandom).at(&self.place)
+    }
+
+    /// Lets [`Header::set_label`], [`Header::set_names`] and [`Header::set_uuid`] renew the seal in the
+    /// same write, with the volume key that [`Header::try_key`] found here. Without it, what they change
+    /// no longer matches the seal.
+    ///
+    /// ```
+    /// # use keyway::*;
+    /// # let key = Key::passphrase("correct horse");
+    /// # let device = Create::luks2().kdf(NewKdf::pbkdf2(1000)).in_memory(1 << 20, &key)?;
+    /// device.header()?.seal(&key, None)?;
+    /// let mut header = device.header()?;
+    /// let found = header.try_key(&key)?;
+    /// header.renew_seal_with(&found)?;
+    /// header.set_label("backup")?;
+    /// device.unlock(&key)?;
+    ///
+    /// device.header()?.set_label("other")?;
+    /// assert_eq!(device.unlock(&key).unwrap_err().kind(), &ErrorKind::Policy { rule: "seal" });
+    /// assert!(device.header()?.set_label("third").is_err());
+    /// device.header_with(&Unlock::new().ignore_seal())?.set_label("third")?;
+    /// # Ok::<(), keyway::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`ErrorKind::WrongVolumeKey`](crate::ErrorKind::WrongVolumeKey) for a key that was found elsewhere.
+    pub fn renew_seal_with(&mut self, found: &VolumeKey) -> Result<()> {
+        self.check_own(found)?;
+        self.renewal = Some(Secret::copy_from(found.secret.expose()));
+        Ok(())
     }
 
     /// Makes all checks of [`Header::seal`] that are possible before asking for a key: a seal

@@ -12,13 +12,14 @@ impl Header {
     /// Makes all checks that are possible before asking for a key: this build understands the
     /// header, its seal matches, and it meets the caller's policies
     /// ([`Device::header_with`](crate::Device::header_with)) as far as the header can show. Edits
-    /// that an existing key authorizes check again; killing keyslots, tokens and names do not. See
+    /// check again, each as much as concerns it: removing keyslots does not look at the seal. See
     /// [`Header::add_key_with`] for an example.
     ///
     /// # Errors
     /// [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported),
     /// [`ErrorKind::Policy`](crate::ErrorKind::Policy).
     pub fn check(&self) -> Result<()> {
+        self.luks.check_seal().at(&self.place)?;
         admission::check_header(&self.luks, self.options.terms()).at(&self.place)?;
         self.luks.check_requirements().at(&self.place)
     }

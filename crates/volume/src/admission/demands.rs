@@ -29,6 +29,8 @@ pub enum Unmet {
     },
     /// The header does not match its seal.
     Seal(Broken),
+    /// The header is to be edited, and does not match its seal.
+    SealBeforeEdit(Broken),
 }
 
 impl Terms {
@@ -76,7 +78,7 @@ impl fmt::Display for Unmet {
             Self::Policy { policy, finding: Finding { rule, line, wanted, found, .. } } => {
                 write!(f, "{policy}:{line} demands {rule} = {wanted}: {}", Shown(found))
             }
-            Self::Seal(broken) => broken.fmt(f),
+            Self::Seal(broken) | Self::SealBeforeEdit(broken) => broken.fmt(f),
         }
     }
 }

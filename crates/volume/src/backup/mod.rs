@@ -88,6 +88,9 @@ impl Restore {
         if loses_seal {
             warnings.push(Warning::LosesSeal);
         }
+        if Seal::check(&header, None).is_err() {
+            warnings.push(Warning::UnmatchedSeal);
+        }
         drop(lock);
         Ok(Self { target, locking, header, bytes, warnings, loses_seal, midway })
     }

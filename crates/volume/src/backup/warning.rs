@@ -23,6 +23,8 @@ pub enum Warning {
     OtherUuid,
     /// The device's header is sealed, the backup's is not.
     LosesSeal,
+    /// The backup's header does not match its own seal.
+    UnmatchedSeal,
     /// The same volume has another volume key now: it was re-encrypted since.
     OtherVolumeKey,
     /// A re-encryption is under way that has not changed a sector: the backup cancels it.
@@ -65,6 +67,9 @@ impl Warning {
             Self::OtherKeySize => "WARNING: real device header has another key size than backup!".into(),
             Self::OtherUuid => "WARNING: real device header has different UUID than backup!".into(),
             Self::LosesSeal => "WARNING: real device header is sealed, that of the backup is not!".into(),
+            Self::UnmatchedSeal => {
+                "WARNING: the header of the backup does not match its seal, and may be forged!".into()
+            }
             Self::OtherVolumeKey => {
                 "WARNING: real device header has another volume key than backup: the volume was \
                  reencrypted or formatted since. With the backup nothing on it could be read!"

@@ -2,7 +2,7 @@
 
 use super::areas::Moves;
 use super::{refused, write};
-use crate::luks::Header;
+use crate::luks::{Edit, Header};
 use crate::storage::Exclusive;
 use crate::{Error, Luks, Random, Result};
 use keyway_format::af::STRIPES;
@@ -33,7 +33,7 @@ pub fn to_luks1(luks: &mut Luks, rng: &mut dyn Random) -> Result<()> {
     let bytes = header.to_bytes();
 
     let alone = Exclusive::claim(luks.storage().clone())?;
-    let lock = luks.lock_for_edit()?;
+    let lock = luks.lock_for(Edit::Change)?;
     if let Some(moves) = moves {
         moves.run(luks, rng)?;
     }

@@ -3,7 +3,7 @@
 use super::areas::Moves;
 use super::{refused, write};
 use crate::edit::{luks2_parts, wipe_area};
-use crate::luks::Header;
+use crate::luks::{Edit, Header};
 use crate::random::random_bytes;
 use crate::storage::Exclusive;
 use crate::{Luks, Random, Result, Storage, luks1_disk};
@@ -34,7 +34,7 @@ pub fn to_luks2(luks: &mut Luks, rng: &mut dyn Random) -> Result<()> {
     let (primary, secondary) = (good.binary.copy_to_bytes(&json)?, secondary.copy_to_bytes(&json)?);
 
     let alone = Exclusive::claim(luks.storage().clone())?;
-    let lock = luks.lock_for_edit()?;
+    let lock = luks.lock_for(Edit::Change)?;
     check_no_luksmeta(&*storage, &old)?;
     let material_len = luks1_disk::material_len(&old);
     let mut header = old;

@@ -7,6 +7,7 @@ use super::{wipe_area, write_material};
 use crate::area_cipher::Areas;
 use crate::kdf_cost::SettledKdf;
 use crate::keyslot::Keyslot;
+use crate::luks::Edit;
 use crate::random::random_bytes;
 use crate::unlock::verify_volume_key;
 use crate::{Header, Luks, Random, Refusal, Result, Unlocked, luks1_disk};
@@ -23,7 +24,7 @@ pub(super) fn add(
     verify_volume_key(luks, volume_key)?;
     let slot = free_slot(header(luks)?, options.keyslot)?;
     let sealed = Sealed::new(header(luks)?, slot, volume_key, new, options, rng)?;
-    let lock = luks.lock_for_edit()?;
+    let lock = luks.lock_for(Edit::Change)?;
     enable(luks, slot, &sealed)?;
     drop(lock);
     Ok(slot as u32)
@@ -56,7 +57,7 @@ pub(super) fn change(
         found => found?,
     };
     let sealed = Sealed::new(header(luks)?, spare, &unlocked.volume_key, new, options, rng)?;
-    let lock = luks.lock_for_edit()?;
+    let lock = luks.lock_for(Edit::Change)?;
     enable(luks, spare, &sealed)?;
     disable(luks, old, rng)?;
     if stays {
@@ -78,7 +79,7 @@ fn change_in_place(
     let mut without = header(luks)?.clone();
     without.disable_slot(slot)?;
     let sealed = Sealed::new(&without, slot, volume_key, new, options, rng)?;
-    let lock = luks.lock_for_edit()?;
+    let lock = luks.lock_for(Edit::Change)?;
     disable(luks, slot, rng)?;
     enable(luks, slot, &sealed)?;
     drop(lock);
@@ -91,14 +92,14 @@ pub(super) fn kill(luks: &mut Luks, keyslot: u32, rng: &mut dyn Random) -> Resul
     if header(luks)?.slots[slot].state == SlotState::Disabled {
         return Err(not_active(keyslot));
     }
-    let lock = luks.lock_for_edit()?;
+    let lock = luks.lock_for(Edit::Removal)?;
     disable(luks, slot, rng)?;
     drop(lock);
     Ok(())
 }
 
 pub(super) fn erase(luks: &mut Luks, rng: &mut dyn Random) -> Result<()> {
-    let lock = luks.lock_for_edit()?;
+    let lock = luks.lock_for(Edit::Change)?;
     for slot in 0..SLOTS {
         if header(luks)?.slots[slot].state != SlotState::Disabled {
             disable(luks, slot, rng)?;

@@ -9,6 +9,7 @@ use crate::area_cipher::Areas;
 use crate::create::new_digest;
 use crate::kdf_cost::{DEFAULT_HASH, online_cpus};
 use crate::keyslot::Keyslot;
+use crate::luks::Edit;
 use crate::random::random_bytes;
 use crate::unlock::verify_volume_key;
 use crate::{Header, KdfChoice, Luks, Random, Refusal, Result, Unlocked, area_cipher};
@@ -30,7 +31,7 @@ pub(super) fn add(
     let area = free_area(&metadata, volume_key)?;
     let sealed = Sealed::new(&metadata, number, area, volume_key, new, options, rng)?;
     metadata.add_keyslot(number, &sealed.description, digest)?;
-    let lock = luks.lock_for_edit()?;
+    let lock = luks.lock_for(Edit::Change)?;
     sealed.write(luks)?;
     commit_luks2(luks, binary, &metadata, rng)?;
     drop(lock);
@@ -56,7 +57,7 @@ pub(super) fn add_unbound(
         .free_digest()
         .ok_or_else(|| Refusal::NoFreeDigest.because("No more digests fit the header."))?;
     metadata.add_keyslot_with_digest(number, &sealed.description, digest_id, &digest)?;
-    let lock = luks.lock_for_edit()?;
+    let lock = luks.lock_for(Edit::Change)?;
     sealed.write(luks)?;
     commit_luks2(luks, binary, &metadata, rng)?;
     drop(lock);
@@ -90,7 +91,7 @@ pub(super) fn change(
         move_to(&mut metadata, old, number, &sealed.description, unlocked.digest)?;
     }
     let is_in_place = area == old_area;
-    let lock = luks.lock_for_edit()?;
+    let lock = luks.lock_for(Edit::Change)?;
     if is_in_place {
         wipe_area(&**luks.storage(), span(old_area), rng)?;
     }
@@ -108,7 +109,7 @@ pub(super) fn kill(luks: &mut Luks, keyslot: u32, rng: &mut dyn Random) -> Resul
     if !metadata.keyslots.contains_key(&keyslot) {
         return Err(not_active(keyslot));
     }
-    let lock = luks.lock_for_edit()?;
+    let lock = luks.lock_for(Edit::Removal)?;
     kill_locked(luks, keyslot, rng)?;
     drop(lock);
     Ok(())
@@ -116,7 +117,7 @@ pub(super) fn kill(luks: &mut Luks, keyslot: u32, rng: &mut dyn Random) -> Resul
 
 pub(super) fn erase(luks: &mut Luks, rng: &mut dyn Random) -> Result<()> {
     // Also in the middle of a reencryption: whoever erases wants the keys gone.
-    let lock = luks.lock_for_reencryption()?;
+    let lock = luks.lock_for(Edit::Reencryption)?;
     let holds_key = |slot: &luks2::Keyslot| matches!(slot.kind, KeyslotKind::Luks2 { .. });
     while let Header::Luks2 { binary, metadata } = luks.header()
         && let Some((&keyslot, slot)) = metadata.keyslots.iter().find(|(_, slot)| holds_key(slot))

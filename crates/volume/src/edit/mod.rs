@@ -17,6 +17,7 @@ pub(crate) use luks2::{NewKeyslot, Sealed, free_area, free_number as free_keyslo
 pub use tokens::{token_add_keyring, token_assign, token_export, token_import, token_remove, token_unassign};
 pub(crate) use wipe::wipe_area;
 
+use crate::luks::Edit;
 use crate::luks2_disk::write_both;
 use crate::{Error, Header, Luks, Random, Refusal, Result, Storage};
 use keyway_format::luks2::{BinaryHeader, Metadata};
@@ -28,10 +29,20 @@ pub(crate) fn edit_luks2(
     rng: &mut dyn Random,
     change: impl FnOnce(&mut BinaryHeader, &mut Metadata) -> Result<()>,
 ) -> Result<()> {
+    edit_luks2_as(luks, Edit::Change, rng, change)
+}
+
+/// As [`edit_luks2`], for an edit of this kind.
+pub(crate) fn edit_luks2_as(
+    luks: &mut Luks,
+    edit: Edit,
+    rng: &mut dyn Random,
+    change: impl FnOnce(&mut BinaryHeader, &mut Metadata) -> Result<()>,
+) -> Result<()> {
     let (mut binary, mut metadata) = luks2_parts(luks)?;
     // Impossible changes are refused before waiting for the lock.
     change(&mut binary, &mut metadata)?;
-    let lock = luks.lock_for_edit()?;
+    let lock = luks.lock_for(edit)?;
     commit_luks2(luks, binary, &metadata, rng)?;
     drop(lock);
     Ok(())

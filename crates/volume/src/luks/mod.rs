@@ -8,9 +8,11 @@ use keyway_format::{luks1, luks2};
 use std::sync::Arc;
 
 mod ciphers;
+mod gate;
 mod keyslots;
 
 pub use ciphers::DataCiphers;
+pub(crate) use gate::Edit;
 pub use keyslots::KeyslotState;
 
 /// A header of either format.
@@ -47,6 +49,8 @@ pub struct Luks {
     header: Header,
     access: Access,
     locking: Locking,
+    /// Edits are not refused because of the seal.
+    ignores_seal: bool,
 }
 
 impl Luks {
@@ -64,7 +68,7 @@ impl Luks {
         if damaged && access != Access::Probe && locking != Locking::Disabled {
             recover(&*storage, locking)?;
         }
-        Ok(Self { storage, header, access, locking })
+        Ok(Self { storage, header, access, locking, ignores_seal: false })
     }
 
     /// The header.
@@ -164,35 +168,10 @@ impl Luks {
         HeaderLock::acquire(&*self.storage, LockMode::Shared, locking)
     }
 
-    /// Takes the exclusive lock for an edit, makes sure that both copies are sound, and that the
-    /// header is still the one for which the edit was prepared.
-    pub(crate) fn lock_for_edit(&self) -> Result<Option<HeaderLock>> {
-        self.check_requirements()?;
-        self.lock_for_reencryption()
-    }
-
-    /// As [`Luks::lock_for_edit`], for an edit that a reencryption makes.
-    pub(crate) fn lock_for_reencryption(&self) -> Result<Option<HeaderLock>> {
-        if self.access != Access::Write {
-            return Err(Refusal::ReadOnly.because("the header was not opened for editing"));
-        }
-        self.check_readable()?;
-        let lock = HeaderLock::acquire(&*self.storage, LockMode::Exclusive, self.locking)?;
-        let (header, damaged) = read_header(&*self.storage)?;
-        if damaged {
-            recover_locked(&*self.storage)?;
-        }
-        if !self.header.is_same_state(&header) {
-            return Err(Refusal::ChangedMeanwhile
-                .because("Detected attempt for concurrent LUKS metadata update. Aborting operation."));
-        }
-        Ok(lock)
-    }
-
     /// The same header once more, for reading.
     pub fn clone_for_reading(&self) -> Self {
         let (storage, header) = (Arc::clone(&self.storage), self.header.clone());
-        Self { storage, header, access: Access::Read, locking: self.locking }
+        Self { storage, header, access: Access::Read, locking: self.locking, ignores_seal: self.ignores_seal }
     }
 
     /// The same header, for reading.
@@ -205,7 +184,8 @@ impl Luks {
     /// # Errors
     /// It cannot be read; its storage was opened for reading.
     pub fn again_for_writing(&self) -> Result<Self> {
-        Self::open_with(Arc::clone(&self.storage), Access::Write, self.locking)
+        let again = Self::open_with(Arc::clone(&self.storage), Access::Write, self.locking)?;
+        Ok(again.ignoring_seal(self.ignores_seal))
     }
 
     /// After a write that failed: takes over what it was to write, if that is what is on storage now.
@@ -231,7 +211,7 @@ impl Luks {
 
     /// Wraps a header that was just written.
     pub(crate) fn from_parts(storage: Arc<dyn Storage>, header: Header, locking: Locking) -> Self {
-        Self { storage, header, access: Access::Write, locking }
+        Self { storage, header, access: Access::Write, locking, ignores_seal: false }
     }
 }
 

@@ -197,7 +197,7 @@ fn a04_a_seal_is_met_only_with_the_key() {
     }
     assert_eq!(judge(&luks, "seal-context = \"d\"", Some(&key)).verdict, Verdict::Violated);
     assert_eq!(judge(&luks, "allowed-tokens = [\"mine\"]", None).verdict, Verdict::Met);
-    edit::set_label(&mut luks, Some("other"), None, &mut OsRandom).unwrap();
+    edit::set_label(&mut luks, Some("other"), None, None, &mut OsRandom).unwrap();
     let finding = judge(&luks, "sealed = true", None);
     assert_eq!(finding.found, "it does not match its seal: header.label is \"other\", sealed as \"root\"");
     assert!(finding.forbids(false));

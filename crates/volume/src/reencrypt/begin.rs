@@ -8,6 +8,7 @@ use super::keys::{VolumeKeys, metadata};
 use super::moving::move_first;
 use crate::create::new_digest;
 use crate::edit::{AddKey, Sealed, commit_luks2, free_area, free_keyslot, luks2_parts};
+use crate::luks::Edit;
 use crate::{Error, KdfChoice, Luks, Random, Refusal, Result, Storage};
 use keyway_crypto::{CipherSpec, Hash, Secret, SectorSize};
 use keyway_format::Bytes;
@@ -138,7 +139,7 @@ pub fn begin(
     let new = digest.as_ref().map(|(number, digest)| (*number, digest));
     changed.begin_reencryption(&what, &state, (number, &vouches), new)?;
 
-    let lock = luks.lock_for_edit()?;
+    let lock = luks.lock_for(Edit::Change)?;
     sealed.iter().try_for_each(|sealed| sealed.write(luks))?;
     move_first(&what, data)?;
     commit_luks2(luks, binary, &changed, rng)?;

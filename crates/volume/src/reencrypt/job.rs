@@ -10,6 +10,7 @@ use super::unused::{Skip, Unused};
 use super::zone_size::ZoneSize;
 use crate::edit::{commit_luks2, wipe_area};
 use crate::lock::{HeaderLock, LockMode};
+use crate::luks::Edit;
 use crate::{Access, Error, Header, Luks, Random, Refusal, Result, Storage};
 use keyway_crypto::Cpu;
 use keyway_format::luks2::reencryption::State;
@@ -117,7 +118,7 @@ impl Job {
             alone,
         };
         // Somebody else may have gone on between our reading and our lock.
-        drop(job.luks.lock_for_reencryption()?);
+        drop(job.luks.lock_for(Edit::Reencryption)?);
         job.recover(rng)?;
         Ok(job)
     }
@@ -260,7 +261,7 @@ impl Job {
         // Unless an earlier step failed after that write.
         let is_ended = metadata(&self.luks)?.reencryption()?.is_none();
         let lock = match is_ended {
-            true => self.luks.lock_for_reencryption()?,
+            true => self.luks.lock_for(Edit::Reencryption)?,
             false => {
                 self.freed = metadata(&self.luks)?.clone().end_reencryption(&self.what)?;
                 self.change(rng, |metadata, what| metadata.end_reencryption(what).map(drop))?
@@ -290,7 +291,7 @@ impl Job {
         };
         let (binary, mut metadata) = (binary.clone(), metadata.clone());
         change(&mut metadata, &self.what)?;
-        let lock = self.luks.lock_for_reencryption()?;
+        let lock = self.luks.lock_for(Edit::Reencryption)?;
         let result = commit_luks2(&mut self.luks, binary, &metadata, rng);
         self.attempted = result.is_err().then_some(metadata);
         result.map(|()| lock)

@@ -1,6 +1,7 @@
 //! The volume keys of a re-encryption, and the digest by which they vouch for its metadata.
 
 use crate::digest::KeyDigest;
+use crate::luks::Edit;
 use crate::unlock::{UnlockOptions, key_has_length, unlock as unlock_any};
 use crate::{Error, Luks, Refusal, Result};
 use keyway_crypto::{Hash, Secret, Stop};
@@ -154,7 +155,7 @@ pub fn protect(luks: &mut Luks, keys: &VolumeKeys, rng: &mut dyn crate::Random) 
     let vouches = keys.vouch(&what, &crate::KdfChoice::default(), rng)?;
     changed.change_reencryption(&what, number, &vouches)?;
     changed.set_reencryption_state(&what, &state)?;
-    let lock = luks.lock_for_reencryption()?;
+    let lock = luks.lock_for(Edit::Reencryption)?;
     crate::edit::commit_luks2(luks, binary, &changed, rng)?;
     drop(lock);
     Ok(())

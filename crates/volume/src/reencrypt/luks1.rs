@@ -18,6 +18,7 @@ use crate::convert::data_segment;
 use crate::create::{new_digest, zero};
 use crate::edit::commit_luks2;
 use crate::lock::{HeaderLock, LockMode};
+use crate::luks::Edit;
 use crate::luks2_disk::write_both;
 use crate::random::random_bytes;
 use crate::storage::extend_to;
@@ -117,7 +118,7 @@ pub fn mark(luks: &Luks) -> Result<()> {
     let Header::Luks1(_) = luks.header() else {
         return Err(Refusal::OnlyLuks1.because("This operation is supported only for LUKS1 device."));
     };
-    let lock = luks.lock_for_edit()?;
+    let lock = luks.lock_for(Edit::Change)?;
     write(&**luks.storage(), &DEAD_MAGIC, 0)?;
     drop(lock);
     Ok(())
@@ -159,7 +160,7 @@ pub fn advance(file: Arc<dyn Storage>, done: Done, device_len: u64, rng: &mut dy
         return Err(Refusal::Geometry.because("the log ends inside of a sector"));
     }
     metadata.set_reencryption_state(&what, &State { done, ..state })?;
-    let lock = luks.lock_for_reencryption()?;
+    let lock = luks.lock_for(Edit::Reencryption)?;
     commit_luks2(&mut luks, binary, &metadata, rng)?;
     drop(lock);
     Ok(())

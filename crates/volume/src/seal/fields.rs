@@ -4,7 +4,7 @@
 use keyway_format::json::{Object, Value};
 use keyway_format::luks2::{BinaryHeader, Metadata, SegmentKind, SegmentSize};
 use keyway_format::text::Shown;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::{self, Display};
 
 use crate::Header;
@@ -114,17 +114,23 @@ impl Fields {
         bytes
     }
 
-    pub(super) fn first_difference(&self, now: &Self) -> Option<Difference> {
+    /// All differences, by the names of the fields.
+    pub(super) fn differences(&self, now: &Self) -> Vec<Difference> {
         // If the device was not examined, its fields cannot differ; if it was, differences in the
         // header itself come first.
         let unknown = now.0.contains_key("data");
         let of_device = |field: &str| field.split('.').next() == Some("data");
         let differs =
             |field: &&String| self.0.get(*field) != now.0.get(*field) && !(unknown && of_device(field));
-        let fields = self.0.keys().chain(now.0.keys()).filter(differs);
-        let field = fields.min_by_key(|field| (of_device(field), *field))?;
-        let (sealed, now) = (self.0.get(field).cloned(), now.0.get(field).cloned());
-        Some(Difference { field: field.clone(), sealed, now })
+        let names: BTreeSet<&String> = self.0.keys().chain(now.0.keys()).filter(differs).collect();
+        let (device, header): (Vec<&String>, Vec<&String>) =
+            names.into_iter().partition(|field| of_device(field));
+        let difference = |field: &String| Difference {
+            field: field.clone(),
+            sealed: self.0.get(field).cloned(),
+            now: now.0.get(field).cloned(),
+        };
+        header.into_iter().chain(device).map(difference).collect()
     }
 }
 

@@ -18,7 +18,8 @@
 mod fields;
 mod token;
 
-use crate::edit::edit_luks2;
+use crate::edit::edit_luks2_as;
+use crate::luks::Edit;
 use crate::random::random_bytes;
 use crate::unlock::verify_volume_key;
 use crate::{Header, Luks, Random, Refusal, Result};
@@ -47,8 +48,8 @@ pub enum Broken {
     Missing,
     /// It cannot be read, for this reason.
     Unreadable(String),
-    /// The header differs from the seal: the first field that differs.
-    Differs(Difference),
+    /// The header differs from the seal: every field that differs.
+    Differs(Vec<Difference>),
     /// Its MAC was not made with this volume key: the seal was made or changed without it.
     Forged,
     /// It was made with another context, or without one.
@@ -72,12 +73,24 @@ impl Seal {
         }
     }
 
+    /// Whether the header matches the seal that it has, if it has one: as [`Seal::compare`].
+    pub fn check(header: &Header, data_len: Option<u64>) -> Result<(), Broken> {
+        Self::of(header)?.map_or(Ok(()), |seal| seal.compare(header, data_len))
+    }
+
     /// Whether the header matches its seal, as far as that can be checked without a key: a forged
     /// seal matches a forged header. Without a `data_len`, fields that depend on it are skipped,
     /// because the data is not touched then.
     pub fn compare(&self, header: &Header, data_len: Option<u64>) -> Result<(), Broken> {
         let now = Fields::of_header(header, data_len).ok_or(Broken::Missing)?;
-        self.fields().first_difference(&now).map_or(Ok(()), |difference| Err(Broken::Differs(difference)))
+        let differences = self.fields().differences(&now);
+        if differences.is_empty() { Ok(()) } else { Err(Broken::Differs(differences)) }
+    }
+
+    /// Whether its list of what is sealed was made with this volume key, whatever the header says now.
+    /// If not, neither that list nor a difference from it, nor that there is none, proves anything.
+    pub fn is_made_with(&self, volume_key: &Secret) -> bool {
+        self.header_mac(volume_key).ct_eq(&self.mac)
     }
 
     /// Whether this header was sealed with this volume key. With a `context`, also whether it was
@@ -90,7 +103,7 @@ impl Seal {
         context: Option<&str>,
     ) -> Result<(), Broken> {
         self.compare(header, data_len)?;
-        if !self.header_mac(volume_key).ct_eq(&self.mac) {
+        if !self.is_made_with(volume_key) {
             return Err(Broken::Forged);
         }
         let Some(context) = context else { return Ok(()) };
@@ -131,7 +144,9 @@ impl Seal {
     }
 }
 
-/// Seals the current header of a volume, and replaces an existing seal.
+/// Seals the current header of a volume, and replaces an existing seal, also one that does not hold:
+/// the caller has shown somebody every difference ([`Seal::compare`]), and whether the old list was
+/// genuine ([`Seal::is_made_with`]).
 pub fn seal(
     luks: &mut Luks,
     volume_key: &Secret,
@@ -147,7 +162,7 @@ pub fn seal(
         value.copy_from_slice(context_mac(volume_key, &salt, context).expose());
         value
     });
-    edit_luks2(luks, rng, |binary, metadata| {
+    edit_luks2_as(luks, Edit::Seal, rng, |binary, metadata| {
         let sealed = fields::sealed_part(binary, metadata, Some(data_len));
         let seal = Seal::new(sealed, volume_key, salt, context);
         put(metadata, Some(&seal))
@@ -186,7 +201,7 @@ pub fn remove(luks: &mut Luks, rng: &mut dyn Random) -> Result<bool> {
     if numbers(metadata).next().is_none() {
         return Ok(false);
     }
-    edit_luks2(luks, rng, |_, metadata| put(metadata, None)).map(|()| true)
+    edit_luks2_as(luks, Edit::Seal, rng, |_, metadata| put(metadata, None)).map(|()| true)
 }
 
 /// Refuses LUKS1, which has no place for a seal.
@@ -232,7 +247,10 @@ impl Display for Broken {
         match self {
             Self::Missing => f.write_str("it is not sealed"),
             Self::Unreadable(why) => write!(f, "its seal cannot be read: {}", Shown(why)),
-            Self::Differs(difference) => write!(f, "it does not match its seal: {difference}"),
+            Self::Differs(differences) => {
+                let lines: Vec<String> = differences.iter().map(ToString::to_string).collect();
+                write!(f, "it does not match its seal: {}", lines.join("; "))
+            }
             Self::Forged => f.write_str("its seal was not made with its volume key, or was changed"),
             Self::Context => f.write_str("its seal has another context (seal-context)"),
         }

@@ -81,7 +81,7 @@ fn a04_a_header_that_changes_after_it_was_judged_changes_nothing() {
 
         // An edit writes what was judged, or nothing.
         let (mut luks, ..) = opened.into_parts();
-        let refused = edit::set_label(&mut luks, Some("mine"), None, &mut OsRandom).err().unwrap();
+        let refused = edit::set_label(&mut luks, Some("mine"), None, None, &mut OsRandom).err().unwrap();
         assert!(refused.to_string().contains("concurrent LUKS metadata update"), "{refused}");
         assert!(disk.storage.to_vec() == sound);
         // And the next opening sees the forged one.

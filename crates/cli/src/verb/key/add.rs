@@ -217,6 +217,7 @@ impl AddKey {
     fn add_unbound(&self, bits: u32, new: Option<u32>) -> Result<u32> {
         let mut header =
             self.target.header(Access::Write, Versions::Two, &self.key.terms_without_demands())?;
+        header.luks().check_seal()?;
         let options = self.new_keyslot(&header, new)?;
         if let keyway_volume::Header::Luks2 { metadata, .. } = header.luks().header() {
             // Before a key of any size is generated, or a passphrase asked for.

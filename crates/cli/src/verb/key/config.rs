@@ -2,12 +2,12 @@
 
 use crate::device::{Target, Versions};
 use crate::door::{
-    self, Alias, Args, Command, Example, Group, Kind, Offers, Operand, Opt, Request, Topic, shared,
+    self, Alias, Args, Command, Example, Group, Kind, Offers, Operand, Opt, Request, Topic, groups, shared,
 };
 use crate::say::failure::{Exit, Failure, Result};
-use crate::unlock::admission;
+use crate::unlock::{KeyOptions, admission};
 use crate::verb::key::keyslot;
-use keyway::{Priority, Unlock};
+use keyway::Priority;
 
 /// `keyway config`.
 pub(crate) static COMMAND: Command = Command {
@@ -18,8 +18,12 @@ pub(crate) static COMMAND: Command = Command {
     about: "Set label, subsystem and keyslot priorities.",
     man: "Keyslots with priority \"prefer\" are tried first; those with \"ignore\" only when --key-slot names \
           them. Label and subsystem are set together: the one that is not given becomes empty. On a sealed volume \
-          they are part of the seal, which must then be renewed: keyway-seal(8).",
-    options: &[&[&PRIORITY, &shared::KEY_SLOT, &shared::LABEL, &shared::SUBSYSTEM, &shared::HEADER]],
+          they are part of the seal: with a key (--key-file and the like) it is renewed in the same write, without one \
+          it must be renewed afterwards: keyway-seal(8).",
+    options: &[
+        &[&PRIORITY, &shared::KEY_SLOT, &shared::LABEL, &shared::SUBSYSTEM, &shared::HEADER],
+        groups::KEY_INPUT,
+    ],
     examples: &[Example {
         line: "keyway config --priority prefer --key-slot 1 disk.img",
         does: "Keyslot 1 is tried before the others.",
@@ -39,6 +43,8 @@ use keyway_volume::Access;
 
 struct Config {
     target: Target,
+    /// If one is given, it renews the seal.
+    key: KeyOptions,
     /// The keyslot and its new priority.
     priority: Option<(u32, Priority)>,
     /// Label and subsystem.
@@ -60,11 +66,16 @@ impl Request for Config {
         // As in cryptsetup: of the two, the one that is not given becomes empty.
         let name = |given: Option<&str>| given.unwrap_or_default().to_owned();
         let names = has_names.then(|| (name(label), name(subsystem)));
-        Ok(Self { target: Target::from_args(args, 0)?, priority, names })
+        // --key-slot names the keyslot that gets the priority, not the one to unlock with.
+        let mut key = KeyOptions::from_args(args)?;
+        key.keyslot = None;
+        Ok(Self { target: Target::from_args(args, 0)?, key, priority, names })
     }
 
     fn run(self) -> Result<()> {
-        let mut header = self.target.header(Access::Write, Versions::Two, &Unlock::new())?;
+        let mut header = self.target.header(Access::Write, Versions::Two, &self.key.terms())?;
+        header.check()?;
+        self.key.renew_seal(&mut header)?;
         if let Some((keyslot, priority)) = self.priority {
             keyslot::check_active(&header, keyslot)?;
             header.set_priority(keyslot, priority)?;

@@ -5,6 +5,7 @@ use crate::door::{self, Args, Command, Example, Group, Offers, Operand, Request,
 use crate::say::failure::Result;
 use crate::say::output;
 use crate::unlock::KeyOptions;
+use crate::unlock::admission::Demands;
 use crate::verb::key::keyslot::{self, KeyslotOptions};
 
 /// `keyway luksConvertKey`.
@@ -23,6 +24,7 @@ pub(crate) static COMMAND: Command = Command {
         groups::KEYSLOT,
         groups::KEYSLOT_EDIT,
         groups::LIMITS,
+        groups::DEMANDS,
     ],
     examples: &[Example {
         line: "keyway luksConvertKey --pbkdf pbkdf2 --iter-time 500 disk.img",
@@ -34,6 +36,7 @@ use keyway_volume::Access;
 
 struct ConvertKey {
     target: Target,
+    demands: Demands,
     key: KeyOptions,
     keyslot: KeyslotOptions,
 }
@@ -41,12 +44,18 @@ struct ConvertKey {
 impl Request for ConvertKey {
     fn from_args(args: &Args) -> Result<Self> {
         let target = Target::from_args(args, 0)?;
-        Ok(Self { target, key: KeyOptions::from_args(args)?, keyslot: KeyslotOptions::from_args(args)? })
+        let demands = Demands::from_args(args)?;
+        Ok(Self {
+            target,
+            demands,
+            key: KeyOptions::from_args(args)?,
+            keyslot: KeyslotOptions::from_args(args)?,
+        })
     }
 
     fn run(self) -> Result<()> {
-        let Self { target, key, keyslot } = &self;
-        let mut header = target.header(Access::Write, Versions::Two, &key.terms_without_demands())?;
+        let Self { target, key, keyslot, .. } = &self;
+        let mut header = target.header(Access::Write, Versions::Two, &key.terms_to_edit(&self.demands))?;
         if let Some(number) = key.keyslot {
             keyslot::check_active(&header, number)?;
         }

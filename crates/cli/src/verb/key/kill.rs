@@ -8,7 +8,7 @@ use crate::process::sys;
 use crate::say::failure::{Exit, Failure, Result};
 use crate::say::manner::Manner;
 use crate::say::{output, question};
-use crate::unlock::{self, KeyOptions};
+use crate::unlock::{self, KeyOptions, admission};
 use crate::verb::key::keyslot;
 use keyway::{Header, Key, LastKeyslot, Unlock};
 use keyway_volume::Access;
@@ -32,7 +32,8 @@ pub(crate) static KILL_SLOT: Command = Command {
     about: "Remove a keyslot by its number.",
     man: "The key material is overwritten before the header drops it. A passphrase of another keyslot is asked \
           for, so that you do not lock yourself out; with --batch-mode and no key file nothing is asked. Removing \
-          the last keyslot makes the data permanently unreadable.",
+          the last keyslot makes the data permanently unreadable. A header that does not match its seal is warned of, \
+          and loses the keyslot all the same.",
     options: &[groups::KEY_INPUT, groups::KEYSLOT_EDIT, groups::LIMITS],
     examples: &[Example {
         line: "keyway luksKillSlot disk.img 0",
@@ -100,11 +101,11 @@ impl Request for KillSlot {
 
     fn run(self) -> Result<()> {
         let (manner, keyslot) = (self.target.manner, self.keyslot);
-        let mut header =
-            self.target.header(Access::Write, self.versions, &self.key.terms_without_demands())?;
+        let mut header = self.target.header(Access::Write, self.versions, &self.key.terms_without_seal())?;
         keyslot::check_active(&header, keyslot)?;
         output::verbose(manner, &format!("Keyslot {keyslot} is selected for deletion."))?;
         header.check()?;
+        admission::warn_of_unmatched_seal(header.luks(), self.target.header_path());
         let on_terminal = rustix::termios::isatty(rustix::stdio::stdin());
         if !manner.batch_mode || self.has_passphrase() || !on_terminal {
             self.ask_for_another_key(&header)?;
@@ -156,8 +157,9 @@ impl Request for RemoveKey {
         if self.key_file.is_some() && key.passphrase.key_file.is_some() {
             say!("Option --key-file takes precedence over specified key file argument.");
         }
-        let mut header = self.target.header(Access::Write, self.versions, &key.terms_without_demands())?;
+        let mut header = self.target.header(Access::Write, self.versions, &key.terms_without_seal())?;
         header.check()?;
+        admission::warn_of_unmatched_seal(header.luks(), self.target.header_path());
         let source = key.passphrase.existing("Enter passphrase to be deleted: ");
         let source = source.or_key_file(self.key_file.as_deref());
         let found = header.try_key(&source.read_key()?)?;

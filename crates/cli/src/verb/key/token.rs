@@ -117,6 +117,9 @@ impl Request for TokenRequest {
     fn run(self) -> Result<()> {
         let access = if matches!(self.action, Action::Export { .. }) { Access::Read } else { Access::Write };
         let header = &mut self.target.header(access, Versions::Two, &Unlock::new())?;
+        if access == Access::Write {
+            header.luks().check_seal()?;
+        }
         let line = match self.action {
             Action::Add { token, replace, description, keyslots } => {
                 add(header, token, replace, &description, &keyslots)?

@@ -52,6 +52,7 @@ impl Request for Conversion {
         if header.version() == to {
             return Err(Failure::new(Exit::Parameters, format!("Device is already {to} type.")));
         }
+        header.luks().check_seal()?;
         let warning = format!("This operation will convert {} to {to} format.\n", path.display());
         let refusal = "Operation aborted, device was NOT converted.";
         question::confirm(self.target.manner, &warning, refusal, Exit::Permission)?;

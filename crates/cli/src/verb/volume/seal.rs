@@ -3,7 +3,7 @@
 use crate::device::{self, Target, Versions};
 use crate::door::{self, Args, Command, Example, Group, Kind, Offers, Operand, Opt, Request, groups};
 use crate::say::failure::{Exit, Failure, Result};
-use crate::say::output;
+use crate::say::{output, question};
 use crate::unlock::KeyOptions;
 use crate::unlock::admission::Demands;
 use keyway::{Key, Unlock};
@@ -26,7 +26,12 @@ pub(crate) static COMMAND: Command = Command {
           its seal before it asks for a passphrase, verifies the seal with the volume key, and otherwise refuses \
           with the name of the field that differs and exit code 6.\n\nKeyslots may be added, changed and removed, by \
           cryptsetup too, and tokens as well: they are not sealed. After any other change (label, UUID, flags, the \
-          device's length) run this again to seal the volume again; it shows what differs from the old seal.\n\nA \
+          device's length) run this again to seal the volume again. It shows every difference from the old seal and \
+          asks for the word YES before it asks for a passphrase; without a terminal only --batch-mode goes on. So does \
+          --remove.\n\nA header that does not match its seal is not changed by any other command: config, luksUUID, \
+          token, convert and whatever writes a keyslot refuse with every difference and exit code 6. Removing keyslots \
+          (luksKillSlot, luksRemoveKey) goes on with a warning, and erase looks at no seal. config and luksUUID renew \
+          the seal themselves where a key is given (--key-file and the like).\n\nA \
           header without a seal is opened as before, unless --require sealed or a policy demands one: whoever forges \
           a header can remove the seal, but cannot make one. A seal does not prevent an attacker from restoring an \
           older header that was sealed with the same key, or another whole volume with a key of its own: against the \
@@ -95,30 +100,64 @@ impl SealRequest {
         let mut header = target.header_of(&device, self.versions, &terms)?;
         let context = self.demands.terms.seal_context.as_deref();
         header.check_sealable()?;
-        let seal = Seal::of(header.luks().header());
-        let had_context = seal.is_ok_and(|seal| seal.is_some_and(|seal| seal.has_context()));
-        if let Err(broken) = compared(header.luks(), data.len()) {
-            say!("WARNING: Device {}: {broken}. It is now sealed as it is.", path.display());
-        }
+        let old = Seal::of(header.luks().header());
+        let had_context = matches!(&old, Ok(Some(seal)) if seal.has_context());
+        self.show_differences(header.luks(), Some(data.len()), "sealed as it is", "renewed")?;
         if had_context && context.is_none() {
             let device = path.display();
             say!("WARNING: Device {device}: the old seal had a --seal-context, and the new one has none.");
         }
         let (key, _) = self.key.volume_key(header.luks(), path)?;
+        if let Ok(Some(old)) = old
+            && !old.is_made_with(&key)
+        {
+            let why = "the old seal was not made with its volume key, or was changed: it does not tell what was \
+                       changed in the header. \"keyway inspect\" shows what the header says now";
+            self.ask(&format!("Device {}: {why}.", path.display()), "sealed as it is", "renewed")?;
+        }
         header.seal(&Key::VolumeKey(key), context)?;
         output::verbose(target.manner, &format!("{} is sealed.", path.display()))
     }
 
     fn remove(&self) -> Result<()> {
         let path = self.target.header_path();
-        match self.target.header(Access::Write, self.versions, &Unlock::new())?.unseal()? {
+        let mut header = self.target.header(Access::Write, self.versions, &Unlock::new())?;
+        self.show_differences(header.luks(), None, "left without one", "removed")?;
+        match header.unseal()? {
             true => output::verbose(self.target.manner, &format!("{} is no longer sealed.", path.display())),
             false => Err(Failure::new(Exit::Parameters, format!("Device {} is not sealed.", path.display()))),
         }
     }
-}
 
-/// Whether the old seal, if there is one, matches the header.
-fn compared(luks: &Luks, data_len: u64) -> std::result::Result<(), Broken> {
-    Seal::of(luks.header())?.map_or(Ok(()), |seal| seal.compare(luks.header(), Some(data_len)))
+    /// Shows all that differs from the old seal, and asks whether to go on.
+    fn show_differences(&self, luks: &Luks, data_len: Option<u64>, outcome: &str, done: &str) -> Result<()> {
+        let Err(broken) = Seal::check(luks.header(), data_len) else { return Ok(()) };
+        let device = self.target.header_path().display();
+        let what = match &broken {
+            Broken::Differs(differences) => {
+                let lines: Vec<String> = differences.iter().map(|one| format!("  {one}")).collect();
+                format!("Device {device}: it does not match its seal:\n{}", lines.join("\n"))
+            }
+            other => format!("Device {device}: {other}."),
+        };
+        self.ask(&what, outcome, done)
+    }
+
+    /// Shows what is wrong with the old seal, and asks whether to go on; without a terminal only
+    /// --batch-mode is an answer.
+    fn ask(&self, what: &str, outcome: &str, done: &str) -> Result<()> {
+        let manner = self.target.manner;
+        if manner.batch_mode {
+            say!("WARNING: {what}\nIt is now {outcome}.");
+            return Ok(());
+        }
+        let refusal = format!("The header may be forged, and the seal was not {done}.");
+        if !question::asks(manner) {
+            let way = "If all of this is yours, --batch-mode goes on; if not, luksHeaderRestore brings back a header \
+                       from a backup.";
+            return Err(Failure::new(Exit::Unmet, format!("{what}\n{refusal}")).hinting(way));
+        }
+        let warning = format!("{what}\n\nThe header may be forged: go on only if all of this is yours.");
+        question::confirm(manner, &warning, &refusal, Exit::Unmet)
+    }
 }

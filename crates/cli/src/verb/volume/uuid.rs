@@ -1,13 +1,12 @@
 //! `luksUUID` and `isLuks`: whether a device is LUKS, and which volume it is.
 
 use crate::device::{self, Target, Versions};
-use crate::door::{self, Args, Command, Example, Group, Offers, Operand, Request, Topic, shared};
+use crate::door::{self, Args, Command, Example, Group, Offers, Operand, Request, Topic, groups, shared};
 use crate::say::document;
 use crate::say::failure::{Cause, Exit, Failure, Result};
 use crate::say::paint::printable;
 use crate::say::{output, question};
-use crate::unlock::admission;
-use keyway::Unlock;
+use crate::unlock::{KeyOptions, admission};
 use keyway_volume::Access;
 
 /// `keyway luksUUID`.
@@ -17,8 +16,13 @@ pub(crate) static UUID: Command = Command {
     group: Group::Cryptsetup(Topic::Questions),
     operands: &[Operand { name: "DEVICE", required: true, help: "The volume.", offers: Offers::Volumes }],
     about: "Show or set the UUID.",
-    man: "Prints the UUID, or writes the one given with --uuid into the header.",
-    options: &[&[&shared::UUID, &shared::HEADER, &shared::TYPE, &shared::TIMEOUT, &shared::JSON]],
+    man: "Prints the UUID, or writes the one given with --uuid into the header. On a sealed volume it is part of the \
+          seal: with a key (--key-file and the like) it is renewed in the same write, without one it must be renewed \
+          afterwards: keyway-seal(8).",
+    options: &[
+        &[&shared::UUID, &shared::HEADER, &shared::TYPE, &shared::TIMEOUT, &shared::JSON],
+        groups::KEY_INPUT,
+    ],
     examples: &[Example {
         line: "keyway luksUUID --uuid $(cat /proc/sys/kernel/random/uuid) disk.img",
         does: "A fresh UUID, after copying a volume.",
@@ -50,6 +54,8 @@ pub(crate) static IS_LUKS: Command = Command {
 struct Uuid {
     target: Target,
     versions: Versions,
+    /// If one is given, it renews the seal.
+    key: KeyOptions,
     /// The new UUID.
     new: Option<String>,
     json: bool,
@@ -61,6 +67,7 @@ impl Request for Uuid {
         Ok(Self {
             target: Target::from_args(args, 0)?,
             versions: Versions::from_args(args)?,
+            key: KeyOptions::from_args(args)?,
             new: args.text(&shared::UUID).map(str::to_owned),
             json: args.given(&shared::JSON),
             is_cryptsetup: args.is_cryptsetup(),
@@ -82,9 +89,11 @@ impl Request for Uuid {
 impl Uuid {
     fn show_or_set(&self) -> Result<()> {
         let Some(uuid) = &self.new else { return self.show() };
-        let mut header = self.target.header(Access::Write, self.versions, &Unlock::new())?;
+        let mut header = self.target.header(Access::Write, self.versions, &self.key.terms())?;
+        header.check()?;
         let warning = "Do you really want to change UUID of device?";
         question::confirm(self.target.manner, warning, "Operation aborted.", Exit::Permission)?;
+        self.key.renew_seal(&mut header)?;
         header.set_uuid(uuid)?;
         admission::warn_of_seal(header.luks(), self.target.header_path());
         Ok(())

@@ -64,7 +64,11 @@ fn a04_a_restore_says_that_it_takes_the_seal_away() {
         let restore = prepare(target.clone(), backup).unwrap();
         let said = restore.warnings().contains(&Warning::LosesSeal);
         assert_eq!((restore.loses_seal(), said), (loses, loses));
+        assert!(!restore.warnings().contains(&Warning::UnmatchedSeal));
     }
+    edit::set_label(&mut luks, Some("other"), None, None, &mut OsRandom).unwrap();
+    let restore = prepare(sealed, &storage.to_vec()).unwrap();
+    assert!(restore.warnings().contains(&Warning::UnmatchedSeal));
 }
 
 #[test]

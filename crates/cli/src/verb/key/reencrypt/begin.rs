@@ -264,7 +264,7 @@ impl Asked {
     }
 
     pub(super) fn header_of(&self, device: &Device) -> Result<Header> {
-        let options = self.key.terms_without_demands();
+        let options = self.key.terms_without_seal();
         let header = device.header_with(&options)?;
         header.check()?;
         if header.is_sealed() {

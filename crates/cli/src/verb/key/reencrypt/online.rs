@@ -43,7 +43,7 @@ impl Asked {
             self.target.header = Some(PathBuf::from(&status.facts.header));
         }
         let device = self.device_in_use()?;
-        let header = device.header_with(&self.key.terms_without_demands())?;
+        let header = device.header_with(&self.key.terms_without_seal())?;
         let is_under_way = header.is_in_reencryption()?;
         drop(header);
         let Some(keys) = (match is_under_way {

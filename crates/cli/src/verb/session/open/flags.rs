@@ -3,7 +3,7 @@
 use crate::device::{self, Target, Versions, explain};
 use crate::mapping::{self, GivenFlags};
 use crate::process::handed::handed;
-use crate::say::failure::Result;
+use crate::say::failure::{Exit, Result};
 use crate::volume::{Format, Unlocked};
 use keyway_attach::dm::crypt::Options;
 use keyway_crypto::Secret;
@@ -36,8 +36,13 @@ impl PersistentFlags {
     /// error is reported but does not make the command fail.
     pub(super) fn keep(&self, target: &Target, unlocked: &Unlocked) {
         let Format::Luks { luks, .. } = &unlocked.format else { return };
-        if self.kept && self.write(target, luks, &unlocked.volume_key).is_err() {
+        if self.kept
+            && let Err(failure) = self.write(target, luks, &unlocked.volume_key)
+        {
             say!("Device activated but cannot make flags persistent.");
+            if failure.exit() == Exit::Unmet {
+                failure.report();
+            }
         }
     }
 

@@ -13,7 +13,7 @@ use keyway_attach::dm::crypt::{Key, Line, Options};
 use keyway_attach::dm::{self, Target};
 use keyway_attach::session::Session;
 use keyway_crypto::{CipherSpec, Secret};
-use keyway_volume::{Access, Luks, Rights};
+use keyway_volume::{Access, Error, Luks, Rights};
 
 /// `keyway refresh`.
 pub(crate) static COMMAND: Command = Command {
@@ -114,8 +114,11 @@ impl Refresh {
     }
 
     fn keep(&self, luks: &mut Luks, volume_key: Option<&Secret>) {
-        if self.flags.keep(luks, volume_key).is_err() {
+        if let Err(error) = self.flags.keep(luks, volume_key) {
             say!("Device activated but cannot make flags persistent.");
+            if let Error::Unmet(_) = &error {
+                explain::plain(&error).report();
+            }
         }
     }
 
