@@ -4,6 +4,7 @@ pub(crate) mod content;
 pub(crate) mod explain;
 mod identity;
 pub(crate) mod input;
+mod inputs;
 mod location;
 pub(crate) mod nbd;
 mod open;
@@ -16,8 +17,9 @@ pub(crate) mod tls;
 pub(crate) mod whole_file;
 
 pub(crate) use identity::{is_exchanged, is_same};
+pub(crate) use inputs::Inputs;
 pub(crate) use location::{exists, is_given, is_read_only, is_url, readers, resolve};
 pub(crate) use open::{
-    check_kind, claimed, exclusive, refuse_if_attached, refuse_if_mapped, storage, storage_direct,
+    check_kind, overwritten, refuse_if_attached, refuse_if_mapped, storage, storage_direct,
 };
 pub(crate) use target::{Target, Versions, locking, not_luks};

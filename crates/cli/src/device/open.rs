@@ -48,7 +48,11 @@ fn open(path: &Path, access: Access) -> Result<Arc<File>> {
 
 fn open_writable(path: &Path) -> Result<Arc<File>> {
     check_kind(path)?;
-    let file = File::open_rw(path).map_err(|e| cannot_open(path, &e, true))?;
+    writable(path, File::open_rw(path))
+}
+
+fn writable(path: &Path, opened: std::io::Result<File>) -> Result<Arc<File>> {
+    let file = opened.map_err(|e| cannot_open(path, &e, true))?;
     // A write-protected device can be opened, but refuses each write.
     if file.is_read_only() {
         return Err(cannot_open(path, &ErrorKind::PermissionDenied.into(), true));
@@ -69,19 +73,18 @@ fn open_read_only(path: &Path) -> Result<Arc<File>> {
     File::open(path).map(Arc::new).map_err(|e| cannot_open(path, &e, false))
 }
 
-/// The file, device or export at `path`, to be overwritten: no other program uses it, and none can
-/// claim it until the result is dropped. A link to it that another user could have planted is not
-/// followed.
-pub(crate) fn exclusive(path: &Path) -> Result<Exclusive> {
-    if !is_url(path) {
-        place::existing(path)?;
-    }
-    claimed(path, Access::Write)
-}
-
-/// As [`exclusive`], but opened with other access than writing.
-pub(crate) fn claimed(path: &Path, access: Access) -> Result<Exclusive> {
-    Exclusive::claim(storage(path, access)?).map_err(|e| explain::on_device(path, &e))
+/// The file, device or export at `path`, to be overwritten by an output: no other program uses it,
+/// and none can claim it until the result is dropped. No link is followed in a directory that others
+/// may write to.
+pub(crate) fn overwritten(path: &Path) -> Result<Exclusive> {
+    let storage = match is_url(path) {
+        true => storage(path, Access::Write)?,
+        false => {
+            check_kind(path)?;
+            writable(path, File::overwrite(path))?
+        }
+    };
+    Exclusive::claim(storage).map_err(|e| explain::on_device(path, &e))
 }
 
 /// Refuses a file or device that is in use elsewhere: open in QEMU or Keyway, mounted or mapped.
@@ -128,6 +131,9 @@ pub(crate) fn check_kind(path: &Path) -> Result<()> {
 }
 
 fn cannot_open(path: &Path, error: &std::io::Error, for_writing: bool) -> Failure {
+    if place::is_planted(error) {
+        return place::refused(path, error);
+    }
     let path = path.display();
     match error.kind() {
         ErrorKind::NotFound => {

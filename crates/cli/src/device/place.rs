@@ -11,6 +11,11 @@ pub(crate) fn existing(path: &Path) -> Result<Place> {
     Place::find(path, true).map_err(|e| refused(path, &e))
 }
 
+/// Whether others may have put there what is not written to.
+pub(crate) fn is_planted(error: &io::Error) -> bool {
+    error.get_ref().is_some_and(|it| it.is::<Planted>())
+}
+
 /// The line for a place where an output cannot go.
 pub(crate) fn refused(path: &Path, error: &io::Error) -> Failure {
     let path = path.display();

@@ -1,7 +1,7 @@
 //! The volume that a command works on: its data device, where its header is, and how the header is
 //! locked.
 
-use crate::device::{self, explain};
+use crate::device::{self, Inputs, explain};
 use crate::door::{Args, shared};
 use crate::process::handed::{Handed, handed};
 use crate::say::failure::{Cause, Exit, Failure, Result};
@@ -9,7 +9,7 @@ use crate::say::manner::Manner;
 use crate::say::output;
 use keyway::{Device, DeviceOptions, Unlock, Version};
 use keyway_volume::reencrypt::luks1;
-use keyway_volume::storage::File;
+use keyway_volume::storage::{Exclusive, File};
 use keyway_volume::{Access, DataDevice, Header, Locking, Luks, Storage};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -70,9 +70,11 @@ pub(crate) struct Target {
     pub(crate) locking: Locking,
     /// How much is printed.
     pub(crate) manner: Manner,
+    /// What the command line reads besides.
+    pub(crate) inputs: Inputs,
 }
 
-handed!(Target { device, header, locking, manner });
+handed!(Target { device, header, locking, manner, inputs });
 
 impl Handed for Locking {
     fn put(&self, to: &mut Vec<u8>) {
@@ -102,7 +104,8 @@ impl Target {
     pub(crate) fn if_given(args: &Args, operand: usize) -> Self {
         let device = args.operand(operand).map(device::resolve).unwrap_or_default();
         let header = args.path(&shared::HEADER).map(device::resolve);
-        Self { device, header, locking: locking(args), manner: args.manner() }
+        let inputs = Inputs::from_args(args, &[operand], &[&shared::HEADER]);
+        Self { device, header, locking: locking(args), manner: args.manner(), inputs }
     }
 
     /// Where the header is.
@@ -110,10 +113,26 @@ impl Target {
         self.header.as_deref().unwrap_or(&self.device)
     }
 
+    /// Opens the header or the data, for changes in place where `access` says so: then it must not
+    /// be anything else that the command line reads.
+    pub(crate) fn storage(&self, path: &Path, access: Access) -> Result<Arc<dyn Storage>> {
+        let storage = device::storage(path, access)?;
+        if access == Access::Write {
+            self.inputs.check_storage(&*storage, path)?;
+        }
+        Ok(storage)
+    }
+
+    /// As [`Target::storage`], and claims it.
+    pub(crate) fn claimed(&self, path: &Path, access: Access) -> Result<Exclusive> {
+        let storage = self.storage(path, access)?;
+        Exclusive::claim(storage).map_err(|e| explain::on_device(path, &e))
+    }
+
     /// Loads the header.
     pub(crate) fn load(&self, access: Access, versions: Versions) -> Result<Luks> {
         let path = self.header_path();
-        let luks = Luks::open_with(device::storage(path, access)?, access, self.locking)
+        let luks = Luks::open_with(self.storage(path, access)?, access, self.locking)
             .map_err(|e| explain::on_device(path, &e))?;
         if !versions.admits(luks.version()) {
             return Err(of_another_version(path, luks.version()));
@@ -131,7 +150,7 @@ impl Target {
         options: &Unlock,
     ) -> Result<keyway::Header> {
         let path = self.header_path();
-        self.header_of(&self.header_device(device::storage(path, access)?, access), versions, options)
+        self.header_of(&self.header_device(self.storage(path, access)?, access), versions, options)
     }
 
     /// The header of this volume, opened as `device`.

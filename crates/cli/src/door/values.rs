@@ -1,7 +1,7 @@
 //! The values that the user typed, looked up by the table row that defines them.
 
 use super::shared;
-use super::table::{Command, Kind, Opt};
+use super::table::{Command, Kind, Offers, Opt};
 use crate::say::failure::{Exit, Failure, Result};
 use crate::say::manner::Manner;
 use crate::say::progress::Progress;
@@ -165,6 +165,24 @@ impl Args {
     /// All operands.
     pub(crate) fn operands(&self) -> &[OsString] {
         &self.operands
+    }
+
+    /// The files that options name, with the options; those that may be given several times, each.
+    pub(crate) fn paths(&self) -> Vec<(&'static Opt, &Path)> {
+        let options = self.command.all_options().filter(|option| matches!(option.kind, Kind::Path));
+        options
+            .flat_map(|option| self.all(option).into_iter().map(move |it| (option, Path::new(it))))
+            .collect()
+    }
+
+    /// The operands that name files, with their places.
+    pub(crate) fn operand_paths(&self) -> impl Iterator<Item = (usize, &Path)> {
+        let rows = self.command.operands;
+        self.operands.iter().enumerate().filter_map(move |(index, operand)| {
+            // The last one stands for all that follow.
+            let row = rows.get(index).or(rows.last())?;
+            matches!(row.offers, Offers::Files | Offers::Volumes).then(|| (index, Path::new(operand)))
+        })
     }
 
     /// `--type`, or the type that the command's old name implies ("luksOpen": luks).

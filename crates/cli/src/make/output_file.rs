@@ -1,16 +1,21 @@
 //! Files that a command creates. They are complete or absent, replace an existing file only on
-//! request, and are readable only by users who may read what went into them.
+//! request, and are readable only by users who may read what went into them. Nothing that the
+//! command reads is replaced, nor what somebody uses.
 
-use crate::device::{self, content, explain, place};
+use crate::device::{self, Inputs, content, explain, place};
 use crate::make::replacing::Replacing;
 use crate::process::interrupt::{self, Pending};
 use crate::say::failure::{Exit, Failure, Result};
 use crate::say::manner::Manner;
 use crate::say::transfer::cannot_write;
 use crate::say::{output, question};
-use keyway_volume::in_use::{Access, InUse};
-use keyway_volume::storage::{Exclusive, File, NewFile, Readers};
+use keyway_volume::Error;
+use keyway_volume::in_use::{self, InUse};
+use keyway_volume::storage::{Exclusive, File, NewFile, Place, Readers};
 use std::fs;
+use std::io;
+use std::os::fd::AsFd;
+use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -25,22 +30,17 @@ pub(crate) struct Creation {
 
 impl Creation {
     /// Starts `path`. To replace an existing file, `--force` is needed; it must not be one that the
-    /// command reads keys from.
+    /// command reads.
     pub(crate) fn start(replacing: &Replacing, path: &Path) -> Result<Self> {
-        replacing.check(path)?;
-        Self::start_over(path, replacing.force)
-    }
-
-    /// Starts `path`, replacing an existing file if `replace` is set.
-    pub(crate) fn start_over(path: &Path, replace: bool) -> Result<Self> {
         // Renaming over it would turn /dev/null, a pipe or a terminal into a file.
         if fs::metadata(path).is_ok_and(|found| !found.is_file()) {
             let message =
                 format!("{} is not a regular file: a new file or a block device is needed.", path.display());
             return Err(Failure::new(Exit::Device, message));
         }
-        let replaced = if replace { claim_replaced(path)? } else { None };
-        let file = NewFile::create(path, replace).map_err(|e| place::refused(path, &e))?;
+        let file = NewFile::create(path, replacing.force).map_err(|e| place::refused(path, &e))?;
+        file.replaced().map_or(Ok(()), |object| replacing.inputs.check(object, path))?;
+        let replaced = in_use::claim_replaced(&file).map_err(|e| explain::on_device(path, &e))?;
         let pending = file.temporary().map(|name| interrupt::clean_up(move || name.remove()));
         Ok(Self { file, path: path.to_owned(), _replaced: replaced, _pending: pending })
     }
@@ -67,11 +67,37 @@ impl Creation {
     }
 }
 
-/// Claims the device or export that an output overwrites; it must not be one that the command reads
-/// keys from.
+/// A text file that is written at once and in place: an existing one only with `replace`, and
+/// neither one that the command reads nor one that somebody uses. `words` says why it cannot be.
+pub(crate) fn text_file(
+    path: &Path,
+    (replace, mode): (bool, u32),
+    inputs: &Inputs,
+    words: impl Fn(io::Error) -> Failure,
+) -> Result<fs::File> {
+    let place = Place::find(path, replace).map_err(&words)?;
+    if !replace {
+        return place.make(mode).map_err(words);
+    }
+    let file = place.make_or_open(mode).map_err(&words)?;
+    let kind = file.metadata().map_err(&words)?.file_type();
+    if kind.is_block_device() {
+        return Err(words(io::Error::other("it is a block device, not a file")));
+    }
+    if kind.is_file() {
+        inputs.check(&file, path)?;
+        refuse_held(&file, path)?;
+        file.set_len(0).map_err(words)?;
+    }
+    Ok(file)
+}
+
+/// Claims the device or export that an output overwrites; it must not be one that the command
+/// reads.
 pub(crate) fn overwrite(replacing: &Replacing, path: &Path) -> Result<Exclusive> {
-    replacing.check(path)?;
-    device::exclusive(path)
+    let device = device::overwritten(path)?;
+    replacing.inputs.check_storage(&**device, path)?;
+    Ok(device)
 }
 
 /// Asks before what is on a device is lost. Where nobody can be asked, a device that holds something
@@ -98,18 +124,17 @@ pub(crate) fn confirm(
     question::confirm(manner, &warning, "Operation aborted.", Exit::Parameters)
 }
 
-/// Claims a file that is to be replaced: another program that has it open, or mounted through a
-/// loop device, would lose it.
-fn claim_replaced(path: &Path) -> Result<Option<InUse>> {
-    // A user who cannot read a file may still be able to replace it.
-    let Ok(file) = File::open(path) else { return Ok(None) };
-    InUse::acquire(&file, Access::Write, false).map(Some).map_err(|e| explain::on_device(path, &e))
+/// Refuses a file that is mounted, swapped to, or attached to a loop device.
+fn refuse_held(file: &fs::File, path: &Path) -> Result<()> {
+    let holder = in_use::holder_of_file(file.as_fd());
+    holder.map_or(Ok(()), |holder| Err(explain::on_device(path, &Error::InUse(holder))))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use keyway_volume::Storage;
+    use keyway_volume::in_use::Access;
 
     #[test]
     fn a07_a_file_is_replaced_when_asked_and_unused() {
@@ -117,7 +142,7 @@ mod tests {
         fs::create_dir_all(&scratch).unwrap();
         let path = scratch.join("made");
         let write = |path: &Path, text: &[u8], replace: bool| {
-            let creation = Creation::start_over(path, replace)?;
+            let creation = Creation::start(&Replacing { force: replace, ..Replacing::default() }, path)?;
             creation.file().write_at(text, 0).unwrap();
             creation.complete(Readers::Owner)
         };

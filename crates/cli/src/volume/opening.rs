@@ -35,9 +35,11 @@ pub(crate) struct Opening {
     pub(crate) direct: bool,
     /// Standard input holds data: the passphrase is asked for on the terminal only.
     pub(crate) stdin_holds_data: bool,
+    /// What the command line reads is written to the volume, and so must not be the volume.
+    pub(crate) edits: bool,
 }
 
-handed!(Opening { target, kind, key, demands, sharing, direct, stdin_holds_data });
+handed!(Opening { target, kind, key, demands, sharing, direct, stdin_holds_data, edits });
 
 /// The kind of volume, according to the command line.
 #[derive(Debug, Clone)]
@@ -81,6 +83,7 @@ impl Opening {
             sharing: Sharing::from_args(args),
             direct: args.given(&shared::DIRECT_IO),
             stdin_holds_data: false,
+            edits: false,
         })
     }
 
@@ -206,7 +209,11 @@ impl Opening {
     fn data(&self, data: Data) -> Result<Arc<dyn Storage>> {
         let device = &self.target.device;
         let open = if self.direct { device::storage_direct } else { device::storage };
-        open(device, if data == Data::Write { Access::Write } else { Access::Probe })
+        let storage = open(device, if data == Data::Write { Access::Write } else { Access::Probe })?;
+        if self.edits {
+            self.target.inputs.check_storage(&*storage, device)?;
+        }
+        Ok(storage)
     }
 
     /// Refuses to write to what is attached to a loop device: asked while the data is claimed, for

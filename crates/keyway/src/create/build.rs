@@ -7,8 +7,8 @@ use crate::{Device, Error, ErrorKind, Key, Location, Result, Version};
 use keyway_volume::Storage;
 use keyway_volume::build::{self, Build, NoLength, Params, Target, plaintext_len};
 use keyway_volume::create::check_place;
-use keyway_volume::in_use::{self, Access, InUse};
-use keyway_volume::storage::{File, NewFile, Readers, Topology};
+use keyway_volume::in_use;
+use keyway_volume::storage::{NewFile, Readers, Topology};
 use keyway_volume::stream::{Holes, Source};
 use std::path::Path;
 
@@ -68,11 +68,8 @@ impl Create {
     }
 
     fn build_file(&self, path: &Path, replace: bool, key: &Key, content: Content<'_>) -> Result<()> {
-        // Another process may have the replaced file open, and would lose it. A user who cannot
-        // read a file may still be able to replace it.
-        let replaced = File::open(path).ok().filter(|_| replace);
-        let _claim = replaced.map(|file| InUse::acquire(&file, Access::Write, false)).transpose()?;
         let new = NewFile::create(path, replace)?;
+        let _claim = in_use::claim_replaced(&new)?;
         self.fill(Target::New(&new), key, content)?;
         Ok(new.complete(Readers::Owner)?)
     }

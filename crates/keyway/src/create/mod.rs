@@ -17,7 +17,7 @@ use crate::error::At;
 use crate::{Device, Error, ErrorKind, Key, Limits, Location, NewKdf, Result, Version};
 use keyway_crypto::CipherSpec;
 use keyway_volume::create::{check_place, plan_luks1_on, plan_luks2_on};
-use keyway_volume::storage::{Exclusive, Memory, NewFile, Place, Readers, Topology};
+use keyway_volume::storage::{Exclusive, File, Memory, NewFile, Readers, Topology};
 use keyway_volume::{Locking, Luks, Storage};
 use std::path::Path;
 use std::sync::Arc;
@@ -297,11 +297,12 @@ impl Create {
 
     /// Claims the existing target exclusively.
     fn claim(&self, location: &Location) -> Result<Exclusive> {
-        if let Some(path) = location.path() {
+        let storage = match location.path() {
             // A symbolic link that another user may have put there is not followed.
-            Place::find(path, true)?;
-        }
-        Ok(Exclusive::claim(location.open(true)?)?)
+            Some(path) => Arc::new(File::overwrite(path)?),
+            None => location.open(true)?,
+        };
+        Ok(Exclusive::claim(storage)?)
     }
 
     fn existing(&self, location: &Location, key: &Key) -> Result<()> {

@@ -22,6 +22,14 @@ impl Growing {
     pub fn create(path: &Path, results: &Results, replace: bool) -> io::Result<Self> {
         let place = Place::find(path, replace)?;
         let file = if replace { place.make_or_open(0o666)? } else { place.make(0o666)? };
+        Self::over(file, results)
+    }
+
+    /// The same in a file that is open already.
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    pub fn over(file: File, results: &Results) -> io::Result<Self> {
         let mut growing = Self { file, end: 0, any: false };
         growing.rewrite(results)?;
         Ok(growing)

@@ -16,7 +16,7 @@ mod marks;
 
 pub use holder::Holder;
 
-use crate::storage::LockTarget;
+use crate::storage::{self, LockTarget, NewFile};
 use crate::{Error, Result, Storage};
 use holder::{Kernel, Loop, Subject};
 use marks::Marks;
@@ -108,6 +108,32 @@ impl InUse {
 pub fn loop_device_of(path: &Path) -> Option<PathBuf> {
     let found = std::fs::metadata(path).ok()?;
     Kernel::here().loops_over(Subject::of(&found)).into_iter().next().map(|device| device.node)
+}
+
+/// Claims the file that a new one is to replace: another program that has it open, or a loop device
+/// that it is attached to, would go on with what nobody finds any more.
+///
+/// # Errors
+/// [`Error::InUse`].
+pub fn claim_replaced(new: &NewFile) -> Result<Option<InUse>> {
+    let Some(object) = new.replaced() else { return Ok(None) };
+    holder_of_file(object.as_fd()).map_or(Ok(()), |holder| Err(Error::InUse(holder)))?;
+    // A user who cannot read a file may still be able to replace it.
+    let file = File::open(link(object.as_fd())).and_then(|file| storage::File::from_file(file, ""));
+    file.ok().map(|file| InUse::acquire(&file, Access::Write, false)).transpose()
+}
+
+/// Who holds an open file: a mount, swap, a loop device over it. (A file that is open with O_PATH
+/// will do.)
+pub fn holder_of_file(file: BorrowedFd<'_>) -> Option<Holder> {
+    let (kernel, of) = (Kernel::here(), subject(file).ok()?);
+    kernel.holder(of).or_else(|| {
+        let Loop { node, number } = kernel.loops_over(of).into_iter().next()?;
+        Some(match kernel.holder(Subject::Device { number }) {
+            Some(holder) => Holder::Through(node, Box::new(holder)),
+            None => Holder::Loop(node),
+        })
+    })
 }
 
 /// Who holds a block device, if that can be seen: a mount, swap, a device that is built on it, or

@@ -41,13 +41,22 @@ impl File {
         Self::from_file(fs::File::open(path.as_ref())?, path.as_ref())
     }
 
-    /// Opens for reading and writing.
+    /// Opens for reading and writing what is there, to be edited in place. Links that another user
+    /// may have put there are not followed ([`Place::find_to_edit`]).
     ///
     /// # Errors
-    /// As [`File::open`].
+    /// As [`File::open`]; [`Planted`](super::Planted) at what others may have put there.
     pub fn open_rw(path: impl AsRef<Path>) -> io::Result<Self> {
-        let file = fs::File::options().read(true).write(true).open(path.as_ref())?;
-        Self::from_file(file, path.as_ref())
+        Self::from_file(Place::find_to_edit(path.as_ref())?.open_in_place()?, path.as_ref())
+    }
+
+    /// As [`File::open_rw`], but for what is to be overwritten, as if it were made: no link in a
+    /// directory that others may write to is followed.
+    ///
+    /// # Errors
+    /// As [`File::open_rw`].
+    pub fn overwrite(path: impl AsRef<Path>) -> io::Result<Self> {
+        Self::from_file(Place::find(path.as_ref(), true)?.open_in_place()?, path.as_ref())
     }
 
     /// Creates a new empty file, for reading and writing, that only its owner may open.

@@ -25,7 +25,8 @@ pub struct NewFile {
     /// Its name until it is complete; `None` when it is unnamed.
     temporary: Option<Place>,
     replace: bool,
-    /// Who may read the file that this one replaces.
+    /// The file that this one replaces (opened with O_PATH), and who may read it.
+    replaced: Option<fs::File>,
     before: Readers,
     protected: bool,
 }
@@ -39,7 +40,8 @@ impl NewFile {
     pub fn create(target: &Path, replace: bool) -> io::Result<Self> {
         // To replace a link means to replace its target.
         let place = Place::find(target, replace)?;
-        let before = match place.found()? {
+        let replaced = place.object()?;
+        let before = match replaced.as_ref().map(fstat).transpose()? {
             Some(_) if !replace => return Err(io::ErrorKind::AlreadyExists.into()),
             Some(found) if !FileType::from_raw_mode(found.st_mode).is_file() => {
                 return Err(io::Error::other("it is not a regular file"));
@@ -55,7 +57,7 @@ impl NewFile {
             }
         };
         let file = Arc::new(File::from_file(fs::File::from(fd), target)?);
-        Ok(Self { file, target: place, temporary, replace, before, protected: false })
+        Ok(Self { file, target: place, temporary, replace, replaced, before, protected: false })
     }
 
     /// Makes the file write-protected when it is complete.
@@ -68,6 +70,11 @@ impl NewFile {
     /// The file.
     pub fn file(&self) -> &Arc<File> {
         &self.file
+    }
+
+    /// The file that it replaces, opened with O_PATH; `None` where nothing is.
+    pub fn replaced(&self) -> Option<&fs::File> {
+        self.replaced.as_ref()
     }
 
     /// Its temporary name, which a signal handler should remove when it ends the process.

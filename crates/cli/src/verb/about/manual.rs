@@ -1,10 +1,11 @@
 //! `man`: shows a page of the manual, or writes all of them for a package.
 
+use crate::device::Inputs;
 use crate::door::{self, Args, Command, Example, Group, Kind, Offers, Operand, Opt, Request, man};
+use crate::make::output_file;
 use crate::say::failure::{Exit, Failure, Result};
 use crate::say::output;
 use crate::verb::COMMANDS;
-use keyway_volume::storage::Place;
 use std::io::{self, IsTerminal, Write, stdout};
 use std::path::{Path, PathBuf};
 use std::process::{self, Stdio};
@@ -101,8 +102,9 @@ fn write_all(directory: &Path) -> Result<()> {
     std::fs::create_dir_all(directory).map_err(|e| cannot_write(directory, &e))?;
     for (name, text) in man::pages(&COMMANDS) {
         let path = directory.join(name);
-        let file = Place::find(&path, true).and_then(|place| place.make_or_empty(0o666));
-        file.and_then(|mut file| file.write_all(text.as_bytes())).map_err(|e| cannot_write(&path, &e))?;
+        let failed = |e: io::Error| cannot_write(&path, &e);
+        let mut file = output_file::text_file(&path, (true, 0o666), &Inputs::default(), failed)?;
+        file.write_all(text.as_bytes()).map_err(failed)?;
     }
     Ok(())
 }

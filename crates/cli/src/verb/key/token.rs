@@ -1,10 +1,11 @@
 //! `token`: adds, removes, imports, exports and unassigns LUKS2 tokens.
 
-use crate::device::{Target, Versions};
+use crate::device::{Inputs, Target, Versions};
 use crate::door::{
     self, Args, Command, Example, Group, Kind, Offers, Operand, Opt, Request, Topic, Verb, did_you_mean,
     quoted, shared,
 };
+use crate::make::output_file;
 use crate::say::failure::{Exit, Failure, Result};
 use crate::say::manner::Manner;
 use crate::say::output;
@@ -12,7 +13,6 @@ use crate::say::sentence::sentence;
 use crate::verb::key::keyslot;
 use keyway::{Header, NewToken, Unlock};
 use keyway_format::json;
-use keyway_volume::storage::Place;
 use keyway_volume::{Access, Error};
 use std::io::{IsTerminal, Read, Write};
 use std::path::Path;
@@ -98,7 +98,7 @@ enum Action {
     Add { token: Option<u32>, replace: bool, description: String, keyslots: Keyslots },
     Import { token: Option<u32>, replace: bool, json: Option<PathBuf>, keyslot: Option<u32> },
     Remove { token: u32 },
-    Export { token: u32, json: Option<PathBuf> },
+    Export { token: u32, json: Option<PathBuf>, inputs: Inputs },
     Unassign { token: u32, keyslot: u32 },
 }
 
@@ -130,7 +130,7 @@ impl Request for TokenRequest {
                 import(header, new, &read_json(json.as_deref(), self.target.manner)?, keyslot)?
             }
             Action::Remove { token } => remove(header, token)?,
-            Action::Export { token, json } => return export(header, token, json.as_deref()),
+            Action::Export { token, json, inputs } => return export(header, token, json.as_deref(), &inputs),
             Action::Unassign { token, keyslot } => return unassign(header, token, keyslot),
         };
         output::verbose(self.target.manner, &line)
@@ -165,7 +165,10 @@ impl Action {
                 refuse("Action requires specific token. Use --token-id parameter.")
             }
             ("remove", Some(token)) => Ok(Self::Remove { token }),
-            ("export", Some(token)) => Ok(Self::Export { token, json }),
+            ("export", Some(token)) => {
+                let inputs = Inputs::from_args(args, &[], &[&shared::JSON_FILE]);
+                Ok(Self::Export { token, json, inputs })
+            }
             ("unassign", Some(token)) => match keyslot {
                 Some(keyslot) => Ok(Self::Unassign { token, keyslot }),
                 None => refuse("Action requires specific keyslot. Use --key-slot parameter."),
@@ -233,7 +236,7 @@ fn remove(header: &mut Header, token: u32) -> Result<String> {
     Ok(format!("Token {token} removed."))
 }
 
-fn export(header: &Header, token: u32, to: Option<&Path>) -> Result<()> {
+fn export(header: &Header, token: u32, to: Option<&Path>, inputs: &Inputs) -> Result<()> {
     if !exists(header, token) {
         return Err(Failure::new(Exit::Parameters, format!("Failed to get token {token} for export.")));
     }
@@ -243,7 +246,7 @@ fn export(header: &Header, token: u32, to: Option<&Path>) -> Result<()> {
     };
     let failed =
         |e| Failure::new(Exit::Parameters, format!("Cannot write JSON file {}: {e}.", path.display()));
-    let mut file = Place::find(path, true).and_then(|place| place.make_or_empty(0o600)).map_err(failed)?;
+    let mut file = output_file::text_file(path, (true, 0o600), inputs, failed)?;
     file.write_all(json.as_bytes()).map_err(failed)
 }
 

@@ -159,14 +159,15 @@ impl Request for Build {
         let (Some(from), Some(to)) = (args.operand(0), args.operand(1)) else {
             return Err(Failure::silent(Exit::Parameters));
         };
-        let replacing = Replacing::from_args(args);
+        // The finished volume may replace its image.
+        let replacing = Replacing::from_args(args, &[0, 1], &[]);
         Ok(Self {
             version,
             new,
             holes: new_volume::holes_from_args(args)?,
             length: Length::from_args(args)?,
             key: KeyOptions::from_args(args)?,
-            replacing: seed.iter().fold(replacing, |replacing, seed| replacing.reading(seed)),
+            replacing,
             seed: seed.map(Path::to_owned),
             verify: args.given(&VERIFY),
             progress: args.progress(),

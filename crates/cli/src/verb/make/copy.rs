@@ -47,7 +47,8 @@ pub(crate) static COMMAND: Command = Command {
           two lines. A raw source needs only the new one.\n\nThe copy is exactly as long as the plaintext. Holes in \
           a LUKS volume were never written: they stay holes, unless --fill copies what they read as. Holes in a raw \
           image are treated as \"keyway build\" treats them.\n\nA file appears under its name when it is complete; \
-          an existing one is replaced only with --force.",
+          an existing one is replaced only with --force, and never the source or another file that the command reads: \
+          \"keyway reencrypt\" gives a volume another key in place.",
     options: &[
         &[
             &TO,
@@ -117,7 +118,7 @@ impl Request for Copy {
             to: to.to_owned(),
             new_key_file: args.path(&shared::NEW_KEYFILE).map(Path::to_owned),
             holes,
-            replacing: Replacing::from_args(args),
+            replacing: Replacing::from_args(args, &[1], &[]),
             progress: args.progress(),
         })
     }
@@ -171,7 +172,7 @@ impl Copy {
         if device::is_given(to) {
             return self.to_raw_device(&plain);
         }
-        let creation = Creation::start(&self.replacing.clone().reading(&self.from), to)?;
+        let creation = Creation::start(&self.replacing, to)?;
         let file = creation.file();
         self.move_all(&plain, &**file, self.holes.in_transfer())?;
         file.set_len(plain.volume.len()).map_err(|e| cannot_write(&to.display(), None, &e))?;

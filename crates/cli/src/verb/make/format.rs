@@ -172,9 +172,9 @@ impl<'a> Place<'a> {
             return Err(Failure::new(Exit::Parameters, message));
         }
         let is_apart = header.is_some();
-        let data = device::claimed(device, if is_apart { Access::Probe } else { Access::Write })?;
+        let data = target.claimed(device, if is_apart { Access::Probe } else { Access::Write })?;
         let claimed_header = match header.filter(|header| device::exists(header)) {
-            Some(existing) => Some(device::exclusive(existing)?),
+            Some(existing) => Some(target.claimed(existing, Access::Write)?),
             None => None,
         };
         // A header that is still to be made will be a file, whatever the data is on.

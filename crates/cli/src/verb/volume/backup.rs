@@ -121,7 +121,7 @@ impl RestoreRequest {
     fn prepare(&self) -> Result<Restore> {
         let (file, path) = (&self.file, self.target.header_path());
         device::check_kind(file)?;
-        let storage = device::storage(path, Access::Write)?;
+        let storage = self.target.storage(path, Access::Write)?;
         let device = self.target.header_device(storage, Access::Write);
         let prepared = match self.is_cryptsetup {
             true => device.restore_header_midway(file),

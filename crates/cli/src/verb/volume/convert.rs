@@ -1,6 +1,6 @@
 //! `convert`: the header in the other format.
 
-use crate::device::{self, Target, Versions};
+use crate::device::{Target, Versions};
 use crate::door::{self, Args, Command, Example, Group, Offers, Operand, Request, Topic, shared};
 use crate::say::failure::{Exit, Failure, Result};
 use crate::say::question;
@@ -46,7 +46,7 @@ impl Request for Conversion {
 
     fn run(self) -> Result<()> {
         let (path, to) = (self.target.header_path(), self.to);
-        let alone = device::exclusive(path)?;
+        let alone = self.target.claimed(path, Access::Write)?;
         let device = self.target.header_device(Arc::clone(&alone), Access::Write);
         let mut header = self.target.header_of(&device, Versions::Any, &Unlock::new())?;
         if header.version() == to {

@@ -100,16 +100,12 @@ struct Read {
 
 impl Request for Read {
     fn from_args(args: &Args) -> Result<Self> {
-        let mut replacing = Replacing::from_args(args);
-        if let Some(volume) = args.operand(0) {
-            replacing = replacing.reading(volume);
-        }
         Ok(Self {
             opening: Opening::from_args(args, 0)?,
             offset: args.number(&OFFSET).unwrap_or(0),
             len: args.number(&LENGTH),
             output: args.path(&OUTPUT).map(Path::to_owned),
-            replacing,
+            replacing: Replacing::from_args(args, &[], &[&OUTPUT]),
             progress: args.progress(),
         })
     }
@@ -146,7 +142,6 @@ impl Output {
             output_file::confirm(manner, replacing, &device, path, ", with plaintext")?;
             return Ok(Self::Device(device));
         }
-        replacing.check(path)?;
         let place = place::existing(path)?;
         match fs::metadata(path) {
             Ok(found) if !found.is_file() || place.is_descriptor() => {

@@ -1,6 +1,6 @@
 //! `repair`: a damaged header, or a re-encryption that was cut off.
 
-use crate::device::{self, Target, Versions};
+use crate::device::{Target, Versions};
 use crate::door::{self, Args, Command, Example, Group, Offers, Operand, Request, Topic, groups, shared};
 use crate::say::failure::{Exit, Result};
 use crate::say::{output, question};
@@ -45,7 +45,7 @@ impl Request for RepairRequest {
 
     fn run(self) -> Result<()> {
         let (path, manner) = (self.target.header_path(), self.target.manner);
-        let storage = device::storage(path, Access::Write)?;
+        let storage = self.target.storage(path, Access::Write)?;
         let device = self.target.header_device(storage, Access::Write);
         let repair = device.repair()?;
         if repair.changes().is_empty() {
@@ -68,9 +68,9 @@ impl Request for RepairRequest {
 impl RepairRequest {
     /// In the middle of a re-encryption.
     fn reencryption(&self, under_way: &UnderWay) -> Result<()> {
-        let data = device::exclusive(&self.target.device)?;
+        let data = self.target.claimed(&self.target.device, Access::Write)?;
         let header = match &self.target.header {
-            Some(path) => device::storage(path, Access::Write)?,
+            Some(path) => self.target.storage(path, Access::Write)?,
             None => Arc::clone(&data),
         };
         let device = self.target.over(Arc::clone(&data), header, true);

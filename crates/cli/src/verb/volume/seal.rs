@@ -95,7 +95,7 @@ impl SealRequest {
     fn seal(&self) -> Result<()> {
         let (target, path) = (&self.target, self.target.header_path());
         let data = device::storage(&target.device, Access::Probe)?;
-        let device = target.over(Arc::clone(&data), device::storage(path, Access::Write)?, true);
+        let device = target.over(Arc::clone(&data), target.storage(path, Access::Write)?, true);
         let terms = self.key.terms_to_edit(&self.demands);
         let mut header = target.header_of(&device, self.versions, &terms)?;
         let context = self.demands.terms.seal_context.as_deref();

@@ -73,7 +73,8 @@ struct Write {
 impl Request for Write {
     fn from_args(args: &Args) -> Result<Self> {
         let input = Input::open(args.operand(1))?;
-        let opening = Opening { stdin_holds_data: input.is_stdin(), ..Opening::from_args(args, 0)? };
+        let opening =
+            Opening { stdin_holds_data: input.is_stdin(), edits: true, ..Opening::from_args(args, 0)? };
         Ok(Self { opening, input, offset: args.number(&OFFSET).unwrap_or(0), progress: args.progress() })
     }
 

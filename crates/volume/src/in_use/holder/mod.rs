@@ -25,6 +25,8 @@ pub enum Holder {
     /// A holder of the same bytes under another name: through a loop device, a partition or the
     /// whole disk.
     Through(PathBuf, Box<Holder>),
+    /// A loop device that it is attached to.
+    Loop(PathBuf),
     /// A process.
     Process {
         /// Its process ID.
@@ -40,7 +42,7 @@ impl Holder {
     /// Whether the holder may be about to release it; mounts and swap release it at once.
     pub(super) fn may_be_leaving(&self) -> bool {
         match self {
-            Self::Mount(_) | Self::Swap => false,
+            Self::Mount(_) | Self::Swap | Self::Loop(_) => false,
             Self::Through(_, holder) => holder.may_be_leaving(),
             Self::Mapping(_) | Self::Device(_) | Self::Process { .. } | Self::Unseen => true,
         }
@@ -54,6 +56,7 @@ impl fmt::Display for Holder {
             Self::Swap => f.write_str("used as swap"),
             Self::Mapping(name) => write!(f, "mapped as {name}"),
             Self::Device(name) => write!(f, "part of {name}"),
+            Self::Loop(node) => write!(f, "attached to {}", node.display()),
             Self::Through(device, holder) => write!(f, "as {}, {holder}", device.display()),
             Self::Process { pid, program } => write!(f, "open in {program}, process {pid}"),
             Self::Unseen => f.write_str("already mapped or mounted, or open in QEMU or another Keyway"),

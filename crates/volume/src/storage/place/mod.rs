@@ -1,9 +1,15 @@
 //! The destination of an output: a directory that is held open, and a name in it.
 //!
-//! A symbolic link in a directory that others may write to is never followed, whoever made it,
-//! since others can choose its target. That is stricter than the kernel's fs.protected_symlinks,
-//! and applies to each directory on the path. Links elsewhere are followed. Nor is anything written
-//! into another user's pipe, as with fs.protected_fifos.
+//! What is made is led nowhere by a symbolic link in a directory that others may write to, whoever
+//! made it: others can choose what it leads to. That is stricter than the kernel's
+//! fs.protected_symlinks, and applies to each directory on the path. Links elsewhere are followed.
+//! What is there already and is edited in place ([`Place::find_to_edit`]) is found by the kernel's
+//! own rule, in every directory that others may write to: links of the caller and of the
+//! directory's owner are followed.
+//!
+//! Nor is anything written into another user's pipe or file, or through a name that may be a hard
+//! link to a file elsewhere, as with fs.protected_fifos, protected_regular and protected_hardlinks.
+//! All this is decided here, whatever those settings say, and by the object that was opened.
 
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, Stat, fstat, fstatfs, openat, readlinkat, statat};
@@ -30,6 +36,21 @@ pub enum Planted {
     Link(PathBuf),
     /// A pipe, from which they read.
     Pipe(OsString),
+    /// A file of theirs, which they read.
+    File(OsString),
+    /// One of several names of a file that may be anywhere.
+    HardLink(OsString),
+}
+
+/// Which links are followed in the last component and, of these, in directories of others.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Follow {
+    /// None in the last component.
+    NotLast,
+    /// Those that nobody else can have put there.
+    Safe,
+    /// Those, and the caller's and the directory's owner's in directories that others may write to.
+    Own,
 }
 
 impl Place {
@@ -39,6 +60,18 @@ impl Place {
     /// `PermissionDenied` with [`Planted`] at a link that is not followed; `NotFound` without a
     /// directory.
     pub fn find(path: &Path, follow: bool) -> io::Result<Self> {
+        Self::resolve(path, if follow { Follow::Safe } else { Follow::NotLast })
+    }
+
+    /// Resolves `path` to what is there already, and is written to in place.
+    ///
+    /// # Errors
+    /// As [`Place::find`].
+    pub fn find_to_edit(path: &Path) -> io::Result<Self> {
+        Self::resolve(path, Follow::Own)
+    }
+
+    fn resolve(path: &Path, follow: Follow) -> io::Result<Self> {
         let mut ahead = Vec::new();
         push(&mut ahead, path);
         let (mut directory, mut on_the_way) = (enter(CWD, OsStr::new("."))?, PathBuf::new());
@@ -50,12 +83,12 @@ impl Place {
             };
             let is_link = FileType::from_raw_mode(found.st_mode).is_symlink();
             match (is_link, ahead.is_empty()) {
-                (true, last) if !last || follow => {
+                (true, last) if !last || follow != Follow::NotLast => {
                     links += 1;
                     if links > MOST_LINKS {
                         return Err(Errno::LOOP.into());
                     }
-                    if others_may_write(&fstat(&directory)?) {
+                    if may_be_planted(&found, &fstat(&directory)?, follow) {
                         return Err(planted(Planted::Link(on_the_way.join(name))));
                     }
                     if last && is_proc(directory.as_fd()) {
@@ -103,14 +136,54 @@ impl Place {
         self.open_with(NEW, mode)
     }
 
-    /// Opens an existing object for writing and truncates it if it is a file; or creates a file.
-    pub fn make_or_empty(&self, mode: u32) -> io::Result<File> {
-        self.open_with(EITHER.union(OFlags::TRUNC).union(self.last()), mode)
+    /// Opens an existing object for writing, or creates a file. What is in it stays.
+    ///
+    /// # Errors
+    /// `PermissionDenied` with [`Planted`] at what others may have put there.
+    pub fn make_or_open(&self, mode: u32) -> io::Result<File> {
+        let file = self.open_with(EITHER.union(self.last()), mode)?;
+        self.refuse_file(&fstat(&file)?)?;
+        Ok(file)
     }
 
-    /// As [`Place::make_or_empty`], but does not truncate.
-    pub fn make_or_open(&self, mode: u32) -> io::Result<File> {
-        self.open_with(EITHER.union(self.last()), mode)
+    /// As [`Place::make_or_open`], but empties a file.
+    ///
+    /// # Errors
+    /// As [`Place::make_or_open`].
+    pub fn make_or_empty(&self, mode: u32) -> io::Result<File> {
+        let file = self.make_or_open(mode)?;
+        if file.metadata()?.is_file() {
+            file.set_len(0)?;
+        }
+        Ok(file)
+    }
+
+    /// Opens a file or a block device to be read and written in place.
+    ///
+    /// # Errors
+    /// `PermissionDenied` with [`Planted`] at a name that may be a hard link to a file elsewhere;
+    /// `InvalidInput` where something else is; otherwise the system's error.
+    pub fn open_in_place(&self) -> io::Result<File> {
+        let file = self.open_with(IN_PLACE.union(self.last()), 0)?;
+        let found = fstat(&file)?;
+        if !matches!(FileType::from_raw_mode(found.st_mode), FileType::RegularFile | FileType::BlockDevice) {
+            return Err(io::ErrorKind::InvalidInput.into());
+        }
+        self.refuse_hard_link(&found)?;
+        Ok(file)
+    }
+
+    /// The object, without opening it for anything, and without following a link; `None` where
+    /// nothing exists.
+    ///
+    /// # Errors
+    /// The system's.
+    pub fn object(&self) -> io::Result<Option<File>> {
+        match openat(&*self.directory, &self.name, OBJECT, Mode::empty()) {
+            Ok(object) => Ok(Some(object.into())),
+            Err(Errno::NOENT) => Ok(None),
+            Err(error) => Err(error.into()),
+        }
     }
 
     /// The name of a descriptor is a link that only the kernel can follow.
@@ -136,6 +209,30 @@ impl Place {
         }
     }
 
+    /// Refuses another user's file, which that user may have put there, and hard links.
+    fn refuse_file(&self, found: &Stat) -> io::Result<()> {
+        let is_file = FileType::from_raw_mode(found.st_mode).is_file() && !self.is_descriptor();
+        match is_file && !is_ours(found) && others_may_write(&fstat(&*self.directory)?) {
+            true => Err(planted(Planted::File(self.name.clone()))),
+            false => self.refuse_hard_link(found),
+        }
+    }
+
+    /// Refuses a file that has other names, in a directory where another user may have put this one.
+    /// (In a directory of that user's, a file of that user's is no trap.)
+    fn refuse_hard_link(&self, found: &Stat) -> io::Result<()> {
+        let has_other_names = FileType::from_raw_mode(found.st_mode).is_file() && found.st_nlink > 1;
+        if !has_other_names || self.is_descriptor() {
+            return Ok(());
+        }
+        let directory = fstat(&*self.directory)?;
+        let is_its_owners = found.st_uid == directory.st_uid && directory.st_mode & WRITABLE == 0;
+        match others_may_write(&directory) && !is_its_owners {
+            true => Err(planted(Planted::HardLink(self.name.clone()))),
+            false => Ok(()),
+        }
+    }
+
     /// Whether it stands for a descriptor of a process (/dev/stdout, /proc/self/fd/1).
     pub fn is_descriptor(&self) -> bool {
         is_proc(self.directory.as_fd())
@@ -154,6 +251,15 @@ impl Place {
     /// The place in the same directory with the name that `name` derives from this one's.
     pub(super) fn beside(&self, name: impl FnOnce(&OsStr) -> OsString) -> Self {
         Self { directory: Arc::clone(&self.directory), name: name(&self.name) }
+    }
+}
+
+/// Whether a link may lead where another user wants.
+fn may_be_planted(link: &Stat, directory: &Stat, follow: Follow) -> bool {
+    let own = rustix::process::geteuid().as_raw();
+    match follow {
+        Follow::NotLast | Follow::Safe => others_may_write(directory),
+        Follow::Own => directory.st_mode & WRITABLE != 0 && ![own, directory.st_uid].contains(&link.st_uid),
     }
 }
 
@@ -206,6 +312,10 @@ impl fmt::Display for Planted {
                 write!(f, "{link} is a symbolic link {place}, and is not followed; name its target")
             }
             Self::Pipe(name) => write!(f, "{} is a pipe of another user's {place}", shown(name)),
+            Self::File(name) => write!(f, "{} is a file of another user's {place}", shown(name)),
+            Self::HardLink(name) => {
+                write!(f, "{} is one of several names of a file (hard links) {place}", shown(name))
+            }
         }
     }
 }
@@ -216,6 +326,9 @@ impl std::error::Error for Planted {}
 const THERE: OFlags = OFlags::WRONLY.union(OFlags::NOCTTY);
 const NEW: OFlags = OFlags::RDWR.union(OFlags::CREATE).union(OFlags::EXCL);
 const EITHER: OFlags = THERE.union(OFlags::CREATE);
+/// For what is written in place, and for a look at what there is.
+const IN_PLACE: OFlags = OFlags::RDWR.union(OFlags::NOCTTY);
+const OBJECT: OFlags = OFlags::PATH.union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
 const DIRECTORY: OFlags =
     OFlags::PATH.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
 /// Write bits of group and others.

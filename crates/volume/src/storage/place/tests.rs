@@ -101,6 +101,57 @@ fn a17_a_pipe_of_anothers_is_not_written_to() {
 }
 
 #[test]
+fn a17_what_is_edited_in_place_is_found_by_the_kernels_rule() {
+    if !rustix::process::geteuid().is_root() {
+        return eprintln!("left out: only root can make what belongs to another user");
+    }
+    use std::os::unix::fs::{chown, lchown};
+    let scratch = scratch("edited");
+    let (file, link) = (scratch.with_extension("target"), scratch.join("link"));
+    fs::write(&file, "x").unwrap();
+    symlink(&file, &link).unwrap();
+    let edited = |path: &Path| Place::find_to_edit(path).and_then(|place| place.open_in_place());
+    // Owner and mode of the directory, owner of the link, and whether it is followed.
+    for (owner, mode, user, followed) in [
+        (0, 0o1777, 0, true),
+        (0, 0o1777, 4711, false),
+        (0, 0o777, 4711, false),
+        (0, 0o775, 4711, false),
+        (0, 0o755, 4711, true),
+        (4711, 0o1777, 4711, true),
+        (4711, 0o1777, 4712, false),
+        (4711, 0o755, 4711, true),
+    ] {
+        chown(&scratch, Some(owner), None).unwrap();
+        fs::set_permissions(&scratch, Permissions::from_mode(mode)).unwrap();
+        lchown(&link, Some(user), None).unwrap();
+        let opened = edited(&link);
+        assert_eq!(opened.is_ok(), followed, "{owner} {mode:o} {user}");
+        assert!(opened.err().is_none_or(|error| is_planted(&error)));
+    }
+    // A file under one of several names, unless the directory and the file are one user's alone.
+    let name = scratch.join("name");
+    fs::hard_link(&file, &name).unwrap();
+    for (owner, mode, user, opens) in [
+        (0, 0o755, 0, true),
+        (0, 0o1777, 0, false),
+        (0, 0o775, 0, false),
+        (4711, 0o755, 4711, true),
+        (4711, 0o755, 0, false),
+        (4711, 0o777, 4711, false),
+    ] {
+        chown(&scratch, Some(owner), None).unwrap();
+        fs::set_permissions(&scratch, Permissions::from_mode(mode)).unwrap();
+        chown(&name, Some(user), None).unwrap();
+        assert_eq!(edited(&name).is_ok(), opens, "{owner} {mode:o} {user}");
+    }
+    let kind = |path: &str| edited(Path::new(path)).unwrap_err().kind();
+    assert_eq!((kind("/dev/null"), kind("/tmp")), (io::ErrorKind::InvalidInput, io::ErrorKind::IsADirectory));
+    fs::remove_file(file).unwrap();
+    fs::remove_dir_all(scratch).unwrap();
+}
+
+#[test]
 fn what_is_no_place() {
     let scratch = scratch("none");
     symlink("loop", scratch.join("loop")).unwrap();

@@ -82,7 +82,9 @@ impl Destination {
         let missing =
             || Failure::new(Exit::Parameters, "--output FILE is missing: it names the image to write.");
         let path = args.path(&OUTPUT).ok_or_else(missing)?.to_owned();
-        Ok(Self { path, replacing: Replacing::from_args(args) })
+        // An initramfs may be replaced by itself with Keyway in it.
+        let may_go: &[usize] = if args.operand(0) == Some(Path::new("initramfs")) { &[1] } else { &[] };
+        Ok(Self { path, replacing: Replacing::from_args(args, may_go, &[&OUTPUT]) })
     }
 
     /// Starts the image before anything is read.

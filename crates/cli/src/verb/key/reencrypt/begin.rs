@@ -71,7 +71,8 @@ impl Asked {
     }
 
     fn encrypt_detached(&self, data: &Exclusive, path: &Path) -> Result<()> {
-        let claimed = if device::exists(path) { Some(device::exclusive(path)?) } else { None };
+        let claimed =
+            if device::exists(path) { Some(self.target.claimed(path, Access::Write)?) } else { None };
         self.confirm(&format!(
             "This will encrypt all data on {}, in place, with the header in {}.",
             self.target.device.display(),

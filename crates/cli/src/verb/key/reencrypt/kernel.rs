@@ -65,8 +65,8 @@ impl Asked {
         let node = Path::new("/dev").join(below.device.kernel_name().unwrap_or_default().replace('!', "/"));
         let data: Arc<dyn Storage> = device::storage_direct(&node, Access::Write)?;
         let header = match &self.target.header {
-            Some(path) => device::storage(path, Access::Write)?,
-            None => device::storage(&self.target.device, Access::Write)?,
+            Some(path) => self.target.storage(path, Access::Write)?,
+            None => self.target.storage(&self.target.device, Access::Write)?,
         };
         let luks = Luks::open_with(header, Access::Write, self.target.locking);
         let failed = |error| explain::on_device(self.target.header_path(), &error);

@@ -100,7 +100,7 @@ impl Asked {
         })?;
         let key = self.new_passphrase(&self.target.device)?;
         let header: Option<Arc<dyn Storage>> = match &self.target.header {
-            Some(path) => Some(header_storage(path)?),
+            Some(path) => Some(self.header_storage(path)?),
             None => None,
         };
         let header = header.unwrap_or_else(|| Arc::clone(data));
@@ -133,7 +133,7 @@ impl Asked {
             );
         }
         let header = match &self.target.header {
-            Some(path) => header_storage(path)?,
+            Some(path) => self.header_storage(path)?,
             None => Arc::clone(data),
         };
         self.find_named_backup(files);
@@ -188,16 +188,16 @@ impl Asked {
         let backup = self.backup.again();
         format!("keyway reencrypt {options}{}{backup} {device}", header.unwrap_or_default())
     }
-}
 
-/// A detached header, which may have to be made.
-fn header_storage(path: &Path) -> Result<Arc<dyn Storage>> {
-    if device::exists(path) {
-        return device::storage(path, Access::Write);
+    /// A detached header, which may have to be made.
+    fn header_storage(&self, path: &Path) -> Result<Arc<dyn Storage>> {
+        if device::exists(path) {
+            return self.target.storage(path, Access::Write);
+        }
+        let file = File::create_new(path);
+        let file = file.map_err(|e| {
+            Failure::new(Exit::Parameters, format!("Cannot create header file {}: {e}.", path.display()))
+        })?;
+        Ok(Arc::new(file))
     }
-    let file = File::create_new(path);
-    let file = file.map_err(|e| {
-        Failure::new(Exit::Parameters, format!("Cannot create header file {}: {e}.", path.display()))
-    })?;
-    Ok(Arc::new(file))
 }

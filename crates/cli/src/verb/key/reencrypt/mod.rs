@@ -343,7 +343,7 @@ impl Asked {
         if self.target.device.as_os_str().is_empty() {
             return Err(Failure::new(Exit::Parameters, "A device or file is missing."));
         }
-        let data = device::exclusive(&self.target.device)?;
+        let data = self.target.claimed(&self.target.device, Access::Write)?;
         if data.can_flush() || self.without_flush {
             return Ok(data);
         }
@@ -382,7 +382,7 @@ impl Asked {
     /// The data that was claimed, with its header.
     fn device(&self, data: &Exclusive, access: Access) -> Result<keyway::Device> {
         let header = match &self.target.header {
-            Some(path) => device::storage(path, access)?,
+            Some(path) => self.target.storage(path, access)?,
             None => std::sync::Arc::clone(data),
         };
         Ok(self.target.over(std::sync::Arc::clone(data), header, access == Access::Write))

@@ -108,9 +108,9 @@ impl Asked {
 
     /// The device that somebody has claimed: only its header is written here.
     pub(super) fn device_in_use(&self) -> Result<Device> {
-        let data: Arc<dyn Storage> = device::storage(&self.target.device, Access::Write)?;
+        let data: Arc<dyn Storage> = self.target.storage(&self.target.device, Access::Write)?;
         let header = match &self.target.header {
-            Some(path) => device::storage(path, Access::Write)?,
+            Some(path) => self.target.storage(path, Access::Write)?,
             None => Arc::clone(&data),
         };
         Ok(self.target.over(data, header, true))

@@ -13,6 +13,7 @@ mod test_passphrase;
 pub(super) use door::OwnDoor;
 pub(crate) use refresh::COMMAND as REFRESH_COMMAND;
 
+use crate::device::Inputs;
 use crate::device::{Target, Versions, explain, sessions};
 use crate::door::shared::{self, ALLOW_DISCARDS, LINK_VK, SERIALIZE, TEST_PASSPHRASE};
 use crate::door::{Alias, Args, Command, Example, Group, Offers, Operand, Opt, Request, Topic, groups};
@@ -214,7 +215,8 @@ impl Open {
         is_given: &dyn Fn(&Opt) -> bool,
     ) -> Result<Self> {
         let (locking, manner) = (Locking::default(), key.manner);
-        let target = Target { device: PathBuf::new(), header: None, locking, manner };
+        let target =
+            Target { device: PathBuf::new(), header: None, locking, manner, inputs: Inputs::default() };
         let mut this = Self { backend: Some(Backend::Kernel), ..Self::of(target, key, demands) };
         crypttab::complete(&mut this, entry, is_given)?;
         Ok(this)
@@ -280,7 +282,7 @@ impl Open {
             Kind::Plain => volume::Kind::Plain(self.plain_options()?.into()),
         };
         let Self { target, key, demands, sharing, direct, .. } = self;
-        Ok(Opening { target, kind, key, demands, sharing, direct, stdin_holds_data: false })
+        Ok(Opening { target, kind, key, demands, sharing, direct, stdin_holds_data: false, edits: false })
     }
 
     fn plain_options(&self) -> Result<PlainOptions> {

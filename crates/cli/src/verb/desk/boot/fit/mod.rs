@@ -6,6 +6,7 @@ use super::files::{self, Destination, Ingredients, unusable};
 use super::options::{ARCH, DTB, KERNEL, LIST, RAMDISK, file, text};
 use crate::door::{Args, Kind, Opt, Request};
 use crate::make::output_file::Creation;
+use crate::make::replacing::Replacing;
 use crate::say::failure::{Exit, Failure, Result};
 use crate::say::output;
 use crate::say::paint::printable;
@@ -238,7 +239,7 @@ fn extract(fit: &Image<'_>, directory: &Path, from: &Ingredients) -> Result<()> 
     for image in &fit.images {
         // A name from an image is not used as a path.
         let name: PathBuf = image.name.replace(['/', '\\'], "_").trim_start_matches('.').into();
-        let file = Creation::start_over(&directory.join(name), false)?;
+        let file = Creation::start(&Replacing::default(), &directory.join(name))?;
         let written = file.file().write_at(&image.data, 0);
         written.map_err(|why| cannot_write(&file.path().display(), None, &why))?;
         files.push(file);

@@ -1,8 +1,9 @@
 //! The options of a run apart from its cases: how long it may take, and what is saved.
 
 use super::options;
-use super::outputs::{Reports, cannot_write};
+use super::outputs::{self, Reports, cannot_write};
 use crate::door::{Args, shared};
+use crate::make::replacing::Replacing;
 use crate::say::failure::Result;
 use crate::say::manner::Manner;
 use keyway_measure::Results;
@@ -28,6 +29,7 @@ impl RunOptions {
             path: path.to_owned(),
             goes_on: resume.is_some(),
             replace: resume.is_some() || args.given(&shared::FORCE),
+            replacing: Replacing::from_args(args, &[], options::OUTPUTS),
         });
         let time = args.number(&options::TIME).filter(|seconds| *seconds > 0);
         Ok(Self {
@@ -51,12 +53,14 @@ pub(super) struct ResultsFile {
     /// It holds the results of a run that was stopped.
     goes_on: bool,
     replace: bool,
+    replacing: Replacing,
 }
 
 impl ResultsFile {
     /// Writes the results so far.
     pub(super) fn create(&self, results: &Results) -> Result<Growing> {
-        let file = Growing::create(&self.path, results, self.replace);
+        let file = outputs::create(&self.path, self.replace, &self.replacing)?;
+        let file = Growing::over(file, results);
         file.map_err(|error| cannot_write(&self.path, &error))
     }
 }

@@ -118,6 +118,8 @@ pub(super) static JSON_LINES: Opt = file(
     "Write one object per line; - likewise.",
     "One schema for many machines: docs/METHOD.md.",
 );
+/// What a run writes.
+pub(super) static OUTPUTS: &[&Opt] = &[&SAVE, &RESUME, &CSV, &MARKDOWN, &HTML, &JSON_LINES];
 pub(super) static NAME: Opt = text("name", "NAME", "Name of the machine (its hostname).", "");
 pub(super) static WHOLE: Opt = Opt {
     long: "all",

@@ -3,11 +3,13 @@
 
 use super::options;
 use crate::door::{Args, Opt, shared};
+use crate::make::output_file;
+use crate::make::replacing::Replacing;
 use crate::say::failure::{Exit, Failure, Result};
 use crate::say::output;
 use keyway_measure::Results;
 use keyway_measure::report;
-use keyway_volume::storage::{Place, Planted};
+use keyway_volume::storage::Planted;
 use std::fs::File;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -20,7 +22,7 @@ pub(super) struct Reports {
     files: Vec<(PathBuf, Report)>,
     /// The report for standard output in place of a table.
     shown: Option<Report>,
-    replace: bool,
+    replacing: Replacing,
 }
 
 impl Reports {
@@ -43,14 +45,14 @@ impl Reports {
                 return Err(Failure::new(Exit::Parameters, why));
             }
         }
-        Ok(Self { files, shown, replace: args.given(&shared::FORCE) })
+        Ok(Self { files, shown, replacing: Replacing::from_args(args, &[], options::OUTPUTS) })
     }
 
     /// Creates the files. Standard output gets `table` if no other report was asked for.
     pub(super) fn open(self, table: Report) -> Result<Outputs> {
-        let replace = self.replace;
+        let replacing = self.replacing;
         let made = |(path, report): (PathBuf, Report)| {
-            let file = create(&path, replace)?;
+            let file = create(&path, replacing.force, &replacing)?;
             Ok((path, file, report))
         };
         let files = self.files.into_iter().map(made).collect::<Result<_>>()?;
@@ -86,10 +88,9 @@ fn json(all: &[Results]) -> String {
     }
 }
 
-fn create(path: &Path, replace: bool) -> Result<File> {
-    let place = Place::find(path, replace);
-    let made = place.and_then(|place| if replace { place.make_or_empty(0o666) } else { place.make(0o666) });
-    made.map_err(|error| cannot_write(path, &error))
+/// Creates a file for a report or for results, which do not replace what they are read from.
+pub(super) fn create(path: &Path, replace: bool, replacing: &Replacing) -> Result<File> {
+    output_file::text_file(path, (replace, 0o666), &replacing.inputs, |error| cannot_write(path, &error))
 }
 
 /// The failure for a file that cannot be written.
