@@ -32,6 +32,18 @@ impl Entry {
         self.options.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
     }
 
+    /// The options that make a demand of the volume. Demands accumulate: one that is made in one place
+    /// cannot be withdrawn in another.
+    pub fn demands(&self) -> impl Iterator<Item = &(String, String)> {
+        self.options.iter().filter(|(name, _)| DEMANDS.contains(&name.as_str()))
+    }
+
+    /// Adds the demands that `other` makes and this entry does not make yet.
+    pub fn demand_as(&mut self, other: &Self) {
+        let new: Vec<_> = other.demands().filter(|demand| !self.options.contains(demand)).cloned().collect();
+        self.options.extend(new);
+    }
+
     /// The entry as a line of a table, without the newline.
     pub fn line(&self) -> Vec<u8> {
         let key_file = self.key_file.as_deref().unwrap_or("none".as_ref());
@@ -54,6 +66,11 @@ impl fmt::Display for Entry {
 /// The option that names a policy which the volume must meet. It follows the naming convention for
 /// options that other programs ignore.
 pub const REQUIRE: &str = "x-keyway.require";
+
+/// The option that names the string which the volume's seal must be bound to.
+pub const SEAL_CONTEXT: &str = "x-keyway.seal-context";
+
+const DEMANDS: [&str; 2] = [REQUIRE, SEAL_CONTEXT];
 
 /// The entries of a table.
 pub fn parse(text: &[u8]) -> Vec<Entry> {

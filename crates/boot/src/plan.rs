@@ -1,8 +1,12 @@
 //! Which volumes a boot opens: those that the kernel's command line names, completed from the
 //! tables; where it names none, those of the first table that is not empty.
+//!
+//! Values are those of the first place that has them. Demands (x-keyway.require) accumulate: those of
+//! every entry of every table that means the volume hold, by whatever name it is opened. What is
+//! written alike is known here; which devices are one, only whoever can look at them.
 
 use crate::cmdline::CommandLine;
-use crate::crypttab::{Entry, REQUIRE};
+use crate::crypttab::{Entry, REQUIRE, SEAL_CONTEXT};
 use std::time::Duration;
 
 /// The volumes to open.
@@ -10,6 +14,8 @@ use std::time::Duration;
 pub struct Plan {
     /// A volume each, with all options that concern it.
     pub entries: Vec<Entry>,
+    /// All entries that make demands, for volumes that turn out to be the same.
+    pub demanding: Vec<Entry>,
     /// How long to wait for a device, if that was said.
     pub wait: Option<Duration>,
     /// Whether a shell is offered if no volume opens.
@@ -21,6 +27,8 @@ impl Plan {
     /// `policy`.
     pub fn new(line: CommandLine, tables: Vec<Vec<Entry>>, policy: Option<&str>) -> Self {
         let CommandLine { mut entries, off, wait, shell, mut require } = line;
+        let known = tables.iter().flatten().chain(&entries).filter(|entry| entry.demands().next().is_some());
+        let demanding: Vec<Entry> = known.cloned().collect();
         for entry in &mut entries {
             complete(entry, tables.iter().flatten());
         }
@@ -30,30 +38,34 @@ impl Plan {
         }
         require.extend(policy.map(str::to_owned));
         for entry in &mut entries {
+            for other in &demanding {
+                if is_written_alike(entry, other) {
+                    entry.demand_as(other);
+                }
+            }
             entry.options.extend(require.iter().map(|file| (REQUIRE.to_owned(), file.clone())));
         }
         if off {
             entries.clear();
         }
-        Self { entries, wait, shell }
+        Self { entries, demanding, wait, shell }
     }
 }
 
 /// Adds to a volume named on the command line what is missing there, from the tables.
 fn complete<'a>(entry: &mut Entry, mut known: impl Iterator<Item = &'a Entry>) {
-    let device = entry.device.to_ascii_lowercase();
-    let Some(same) =
-        known.find(|other| other.device.to_ascii_lowercase() == device || other.name == entry.name)
-    else {
-        return;
-    };
+    let Some(same) = known.find(|other| is_written_alike(entry, other)) else { return };
     entry.key_file = entry.key_file.take().or_else(|| same.key_file.clone());
     for (name, value) in &same.options {
-        // Policies accumulate: a demand made in one place cannot be withdrawn in another.
-        if name == REQUIRE || entry.option(name).is_none() {
+        if ![REQUIRE, SEAL_CONTEXT].contains(&name.as_str()) && entry.option(name).is_none() {
             entry.options.push((name.clone(), value.clone()));
         }
     }
+}
+
+/// Whether two entries give one device, or one name.
+fn is_written_alike(one: &Entry, other: &Entry) -> bool {
+    one.device.eq_ignore_ascii_case(&other.device) || one.name == other.name
 }
 
 #[cfg(test)]
@@ -89,15 +101,43 @@ mod tests {
         };
         complete(&mut entry, table.iter());
         assert_eq!(entry.to_string(), "luks-ab UUID=ab /k tries=9,discard");
-        // Policies accumulate: naming the volume elsewhere does not bypass the table's policy.
-        let table = crypttab::parse(b"root UUID=AB none x-keyway.require=sealed\n");
-        let options = vec![(REQUIRE.to_owned(), "/p".to_owned())];
-        let mut entry =
-            Entry { name: "luks-ab".into(), device: "UUID=ab".into(), options, ..Entry::default() };
-        complete(&mut entry, table.iter());
-        assert_eq!(entry.to_string(), "luks-ab UUID=ab none x-keyway.require=/p,x-keyway.require=sealed");
         let mut other = Entry { name: "x".into(), device: "UUID=cd".into(), ..Entry::default() };
         complete(&mut other, table.iter());
         assert_eq!(other.to_string(), "x UUID=cd none");
+    }
+
+    /// Naming the volume elsewhere, or in another table, withdraws no demand.
+    #[test]
+    fn a04_demands_of_all_tables_accumulate() {
+        let tables = [
+            &b"root UUID=AB none x-keyway.require=sealed,tries=1\nother /dev/x\n"[..],
+            b"second uuid=ab none x-keyway.require=/p\nroot /dev/y none x-keyway.seal-context=c,tries=2\n",
+            b"root UUID=AB none x-keyway.require=sealed\n",
+        ];
+        let planned = |text: &str| {
+            let tables = tables.map(crypttab::parse).to_vec();
+            let plan = Plan::new(CommandLine::parse(text), tables, Some("/q"));
+            assert_eq!(plan.demanding.len(), 4 + usize::from(text.contains("require=/own")));
+            plan.entries.iter().map(Entry::to_string).collect::<Vec<_>>()
+        };
+        let demands = "x-keyway.require=sealed,x-keyway.require=/p,x-keyway.seal-context=c";
+        let of = |first: &str| format!("{first},{demands},x-keyway.require=/q");
+        let at_home = |name: &str| {
+            let demands = "x-keyway.require=sealed,x-keyway.require=/p";
+            format!("{name} UUID=ab none tries=1,{demands},x-keyway.require=/q")
+        };
+        assert_eq!(planned("quiet")[1], "other /dev/x none x-keyway.require=/q");
+        assert_eq!(
+            planned("quiet")[0],
+            "root UUID=AB none x-keyway.require=sealed,tries=1,x-keyway.require=/p,x-keyway.seal-context=c,\
+             x-keyway.require=/q"
+        );
+        assert_eq!(planned("keyway.device=UUID=ab keyway.name=another"), [at_home("another")]);
+        assert_eq!(planned("keyway.device=UUID=ab keyway.name=root"), [of("root UUID=ab none tries=1")]);
+        assert_eq!(
+            planned("keyway.device=/dev/z keyway.name=root keyway.options=x-keyway.require=/own,tries=3"),
+            [of("root /dev/z none x-keyway.require=/own,tries=3").replace(",x-keyway.require=/p", "")]
+        );
+        assert_eq!(planned("keyway.device=/dev/z keyway.name=z"), ["z /dev/z none x-keyway.require=/q"]);
     }
 }

@@ -26,3 +26,4 @@ mod prompts;
 mod readme;
 mod schemas;
 mod streams;
+mod tables;

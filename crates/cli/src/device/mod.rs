@@ -2,6 +2,7 @@
 
 pub(crate) mod content;
 pub(crate) mod explain;
+pub(crate) mod found;
 mod identity;
 pub(crate) mod input;
 mod inputs;
@@ -11,6 +12,7 @@ mod open;
 pub(crate) mod place;
 pub(crate) mod remote;
 pub(crate) mod sessions;
+pub(crate) mod tables;
 mod target;
 pub(crate) mod tls;
 #[cfg(feature = "desk")]

@@ -88,8 +88,15 @@ impl Demands {
         Ok(this)
     }
 
-    /// Sets the string that the seal must be bound to.
+    /// Sets the string that the seal must be bound to. Demands accumulate, and no seal has two.
     pub(crate) fn bind_seal(&mut self, context: &str) -> Result<()> {
+        if let Some(other) = self.terms.seal_context.as_deref().filter(|other| *other != context) {
+            let message = format!(
+                "The seal is to be bound to {context:?} and to {other:?} (--seal-context, /etc/crypttab): no volume \
+                 meets both."
+            );
+            return Err(Failure::new(Exit::Unmet, message));
+        }
         if self.terms.ignore_seal {
             let message = "--ignore-seal and --seal-context contradict each other.";
             return Err(Failure::new(Exit::Parameters, message));

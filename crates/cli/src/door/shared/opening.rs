@@ -38,8 +38,8 @@ pub(crate) static REQUIRE: Opt = option(
      explains each one. Only what is demanded is checked; an unknown demand is refused with its line. The header is \
      judged before a passphrase is asked for, and again with the volume key; a volume that does not meet a demand is \
      refused with exit code 6. --require sealed demands a seal and needs no file (for a file of that name, write \
-     ./sealed). May be given several times: all must be met. In crypttab: x-keyway.require=FILE; at boot: \
-     keyway.require=FILE.",
+     ./sealed). May be given several times: all must be met. In crypttab: x-keyway.require=FILE, \
+     which \"open\" and \"unlock\" heed; at boot: keyway.require=FILE.",
 );
 pub(crate) static SEAL_CONTEXT: Opt = option(
     "seal-context",

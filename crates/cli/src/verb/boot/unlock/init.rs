@@ -31,9 +31,9 @@ pub(super) fn run(asked: &Unlock) -> Result<()> {
     let mounts = Mounts::missing(&image);
     use_console(&image);
     modules::load(&image);
-    let plan = Plan::made(asked);
+    let plan = Plan::made(asked)?;
     for entry in &plan.entries {
-        until_open(asked, &plan, || asked.terms.unlock_or_pass(entry, plan.wait))?;
+        until_open(asked, &plan, || asked.terms.unlock_or_pass(entry, &plan))?;
     }
     keyway_crypto::secret::wipe_all();
     if has_original() {
@@ -56,10 +56,10 @@ pub(super) fn show(asked: &Unlock) -> Result<()> {
     for path in modules::list().lines() {
         text += &format!("# loads {path}\n");
     }
-    let plan = Plan::made(asked);
+    let plan = Plan::made(asked)?;
     for entry in &plan.entries {
         say_unknown(entry);
-        text += &format!("{entry}\n");
+        text += &format!("{}\n", plan.shown(entry));
     }
     text += &match (has_original(), root(&plan)) {
         (true, _) => format!("# puts {ORIGINAL} back as /init, removes /keyway, starts /init\n"),

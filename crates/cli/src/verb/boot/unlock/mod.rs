@@ -11,6 +11,8 @@ mod volume;
 
 pub(crate) use init::is_first_process;
 
+use crate::device::found;
+use crate::device::tables::{self, Meant};
 use crate::door::{self, Args, Command, Example, Group, Kind, Offers, Operand, Opt, Request, groups, shared};
 use crate::say::failure::{Exit, Failure, Result};
 use crate::say::manner::Manner;
@@ -24,6 +26,7 @@ use keyway_boot::crypttab::{self, Entry};
 use keyway_boot::plan;
 use std::ffi::OsString;
 use std::fs;
+use std::path::Path;
 use std::time::Duration;
 
 static CMDLINE: Opt = Opt {
@@ -88,9 +91,10 @@ pub(crate) static COMMAND: Command = Command {
           asked for, tries= times (3). As process 1 it then pauses, longer each time, and asks again; keyway.shell \
           on the kernel's command line gives a shell instead, and nothing else does. A volume with the option nofail \
           is skipped if it cannot be opened.\n\nEvery volume must meet the policies of keyway.require= on the \
-          kernel's command line (FILE, or the word sealed), of x-keyway.require= in crypttab, and \
-          /keyway/policy.toml, which boot initramfs --require puts into the image: keyway-inspect(8) explains the \
-          demands.\n\nThe exit code is that of open: 2 for a wrong passphrase, 4 for a device that never appeared.",
+          kernel's command line (FILE, or the word sealed), of x-keyway.require= in every entry of these three tables that \
+          means it, and /keyway/policy.toml, which boot initramfs --require puts into the image: keyway-inspect(8) \
+          explains the demands. An entry means a volume that has its name or its device, however that is written (a \
+          path, UUID=, a link); all demands hold together. A table that is there and cannot be read opens nothing.\n\nThe exit code is that of open: 2 for a wrong passphrase, 4 for a device that never appeared.",
     options: &[&[&CMDLINE, &WAIT, &DRY_RUN, &INIT], groups::PROMPT, groups::LIMITS, groups::ADMISSION],
     examples: &[
         Example { line: "keyway unlock", does: "Open everything that this boot names." },
@@ -140,15 +144,15 @@ impl Request for Unlock {
             (true, true) => init::show(&self),
             (true, false) => init::run(&self),
             (false, dry_run) => {
-                let plan = Plan::made(&self);
+                let plan = Plan::made(&self)?;
                 let wanted = plan.named(&self.names)?;
                 let show = |entry: &Entry| {
                     say_unknown(entry);
-                    output::print(&format!("{}\n", printable(&entry.to_string())))
+                    output::print(&format!("{}\n", printable(&plan.shown(entry).to_string())))
                 };
                 wanted.into_iter().try_for_each(|entry| match dry_run {
                     true => show(entry),
-                    false => self.terms.unlock_or_pass(entry, plan.wait),
+                    false => self.terms.unlock_or_pass(entry, &plan),
                 })
             }
         }
@@ -178,8 +182,8 @@ impl Terms {
     }
 
     /// Opens a volume; a failure is passed over if the entry says nofail.
-    fn unlock_or_pass(&self, entry: &Entry, limit: Duration) -> Result<()> {
-        match self.unlock(entry, limit) {
+    fn unlock_or_pass(&self, entry: &Entry, plan: &Plan) -> Result<()> {
+        match self.unlock(entry, plan) {
             Err(failure) if entry.option("nofail").is_some() => {
                 failure.report();
                 say!("{}: skipped, as nofail says.", entry.name.to_string_lossy());
@@ -202,20 +206,46 @@ pub(crate) fn boot() -> Result<()> {
 struct Plan {
     command_line: String,
     entries: Vec<Entry>,
+    /// The entries of all tables that make demands.
+    demanding: Vec<Entry>,
     wait: Duration,
     shell: bool,
 }
 
 impl Plan {
-    fn made(asked: &Unlock) -> Self {
+    fn made(asked: &Unlock) -> Result<Self> {
         let told = asked.command_line.clone();
         let command_line = told.unwrap_or_else(|| fs::read_to_string("/proc/cmdline").unwrap_or_default());
-        let tables = TABLES.iter().map(|file| crypttab::parse(&fs::read(file).unwrap_or_default()));
+        let table = |file: &&str| {
+            tables::read(file).map_err(|e| {
+                let message =
+                    format!("{file} cannot be read ({e}), and may demand something: nothing is opened.");
+                Failure::new(Exit::Device, message)
+            })
+        };
+        let tables = TABLES.iter().map(table).collect::<Result<Vec<_>>>()?;
         let policy = fs::symlink_metadata(POLICY).is_ok().then_some(POLICY);
-        let plan = plan::Plan::new(CommandLine::parse(&command_line), tables.collect(), policy);
-        let plan::Plan { entries, wait, shell } = plan;
+        let plan = plan::Plan::new(CommandLine::parse(&command_line), tables, policy);
+        let plan::Plan { entries, demanding, wait, shell } = plan;
         let wait = asked.wait.or(wait).unwrap_or(USUAL_WAIT);
-        Self { command_line, entries, wait, shell }
+        Ok(Self { command_line, entries, demanding, wait, shell })
+    }
+
+    /// Adds to an entry, whose devices were found, what the tables demand of that volume under other
+    /// names.
+    fn demand(&self, there: &mut Entry) {
+        let copy = there.clone();
+        let header = copy.option("header").map(Path::new);
+        let meant = Meant { name: Some(&copy.name), device: Path::new(&copy.device), header };
+        meant.demanding(&self.demanding).into_iter().for_each(|other| there.demand_as(other));
+    }
+
+    /// The entry with these demands, if its device is there.
+    fn shown(&self, entry: &Entry) -> Entry {
+        let Some(device) = found::find(&entry.device) else { return entry.clone() };
+        let mut there = Entry { device: device.into(), ..entry.clone() };
+        self.demand(&mut there);
+        Entry { options: there.options, ..entry.clone() }
     }
 
     fn named(&self, names: &[OsString]) -> Result<Vec<&Entry>> {

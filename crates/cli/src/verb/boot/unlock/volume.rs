@@ -2,7 +2,7 @@
 //! the console.
 
 use super::key_file::KeyFile;
-use super::{Terms, find, is_first_process, script};
+use super::{Plan, Terms, find, is_first_process, script};
 use crate::device::explain;
 use crate::door::Request;
 use crate::mapping;
@@ -15,13 +15,15 @@ use std::path::Path;
 use std::time::Duration;
 
 impl Terms {
-    /// Opens the volume, unless it is open already; `limit` is how long to wait for its devices.
-    pub(super) fn unlock(&self, entry: &Entry, limit: Duration) -> Result<()> {
+    /// Opens the volume, unless it is open already.
+    pub(super) fn unlock(&self, entry: &Entry, plan: &Plan) -> Result<()> {
+        let limit = plan.wait;
         let name = entry.name.to_string_lossy();
         if mapping::find_mapping(&name).is_ok_and(|found| found.is_some()) {
             return output::verbose(self.manner, &format!("{name} is already open."));
         }
-        let there = reached(entry, limit)?;
+        let mut there = reached(entry, limit)?;
+        plan.demand(&mut there);
         if !mapping::has_dm_crypt() {
             return Err(without_dm_crypt(entry));
         }

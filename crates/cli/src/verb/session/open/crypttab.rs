@@ -1,51 +1,91 @@
-//! `open` with a name from `/etc/crypttab`: applies the options of its entry.
+//! `/etc/crypttab` in `open`: with a name from it, the options of its entry; with any volume, what it
+//! demands of that volume. The table is root's, and says what this machine opens.
 //!
 //! (crypttab(5) of Debian's cryptsetup and of systemd; keyway-boot parses the format itself.)
 
 use super::Open;
-use crate::device;
+use crate::device::tables::{self, Meant};
+use crate::device::{self, Target, found};
 use crate::door::shared::{self, ALLOW_DISCARDS, PERF_NO_READ, PERF_NO_WRITE, PERF_SAME_CPU, PERF_SUBMIT};
 use crate::door::{Opt, address};
 use crate::say::failure::{Exit, Failure, Result};
+use crate::say::output;
 use crate::say::size;
 use crate::unlock::admission::WeakCiphers;
 use crate::unlock::policy::PolicyText;
-use keyway_boot::crypttab::{self, Entry, REQUIRE};
-use std::fs;
-use std::path::{Path, PathBuf};
+use keyway_boot::crypttab::{Entry, REQUIRE, SEAL_CONTEXT};
+use std::path::PathBuf;
 use std::time::Duration;
 
 /// Whether `open NAME` opens this entry.
 pub(crate) fn is_in_crypttab(entry: &Entry) -> bool {
-    let entries = crypttab::parse(&fs::read(FILE).unwrap_or_default());
+    let entries = tables::read(FILE).unwrap_or_default();
     let named = entries.iter().find(|named| named.name == entry.name);
     named.is_some_and(|named| named.options.iter().all(|(name, _)| refuse(named, name).is_ok()))
 }
 
 /// Completes `open NAME` from crypttab: device, key file and options, unless given on the command
-/// line. Any other command line is left as it is; warns if crypttab gives the name to another
-/// device.
+/// line. Any other command line is left as it is but for the demands that crypttab makes of its
+/// volume; warns if crypttab gives the name to another device.
 pub(super) fn look_up(open: &mut Open, is_given: &dyn Fn(&Opt) -> bool) -> Result<()> {
-    let entries = crypttab::parse(&fs::read(FILE).unwrap_or_default());
+    let entries = tables::read(FILE).or_else(|e| unreadable(open, &e))?;
+    let mut done = None;
     match &open.name {
         None if !open.target.device.exists() => {
-            let named = entries.iter().find(|entry| *entry.name == *open.target.device);
-            named.map_or(Ok(()), |entry| complete(open, entry, is_given))
+            done = entries.iter().find(|entry| *entry.name == *open.target.device);
+            done.map_or(Ok(()), |entry| complete(open, entry, is_given))?;
         }
-        None => Ok(()),
+        None => {}
         Some(name) => {
             if let Some(entry) = entries.iter().find(|entry| entry.name == *name) {
                 warn_of_another(open, entry);
             }
-            Ok(())
         }
     }
+    demand(open, &entries, done)
+}
+
+/// Adds what the table demands of the volume, whatever it is called here. `done` was applied already.
+fn demand(open: &mut Open, entries: &[Entry], done: Option<&Entry>) -> Result<()> {
+    let Target { device, header, manner, .. } = open.target.clone();
+    let meant = Meant { name: open.name.as_deref(), device: &device, header: header.as_deref() };
+    let mut all = done.cloned().unwrap_or_default();
+    let before = all.options.len();
+    for entry in meant.demanding(entries) {
+        all.demand_as(entry);
+    }
+    for (name, value) in all.options.split_off(before) {
+        output::verbose(manner, &format!("{FILE} demands {name}={value} of {}.", device.display()))?;
+        make(open, &name, &value)?;
+    }
+    Ok(())
+}
+
+/// Makes a demand.
+fn make(open: &mut Open, name: &str, value: &str) -> Result<()> {
+    match name {
+        SEAL_CONTEXT => open.demands.bind_seal(value),
+        _ => open.demands.require(PolicyText::read(&address::without_secrets(value.into()))?),
+    }
+}
+
+/// Root opens nothing that the table may forbid; other users, whom it may be hidden from, are told.
+fn unreadable(open: &Open, error: &std::io::Error) -> Result<Vec<Entry>> {
+    if rustix::process::geteuid().is_root() {
+        let message =
+            format!("{FILE} cannot be read ({error}), and may demand something: nothing is opened.");
+        return Err(Failure::new(Exit::Device, message));
+    }
+    if !open.target.manner.batch_mode {
+        say!("WARNING: {FILE} cannot be read ({error}): what it demands of the volume is not known.");
+    }
+    Ok(Vec::new())
 }
 
 /// Applies the entry's device and its values, except where `is_given` says that the command line
 /// has them.
 pub(super) fn complete(open: &mut Open, entry: &Entry, is_given: &dyn Fn(&Opt) -> bool) -> Result<()> {
-    open.target.device = address::without_secrets(path(entry).into_os_string()).into();
+    open.target.device = address::without_secrets(found::path_of(&entry.device).into_os_string()).into();
     open.name = Some(entry.name.clone());
     let mut seen = Vec::new();
     if let Some(key_file) =
@@ -55,9 +95,9 @@ pub(super) fn complete(open: &mut Open, entry: &Entry, is_given: &dyn Fn(&Opt) -
     }
     for (name, value) in &entry.options {
         refuse(entry, name)?;
-        if name == REQUIRE {
-            // Policies accumulate.
-            open.demands.require(PolicyText::read(&address::without_secrets(value.into()))?)?;
+        if name == REQUIRE || name == SEAL_CONTEXT {
+            // Demands accumulate.
+            make(open, name, value)?;
         } else if TYPES.contains(&name.as_str()) {
             let kind = if name == "tcrypt-veracrypt" { "tcrypt" } else { name };
             open.kind.get_or_insert_with(|| kind.to_owned());
@@ -83,22 +123,13 @@ fn refuse(entry: &Entry, option: &str) -> Result<()> {
 
 fn warn_of_another(open: &Open, entry: &Entry) {
     let device = &open.target.device;
-    if !open.target.manner.batch_mode && !device::is_same(&path(entry), device) {
+    if !open.target.manner.batch_mode && !device::is_same(&found::path_of(&entry.device), device) {
         say!(
             "WARNING: {FILE} gives the name {} to {}, not to {}.",
             entry.name.to_string_lossy(),
             address::without_secrets(entry.device.clone()).to_string_lossy(),
             device.display()
         );
-    }
-}
-
-/// The device's path; udev keeps links for each kind of name.
-fn path(entry: &Entry) -> PathBuf {
-    let text = entry.device.to_string_lossy();
-    match text.strip_prefix("ID=") {
-        Some(name) => Path::new("/dev/disk/by-id").join(name.trim_matches('"')),
-        None => device::resolve(Path::new(&entry.device)),
     }
 }
 
@@ -153,7 +184,6 @@ static KNOWN: &[(&str, &Opt, Put)] = &[
         open.demands.take_weak_ciphers(weak);
         Ok(())
     }),
-    ("x-keyway.seal-context", &shared::SEAL_CONTEXT, |open, value| open.demands.bind_seal(value)),
     ("tries", &shared::TRIES, |open, value| {
         open.key.tries = size::parse_number(value).unwrap_or_default();
         Ok(())
@@ -209,6 +239,8 @@ mod tests {
     use crate::unlock::KeyOptions;
     use crate::unlock::admission::Demands;
     use keyway_attach::dm::crypt::Options;
+    use keyway_boot::crypttab;
+    use std::path::Path;
 
     fn entry(line: &str) -> Entry {
         crypttab::parse(line.as_bytes()).remove(0)
@@ -221,7 +253,7 @@ mod tests {
 
     #[test]
     fn devices_are_found_by_udevs_links() {
-        let path = |device: &str| path(&entry(&format!("name {device}")));
+        let path = |device: &str| found::path_of(&entry(&format!("name {device}")).device);
         assert_eq!(path("PARTLABEL=crypt"), Path::new("/dev/disk/by-partlabel/crypt"));
         assert_eq!(path("UUID=0123-AB"), Path::new("/dev/disk/by-uuid/0123-ab"));
         assert_eq!(path("/dev/vg/home"), Path::new("/dev/vg/home"));
@@ -239,7 +271,7 @@ mod tests {
     #[test]
     fn what_is_supported_or_refused_is_known() {
         let names = KNOWN.iter().map(|(name, ..)| name).chain(REFUSED.iter().map(|(name, _)| name));
-        for name in names.chain(TYPES).chain([&REQUIRE]) {
+        for name in names.chain(TYPES).chain([&REQUIRE, &SEAL_CONTEXT]) {
             assert!(crypttab::is_known(name), "{name}");
         }
     }

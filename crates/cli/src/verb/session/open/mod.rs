@@ -74,7 +74,9 @@ pub(crate) static COMMAND: Command = Command {
           A LUKS2 volume's key goes through the kernel keyring, as with cryptsetup. Volumes with integrity \
           protection are refused by name.\n\nIf the only operand is a name in /etc/crypttab, device, key file and \
           options come from there; the command line takes precedence. A name that /etc/crypttab gives to another \
-          device causes a warning.\n\nWith --test-passphrase the volume is unlocked and nothing else happens, except that \
+          device causes a warning. What its entries demand (x-keyway.require=, x-keyway.seal-context=) holds for every \
+          volume that one of them means, by its name or by its device, however the command line writes it and whoever \
+          opens it. If the table cannot be read, root opens nothing; other users get a warning.\n\nWith --test-passphrase the volume is unlocked and nothing else happens, except that \
           --link-vk-to-keyring leaves its key in that keyring: exit \
           code 0 means that the passphrase is right, 2 that it is wrong.\n\nA LUKS2 token of type luks2-keyring is \
           tried before a key file and before any prompt: its passphrase is the key of type \"user\" that it names in \
