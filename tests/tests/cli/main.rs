@@ -17,6 +17,7 @@ mod kill_slot;
 mod limits;
 mod luks1;
 mod mappings;
+mod new_secrets;
 mod options;
 mod password_command;
 mod patience;

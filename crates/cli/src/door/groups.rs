@@ -67,6 +67,7 @@ pub(crate) const NEW_VOLUME: &[&Opt] = &[
     &UUID,
     &LABEL,
     &SUBSYSTEM,
+    &ALLOW_EMPTY_PASSPHRASE,
     &VERIFY_PASSPHRASE,
     &TIMEOUT,
 ];

@@ -29,6 +29,7 @@ fn shows(command: &Command, option: &Opt) -> bool {
 /// Options for parts of key files, limits, tuning, plain volumes, the layout of headers, scripts.
 static RARE: &[&str] = &[
     "align-payload",
+    "allow-empty-passphrase",
     "cipher",
     "device-offset",
     "device-size",

@@ -15,7 +15,9 @@ pub(crate) static KEY_FILE: Opt = option(
     "FILE",
     Kind::Path,
     "Passphrase from a file; - is standard input.",
-    "The whole file is the passphrase, newlines included, up to 8 MiB; with -, all of standard input is. \
+    "The whole file is the passphrase, newlines included, up to 8 MiB; with -, all of standard input is. Where a \
+     passphrase is set, a line says so of a file that looks typed and ends in a newline: who types the passphrase later \
+     types none. \
      Without this option the passphrase is asked for on the terminal or, if standard input is not a terminal, read \
      from it up to the first newline.",
 );
@@ -57,6 +59,14 @@ pub(crate) static VOLUME_KEY_FILE: Opt = option(
 );
 pub(crate) static MASTER_KEY_FILE: Opt =
     option("master-key-file", None, "FILE", Kind::Path, "Old name of --volume-key-file.", "");
+pub(crate) static ALLOW_EMPTY_PASSPHRASE: Opt = flag(
+    "allow-empty-passphrase",
+    None,
+    "Set a passphrase that has no byte.",
+    "Whoever has the volume then opens it by Enter. Without this option an empty passphrase is refused where one is set, \
+     since it is most often an empty key file or an unset variable; called as cryptsetup, Keyway takes it with a \
+     warning. Opening is not affected.",
+);
 pub(crate) static VERIFY_PASSPHRASE: Opt =
     flag("verify-passphrase", Some('y'), "Ask twice for a passphrase on a terminal.", "");
 pub(crate) static TIMEOUT: Opt = option(

@@ -76,8 +76,15 @@ pub(crate) static TIME_LIMIT: Opt = option(
 );
 
 /// Unknown where the program is called as cryptsetup, whose command lines have no such option.
-pub(crate) static NOT_CRYPTSETUPS: &[&Opt] =
-    &[&PASSWORD_COMMAND, &HELP_ALL, &LIMIT_RATE, &KEEP_HEADER_BACKUP, &NO_HEADER_BACKUP, &ESTIMATE];
+pub(crate) static NOT_CRYPTSETUPS: &[&Opt] = &[
+    &PASSWORD_COMMAND,
+    &ALLOW_EMPTY_PASSPHRASE,
+    &HELP_ALL,
+    &LIMIT_RATE,
+    &KEEP_HEADER_BACKUP,
+    &NO_HEADER_BACKUP,
+    &ESTIMATE,
+];
 
 /// Taken by every command.
 pub(crate) static EVERYWHERE: &[&Opt] =

@@ -8,12 +8,14 @@
 
 mod command;
 mod keyfile;
+mod new;
 mod terminal;
 
 use crate::door::{Args, Opt, shared};
 use crate::process::handed::handed;
 use crate::say::failure::{Cause, Exit, Failure, Result};
 use crate::unlock::keyring;
+use crate::unlock::passphrase::new::Manners;
 use keyway::Key;
 use keyway_crypto::Secret;
 use keyway_volume::key_file::{End, Part};
@@ -38,6 +40,8 @@ pub(crate) struct PassphraseOptions {
     pub(crate) asked_to_verify: bool,
     /// New passphrases are asked for only once (`--batch-mode`).
     trusted: bool,
+    /// What is said of new passphrases.
+    manners: Manners,
     /// How long to wait for the user's input.
     pub(crate) timeout: Option<Duration>,
 }
@@ -51,6 +55,7 @@ handed!(PassphraseOptions {
     new_key_description,
     asked_to_verify,
     trusted,
+    manners,
     timeout
 });
 handed!(Part { offset, size });
@@ -81,6 +86,7 @@ impl PassphraseOptions {
             new_key_description: args.text(&shared::NEW_KEY_DESCRIPTION).map(str::to_owned),
             asked_to_verify: args.given(&shared::VERIFY_PASSPHRASE),
             trusted: args.manner().batch_mode,
+            manners: Manners::from_args(args),
             timeout: args.number(&shared::TIMEOUT).filter(|s| *s > 0).map(Duration::from_secs),
         })
     }
@@ -125,6 +131,8 @@ impl PassphraseOptions {
             key_file: key_file.map(Path::to_owned),
             part,
             verify: self.asked_to_verify || (is_new && !self.trusted),
+            is_set: is_new.then_some(self.manners),
+            quiet: self.trusted,
             asked_to_verify: self.asked_to_verify,
             timeout: self.timeout,
             stdin_holds_data: false,
@@ -149,6 +157,10 @@ pub(crate) struct PassphraseSource {
     key_file: Option<PathBuf>,
     part: Part,
     verify: bool,
+    /// It is set, not only used: what is said of that.
+    is_set: Option<Manners>,
+    /// Nothing is said but what must be (`--batch-mode`).
+    quiet: bool,
     /// `--verify-passphrase` was given; it is not just the default.
     asked_to_verify: bool,
     timeout: Option<Duration>,
@@ -229,6 +241,15 @@ impl PassphraseSource {
 
     /// Reads the passphrase; `None` if standard input was empty.
     pub(crate) fn read_if_any(&self) -> Result<Option<Secret>> {
+        let secret = self.read_any()?;
+        let file = self.key_file.as_deref().filter(|_| self.in_keyring.is_none());
+        if let (Some(manners), Some(secret)) = (self.is_set, &secret) {
+            manners.check(secret, file, self.quiet)?;
+        }
+        Ok(secret)
+    }
+
+    fn read_any(&self) -> Result<Option<Secret>> {
         if let Some(description) = &self.in_keyring {
             return keyring::passphrase(description).map(Some);
         }

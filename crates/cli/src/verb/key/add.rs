@@ -45,7 +45,7 @@ pub(crate) static COMMAND: Command = Command {
         &[&shared::KEY_SLOT, &NEW_KEY_SLOT, &shared::VOLUME_KEY_FILE, &shared::VOLUME_KEY_KEYRING],
         groups::KDF,
         groups::KEYSLOT,
-        &[&shared::UNBOUND, &shared::KEY_SIZE, &shared::VERIFY_PASSPHRASE],
+        &[&shared::UNBOUND, &shared::KEY_SIZE, &shared::VERIFY_PASSPHRASE, &shared::ALLOW_EMPTY_PASSPHRASE],
         groups::KEYSLOT_EDIT,
         groups::LIMITS,
         groups::TOKENS,

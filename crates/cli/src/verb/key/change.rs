@@ -33,7 +33,7 @@ pub(crate) static COMMAND: Command = Command {
     options: &[
         groups::KEY_INPUT,
         groups::NEW_KEY_INPUT,
-        &[&shared::KEY_SLOT, &shared::VERIFY_PASSPHRASE],
+        &[&shared::KEY_SLOT, &shared::VERIFY_PASSPHRASE, &shared::ALLOW_EMPTY_PASSPHRASE],
         groups::KDF,
         groups::KEYSLOT,
         groups::KEYSLOT_EDIT,
