@@ -101,9 +101,9 @@ struct Seen {
 }
 
 impl Seen {
-    /// Of nine parts in a row every second belongs to a client, the others to nobody. Blocks first,
-    /// then parts that share 16 bytes, and sectors, with their neighbours. Who writes reads its own
-    /// part, who reads those beside it.
+    /// Of eight parts in a row the first and the third belong to a writer each; every second belongs
+    /// to nobody, and is what readers read. The parts are blocks, or share 16 bytes, and a sector, with
+    /// their neighbours.
     fn by_itself(&mut self, client: &mut impl Client, number: usize, round: usize, plaintext: &[u8]) {
         let (area, len) = if round % 16 < 12 { (0, 512) } else { (8192, 509) };
         let part = |number: usize| area + number * len..area + (number + 1) * len;

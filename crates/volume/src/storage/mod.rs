@@ -85,7 +85,7 @@ pub trait Storage: Send + Sync {
         let mut zeros = vec![0; (range.end - range.start).min(ZEROS) as usize];
         let mut at = range.start;
         while at < range.end {
-            let len = (range.end - at).min(ZEROS) as usize;
+            let len = (range.end - at).min(ZEROS - at % ZEROS) as usize;
             // `write_from` leaves undefined content in its buffer.
             zeros[..len].fill(0);
             self.write_from(&mut zeros[..len], at)?;

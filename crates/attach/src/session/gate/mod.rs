@@ -1,6 +1,15 @@
 //! The volume behind a door. It can be taken away (which wipes its key) and put back, and its
 //! length and access rights can change. Requests wait in the meantime.
+//!
+//! What is behind the gate is one value behind one lock: requests share it, and whoever changes it
+//! has it alone. A request that finds the volume away waits until something has [changed](changes)
+//! since before it looked. So no order of suspending, resuming and closing leaves a request waiting
+//! for what has happened already, or asking again and again; `model.rs` goes through all of them.
+//!
+//! Whoever wants the gate alone waits for the requests under way, and the others for it. So none may
+//! be long: zeros and discards of any length go in pieces, and give way after each.
 
+use self::changes::Changes;
 use super::error::{Error, Result};
 use super::source::Source;
 use keyway_crypto::Secret;
@@ -9,11 +18,14 @@ use keyway_volume::{Keys, Rights, Storage, Volume};
 use std::io::{self, ErrorKind};
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+
+mod changes;
+mod reencrypting;
 
 /// A volume that can be suspended.
 pub struct Gate {
-    volume: RwLock<Option<Behind>>,
+    behind: RwLock<Behind>,
     /// What the volume is built from again; `None` when it does not come back.
     source: Mutex<Option<Arc<Source>>>,
     is_distant: bool,
@@ -21,10 +33,13 @@ pub struct Gate {
     unit: u64,
     read_only: AtomicBool,
     discards: AtomicBool,
+    /// Whether requests fail while the volume is suspended: the door is being closed. Data written
+    /// before suspension has been flushed.
+    closing: AtomicBool,
     /// Whether a write was refused because the door was being closed.
     turned_away: AtomicBool,
-    state: Mutex<State>,
-    changed: Condvar,
+    /// Of `behind` and `closing`.
+    changes: Changes,
     /// Held while a re-encryption begins.
     beginning: Mutex<()>,
 }
@@ -35,26 +50,21 @@ enum Behind {
     Settled(Arc<Volume>),
     /// A volume that is being re-encrypted.
     Moving(Arc<Online>),
+    /// Nothing, until its key is given again.
+    Suspended,
+    /// The volume does not come back.
+    Wiped,
 }
 
 impl Behind {
-    fn storage(&self) -> &dyn Storage {
+    /// `None` while there is no volume.
+    fn storage(&self) -> Option<&dyn Storage> {
         match self {
-            Self::Settled(volume) => &**volume,
-            Self::Moving(online) => &**online,
+            Self::Settled(volume) => Some(&**volume),
+            Self::Moving(online) => Some(&**online),
+            Self::Suspended | Self::Wiped => None,
         }
     }
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum State {
-    Open,
-    Suspended,
-    /// Requests fail: the door is being closed while the key is away. Data written before
-    /// suspension has been flushed.
-    Shut,
-    /// The volume does not come back.
-    Wiped,
 }
 
 impl Gate {
@@ -72,16 +82,16 @@ impl Gate {
             read_only: AtomicBool::new(rights.read_only || volume.is_read_only()),
             discards: AtomicBool::new(rights.discards),
             turned_away: AtomicBool::new(false),
-            volume: RwLock::new(Some(Behind::Settled(Arc::new(volume)))),
-            state: Mutex::new(State::Open),
-            changed: Condvar::new(),
+            closing: AtomicBool::new(false),
+            behind: RwLock::new(Behind::Settled(Arc::new(volume))),
+            changes: Changes::default(),
             beginning: Mutex::new(()),
         })
     }
 
     /// Whether the volume is suspended, that is, has no key.
     pub fn is_suspended(&self) -> bool {
-        self.lock().is_none()
+        self.lock().storage().is_none()
     }
 
     /// Waits for requests under way, flushes, and drops the volume
@@ -91,15 +101,19 @@ impl Gate {
     /// [`Error::AlreadySuspended`], [`Error::NotFlushed`], [`Error::Reencrypting`]; nothing changes
     /// then.
     pub fn suspend(&self) -> Result<()> {
-        let mut volume = self.lock_alone();
-        let Some(open) = &*volume else {
-            return Err(Error::AlreadySuspended);
-        };
-        self.settled(open)?;
-        open.storage().flush().map_err(Error::NotFlushed)?;
-        *self.state() = State::Suspended;
-        *volume = None;
+        // Most is flushed while requests go on.
+        self.flush_settled(&self.lock())?;
+        let behind = self.lock_alone();
+        self.flush_settled(&behind)?;
+        self.put(behind, Behind::Suspended);
         Ok(())
+    }
+
+    fn flush_settled(&self, behind: &Behind) -> Result<()> {
+        match behind.storage() {
+            None => Err(Error::AlreadySuspended),
+            Some(_) => self.settled(behind)?.flush().map_err(Error::NotFlushed),
+        }
     }
 
     /// Puts the volume back; requests that waited go on.
@@ -109,12 +123,16 @@ impl Gate {
     pub fn resume(&self, key: &Secret) -> Result<()> {
         let source = self.source().filter(|_| self.is_suspended()).ok_or(Error::NotSuspended)?;
         let fresh = source.rebuild(key)?;
+        let behind = self.lock_alone();
+        // Others may have resumed it meanwhile, have changed how it is encrypted, or have closed it.
+        let is_its_source = self.source().is_some_and(|now| Arc::ptr_eq(&now, &source));
+        if !matches!(*behind, Behind::Suspended) || !is_its_source {
+            return Err(Error::NotSuspended);
+        }
         // A volume that was resized keeps its size.
         let fresh =
             if fresh.len() == self.len() { fresh } else { source.resized(&fresh, Some(self.len()))? };
-        *self.lock_alone() = Some(Behind::Settled(Arc::new(fresh)));
-        *self.state() = State::Open;
-        self.changed.notify_all();
+        self.put(behind, Behind::Settled(Arc::new(fresh)));
         Ok(())
     }
 
@@ -124,13 +142,13 @@ impl Gate {
     /// # Errors
     /// [`Error::Suspended`], [`Error::Size`], [`Error::Reencrypting`].
     pub fn resize(&self, size: Option<u64>) -> Result<()> {
-        let mut volume = self.lock_alone();
-        let (Some(open), Some(source)) = (&*volume, self.source()) else {
+        let behind = self.lock_alone();
+        let (Some(_), Some(source)) = (behind.storage(), self.source()) else {
             return Err(Error::Suspended);
         };
-        let fresh = source.resized(self.settled(open)?, size)?;
+        let fresh = source.resized(self.settled(&behind)?, size)?;
         self.len.store(fresh.len(), Ordering::Relaxed);
-        *volume = Some(Behind::Settled(Arc::new(fresh)));
+        self.put(behind, Behind::Settled(Arc::new(fresh)));
         Ok(())
     }
 
@@ -156,14 +174,17 @@ impl Gate {
         self.discards.store(pass, Ordering::Relaxed);
     }
 
-    /// Makes requests that wait for a suspended volume fail, so that its door can be closed.
+    /// Makes requests that wait for a suspended volume fail, also for one that is suspended only
+    /// later, so that its door can be closed.
     pub fn shut(&self) {
-        self.pass(State::Suspended, State::Shut);
+        self.closing.store(true, Ordering::SeqCst);
+        self.changes.tell();
     }
 
     /// Lets requests wait again: the door could not be closed.
     pub fn stay(&self) {
-        self.pass(State::Shut, State::Suspended);
+        self.closing.store(false, Ordering::SeqCst);
+        self.changes.tell();
     }
 
     /// Whether writes that waited for the key were refused, and are lost.
@@ -171,21 +192,17 @@ impl Gate {
         self.turned_away.load(Ordering::Relaxed)
     }
 
-    fn pass(&self, from: State, to: State) {
-        let mut state = self.state();
-        if *state == from {
-            *state = to;
-            self.changed.notify_all();
-        }
-    }
-
     /// Drops the volume and its key for good, and the claim on its storage: whoever then finds the
     /// session gone can use the volume.
     pub fn wipe(&self) {
-        *self.state() = State::Wiped;
-        *self.lock_alone() = None;
+        self.put(self.lock_alone(), Behind::Wiped);
         *self.source.lock().unwrap_or_else(PoisonError::into_inner) = None;
-        self.changed.notify_all();
+    }
+
+    fn put(&self, mut behind: RwLockWriteGuard<'_, Behind>, new: Behind) {
+        *behind = new;
+        drop(behind);
+        self.changes.tell();
     }
 
     /// The volume, unless its mapping changes: then its keys and its size stay.
@@ -209,17 +226,17 @@ impl Gate {
         refused: impl FnOnce(),
     ) -> io::Result<T> {
         loop {
-            if let Some(volume) = &*self.lock() {
-                return work(volume.storage());
+            let seen = self.changes.so_far();
+            let behind = self.lock();
+            if let Some(volume) = behind.storage() {
+                return work(volume);
             }
-            let mut state = self.state();
-            while *state == State::Suspended {
-                state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
-            }
-            if matches!(*state, State::Shut | State::Wiped) {
+            if matches!(*behind, Behind::Wiped) || self.closing.load(Ordering::SeqCst) {
                 refused();
                 return Err(io::Error::other("the volume is suspended and being closed"));
             }
+            drop(behind);
+            self.changes.wait_after(seen);
         }
     }
 
@@ -236,16 +253,12 @@ impl Gate {
         self.with_or(work, || self.turned_away.store(true, Ordering::Relaxed))
     }
 
-    fn lock(&self) -> RwLockReadGuard<'_, Option<Behind>> {
-        self.volume.read().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> RwLockReadGuard<'_, Behind> {
+        self.behind.read().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn lock_alone(&self) -> RwLockWriteGuard<'_, Option<Behind>> {
-        self.volume.write().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock_alone(&self) -> RwLockWriteGuard<'_, Behind> {
+        self.behind.write().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -267,15 +280,14 @@ impl Storage for Gate {
     }
 
     fn flush(&self) -> io::Result<()> {
-        if let Some(volume) = &*self.lock() {
-            return volume.storage().flush();
-        }
+        let behind = self.lock();
         // All acknowledged data was flushed before the key was wiped, and nothing has been written
         // since. (The kernel sends a flush each time any process closes the file, even in passing:
         // such a process must not hang.)
-        match *self.state() {
-            State::Wiped => Err(io::Error::other("the volume was closed")),
-            State::Open | State::Suspended | State::Shut => Ok(()),
+        match (behind.storage(), &*behind) {
+            (Some(volume), _) => volume.flush(),
+            (None, Behind::Wiped) => Err(io::Error::other("the volume was closed")),
+            (None, _) => Ok(()),
         }
     }
 
@@ -283,12 +295,16 @@ impl Storage for Gate {
         if !self.passes_discards() {
             return Ok(());
         }
-        self.writing(|volume| volume.discard(range))
+        let mut at = range.start;
+        while at < range.end {
+            let end = range.end.min((at - at % DISCARDED).saturating_add(DISCARDED));
+            self.writing(|volume| volume.discard(at..end))?;
+            at = end;
+        }
+        Ok(())
     }
 
-    fn write_zeroes(&self, range: Range<u64>, may_discard: bool) -> io::Result<()> {
-        self.writing(|volume| volume.write_zeroes(range, may_discard && self.passes_discards()))
-    }
+    // Zeros are written as other data is (nothing else decrypts to them), each megabyte by itself.
 
     fn is_read_only(&self) -> bool {
         self.read_only.load(Ordering::Relaxed)
@@ -307,6 +323,11 @@ impl Storage for Gate {
     }
 }
 
-mod reencrypting;
+/// Discards go in pieces of this many bytes, at multiples of it: a device that writes zeros instead
+/// has done one in tens of milliseconds.
+const DISCARDED: u64 = 16 << 20;
+
+#[cfg(test)]
+mod model;
 #[cfg(test)]
 mod tests;

@@ -23,22 +23,22 @@ impl Gate {
         }
         let source = self.source().ok_or(Error::Suspended)?;
         match &*self.lock() {
-            None => return Err(Error::Suspended),
-            Some(Behind::Moving(online)) => {
+            Behind::Suspended | Behind::Wiped => return Err(Error::Suspended),
+            Behind::Moving(online) => {
                 online.check_keys(&keys).map_err(|error| source.failed(error))?;
                 return Ok(Arc::clone(online));
             }
-            Some(Behind::Settled(_)) => {}
+            Behind::Settled(_) => {}
         }
         let online = Arc::new(source.reencrypt(keys, zone)?);
-        let mut volume = self.lock_alone();
-        if volume.is_none() {
+        let behind = self.lock_alone();
+        if behind.storage().is_none() {
             return Err(Error::Suspended);
         }
         if online.len() != self.len() {
             return Err(Error::Resized);
         }
-        *volume = Some(Behind::Moving(Arc::clone(&online)));
+        self.put(behind, Behind::Moving(Arc::clone(&online)));
         Ok(online)
     }
 
@@ -51,13 +51,13 @@ impl Gate {
 
     /// The volume stays as it is now: its re-encryption is complete.
     pub fn settle(&self) {
-        let mut volume = self.lock_alone();
-        let Some(Behind::Moving(online)) = &*volume else { return };
+        let behind = self.lock_alone();
+        let Behind::Moving(online) = &*behind else { return };
         // Where its header cannot be read as one that is complete, the volume stays as it is, too.
         let Ok((settled, layout, luks)) = online.finished() else { return };
         let mut source = self.source.lock().unwrap_or_else(PoisonError::into_inner);
         *source = source.as_ref().map(|source| Arc::new(source.with_header(layout, luks)));
         drop(source);
-        *volume = Some(Behind::Settled(settled));
+        self.put(behind, Behind::Settled(settled));
     }
 }

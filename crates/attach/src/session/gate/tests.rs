@@ -21,9 +21,13 @@ fn gate_over(storage: Arc<dyn Storage>) -> Arc<Gate> {
 }
 
 fn gate_with(storage: Arc<dyn Storage>, rights: Rights) -> Arc<Gate> {
+    gate_of(storage, rights, 4096)
+}
+
+fn gate_of(storage: Arc<dyn Storage>, rights: Rights, len: u64) -> Arc<Gate> {
     let segment = MappedSegment {
         plaintext_start: 0,
-        length: Some(4096),
+        length: Some(len),
         storage_offset: 512,
         mapping: Mapping::Linear,
         second_key: false,
@@ -189,3 +193,134 @@ fn rights_change_while_it_is_open() {
     gate.read_at(&mut byte, 5).unwrap();
     assert_eq!(byte, [1]);
 }
+
+/// A large storage that counts writes and discards, and takes its time for them as long as it is told to.
+struct Slow {
+    is_slow: AtomicBool,
+    pieces: AtomicU64,
+    longest: AtomicU64,
+}
+
+impl Slow {
+    fn note(&self, len: u64) {
+        self.pieces.fetch_add(1, Ordering::SeqCst);
+        self.longest.fetch_max(len, Ordering::SeqCst);
+        if self.is_slow.load(Ordering::SeqCst) {
+            thread::sleep(Duration::from_millis(10));
+        }
+    }
+}
+
+impl Storage for Slow {
+    fn len(&self) -> u64 {
+        512 + LARGE
+    }
+
+    fn read_at(&self, _: &mut [u8], _: u64) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn write_at(&self, buf: &[u8], _: u64) -> io::Result<()> {
+        self.note(buf.len() as u64);
+        Ok(())
+    }
+
+    fn flush(&self) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn discard(&self, range: Range<u64>) -> io::Result<()> {
+        self.note(range.end - range.start);
+        Ok(())
+    }
+}
+
+/// Whoever takes the volume away or changes it gets in between the pieces.
+#[test]
+fn long_requests_give_way() {
+    for (discards, piece) in [(false, 1 << 20), (true, DISCARDED)] {
+        let storage = Arc::new(Slow {
+            is_slow: AtomicBool::new(true),
+            pieces: AtomicU64::new(0),
+            longest: AtomicU64::new(0),
+        });
+        let gate = gate_of(storage.clone(), Rights { read_only: false, discards }, LARGE);
+        thread::scope(|scope| {
+            let long = scope.spawn(|| match discards {
+                true => gate.discard(1000..LARGE - 1000),
+                false => gate.write_zeroes(1000..LARGE - 1000, true),
+            });
+            let so_far = || storage.pieces.load(Ordering::SeqCst);
+            while so_far() < 2 {
+                thread::sleep(Duration::from_millis(1));
+            }
+            gate.resize(Some(LARGE)).unwrap();
+            gate.suspend().unwrap();
+            let suspended = so_far();
+            storage.is_slow.store(false, Ordering::SeqCst);
+            thread::sleep(Duration::from_millis(20));
+            assert_eq!(so_far(), suspended, "nothing is written without the key");
+            assert!(suspended < LARGE / piece && !long.is_finished(), "{suspended} pieces");
+            gate.resume(&key()).unwrap();
+            gate.read_at(&mut [0; 16], 0).unwrap();
+            long.join().unwrap().unwrap();
+        });
+        assert_eq!(storage.longest.load(Ordering::SeqCst), piece);
+        assert_eq!(storage.pieces.load(Ordering::SeqCst), LARGE / piece, "at multiples of {piece}");
+    }
+}
+
+/// Requests go on while others suspend and resume the volume side by side, and nobody is left.
+#[test]
+fn no_order_of_suspending_and_resuming_leaves_a_request() {
+    let gate = gate();
+    let done = AtomicBool::new(false);
+    thread::scope(|scope| {
+        let users: Vec<_> = (0..3)
+            .map(|_| {
+                scope.spawn(|| {
+                    for _ in 0..2000 {
+                        let mut byte = [0];
+                        gate.read_at(&mut byte, 0).unwrap();
+                        assert_eq!(byte, [7]);
+                        thread::yield_now();
+                    }
+                })
+            })
+            .collect();
+        let changers: Vec<_> = (0..4)
+            .map(|number| {
+                let (gate, done) = (&gate, &done);
+                scope.spawn(move || {
+                    while !done.load(Ordering::SeqCst) {
+                        let changed = if number == 0 { gate.suspend() } else { gate.resume(&key()) };
+                        if let Err(error) = changed {
+                            assert!(
+                                matches!(error, Error::AlreadySuspended | Error::NotSuspended),
+                                "{error}"
+                            );
+                        }
+                        thread::yield_now();
+                    }
+                })
+            })
+            .collect();
+        for user in users {
+            user.join().unwrap();
+        }
+        done.store(true, Ordering::SeqCst);
+        changers.into_iter().for_each(|changer| changer.join().unwrap());
+    });
+}
+
+/// Who closes a volume that is suspended only then does not wait for its requests.
+#[test]
+fn what_is_suspended_while_it_is_shut_fails() {
+    let gate = gate();
+    gate.shut();
+    gate.suspend().unwrap();
+    assert!(gate.write_at(&[1], 0).is_err() && gate.has_turned_away());
+}
+
+/// Plaintext, in bytes.
+const LARGE: u64 = 1 << 30;
