@@ -1,6 +1,7 @@
 //! Errors between a volume and its storage: cause and place. The command line adds hints and exit
 //! codes.
 
+use crate::edit::Unwiped;
 use crate::in_use::Holder;
 use std::{fmt, io};
 
@@ -50,6 +51,14 @@ pub enum Error {
         needs_seconds: u64,
         /// What it may take.
         limit_seconds: u64,
+    },
+    /// Keyslots were removed, but not all of their key material could be overwritten, or the header
+    /// could not be written.
+    NotWiped {
+        /// What is left.
+        areas: Vec<Unwiped>,
+        /// Why the header still names the keyslots.
+        header: Option<Box<Error>>,
     },
     /// The key is not the one that the header's digest describes.
     WrongVolumeKey,
@@ -146,8 +155,6 @@ pub enum Refusal {
     ReadOnly,
     /// Another process has changed the header meanwhile.
     ChangedMeanwhile,
-    /// The header has been changed as often as its counter allows.
-    Exhausted,
     /// A reencryption is under way, and has to end first.
     Reencrypting,
     /// No reencryption is under way.
@@ -185,6 +192,14 @@ impl fmt::Display for Error {
             }
             Self::TimeLimit { slot, needs_seconds, limit_seconds } => {
                 write!(f, "keyslot {slot} needs about {needs_seconds} s, the limit is {limit_seconds} s")
+            }
+            Self::NotWiped { areas, header } => {
+                let mut lines: Vec<String> = areas.iter().map(ToString::to_string).collect();
+                if let Some(first) = lines.first_mut() {
+                    first.insert_str(0, "key material could not be overwritten: ");
+                }
+                lines.extend(header.iter().map(|why| format!("the header could not be written: {why}")));
+                f.write_str(&lines.join("; "))
             }
             Self::WrongVolumeKey => f.write_str("Volume key does not match the volume."),
             Self::LastKeyslot(slot) => {

@@ -3,12 +3,12 @@
 use crate::cut::{Promise, cheap, every_breakdown, every_cut, random_key, secret};
 use crate::luks1::{options, writable};
 use keyway_crypto::Secret;
-use keyway_format::luks2::Priority;
+use keyway_format::luks2::{Copy, Priority};
 use keyway_volume::create::{Luks2Params, create_luks2};
 use keyway_volume::edit::{self, AddKey};
 use keyway_volume::kdf_cost::Cost;
 use keyway_volume::storage::{Faulty, Memory};
-use keyway_volume::{Access, KdfChoice, Luks, OsRandom, UnlockOptions, unlock};
+use keyway_volume::{Access, Header, KdfChoice, Luks, OsRandom, Storage, UnlockOptions, unlock};
 use std::sync::Arc;
 
 pub(crate) fn params() -> Luks2Params {
@@ -105,6 +105,48 @@ fn erase() {
     let key = random_key(32);
     let promise = Promise { gone_after: &["old", "other"], ..Promise::default() };
     every_cut("luks2 erase", volume(&key), &key, &promise, |storage| {
+        edit::erase(&mut writable(storage), &mut OsRandom).unwrap();
+    });
+}
+
+/// At the highest sequence id the ids begin again: until both copies are written, the old header wins.
+#[test]
+fn edits_at_the_highest_sequence_id() {
+    let key = random_key(32);
+    let at_the_end = || {
+        let storage = Arc::new(Memory::from(volume(&key)));
+        let luks = Luks::open(storage.clone(), Access::Read).unwrap();
+        let Header::Luks2 { binary, metadata } = luks.header() else { panic!() };
+        let mut binary = binary.clone();
+        binary.set_sequence_id(u64::MAX);
+        for (copy, offset) in [(Copy::Primary, 0), (Copy::Secondary, binary.size.bytes().0)] {
+            let bytes = binary.as_copy(copy, [9; 64]).copy_to_bytes(&metadata.to_json()).unwrap();
+            storage.write_at(&bytes, offset).unwrap();
+        }
+        storage.to_vec()
+    };
+    let promise = Promise { always: &["old", "other"], ..Promise::default() };
+    every_cut("luks2 label, last id", at_the_end(), &key, &promise, |storage| {
+        edit::set_label(&mut writable(storage), Some("label"), None, None, &mut OsRandom).unwrap();
+    });
+    let promise = Promise { always: &["other"], gone_after: &["old"], ..Promise::default() };
+    every_cut("luks2 kill, last id", at_the_end(), &key, &promise, |storage| {
+        edit::kill_slot(&mut writable(storage), 0, &mut OsRandom).unwrap();
+    });
+    let promise = Promise {
+        always: &["other"],
+        one_of: &["old", "new"],
+        opens_after: &["new"],
+        gone_after: &["old"],
+        ..Promise::default()
+    };
+    every_cut("luks2 change, last id", at_the_end(), &key, &promise, |storage| {
+        let mut luks = writable(storage);
+        let unlocked = unlock(&luks, &secret("old"), &UnlockOptions::default()).unwrap();
+        edit::change_key(&mut luks, &unlocked, &secret("new"), &options(), &mut OsRandom).unwrap();
+    });
+    let promise = Promise { gone_after: &["old", "other"], ..Promise::default() };
+    every_cut("luks2 erase, last id", at_the_end(), &key, &promise, |storage| {
         edit::erase(&mut writable(storage), &mut OsRandom).unwrap();
     });
 }

@@ -11,6 +11,7 @@ mod formats;
 mod grub;
 mod keyring;
 mod keyslots;
+mod last_id;
 mod lengths;
 mod library;
 mod locking;

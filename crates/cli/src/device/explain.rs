@@ -66,8 +66,8 @@ pub(crate) fn on_device(device: &Path, error: &Error) -> Failure {
         Error::Format(keyway_format::Error::Requirement(name)) => Failure::new(
             Exit::Parameters,
             format!(
-                "Device {device} requires \"{}\", which this build does not support: it can be dumped, but not \
-                 opened or changed.",
+                "Device {device} requires \"{}\", which this build does not support: it can be dumped and \
+                 erased, but not opened or changed.",
                 Shown(name)
             ),
         ),
@@ -112,7 +112,7 @@ pub(crate) fn on_device(device: &Path, error: &Error) -> Failure {
                     .hinting(format!("If it is a detached header: {way}")),
             }
         }
-        Error::Io { .. } | Error::NotAdmitted(_) | Error::Unmet(_) => {
+        Error::Io { .. } | Error::NotAdmitted(_) | Error::Unmet(_) | Error::NotWiped { .. } => {
             plain(error).about(&format!("Device {device}"))
         }
         _ => plain(error),
@@ -222,6 +222,18 @@ pub(crate) fn plain(error: &Error) -> Failure {
         }
         Error::Io { what, source } if source.kind() == ErrorKind::StorageFull => {
             Failure::new(exit, sentence(&format!("{what}: no space is left; free some and try again")))
+        }
+        Error::NotWiped { areas, header } => {
+            let way = match (areas.is_empty(), header) {
+                (false, None) => {
+                    "The header names those keyslots no more, but what is left there may still open the volume \
+                     with an older copy of the header: overwrite it by other means, or destroy the device."
+                }
+                _ => {
+                    "What was overwritten is gone. Run it again once the device can be written, or destroy the device."
+                }
+            };
+            Failure::new(exit, sentence(&error.to_string())).hinting(way)
         }
         Error::WrongPassphrase | Error::WrongVolumeKey => {
             Failure::new(exit, sentence(&error.to_string())).because(Cause::WrongKey)

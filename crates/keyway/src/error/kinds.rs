@@ -90,6 +90,7 @@ impl From<Lower> for Error {
                 Unmet::Policy { finding, .. } => ErrorKind::Policy { rule: finding.rule },
                 Unmet::Seal(_) | Unmet::SealBeforeEdit(_) => ErrorKind::Policy { rule: "seal" },
             },
+            Lower::NotWiped { .. } => ErrorKind::Io,
             Lower::Refused { kind: Refusal::Exists, .. } => ErrorKind::Exists,
             Lower::Refused { kind: Refusal::ReadOnly, .. } => ErrorKind::ReadOnly,
             _ => ErrorKind::Refused { why: error.to_string() },

@@ -3,7 +3,8 @@
 //! at the end; to remove a keyslot, the order is reversed.
 
 use super::keyslots::{AddKey, in_use, not_active};
-use super::{wipe_area, write_material};
+use super::wipe::wipe_what_can_be;
+use super::{removed, wipe_area, write_material};
 use crate::area_cipher::Areas;
 use crate::kdf_cost::SettledKdf;
 use crate::keyslot::Keyslot;
@@ -13,6 +14,8 @@ use crate::unlock::verify_volume_key;
 use crate::{Header, Luks, Random, Refusal, Result, Unlocked, luks1_disk};
 use keyway_crypto::{Secret, Stop};
 use keyway_format::luks1::{self, SLOTS, SlotState};
+use std::array;
+use std::ops::Range;
 
 pub(super) fn add(
     luks: &mut Luks,
@@ -93,20 +96,41 @@ pub(super) fn kill(luks: &mut Luks, keyslot: u32, rng: &mut dyn Random) -> Resul
         return Err(not_active(keyslot));
     }
     let lock = luks.lock_for(Edit::Removal)?;
-    disable(luks, slot, rng)?;
+    let outcome = remove(luks, &[slot], rng);
     drop(lock);
-    Ok(())
+    outcome
 }
 
+/// All areas are overwritten, those of keyslots that are said to be disabled too: one torn or forged
+/// word says so.
 pub(super) fn erase(luks: &mut Luks, rng: &mut dyn Random) -> Result<()> {
-    let lock = luks.lock_for(Edit::Change)?;
-    for slot in 0..SLOTS {
-        if header(luks)?.slots[slot].state != SlotState::Disabled {
-            disable(luks, slot, rng)?;
+    let lock = luks.lock_for(Edit::Erasure)?;
+    let outcome = remove(luks, &array::from_fn::<usize, SLOTS, _>(|slot| slot), rng);
+    drop(lock);
+    outcome
+}
+
+/// Overwrites what can be of each slot's material, then disables them.
+fn remove(luks: &mut Luks, slots: &[usize], rng: &mut dyn Random) -> Result<()> {
+    let storage = luks.storage().clone();
+    let mut unwiped = Vec::new();
+    for &slot in slots {
+        let area = material(header(luks)?, slot);
+        unwiped.extend(wipe_what_can_be(&*storage, slot as u32, area, rng));
+    }
+    let mut written = Ok(());
+    for &slot in slots {
+        let mut new = header(luks)?.clone();
+        if new.slots[slot].state == SlotState::Disabled {
+            continue;
+        }
+        new.disable_slot(slot)?;
+        match luks1_disk::write_descriptor(&*storage, &new, slot) {
+            Ok(()) => luks.set_header(Header::Luks1(new)),
+            Err(error) => written = written.and(Err(error)),
         }
     }
-    drop(lock);
-    Ok(())
+    removed(unwiped, written)
 }
 
 /// A passphrase's salt, iterations and key material, valid for any slot of the header.
@@ -159,11 +183,16 @@ fn disable(luks: &mut Luks, slot: usize, rng: &mut dyn Random) -> Result<()> {
     let mut new = header(luks)?.clone();
     new.disable_slot(slot)?;
     let storage = luks.storage().clone();
-    let start = new.slots[slot].offset.0 * 512;
-    wipe_area(&*storage, start..start + luks1_disk::material_len(&new), rng)?;
+    wipe_area(&*storage, material(&new, slot), rng)?;
     luks1_disk::write_descriptor(&*storage, &new, slot)?;
     luks.set_header(Header::Luks1(new));
     Ok(())
+}
+
+/// Where a slot's key material is.
+fn material(header: &luks1::Header, slot: usize) -> Range<u64> {
+    let start = header.slots[slot].offset.0 * 512;
+    start..start + luks1_disk::material_len(header)
 }
 
 fn header(luks: &Luks) -> Result<&luks1::Header> {

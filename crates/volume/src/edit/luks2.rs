@@ -4,7 +4,8 @@
 //! keyslot is removed from the metadata.
 
 use super::keyslots::{AddKey, in_use, not_active};
-use super::{commit_luks2, luks2_parts, wipe_area, write_material};
+use super::wipe::wipe_what_can_be;
+use super::{commit_luks2, luks2_parts, removed, wipe_area, write_material};
 use crate::area_cipher::Areas;
 use crate::create::new_digest;
 use crate::kdf_cost::{DEFAULT_HASH, online_cpus};
@@ -12,7 +13,7 @@ use crate::keyslot::Keyslot;
 use crate::luks::Edit;
 use crate::random::random_bytes;
 use crate::unlock::verify_volume_key;
-use crate::{Header, KdfChoice, Luks, Random, Refusal, Result, Unlocked, area_cipher};
+use crate::{Error, Header, KdfChoice, Luks, Random, Refusal, Result, Unlocked, area_cipher};
 use keyway_crypto::{CipherSpec, Hash, Secret, Stop};
 use keyway_format::af::STRIPES;
 use keyway_format::luks2::{self, Area, KeyslotKind, MAX_OBJECTS, Metadata, Priority, SegmentKind};
@@ -105,30 +106,35 @@ pub(super) fn change(
 }
 
 pub(super) fn kill(luks: &mut Luks, keyslot: u32, rng: &mut dyn Random) -> Result<()> {
-    let (_, metadata) = luks2_parts(luks)?;
-    if !metadata.keyslots.contains_key(&keyslot) {
-        return Err(not_active(keyslot));
-    }
+    let (binary, mut metadata) = luks2_parts(luks)?;
+    let area = metadata.keyslots.get(&keyslot).ok_or_else(|| not_active(keyslot))?.area;
+    metadata.remove_keyslot(keyslot)?;
     let lock = luks.lock_for(Edit::Removal)?;
-    kill_locked(luks, keyslot, rng)?;
+    let unwiped = wipe_what_can_be(&**luks.storage(), keyslot, span(area), rng);
+    let written = commit_luks2(luks, binary, &metadata, rng);
     drop(lock);
-    Ok(())
+    removed(unwiped.into_iter().collect(), written)
 }
 
+/// All areas are overwritten, whatever each of them does, and the header is written once at the end.
+/// A keyslot of an unknown type or KDF may be one of a known type that somebody has renamed.
 pub(super) fn erase(luks: &mut Luks, rng: &mut dyn Random) -> Result<()> {
-    // Also in the middle of a reencryption: whoever erases wants the keys gone.
-    let lock = luks.lock_for(Edit::Reencryption)?;
-    let holds_key = |slot: &luks2::Keyslot| matches!(slot.kind, KeyslotKind::Luks2 { .. });
-    while let Header::Luks2 { binary, metadata } = luks.header()
-        && let Some((&keyslot, slot)) = metadata.keyslots.iter().find(|(_, slot)| holds_key(slot))
-    {
-        let (binary, mut metadata, area) = (binary.clone(), metadata.clone(), slot.area);
-        metadata.remove_keyslot(keyslot)?;
-        wipe_area(&**luks.storage(), span(area), rng)?;
-        commit_luks2(luks, binary, &metadata, rng)?;
+    let Header::Luks2 { binary, metadata } = luks.header() else { return luks2_parts(luks).map(drop) };
+    let (binary, mut metadata) = (binary.clone(), metadata.clone());
+    let lock = luks.lock_for(Edit::Erasure)?;
+    let mut unwiped = Vec::new();
+    for (&number, slot) in &metadata.keyslots {
+        unwiped.extend(wipe_what_can_be(&**luks.storage(), number, span(slot.area), rng));
     }
+    // A re-encryption that is under way is described by its keyslot, which holds no key.
+    let describes =
+        |slot: &luks2::Keyslot| matches!(&slot.kind, KeyslotKind::Other(name) if name == REENCRYPT);
+    let mut holding = metadata.keyslots.clone();
+    holding.retain(|_, slot| !describes(slot));
+    let without = holding.into_keys().try_for_each(|number| metadata.remove_keyslot(number));
+    let written = without.map_err(Error::from).and_then(|()| commit_luks2(luks, binary, &metadata, rng));
     drop(lock);
-    Ok(())
+    removed(unwiped, written)
 }
 
 /// The parameters of a new keyslot of type luks2. Lengths are in bytes.
@@ -215,14 +221,6 @@ fn fits(area: Area, key: &Secret) -> bool {
     area.size >= Area::material_size(key.len() as u32)
 }
 
-fn kill_locked(luks: &mut Luks, keyslot: u32, rng: &mut dyn Random) -> Result<()> {
-    let (binary, mut metadata) = luks2_parts(luks)?;
-    let area = metadata.keyslots.get(&keyslot).ok_or_else(|| not_active(keyslot))?.area;
-    metadata.remove_keyslot(keyslot)?;
-    wipe_area(&**luks.storage(), span(area), rng)?;
-    commit_luks2(luks, binary, &metadata, rng)
-}
-
 /// Moves a keyslot to another number: tokens that opened the old one open the new one.
 fn move_to(
     metadata: &mut Metadata,
@@ -288,3 +286,6 @@ pub(crate) fn free_number(metadata: &Metadata, wanted: Option<u32>) -> Result<u3
 fn span(area: Area) -> Range<u64> {
     area.offset.0..area.end().0
 }
+
+/// The type of the keyslot that describes a re-encryption.
+const REENCRYPT: &str = "reencrypt";

@@ -15,6 +15,7 @@ pub use guard::{kill_slot_but_last, prove_another_key};
 pub use keyslots::{AddKey, add_key, add_unbound_key, change_key, convert_key, erase, kill_slot, same_cost};
 pub(crate) use luks2::{NewKeyslot, Sealed, free_area, free_number as free_keyslot};
 pub use tokens::{token_add_keyring, token_assign, token_export, token_import, token_remove, token_unassign};
+pub use wipe::Unwiped;
 pub(crate) use wipe::wipe_area;
 
 use crate::luks::Edit;
@@ -55,13 +56,24 @@ pub(crate) fn commit_luks2(
     metadata: &Metadata,
     rng: &mut dyn Random,
 ) -> Result<()> {
-    let next = binary.sequence_id.checked_add(1);
-    binary.set_sequence_id(
-        next.ok_or_else(|| Refusal::Exhausted.because("the header's sequence id has reached its maximum"))?,
-    );
+    // Whoever writes the storage once can put the highest id there. Then the ids begin again: until both
+    // copies are written, the one with the highest id wins, whose header is complete, and after that the
+    // ids are equal. (cryptsetup's own counter wraps around in the same way.)
+    binary.set_sequence_id(binary.sequence_id.checked_add(1).unwrap_or(FIRST_ID));
     let good = write_both(&**luks.storage(), &binary, metadata, rng)?;
     luks.set_header(good.into());
     Ok(())
+}
+
+/// The sequence id of a new header.
+const FIRST_ID: u64 = 1;
+
+/// What became of a removal of keyslots: the header is written whatever happened to the areas.
+fn removed(unwiped: Vec<Unwiped>, written: Result<()>) -> Result<()> {
+    match written {
+        Ok(()) if unwiped.is_empty() => Ok(()),
+        written => Err(Error::NotWiped { areas: unwiped, header: written.err().map(Box::new) }),
+    }
 }
 
 /// Copies of both parts of a LUKS2 header, to be changed.

@@ -5,6 +5,7 @@
 mod luks1;
 mod luks2;
 mod on_storage;
+mod removal;
 
 use keyway_crypto::Secret;
 use keyway_volume::create::{Luks1Params, Luks2Params, create_luks1, create_luks2};
@@ -15,7 +16,7 @@ use keyway_volume::{
 };
 use std::io;
 use std::ops::Range;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 
 /// Storage that remembers what was done to it; while it `lies`, it takes writes and forgets them.
@@ -23,6 +24,10 @@ struct Noted {
     memory: Memory,
     steps: Mutex<Vec<Step>>,
     lies: AtomicBool,
+    /// Writes that touch these bytes fail.
+    broken: Mutex<Vec<Range<u64>>>,
+    /// So many flushes work, then none does.
+    flushes: AtomicU32,
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -42,11 +47,22 @@ impl Storage for Noted {
     }
 
     fn write_at(&self, buf: &[u8], offset: u64) -> io::Result<()> {
+        let end = offset + buf.len() as u64;
+        if self.broken.lock().unwrap().iter().any(|bad| bad.start < end && offset < bad.end) {
+            return Err(io::Error::other("bad sector"));
+        }
         self.steps.lock().unwrap().push(Write(offset, buf.to_vec()));
         if self.lies.load(Ordering::Relaxed) { Ok(()) } else { self.memory.write_at(buf, offset) }
     }
 
     fn flush(&self) -> io::Result<()> {
+        if self
+            .flushes
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(1))
+            .is_err()
+        {
+            return Err(io::Error::other("no flush"));
+        }
         self.steps.lock().unwrap().push(Flush);
         Ok(())
     }
@@ -62,7 +78,13 @@ impl Noted {
     }
 
     fn of(memory: Memory) -> Arc<Self> {
-        Arc::new(Self { memory, steps: Mutex::default(), lies: AtomicBool::new(false) })
+        Arc::new(Self {
+            memory,
+            steps: Mutex::default(),
+            lies: AtomicBool::new(false),
+            broken: Mutex::default(),
+            flushes: AtomicU32::new(u32::MAX),
+        })
     }
 
     /// What was done since the last look.

@@ -33,7 +33,7 @@ pub(crate) enum Proof {
     /// (`keyway_volume::storage::Exclusive`, `InUse`).
     Claim,
     /// The LUKS header to be changed exists and is still the one that was read, under its lock
-    /// (`Luks::lock_for_edit`).
+    /// (`Luks::lock_for`).
     Header,
     /// There is no file of that name; or it is to be replaced (--force), and is not in use
     /// (`Creation`).

@@ -5,7 +5,7 @@ use crate::door::{
     self, Alias, Args, Command, Example, Group, Offers, Operand, Request, Topic, groups, shared,
 };
 use crate::process::sys;
-use crate::say::failure::{Exit, Failure, Result};
+use crate::say::failure::{Cause, Exit, Failure, Result};
 use crate::say::manner::Manner;
 use crate::say::{output, question};
 use crate::unlock::{self, KeyOptions, admission};
@@ -73,7 +73,7 @@ pub(crate) static ERASE: Command = Command {
     group: Group::Cryptsetup(Topic::Volumes),
     operands: &[Operand { name: "DEVICE", required: true, help: "The volume.", offers: Offers::Volumes }],
     about: "Remove every keyslot; the data is gone for good.",
-    man: "No passphrase is needed. The header stays, so that a header backup, if there is one, can restore the keys.",
+    man: "No passphrase is needed. The header stays, so that a header backup, if there is one, can restore the keys.           The key material of every keyslot is overwritten, also of those that open no data, are disabled or of an           unknown kind, then the header is written. A place that cannot be overwritten stops nothing: it is named at           the end, and the exit code is 1. Nothing that the header says stops it either: a seal, a requirement that is           not known, or a sequence id that can grow no further, after which the ids begin again at 1.",
     options: &[&[&shared::HEADER, &shared::TYPE]],
     examples: &[Example { line: "keyway erase disk.img", does: "Asks for the word YES first." }],
     run: door::run::<Erase>,
@@ -189,24 +189,33 @@ impl Request for Erase {
 
     fn run(self) -> Result<()> {
         let (manner, device) = (self.target.manner, self.target.header_path());
-        let mut header = self.target.header(Access::Write, self.versions, &Unlock::new().ignore_seal())?;
+        let unread = |failure: Failure| {
+            match (failure.exit(), failure.cause()) {
+            (Exit::Parameters, Cause::Other) => failure.hinting(
+                "Where a header does not say where its keys are, overwriting the start of the device destroys them: up to                  its data, with LUKS2 16 MiB as a rule, with LUKS1 2 MiB.",
+            ),
+            _ => failure,
+        }
+        };
+        let header = self.target.header(Access::Write, self.versions, &Unlock::new().ignore_seal());
+        let mut header = header.map_err(unread)?;
         let warning = format!(
-            "This operation will erase all keyslots on device {}.\nDevice will become unusable after this operation.",
+            "This operation will erase all keyslots on device {}.
+Device will become unusable after this operation.",
             device.display()
         );
         let refusal = "Operation aborted, keyslots were NOT wiped.";
         question::confirm(manner, &warning, refusal, Exit::Permission)?;
-        if header.is_in_reencryption()? {
-            // Both keys have to go.
-            header.erase()?;
+        // In the middle of a reencryption both keys go. Nothing that the header says stops that.
+        let midway = header.is_in_reencryption().unwrap_or(true);
+        // As cryptsetup, no word of keyslots that open no data.
+        let keyslots = header.luks().bound_keyslots();
+        header.erase()?;
+        if midway {
             return output::verbose(manner, "All key slots removed.");
         }
-        header.check()?;
-        header
-            .luks()
-            .bound_keyslots()
-            .into_iter()
-            .try_for_each(|keyslot| remove(manner, &mut header, keyslot))
+        let said = |slot: u32| output::verbose(manner, &format!("Key slot {slot} removed."));
+        keyslots.into_iter().try_for_each(said)
     }
 }
 
