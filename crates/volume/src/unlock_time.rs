@@ -28,6 +28,8 @@ pub struct UnlockTimes {
     threads: usize,
     /// Seconds that a pass of an Argon2 sample may take, at the rate of a small one.
     longest: f64,
+    /// Memory of the largest Argon2 sample.
+    most_kib: u32,
     /// Seconds per iteration.
     pbkdf2: Vec<(Hash, usize, Interval)>,
     argon2: Vec<(Argon2Variant, u32, Argon2Rate)>,
@@ -38,13 +40,27 @@ impl UnlockTimes {
     /// Nothing is measured yet; Argon2's lanes will run on up to `threads` threads. Each kind takes
     /// up to about a second.
     pub fn new(threads: usize) -> Self {
-        Self { threads, longest: LONGEST, pbkdf2: Vec::new(), argon2: Vec::new(), interference: 1.0 }
+        Self {
+            threads,
+            longest: LONGEST,
+            most_kib: MOST_SAMPLE_KIB,
+            pbkdf2: Vec::new(),
+            argon2: Vec::new(),
+            interference: 1.0,
+        }
     }
 
     /// The same from short samples over little memory, which tell minutes from hours: Argon2 over
     /// much memory may take twice as long.
     pub fn rough(threads: usize) -> Self {
         Self { longest: ENOUGH, ..Self::new(threads) }
+    }
+
+    /// The same, with samples over no more memory than this: where the header that is looked at may ask
+    /// for any amount.
+    #[must_use]
+    pub fn within(self, most_kib: u32) -> Self {
+        Self { most_kib, ..self }
     }
 
     /// How many seconds passed on the clock for each second that was computed, in the samples so
@@ -125,12 +141,16 @@ impl UnlockTimes {
     }
 
     fn argon2_rate(&mut self, variant: Argon2Variant, memory_kib: u32, lanes: u32) -> Result<Argon2Rate> {
-        let sample = Argon2Sample::of(variant, memory_kib, lanes, self.threads, self.longest)?;
+        let sample = self.argon2_sample(variant, memory_kib, lanes)?;
         let beyond = if sample.kib < memory_kib { BEYOND } else { 1.0 };
         let shortest = self.taken(&sample.passes, QUIET_MEMORY, BUSY_MEMORY).widened(1.0, beyond);
         // Parts of a pass differ by their pages and by who else uses the memory: it takes their mean.
         let pass = Interval { likely: sample.passes.mean().clamp(shortest.low, shortest.high), ..shortest };
         Ok(Argon2Rate { memory_kib, around: sample.around, pass })
+    }
+
+    fn argon2_sample(&self, variant: Argon2Variant, memory_kib: u32, lanes: u32) -> Result<Argon2Sample> {
+        Argon2Sample::of(variant, memory_kib.min(self.most_kib), lanes, self.threads, self.longest)
     }
 
     /// The interval of samples.
@@ -341,32 +361,4 @@ const MOST_SAMPLE_KIB: u32 = 1 << 20;
 const MOST_LANES: u32 = 256;
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn times_grow_with_the_cost_and_each_kind_is_measured_once() {
-        let mut times = UnlockTimes::new(2);
-        let pbkdf2 = |iterations| Kdf::Pbkdf2 { hash: "sha256".into(), iterations, salt: vec![0; 32] };
-        let one = times.of_kdf(&pbkdf2(1_000_000), 64).unwrap();
-        let ten = times.of_kdf(&pbkdf2(10_000_000), 64).unwrap();
-        let ratio = ten.likely / one.likely;
-        assert!((9.99..10.01).contains(&ratio), "{ratio}");
-        assert_eq!(times.pbkdf2.len(), 1);
-
-        // Long keys are extrapolated from eight blocks.
-        let eight = times.of_kdf(&pbkdf2(1_000_000), 8 * 32).unwrap();
-        let million = times.of_kdf(&pbkdf2(1_000_000), 8_000_000 * 32).unwrap();
-        let ratio = million.likely / eight.likely;
-        assert!((999_999.0..1_000_001.0).contains(&ratio), "{ratio}");
-        assert_eq!(times.pbkdf2.len(), 2);
-
-        let argon2 = |time| Kdf::Argon2id { time, memory_kib: 65536, lanes: 2, salt: vec![0; 32] };
-        let four = times.of_kdf(&argon2(4), 64).unwrap();
-        let eight = times.of_kdf(&argon2(8), 64).unwrap();
-        let ratio = eight.likely / four.likely;
-        assert!((1.0..2.01).contains(&ratio), "{ratio}");
-        assert_eq!(times.argon2.len(), 1);
-        assert!(times.of_kdf(&Kdf::Pbkdf2 { hash: "no".into(), iterations: 1, salt: vec![] }, 64).is_err());
-    }
-}
+mod tests;

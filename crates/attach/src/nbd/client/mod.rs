@@ -24,6 +24,7 @@
 mod connection;
 mod dial;
 mod handshake;
+mod holes;
 mod identity;
 mod journal;
 mod patience;
@@ -33,10 +34,11 @@ mod transport;
 
 use super::protocol::Request;
 use super::protocol::handshake::export;
-use super::protocol::transmission::{command, command_flags, state};
+use super::protocol::transmission::{command, command_flags};
 use super::uri::{Address, Uri};
 use crate::{Error, Refusal, Result, tls};
 use handshake::Agreed;
+use holes::Next;
 use keyway_volume::Storage;
 pub use patience::Tell;
 use pool::Pool;
@@ -311,16 +313,7 @@ impl Storage for Client {
         if self.agreed().allocation.is_none() {
             return Ok((offset < self.len()).then(|| offset..self.len()));
         }
-        let mut at = offset;
-        while at < self.len() {
-            let asked = self.around(at..self.len().min(at + LONGEST_RANGE));
-            let reply = self.ask(command::BLOCK_STATUS, 0, asked.clone())?;
-            if let Some(data) = first_data(&reply.extents, &asked, at) {
-                return Ok(Some(data));
-            }
-            at = described(&reply.extents, &asked).max(at + 1);
-        }
-        Ok(None)
+        self.next_data_within(offset, MOST_ANSWERS)
     }
 
     fn unit(&self) -> u64 {
@@ -329,6 +322,28 @@ impl Storage for Client {
 }
 
 impl Client {
+    /// The next data, of which the server may say so in this many answers at most.
+    fn next_data_within(&self, offset: u64, most: u32) -> io::Result<Option<Range<u64>>> {
+        let mut at = offset;
+        for _ in 0..most {
+            if at >= self.len() {
+                return Ok(None);
+            }
+            let asked = self.around(at..self.len().min(at + LONGEST_RANGE));
+            let reply = self.ask(command::BLOCK_STATUS, 0, asked.clone())?;
+            match holes::next(&reply.extents, &asked, at) {
+                Next::Data(data) => return Ok(Some(data)),
+                Next::Hole { end } => at = end,
+            }
+        }
+        let text = format!(
+            "the server describes nothing but holes from byte {offset} to byte {at} of an export of {} bytes, in {most} \
+             answers: it is given up; work on a part of the export, or do not ask for its holes",
+            self.len()
+        );
+        Err(io::Error::new(ErrorKind::TimedOut, text))
+    }
+
     /// Reads a part of one or two blocks.
     fn read_part(&self, buf: &mut [u8], offset: u64) -> io::Result<()> {
         if buf.is_empty() {
@@ -347,34 +362,6 @@ fn request(kind: u16, flags: u16, range: &Range<u64>) -> Request {
     Request { flags, kind, cookie: 0, offset: range.start, length: range.end - range.start }
 }
 
-/// The first run of data at or after `from` within the requested range.
-fn first_data(extents: &[(u64, u64)], asked: &Range<u64>, from: u64) -> Option<Range<u64>> {
-    let hole = u64::from(state::HOLE | state::ZERO);
-    let mut at = asked.start;
-    let mut data: Option<Range<u64>> = None;
-    for (length, state) in extents {
-        let extent = at.max(from)..at.saturating_add(*length).min(asked.end);
-        at = at.saturating_add(*length);
-        if extent.is_empty() {
-            continue;
-        }
-        match &mut data {
-            Some(run) if state & hole != hole => run.end = extent.end,
-            Some(_) => break,
-            None if state & hole != hole => data = Some(extent),
-            None => {}
-        }
-    }
-    data
-}
-
-/// Where the extents end. A server describes at least a part of the requested range, and may
-/// describe more.
-fn described(extents: &[(u64, u64)], asked: &Range<u64>) -> u64 {
-    let lengths = extents.iter().map(|(length, _)| *length);
-    lengths.fold(asked.start, u64::saturating_add).min(asked.end)
-}
-
 /// Translates a failure to connect into an [`Error`].
 fn explain(error: io::Error) -> Error {
     match error.kind() {
@@ -388,6 +375,9 @@ fn explain(error: io::Error) -> Error {
 /// A longer TRIM, WRITE_ZEROES or BLOCK_STATUS is split into several requests: each has to end
 /// before the timeout, and compact headers have 32-bit lengths.
 const LONGEST_RANGE: u64 = 1 << 30;
+/// How many answers without data are taken one after the other: holes of a pebibyte, two minutes of
+/// a fast server.
+const MOST_ANSWERS: u32 = 1 << 20;
 /// How many zeros are sent at once where the server cannot write them itself.
 const ZEROS: u64 = 1 << 20;
 

@@ -13,20 +13,6 @@ use std::thread;
 mod slow;
 
 #[test]
-fn holes_are_what_is_neither_stored_nor_anything_but_zeros() {
-    let (hole, zero) = (u64::from(state::HOLE), u64::from(state::ZERO));
-    let asked = 1000..2000;
-    let extents = [(100, hole | zero), (100, 0), (100, zero), (100, hole), (100, hole | zero), (100, 0)];
-    assert_eq!(first_data(&extents, &asked, 1000), Some(1100..1400));
-    assert_eq!(first_data(&extents, &asked, 1250), Some(1250..1400));
-    assert_eq!(first_data(&extents, &asked, 1400), Some(1500..1600));
-    assert_eq!(described(&extents, &asked), 1600);
-    assert_eq!(first_data(&[(5000, 0)], &asked, 1000), Some(1000..2000));
-    assert_eq!(described(&[(u64::MAX, 0), (5, 0)], &asked), 2000);
-    assert_eq!(first_data(&[(1000, hole | zero), (1000, 0)], &asked, 1000), None);
-}
-
-#[test]
 fn a_read_is_what_was_asked_for_or_an_error() {
     let data =
         |offset: u64, len: usize| (chunk::OFFSET_DATA, [&offset.to_be_bytes(), &vec![7; len][..]].concat());
@@ -133,6 +119,31 @@ fn lists_of_extents_are_held_against_the_request() {
 }
 
 /// A write that may have been executed is not sent twice.
+/// An export of 2^62 bytes, of which each answer describes a gibibyte or a byte.
+#[test]
+fn a05_exabytes_of_holes_end() {
+    for (length, state, end) in [(u32::MAX, 3, 300 << 30), (1, 3, 4096), (1, 0, 4096)] {
+        let flags = export::HAS_FLAGS;
+        let size = 1u64 << 62;
+        let infos =
+            vec![[&info::EXPORT.to_be_bytes()[..], &size.to_be_bytes(), &flags.to_be_bytes()].concat()];
+        let client = Fake { infos, ..Fake::default() }.start(move |stream, request| {
+            let list = [CONTEXT, length, state].map(u32::to_be_bytes).concat();
+            let (headers, done) = (Headers::Structured, chunk_flags::DONE);
+            send_chunk(stream, headers, request, done, chunk::BLOCK_STATUS, &list);
+        });
+        match client.next_data_within(0, 300) {
+            Ok(found) => assert_eq!(found, Some(0..end), "{length} {state}"),
+            Err(error) => {
+                let said = "nothing but holes from byte 0 to byte 322122547200 of an export of 4611686018427387904 \
+                            bytes, in 300 answers";
+                assert!(error.to_string().contains(said) && end == 300 << 30, "{error}");
+                assert_eq!(error.kind(), ErrorKind::TimedOut);
+            }
+        }
+    }
+}
+
 #[test]
 fn an_unacknowledged_write_is_sent_once() {
     let writes = Arc::new(AtomicU32::new(0));

@@ -37,7 +37,8 @@ pub(crate) static COMMAND: Command = Command {
     man: "Format, cipher, place and size of the data, whether both header copies are sound, a reencryption that \
           is under way (what it does, how far it is, who can go on with it, and the command that does), and every keyslot \
           with its key derivation, its cost and the time that unlocking takes on this machine: a short sample of \
-          each kind of key derivation is measured and multiplied by the cost. Problems are listed at the \
+          each kind of key derivation is measured and multiplied by the cost. Whatever memory a keyslot asks for, the \
+          sample takes 256 MiB at most. Problems are listed at the \
           end; marked with a dot, what is only worth knowing, such as more data under one XTS key than IEEE 1619-2025 \
           advises.\n\nNothing is written and no lock is taken. No passphrase is needed, unless --verify asks for one to \
           verify the seal (keyway-seal(8)); a key file does the same. Colours are used on a terminal, unless \
