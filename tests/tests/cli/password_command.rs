@@ -48,6 +48,31 @@ fn one_newline_at_the_end_is_not_part_of_it() {
     assert_eq!(opened_by(&scratch, r"printf 'two\nli'").code, Some(2));
 }
 
+/// What the command leaves running has the pipe, and is not waited for.
+#[test]
+fn a_child_in_the_background_is_not_waited_for() {
+    let scratch = scratch_with(b"secret");
+    for command in [
+        "sleep 1000 2>/dev/null & echo $! >>children; echo secret",
+        "echo secret; sleep 1000 2>/dev/null & echo $! >>children",
+        "(sleep 1000; echo later) 2>/dev/null & echo $! >>children; printf sec; sleep 0.2; printf ret",
+    ] {
+        let began = Instant::now();
+        let opened = with_command(&scratch, "open --test-passphrase volume", command);
+        assert_eq!(opened.limit(Duration::from_secs(60)).outcome().code, Some(0), "{command}");
+        assert!(began.elapsed() < Duration::from_secs(60));
+    }
+    // What the command itself takes is waited for, whoever closes the pipe meanwhile.
+    assert_eq!(opened_by(&scratch, "printf secret; exec >&-; sleep 0.2").code, Some(0));
+    refused(
+        &opened_by(&scratch, "printf secret; exec >&-; exit 3"),
+        "The password command failed with exit code 3.",
+    );
+    for child in std::fs::read_to_string(scratch.path("children")).unwrap().lines() {
+        peer("kill", "").arg(child).ok();
+    }
+}
+
 /// A command that fails may have printed half of a passphrase.
 #[test]
 fn what_fails_gives_no_passphrase() {

@@ -126,6 +126,51 @@ fn a04_a_seal_can_be_made_with_the_volume_and_with_a_context() {
     on("read --length 1 --require sealed", &formatted, &key).fails(6).says("it is not sealed");
 }
 
+/// Nobody else reads the string in a list of processes.
+#[test]
+fn a_context_comes_from_a_file_or_the_environment_too() {
+    let scratch = Scratch::new();
+    let (volume, key) = sealed(&scratch, "");
+    let (file, other) = (scratch.file("context", "rack 7\n"), scratch.file("other", "rack 8"));
+    let with_file = |line: &str, file: &Path| keyway(line).arg("--seal-context-file").arg(file);
+    with_file("seal", &file).arg("-d").arg(&key).arg(&volume).ok().quiet();
+    let read = || keyway("read --length 1 -d").arg(&key).arg(&volume);
+    read().arg("--seal-context").arg("rack 7").ok();
+    read().arg("--seal-context-file").arg(&file).ok();
+    read().arg("--seal-context-file").arg(&other).fails(6).says("another context");
+    let by_name = |value: &str| read().env("KEYWAY_SEAL_CONTEXT", value);
+    by_name("rack 7").ok();
+    by_name("").ok();
+    by_name("rack 8").fails(6).says("another context");
+    // An option goes before the variable.
+    by_name("rack 8").arg("--seal-context").arg("rack 7").ok();
+    by_name("rack 8").arg("--ignore-seal").ok();
+    by_name("rack 7").arg("--seal-context-file").arg(&other).fails(6);
+    read().args("--seal-context x --seal-context-file").arg(&file).fails(1).says("cannot be combined");
+    read().args("--ignore-seal --seal-context-file").arg(&file).fails(1).says("contradict each other");
+    let missing = scratch.path("missing");
+    read().arg("--seal-context-file").arg(&missing).fails(4).says("cannot be read: No such file");
+    let long = scratch.file("long", vec![b'x'; (64 << 10) + 1]);
+    read().arg("--seal-context-file").arg(&long).fails(1).says("longer than 64 KiB");
+    let bytes = scratch.file("bytes", [0xff, 0xfe]);
+    read().arg("--seal-context-file").arg(&bytes).fails(1).says("it is not UTF-8");
+    // Made with the volume, from the environment.
+    let made = scratch.path("made");
+    let build = keyway("build --seal").args(CHEAP).arg("-d").arg(&key).arg(scratch.path("plain")).arg(&made);
+    build.env("KEYWAY_SEAL_CONTEXT", "rack 9").ok();
+    keyway("read --length 1 --seal-context rack-9 -d").arg(&key).arg(&made).fails(6);
+    keyway("read --length 1 -d").arg(&key).arg(&made).arg("--seal-context").arg("rack 9").ok();
+    keyway("build --seal-context-file")
+        .arg(&file)
+        .args(CHEAP)
+        .arg("-d")
+        .arg(&key)
+        .arg(scratch.path("plain"))
+        .arg(scratch.path("none"))
+        .fails(1)
+        .says("--seal-context-file needs --seal.");
+}
+
 /// A forger could remove the seal by restoring an older backup.
 #[test]
 fn a04_a_backup_without_a_seal_is_not_restored_in_silence() {

@@ -38,14 +38,15 @@ pub(crate) const DM_CRYPT: &[&Opt] =
 pub(crate) const TOKENS: &[&Opt] = &[&TOKEN_ID, &TOKEN_ONLY, &TOKEN_TYPE];
 
 /// Demands on a header, and exemptions for a header that few users would want.
-pub(crate) const ADMISSION: &[&Opt] = &[&REQUIRE, &SEAL_CONTEXT, &IGNORE_SEAL, &WEAK_CIPHER];
+pub(crate) const ADMISSION: &[&Opt] =
+    &[&REQUIRE, &SEAL_CONTEXT, &SEAL_CONTEXT_FILE, &IGNORE_SEAL, &WEAK_CIPHER];
 
 /// Demands on a header that is not opened for use: its key is given out, or gets another keyslot.
-pub(crate) const DEMANDS: &[&Opt] = &[&REQUIRE, &SEAL_CONTEXT, &IGNORE_SEAL];
+pub(crate) const DEMANDS: &[&Opt] = &[&REQUIRE, &SEAL_CONTEXT, &SEAL_CONTEXT_FILE, &IGNORE_SEAL];
 
 /// [`ADMISSION`] for commands that never write to the volume.
 pub(crate) const ADMISSION_TO_READ: &[&Opt] =
-    &[&REQUIRE, &SEAL_CONTEXT, &IGNORE_SEAL, &WEAK_CIPHER, &LINEAR_SEGMENTS];
+    &[&REQUIRE, &SEAL_CONTEXT, &SEAL_CONTEXT_FILE, &IGNORE_SEAL, &WEAK_CIPHER, &LINEAR_SEGMENTS];
 
 /// A plain volume's encryption, and its size and IVs.
 pub(crate) const PLAIN_DATA: &[&Opt] =

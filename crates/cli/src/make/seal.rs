@@ -1,7 +1,8 @@
 //! `--seal`: a new volume that is sealed as soon as it exists.
 
-use crate::door::{Args, Kind, Opt, shared};
+use crate::door::{Args, Kind, Opt};
 use crate::say::failure::{Exit, Failure, Result};
+use crate::unlock::seal_context::SealContext;
 use keyway::{Create, Version};
 
 /// `--seal`, for the commands that make volumes.
@@ -29,8 +30,12 @@ impl NewSeal {
             true if version == Version::Luks1 => {
                 refuse("--seal: a LUKS1 header has no room for a seal; nothing was written.")
             }
-            false if args.given(&shared::SEAL_CONTEXT) => refuse("--seal-context needs --seal."),
-            wanted => Ok(Self { wanted, context: args.text(&shared::SEAL_CONTEXT).map(str::to_owned) }),
+            wanted => match SealContext::from_args(args)? {
+                SealContext { option: Some(option), .. } if !wanted => {
+                    refuse(&format!("--{option} needs --seal."))
+                }
+                SealContext { text, .. } => Ok(Self { wanted, context: text }),
+            },
         }
     }
 
@@ -59,6 +64,7 @@ mod tests {
             ("--seal", Version::Luks2, None),
             ("--seal --seal-context x", Version::Luks2, None),
             ("--seal-context x", Version::Luks2, Some("--seal-context needs --seal.")),
+            ("--seal-context-file /dev/null", Version::Luks2, Some("--seal-context-file needs --seal.")),
             ("-q", Version::Luks1, None),
             ("-q", Version::Luks2, None),
         ] {

@@ -10,6 +10,7 @@ use crate::door::{Args, Opt, shared};
 use crate::process::handed::{Handed, handed};
 use crate::say::failure::{Exit, Failure, Result};
 use crate::unlock::policy::PolicyText;
+use crate::unlock::seal_context::SealContext;
 use keyway_crypto::{CipherSpec, Secret};
 use keyway_volume::admission::{self, Exemption, Finding};
 use keyway_volume::seal::Seal;
@@ -83,7 +84,11 @@ impl Demands {
             policies: Vec::new(),
         };
         let mut this = Self { terms, weak_ciphers, policies: Vec::new() };
-        args.text(&shared::SEAL_CONTEXT).map_or(Ok(()), |context| this.bind_seal(context))?;
+        let context = SealContext::from_args(args)?;
+        // Whoever ignores the seal by an option does so whatever the environment says.
+        if !this.terms.ignore_seal || context.option.is_some() {
+            context.text.map_or(Ok(()), |context| this.bind_seal(&context))?;
+        }
         PolicyText::from_args(args)?.into_iter().try_for_each(|policy| this.require(policy))?;
         Ok(this)
     }

@@ -6,6 +6,7 @@ pub(crate) mod key_options;
 mod keyring;
 pub(crate) mod passphrase;
 pub(crate) mod policy;
+pub(crate) mod seal_context;
 pub(crate) mod tokens;
 
 pub(crate) use key_options::{GivenKey, KeyOptions, volume_key_file};

@@ -70,6 +70,7 @@ static RARE: &[&str] = &[
     "progress-frequency",
     "progress-json",
     "seal-context",
+    "seal-context-file",
     "sector-size",
     "serialize-memory-hard-pbkdf",
     "shared",

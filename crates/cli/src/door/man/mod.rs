@@ -170,7 +170,8 @@ const PASSPHRASES: &str = "A passphrase typed on a terminal is not echoed and ha
 standard input is not a terminal, the passphrase is read from it up to the first newline, which is dropped. With \
 --key-file -, everything up to the end is the passphrase, newlines included.\n\nA key file is read whole, newlines \
 included, up to 8 MiB, unless --keyfile-offset and --keyfile-size select a part of it.\n\n--password-command runs a \
-command, and takes what it prints, without one newline at the end.";
+command, and takes what it has printed when it ends, without one newline at the end. What it leaves running in the \
+background is not waited for.";
 
 #[cfg(test)]
 mod tests {

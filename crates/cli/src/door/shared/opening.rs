@@ -49,7 +49,18 @@ pub(crate) static SEAL_CONTEXT: Opt = option(
     "The string that the seal is bound to.",
     "A volume that is not sealed, or was sealed with another string, is refused. The string is not in the \
      header: it distinguishes volumes sealed with the same key, such as those of two machines, or of this year and \
-     last year.",
+     last year. Other users see it in lists of processes: --seal-context-file or the environment variable \
+     KEYWAY_SEAL_CONTEXT keeps it from them. Where none of the options is given, the variable stands for them, unless \
+     it is empty.",
+);
+pub(crate) static SEAL_CONTEXT_FILE: Opt = option(
+    "seal-context-file",
+    None,
+    "FILE",
+    Kind::Path,
+    "The same string, from a file.",
+    "As --seal-context with what the file holds: UTF-8, at most 64 KiB, without one newline at the end. No list of \
+     processes shows it.",
 );
 pub(crate) static IGNORE_SEAL: Opt = flag(
     "ignore-seal",

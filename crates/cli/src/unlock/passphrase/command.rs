@@ -6,10 +6,12 @@
 use crate::process::interrupt;
 use crate::say::failure::{Exit, Failure, Result};
 use keyway_crypto::Secret;
-use keyway_volume::key_file::{self, End, Error, Part};
+use keyway_volume::key_file::LIMIT;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::{Errno, ioctl_fionread, retry_on_intr};
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 use std::fmt::Display;
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::process::{Child, Command, ExitStatus, Stdio};
 
 /// Runs the command, and returns its output without the newline at the end. The command stays in
@@ -24,7 +26,8 @@ pub(super) fn output(line: &str) -> Result<Secret> {
             let _ = pidfd_send_signal(handle, Signal::TERM);
         })
     });
-    let printed = read(&mut child);
+    let ended = handle(&child);
+    let printed = read(&mut child, ended.as_ref());
     if printed.is_err() {
         let _ = child.kill();
     }
@@ -39,12 +42,55 @@ pub(super) fn output(line: &str) -> Result<Secret> {
     }
 }
 
-fn read(child: &mut Child) -> Result<Secret> {
+/// What the command has written by the time when it ends: what it leaves running in the background may
+/// hold the pipe open for as long as it likes.
+fn read(child: &mut Child, handle: Option<&OwnedFd>) -> Result<Secret> {
     let Some(output) = child.stdout.take() else { return Err(wrong("has no output")) };
-    match key_file::read_stream(output.as_fd(), Part::default(), End::Eof) {
-        Ok(input) => Ok(input.secret),
-        Err(Error::TooLong) => Err(wrong("printed more than 8 MiB, the longest passphrase")),
-        Err(error) => Err(wrong(format_args!("cannot be read: {error}"))),
+    let failed = |errno: Errno| wrong(format_args!("cannot be read: {errno}"));
+    let (mut printed, mut filled) = (Secret::zeroed(FIRST), 0);
+    loop {
+        let has_ended = wait(child, handle, output.as_fd()).map_err(failed)?;
+        let mut left = ioctl_fionread(&output).map_err(failed)?;
+        if left == 0 && !has_ended {
+            // Something can be read, and it is nothing: nobody has the pipe any more.
+            return Ok(Secret::copy_from(&printed.expose()[..filled]));
+        }
+        while left > 0 {
+            if filled == printed.len() {
+                let mut larger = Secret::zeroed((filled * 2).min(LIMIT + 1));
+                larger.expose_mut()[..filled].copy_from_slice(printed.expose());
+                printed = larger;
+            }
+            let room = &mut printed.expose_mut()[filled..];
+            let len = room.len().min(usize::try_from(left).unwrap_or(usize::MAX));
+            let count = retry_on_intr(|| rustix::io::read(&output, &mut room[..len])).map_err(failed)?;
+            filled += count;
+            if filled > LIMIT {
+                return Err(wrong("printed more than 8 MiB, the longest passphrase"));
+            }
+            left = if count == 0 { 0 } else { left - count as u64 };
+        }
+        if has_ended {
+            return Ok(Secret::copy_from(&printed.expose()[..filled]));
+        }
+    }
+}
+
+/// Waits until there is something to read, or the command has ended: whether it has.
+fn wait(child: &mut Child, handle: Option<&OwnedFd>, output: BorrowedFd<'_>) -> rustix::io::Result<bool> {
+    loop {
+        let mut sources = vec![PollFd::from_borrowed_fd(output, PollFlags::IN)];
+        sources.extend(handle.map(|handle| PollFd::new(handle, PollFlags::IN)));
+        // Without a handle, which Linux has since 5.3, the command is asked after now and then.
+        let moment = handle.is_none().then_some(MOMENT);
+        retry_on_intr(|| poll(&mut sources, moment.as_ref()))?;
+        let has_ended = match sources.get(1) {
+            Some(ended) => !ended.revents().is_empty(),
+            None => !matches!(child.try_wait(), Ok(None)),
+        };
+        if has_ended || !sources[0].revents().is_empty() {
+            return Ok(has_ended);
+        }
     }
 }
 
@@ -57,7 +103,7 @@ fn check(status: ExitStatus) -> Result<()> {
 }
 
 /// A handle that stays the command's own, even when it has ended and its number is another's.
-fn handle(child: &Child) -> Option<rustix::fd::OwnedFd> {
+fn handle(child: &Child) -> Option<OwnedFd> {
     let pid = Pid::from_raw(child.id().try_into().ok()?)?;
     pidfd_open(pid, PidfdFlags::empty()).ok()
 }
@@ -65,3 +111,7 @@ fn handle(child: &Child) -> Option<rustix::fd::OwnedFd> {
 fn wrong(what: impl Display) -> Failure {
     Failure::new(Exit::Parameters, format!("The password command {what}."))
 }
+
+/// Room for the first read.
+const FIRST: usize = 4096;
+const MOMENT: Timespec = Timespec { tv_sec: 0, tv_nsec: 50_000_000 };

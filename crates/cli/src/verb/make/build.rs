@@ -78,6 +78,7 @@ pub(crate) static COMMAND: Command = Command {
             &shared::WEAK_CIPHER,
             &SEAL,
             &shared::SEAL_CONTEXT,
+            &shared::SEAL_CONTEXT_FILE,
         ],
         groups::KDF,
         groups::KEYSLOT,

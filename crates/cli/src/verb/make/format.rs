@@ -53,6 +53,7 @@ pub(crate) static COMMAND: Command = Command {
             &shared::PROGRESS_JSON,
             &SEAL,
             &shared::SEAL_CONTEXT,
+            &shared::SEAL_CONTEXT_FILE,
         ],
         groups::KDF,
         groups::KEYSLOT,

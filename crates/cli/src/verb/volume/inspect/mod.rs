@@ -55,7 +55,7 @@ pub(crate) static COMMAND: Command = Command {
           keyslots that use it.\n\nsealed = true: the header has a seal made with the volume key, and matches it; \
           seal-context = \"TEXT\": with this string.",
     options: &[
-        &[&shared::JSON, &shared::REQUIRE, &VERIFY, &shared::SEAL_CONTEXT],
+        &[&shared::JSON, &shared::REQUIRE, &VERIFY, &shared::SEAL_CONTEXT, &shared::SEAL_CONTEXT_FILE],
         groups::KEY_INPUT,
         groups::UNLOCKING,
         groups::PROMPT,

@@ -1,0 +1,67 @@
+//! The string that a seal is bound to: from an option, or from where no list of processes shows it.
+
+use crate::door::{Args, shared};
+use crate::say::failure::{Exit, Failure, Result};
+use std::env;
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::Path;
+
+/// The string, and the option that named it.
+pub(crate) struct SealContext {
+    /// The string.
+    pub(crate) text: Option<String>,
+    /// The option; `None` for the environment.
+    pub(crate) option: Option<&'static str>,
+}
+
+impl SealContext {
+    /// Of `--seal-context`, `--seal-context-file` or, without either, of the environment.
+    pub(crate) fn from_args(args: &Args) -> Result<Self> {
+        let options = [&shared::SEAL_CONTEXT, &shared::SEAL_CONTEXT_FILE];
+        let option = options.into_iter().find(|option| args.given(option)).map(|option| option.long);
+        let text = match (args.text(&shared::SEAL_CONTEXT), args.path(&shared::SEAL_CONTEXT_FILE)) {
+            (Some(_), Some(_)) => {
+                return refuse(
+                    "--seal-context and --seal-context-file cannot be combined; omit one.".to_owned(),
+                );
+            }
+            (Some(text), None) => Some(text.to_owned()),
+            (None, Some(path)) => Some(from_file(path)?),
+            (None, None) => from_environment()?,
+        };
+        Ok(Self { text, option })
+    }
+}
+
+fn from_environment() -> Result<Option<String>> {
+    match env::var_os(VARIABLE).filter(|value| !value.is_empty()).map(|value| value.into_string()) {
+        None => Ok(None),
+        Some(Ok(text)) => Ok(Some(text)),
+        Some(Err(_)) => refuse(format!("The environment variable {VARIABLE} is not UTF-8.")),
+    }
+}
+
+fn from_file(path: &Path) -> Result<String> {
+    let failed = |why: &dyn std::fmt::Display| {
+        format!("The seal context in {} cannot be read: {why}.", path.display())
+    };
+    let read = || -> io::Result<Vec<u8>> {
+        let mut bytes = Vec::new();
+        File::open(path)?.take(LONGEST + 1).read_to_end(&mut bytes)?;
+        Ok(bytes)
+    };
+    let mut bytes = read().map_err(|error| Failure::new(Exit::Device, failed(&error)))?;
+    if bytes.len() as u64 > LONGEST {
+        return refuse(failed(&"it is longer than 64 KiB"));
+    }
+    bytes.pop_if(|last| *last == b'\n');
+    String::from_utf8(bytes).or_else(|_| refuse(failed(&"it is not UTF-8")))
+}
+
+fn refuse<T>(why: String) -> Result<T> {
+    Err(Failure::new(Exit::Parameters, why))
+}
+
+const VARIABLE: &str = "KEYWAY_SEAL_CONTEXT";
+const LONGEST: u64 = 64 << 10;
