@@ -62,10 +62,12 @@ crashed() {
         END { exit !found }' "$1"
 }
 
-# message_of TEST LOG: what it said from its panic on, without the stack, at most five lines.
+# message_of TEST LOG: what it said from its panic on, without the stack, at most five lines. (A runner that captures
+# nothing prints no heading before it.)
 message_of() {
-    awk -v head="---- $1 stdout ----" '
+    awk -v head="---- $1 stdout ----" -v thread="thread '$1'" '
         $0 == head { own = 1; next }
+        index($0, thread) == 1 && /panicked at/ { own = said = 1 }
         own && /^(stack backtrace:|note: |---- .* ----$|failures:$)/ { exit }
         own && /panicked at|^Error: / { said = 1 }
         own && said && NF && lines++ < 5 { print substr($0, 1, 300) }' "$2"

@@ -128,6 +128,10 @@ fn a_program_that_is_killed_is_named_and_nothing_is_forgiven() {
     assert!(text.contains("SIGABRT"), "{outcome}");
     let outcome = dev_test(&scratch, "unit", &["error: cannot find value `x`\n"]).fails(1);
     assert!(outcome.text().contains("FAILED: unit, compiling the tests\n    error: cannot find value `x`\n"));
+    // Where nothing is captured, the message stands wherever it was printed.
+    let heading = "---- doors::slow stdout ----\n";
+    let outcome = dev_test(&scratch, "unit", &[&ONE_FAILS.replace(heading, "")]).fails(1);
+    assert!(outcome.text().contains("panicked at tests/doors.rs:10:54:\n    again\n  again: "), "{outcome}");
     // Killed when it runs again, or not there: it has not passed.
     for again in [KILLED, NONE] {
         let outcome = dev_test(&scratch, "unit", &[ONE_FAILS, again]).env("KEYWAY_FLAKY", "allow").fails(1);
