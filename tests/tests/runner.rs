@@ -49,7 +49,12 @@ fn dev_test(scratch: &Scratch, args: &str, says: &[&str]) -> Run {
     }
     let _ = std::fs::remove_file(scratch.path("asked"));
     let path = format!("{}:{}", scratch.root().display(), std::env::var("PATH").unwrap_or_default());
-    peer("bash", "./dev test").args(args).directory(scratch.root()).env("PATH", path).env("KEYWAY_FLAKY", "")
+    peer("bash", "./dev test")
+        .args(args)
+        .directory(scratch.root())
+        .env("PATH", path)
+        .env("KEYWAY_FLAKY", "")
+        .env("KEYWAY_LOAD", "0")
 }
 
 /// What cargo was asked, run by run.
