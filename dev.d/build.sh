@@ -61,8 +61,8 @@ packed_pointers() {
 # Its profile, and what it goes without.
 ramdisk="ramdisk --no-default-features"
 
-# place BUILT NAME: cargo may put another program where this one is now.
-place() { cmp -s "target/$1" "target/$2" || install "target/$1" "target/$2"; }
+# place BUILT NAME: cargo may put another program where this one is now. (Whoever runs it meanwhile has a whole one.)
+place() { cmp -s "target/$1" "target/$2" || { install "target/$1" "target/$2.$BASHPID" && mv -f "target/$2.$BASHPID" "target/$2"; }; }
 
 # With the musl target: its C library comes with Rust's, and Rust's own linker links it, so that of the other architecture
 # nothing has to be installed but a compiler, for ring's C. (musl's allocator, slower than glibc's, is not on the way of

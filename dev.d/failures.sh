@@ -5,15 +5,13 @@
 
 most_flaky=3
 
-failures_begin() {
-    flaky=() failures=()
-    : >"$logs/not-installed"
-}
-
 # failure TEST LOG MESSAGE: of the layer that runs.
-failure() {
-    failures+=("$(printf '%s\n' "FAILED: $layer, $1" "$(sed 's/^/    /' <<<"$3")" \
-        "  again: ./dev test $layer -- $(quoted "$1")" "  log:   $2")")
+failure() { failures+=("$(told "$@")"); }
+
+# told TEST LOG MESSAGE: what is said of it.
+told() {
+    printf '%s\n' "FAILED: $layer, $1" "$(sed 's/^/    /' <<<"$3")" \
+        "  again: ./dev test $layer -- $(quoted "$1")" "  log:   $2"
 }
 
 # once_more LOG ARG…: after a run of `cargo test ARG…` that failed, its failing tests again. Fails, and has the failures
@@ -38,12 +36,19 @@ once_more() {
     [ ${#left[@]} = 0 ] || return 1
     flaky+=("${names[@]/#/$layer, }")
     for name in "${names[@]}"; do
-        is_forgiven || failure "$name (failed, then passed: flaky)" "$log" "$(message_of "$name" "$log")"
+        flaky_failures+=("$(told "$name (failed, then passed: flaky)" "$log" "$(message_of "$name" "$log")")")
     done
-    ! is_forgiven || { failed=$((failed - ${#names[@]})) && passed=$((passed + ${#names[@]})); }
 }
 
-is_forgiven() { [ "${KEYWAY_FLAKY:-}" = allow ] && [ ${#flaky[@]} -le $most_flaky ]; }
+# forgive: once all layers are counted. Those that failed and then passed have passed where that is allowed, and are
+# failures elsewhere and where they are many.
+forgive() {
+    if [ "${KEYWAY_FLAKY:-}" = allow ] && [ ${#flaky[@]} -le $most_flaky ]; then
+        failed=$((failed - ${#flaky[@]})) passed=$((passed + ${#flaky[@]}))
+    else
+        failures+=("${flaky_failures[@]}")
+    fi
+}
 
 # failed_tests LOG: what `cargo test --quiet` lists between the second "failures:" and the result, target by target.
 failed_tests() { awk '/^failures:$/ { names = 1; next } /^test result:|^----/ { names = 0 } names && /^    / { print substr($0, 5) }' "$1" | sort -u; }

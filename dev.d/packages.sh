@@ -85,10 +85,8 @@ want_packages() {
     mapfile -t missing < <(packages_missing "$@")
     [ ${#missing[@]} -gt 0 ] || return 0
     if may_install; then
-        say "installing ${missing[*]}"
-        apt_get update -q || true
-        # One that this release lacks must not keep the others out.
-        apt_get install -q --no-install-recommends "${missing[@]}" || one_by_one "${missing[@]}"
+        # One after another: what another layer installs need not be installed here.
+        (flock 9 && install_packages $(packages_missing "$@")) 9>"$logs/installing"
         mapfile -t missing < <(packages_missing "$@")
         [ ${#missing[@]} -gt 0 ] || return 0
         echo "${red}could not install ${missing[*]}$plain" >&2
@@ -96,6 +94,14 @@ want_packages() {
         echo "${red}missing packages: ${missing[*]}$plain (apt-get install ${missing[*]})" >&2
     fi
     printf '%s\n' "${missing[@]}" >>"$logs/not-installed"
+}
+
+install_packages() {
+    [ $# -gt 0 ] || return 0
+    say "installing $*"
+    apt_get update -q || true
+    # One that this release lacks must not keep the others out.
+    apt_get install -q --no-install-recommends "$@" || one_by_one "$@"
 }
 
 one_by_one() {
@@ -137,7 +143,7 @@ may_install() { [ "$(id -u)" = 0 ] && have apt-get; }
 # which apt-get does not wait.)
 apt_get() {
     local tries=2 waited=0
-    until DEBIAN_FRONTEND=noninteractive apt-get -y -o DPkg::Lock::Timeout=600 "$@" </dev/null >"$logs/apt.log" 2>&1; do
+    until DEBIAN_FRONTEND=noninteractive apt-get -y -o DPkg::Lock::Timeout=600 "$@" </dev/null >"$logs/apt.log" 2>&1 9>&-; do
         if [ $waited -lt 600 ] && grep -q 'Could not get lock' "$logs/apt.log"; then
             waited=$((waited + 5)) && sleep 5
         elif [ $((tries -= 1)) -gt 0 ]; then
@@ -172,7 +178,7 @@ want_rust() {
 want_target() {
     ls "$(rustc --print target-libdir --target "$1")"/libcore-* &>/dev/null && return
     say "adding Rust's library for $1"
-    have rustup && rustup --quiet target add "$1" &>"$logs/rustup.log" ||
+    have rustup && flock "$logs/rustup" rustup --quiet target add "$1" &>"$logs/rustup.log" ||
         fail "Rust's library for $1 is missing and could not be added: rustup target add $1 (a distribution's own Rust lacks it: https://rustup.rs)"
 }
 

@@ -1,4 +1,5 @@
-# How layers of tests are run, counted and summed up. What each of them runs: layers.sh; what a failure says: failures.sh.
+# How layers of tests are run, counted and summed up. What each of them runs: layers.sh; one after another or side by
+# side: turns.sh; what a failure says: failures.sh.
 
 all_layers="check unit engine ct measure cli interop oracle doors faults reencrypt aarch64 vm boot fuzz"
 
@@ -6,7 +7,7 @@ all_layers="check unit engine ct measure cli interop oracle doors faults reencry
 # A layer that fails stops the run. Ends with each layer's result and time, the tests left out by name, one line of
 # totals, and what to do about what failed.
 run_layers() {
-    local started layer layers=()
+    local started layer layers=() at_once=${KEYWAY_AT_ONCE:-1}
     while [ $# -gt 0 ] && [ "$1" != -- ]; do layers+=("$1") && shift; done
     only=("${@:2}")
     [ ${#layers[@]} -gt 0 ] || layers=($all_layers)
@@ -15,45 +16,33 @@ run_layers() {
     done
     want_rust
     started=$(now)
-    results=() passed=0 failed=0 skipped_by_tests=0
-    failures_begin
-    export KEYWAY_SKIPS=$PWD/$logs/skips
-    : >"$KEYWAY_SKIPS"
+    results=() passed=0 failed=0 left_out_by=() flaky=() flaky_failures=() failures=() stopped_by=()
+    : >"$logs/not-installed"
+    trap stop_what_runs EXIT
+    trap 'exit 130' INT TERM
     load "${KEYWAY_LOAD:-0}"
-    for layer in "${layers[@]}"; do
-        say "== $layer"
-        layer_started=$(now) layer_runs=0
-        "layer_$layer"
-        result ok
-    done
+    if [ "$at_once" -gt 1 ] && [ ${#layers[@]} -gt 1 ]; then
+        side_by_side "$at_once" $(in_order_of_waiting "${layers[@]}")
+    else
+        one_by_another "${layers[@]}"
+    fi
+    forgive
     [ ${#only[@]} = 0 ] || [ $((passed + failed)) -gt 0 ] || fail "no test of ${layers[*]} is called ${only[*]}"
     summary
+    [ ${#stopped_by[@]} = 0 ] || fail "$(printf '%s\n' "${stopped_by[@]}" | paste -sd';')"
     [ $failed = 0 ] || exit 1
 }
 
-result() { results+=("$(printf '%-9s %-7s %7s s' "$layer" "$1" "$(seconds_since "$layer_started")")"); }
-
-# What every failing step ends in: the layer is over, and so is the run. (bash ignores `set -e` in too many places to
-# be relied upon here.)
-layer_fails() {
-    failed=$((failed > 0 ? failed : 1))
-    result FAILED
-    summary
-    fail "layer $layer failed: $*"
-}
-
 summary() {
-    local skipped
-    skipped=$(wc -l <"$KEYWAY_SKIPS")
     echo
     printf '%s\n' "${results[@]}"
     printf '%-9s %-7s %7s s\n' total '' "$(seconds_since "$started")"
-    if [ "$skipped" -gt 0 ]; then
+    if [ ${#left_out_by[@]} -gt 0 ]; then
         say "left out:"
-        sed 's/^/  /' "$KEYWAY_SKIPS"
+        printf '  %s\n' "${left_out_by[@]}"
     fi
     # A test that leaves itself out returns without failing: its runner counted it as passed.
-    echo "$((passed - skipped_by_tests)) passed, $failed failed, $skipped skipped"
+    echo "$passed passed, $failed failed, ${#left_out_by[@]} skipped"
     what_is_not_installed
     what_failed
 }
@@ -67,7 +56,6 @@ load() {
         while kill -0 $$ 2>/dev/null; do for ((i = 0; i < 500000; i++)); do :; done; done &
     done
     while kill -0 $$ 2>/dev/null; do dd if=/dev/zero of=/dev/null bs=64M count=200 status=none; done &
-    trap 'kill $(jobs -p) 2>/dev/null' EXIT
 }
 
 # proofs NAME…: those integration tests of tests/, with the static release binary.
