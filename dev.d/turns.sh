@@ -76,7 +76,10 @@ layer_fails() {
 # layer_ends RESULT [WHY]: leaves its counts as a shell reads them.
 layer_ends() {
     local row skips
-    row=$(printf '%-9s %-7s %7s s %8s s of processors' "$layer" "$1" "$(seconds_since "$layer_started")" "$(processor_seconds)")
+    # (Of this shell's children: a pipeline or a substitution would count its own.)
+    times >"$logs/$layer.times"
+    row=$(printf '%-9s %-7s %7s s %8s s of processors' "$layer" "$1" "$(seconds_since "$layer_started")" \
+        "$(processor_seconds <"$logs/$layer.times")")
     mapfile -t skips <"$KEYWAY_SKIPS"
     cat >"$logs/$layer.counts" <<COUNTS
 passed=\$((passed + $passed - $skipped_by_tests)) failed=\$((failed + $failed))
@@ -97,8 +100,5 @@ counted() {
     fi
 }
 
-# What those children of this shell took that have ended. (In a pipeline, `times` would speak of another shell.)
-processor_seconds() {
-    times >"$logs/$layer.times"
-    awk 'END { split($1 $2, t, /[ms]/); printf "%.1f", 60 * (t[1] + t[3]) + t[2] + t[4] }' "$logs/$layer.times"
-}
+# Out of what `times` says: what those children took that have ended.
+processor_seconds() { awk 'END { split($1 $2, t, /[ms]/); printf "%.1f", 60 * (t[1] + t[3]) + t[2] + t[4] }'; }

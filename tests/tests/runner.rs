@@ -55,6 +55,7 @@ fn dev_test(scratch: &Scratch, args: &str, says: &[&str]) -> Run {
         .env("PATH", path)
         .env("KEYWAY_FLAKY", "")
         .env("KEYWAY_LOAD", "0")
+        .env("KEYWAY_AT_ONCE", "1")
 }
 
 /// What cargo was asked, run by run.
@@ -116,7 +117,7 @@ fn three_are_forgiven_in_a_run_and_not_a_fourth() {
     let scratch = Scratch::new();
     let says = [TWO_FAIL, TWO_PASS, TWO_FAIL, TWO_PASS];
     let outcome = dev_test(&scratch, "unit", &says).env("KEYWAY_FLAKY", "allow").fails(1);
-    assert!(outcome.text().contains(" 2 failed, 0 skipped\n"), "{outcome}");
+    assert!(outcome.text().contains(" 4 failed, 0 skipped\n"), "{outcome}");
     let many = TWO_FAIL.replace("    tests::bad\n\n", "    tests::bad\n    tests::c\n    tests::d\n\n");
     let outcome = dev_test(&scratch, "unit", &[&many, TWO_PASS]).env("KEYWAY_FLAKY", "allow").fails(1);
     assert_eq!(asked(&scratch).len(), 1, "four that fail are no accident: {outcome}");
@@ -142,6 +143,32 @@ fn a_program_that_is_killed_is_named_and_nothing_is_forgiven() {
         let outcome = dev_test(&scratch, "unit", &[ONE_FAILS, again]).env("KEYWAY_FLAKY", "allow").fails(1);
         assert!(outcome.text().contains("FAILED: unit, doors::slow\n"), "{outcome}");
     }
+}
+
+#[test]
+fn layers_run_side_by_side_and_are_counted_as_one_after_another() {
+    need!("bash");
+    let scratch = Scratch::new();
+    let counts = |at_once| {
+        let outcome = dev_test(&scratch, "unit engine", &[TWO_PASS]).env("KEYWAY_AT_ONCE", at_once).ok();
+        let text = outcome.text();
+        for layer in ["unit      ok ", "engine    ok "] {
+            assert_eq!(text.matches(layer).count(), 1, "{outcome}");
+        }
+        assert_eq!(asked(&scratch).len(), 6, "{outcome}");
+        text.lines().last().unwrap_or_default().to_owned()
+    };
+    assert_eq!(counts("2"), "11 passed, 0 failed, 0 skipped");
+    assert_eq!(counts("1"), counts("2"));
+
+    // Both that run end; a third does not begin; both are named.
+    let failing = || dev_test(&scratch, "unit engine measure", &[KILLED]).env("KEYWAY_AT_ONCE", "2").fails(1);
+    let outcome = failing();
+    for said in ["layer unit failed: its tests", "layer engine failed: its tests"] {
+        assert!(outcome.errors().contains(said), "{outcome}");
+    }
+    assert!(outcome.text().contains("FAILED: engine, the program of `--test two`"), "{outcome}");
+    assert!(!outcome.text().contains("== measure"), "{outcome}");
 }
 
 #[test]
