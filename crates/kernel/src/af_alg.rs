@@ -125,7 +125,7 @@ fn no_socket(errno: Errno) -> Missing {
             "AF_ALG is disabled (sysctl crypto.af_alg_restrict is 2)",
             "sysctl crypto.af_alg_restrict=0",
         ),
-        Errno::EAFNOSUPPORT => Missing::module("af_alg"),
+        Errno::EAFNOSUPPORT => Missing::module("af_alg", "CRYPTO_USER_API_SKCIPHER"),
         Errno::EPERM | Errno::EACCES => {
             Missing::right("this process is not allowed to open AF_ALG sockets", "AF_ALG sockets (seccomp)")
         }
@@ -142,7 +142,7 @@ fn not_found(name: &str, errno: Errno) -> Missing {
                 "AF_ALG shows a short list of algorithms only (sysctl crypto.af_alg_restrict is 1)",
                 "sysctl crypto.af_alg_restrict=0",
             ),
-            _ => Missing::module("algif_skcipher"),
+            _ => Missing::module("algif_skcipher", "CRYPTO_USER_API_SKCIPHER"),
         },
         Errno::ENOENT if Engine::of(name).is_some() => {
             Missing::new("this kernel's AF_ALG does not offer engines that are off the CPU")

@@ -7,6 +7,7 @@
 //! engines, code          which drivers are no code of the CPU's; how the others compute
 //! af_alg, check, speed   each driver by its name: its output beside Keyway's, its speed
 //! chosen                 the one that dm-crypt gets, to be measured
+//! config                 how the kernel was built, where that is known
 //! system, xray, verdict  one specification on one kernel, and what that means
 //! needs, modules         what a volume needs, and whether a system or an initramfs image has it
 //! lacking                what this kernel certainly does not have for a cipher
@@ -18,6 +19,7 @@ mod algorithm;
 mod check;
 mod chosen;
 mod code;
+mod config;
 mod engines;
 mod flags;
 mod lacking;
@@ -40,6 +42,7 @@ pub use algorithm::Algorithm;
 pub use check::{Checked, check};
 pub use chosen::Chosen;
 pub use code::Code;
+pub use config::{Built, Config};
 pub use engines::Engine;
 pub use flags::Flags;
 pub use lacking::lacking;

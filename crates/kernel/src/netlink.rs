@@ -45,7 +45,9 @@ pub(crate) enum Part {
 /// Requests the list from the running kernel.
 pub(crate) fn reports() -> Result<Vec<Report>, Missing> {
     let unavailable = |errno: Errno| match errno {
-        Errno::PROTONOSUPPORT | Errno::AFNOSUPPORT | Errno::CONNREFUSED => Missing::module("crypto_user"),
+        Errno::PROTONOSUPPORT | Errno::AFNOSUPPORT | Errno::CONNREFUSED => {
+            Missing::module("crypto_user", "CRYPTO_USER")
+        }
         errno => {
             let why = std::io::Error::from(errno);
             Missing::new(format!("the kernel's list of drivers (NETLINK_CRYPTO): {why}"))

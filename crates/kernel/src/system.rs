@@ -1,9 +1,8 @@
 //! What the running kernel currently has, as far as it is visible without privileges.
 
 use crate::proc_crypto::{self, Driver};
-use crate::{Missing, Registry, Running, Version, netlink};
+use crate::{Config, Missing, Registry, Running, Version, netlink};
 use std::fs;
-use std::io::Read;
 use std::path::Path;
 
 /// A running kernel, or what its /proc/crypto tells about it.
@@ -74,29 +73,16 @@ impl SelfTests {
         if parameter.is_ok_and(|value| value.trim() == "Y") {
             return Self::Off("cryptomgr.notests".into());
         }
-        let Some(config) = config(root, release) else { return Self::Unknown };
+        let Some(config) = Config::look(root, release) else { return Self::Unknown };
         // From Linux 6.16 on under the opposite name.
         let off = [
             ("CONFIG_CRYPTO_MANAGER_DISABLE_TESTS=y", "CONFIG_CRYPTO_MANAGER_DISABLE_TESTS"),
             ("# CONFIG_CRYPTO_SELFTESTS is not set", "no CONFIG_CRYPTO_SELFTESTS"),
         ];
-        let found = off.into_iter().find(|(option, _)| config.lines().any(|line| line == *option));
+        let found = off.into_iter().find(|(option, _)| config.says(option));
         found.map_or(Self::Run, |(_, why)| Self::Off(why.into()))
     }
 }
-
-/// The kernel's configuration, if the kernel or its package provides it.
-fn config(root: &Path, release: &str) -> Option<String> {
-    let packed = fs::File::open(root.join("proc/config.gz")).ok();
-    let unpacked = packed.and_then(|file| {
-        let mut text = String::new();
-        flate2::read::GzDecoder::new(file).take(LARGEST_CONFIG).read_to_string(&mut text).ok()?;
-        Some(text)
-    });
-    unpacked.or_else(|| fs::read_to_string(root.join(format!("boot/config-{release}"))).ok())
-}
-
-const LARGEST_CONFIG: u64 = 16 << 20;
 
 #[cfg(test)]
 mod tests {

@@ -24,6 +24,7 @@ mod ublk;
 mod unlock;
 mod unlock_keys;
 mod unlock_memory;
+mod without_af_alg;
 mod xray;
 
 use keyway_tests::peers::{CHEAP_ARGON2, CHEAP_LUKS2_PBKDF2, CHEAP_PBKDF2};

@@ -32,6 +32,10 @@ impl Lines {
             (Code::Instructions, _) => {
                 self.note(format!("Adiantum would be slower: {} uses AES instructions", own.driver));
             }
+            (Code::Library, Some(true)) => self.note(format!(
+                "Adiantum would be slower: {}, the kernel's library, uses AES instructions",
+                own.driver
+            )),
             (_, Some(true)) => self.note(
                 "Adiantum is for CPUs without AES instructions: with the module for them, AES is faster"
                     .to_owned(),
@@ -55,6 +59,10 @@ impl Lines {
     fn without_instructions(&mut self, own: &Choice, adiantum: &Xray, system: &System, cpu: CpuFacts<'_>) {
         let unless = match cpu.has_aes() {
             Some(_) => "this CPU has no AES instructions".to_owned(),
+            None if Code::of(&own.driver) == Code::Library => {
+                "the kernel's library, which uses AES instructions if /proc/cpuinfo there lists \"aes\""
+                    .to_owned()
+            }
             None => {
                 let module = if system.is_arm() { "aes_ce_blk" } else { "aesni_intel" };
                 format!(
@@ -63,9 +71,13 @@ impl Lines {
             }
         };
         let (severity, would) = match &adiantum.dm_crypt {
-            Ok(Choice { driver, .. }) if stream(driver) >= Code::Vector => {
+            Ok(Choice { driver, .. }) if stream(driver, system) >= Code::Vector => {
                 (Severity::Warning, format!("Adiantum would run on {driver}, with vector instructions"))
             }
+            Ok(Choice { driver, .. }) if stream(driver, system) == Code::Library => (
+                Severity::Warning,
+                format!("Adiantum would run on {driver}, the kernel's library with its vector code"),
+            ),
             Ok(Choice { driver, .. }) => {
                 let faster = system.faster_parts(cpu);
                 let modprobe = match faster.is_empty() {
@@ -95,11 +107,21 @@ impl Lines {
     }
 }
 
-/// The code of Adiantum's stream cipher, which does most of the work.
-fn stream(driver: &str) -> Code {
-    let parts = driver.trim_start_matches("adiantum(").split(',');
-    parts.take(1).map(Code::of).next().unwrap_or(Code::Portable)
+/// The code of Adiantum's stream cipher, which does most of the work. The library's is portable
+/// where the kernel has it beside drivers of the architecture (to Linux 6.18), at a low priority.
+fn stream(driver: &str, system: &System) -> Code {
+    let stream = driver.trim_start_matches("adiantum(").split(',').next().unwrap_or_default();
+    match Code::of(stream) {
+        Code::Library => {
+            let listed = system.registry.drivers.iter().find(|known| known.driver == stream);
+            if listed.is_some_and(|known| known.priority < VECTORS) { Code::Portable } else { Code::Library }
+        }
+        code => code,
+    }
 }
+
+/// The priority of ChaCha by vector instructions (Linux, crypto/chacha.c).
+const VECTORS: i64 = 300;
 
 impl System {
     /// What to load for Adiantum, of which something is missing.
@@ -123,13 +145,5 @@ impl System {
         let first = |part: &&str| accelerators(part, architecture, has).into_iter().next();
         let modules = ["xchacha12", "nhpoly1305"].iter().filter_map(first);
         modules.filter(|module| !self.running.modules.contains(*module)).collect()
-    }
-}
-
-impl CpuFacts<'_> {
-    /// Whether the CPU has AES instructions, if its features are known.
-    fn has_aes(&self) -> Option<bool> {
-        let has = |name: &str| self.features.iter().any(|feature| feature == name);
-        (!self.features.is_empty()).then(|| has("aes") || has("zvkned"))
     }
 }

@@ -1,10 +1,12 @@
 //! What the findings mean, in words.
 
 mod adiantum;
+mod library;
 
 use crate::pick::{Choice, User};
 use crate::xray::{Row, Xray};
 use crate::{Checked, Flags, SelfTests, System, accelerators};
+use library::{LIBRARY, is_library};
 
 /// One sentence, and how bad it is.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -38,6 +40,14 @@ pub struct CpuFacts<'a> {
     pub features: &'a [String],
 }
 
+impl CpuFacts<'_> {
+    /// Whether the CPU has AES instructions, if its features are known.
+    fn has_aes(&self) -> Option<bool> {
+        let has = |name: &str| self.features.iter().any(|feature| feature == name);
+        (!self.features.is_empty()).then(|| has("aes") || has("zvkned"))
+    }
+}
+
 /// The verdict on `xray`, the worst last. `adiantum` describes Adiantum on the same machine, for
 /// comparison.
 pub fn verdict(xray: &Xray, adiantum: Option<&Xray>, system: &System, cpu: CpuFacts<'_>) -> Vec<Line> {
@@ -45,6 +55,7 @@ pub fn verdict(xray: &Xray, adiantum: Option<&Xray>, system: &System, cpu: CpuFa
     lines.choice(xray, system, cpu);
     lines.higher(xray, system);
     lines.unused_instructions(xray, system, cpu);
+    lines.library(xray, system, cpu);
     if let Some(adiantum) = adiantum {
         lines.beside_adiantum(xray, adiantum, system, cpu);
     }
@@ -84,6 +95,7 @@ impl Lines {
                     let what = format!(", which is the {} engine ({}), not the CPU", engine.name, engine.maker);
                     (Severity::Warning, what)
                 });
+                let what = if is_library(&row.driver.driver) { LIBRARY } else { &what };
                 self.say(severity, format!("{spec} will run on {}{what}{speed}", row.driver.driver));
             }
             (Ok(Choice { driver, .. }), None) => self.note(format!(
@@ -133,13 +145,8 @@ impl Lines {
     /// Generic code in use although the CPU has instructions for the cipher, and there is a module.
     fn unused_instructions(&mut self, xray: &Xray, system: &System, cpu: CpuFacts<'_>) {
         let Ok(Choice { driver, .. }) = &xray.dm_crypt else { return };
-        let has = |feature: &str| cpu.features.iter().any(|known| known == feature);
-        let names = xray.algorithm.names().into_iter().filter(|name| driver.contains(&format!("{name}-")));
-        let mut faster = names
-            .flat_map(|name| accelerators(name, cpu.architecture, has))
-            .filter(|module| !system.running.modules.contains(*module));
         if GENERIC.iter().any(|name| driver.contains(name))
-            && let Some(module) = faster.next()
+            && let Some(module) = faster_module(xray, driver, system, cpu)
         {
             self.warn(format!(
                 "{driver} uses no special instructions of this CPU, which has some: modprobe {module} if the kernel has it, and put it into the initramfs"
@@ -172,6 +179,14 @@ impl Lines {
             self.say(Severity::Bad, format!("{driver} {what}"));
         }
     }
+}
+
+/// A module that is not loaded and has code for this CPU, faster than this driver's.
+fn faster_module(xray: &Xray, driver: &str, system: &System, cpu: CpuFacts<'_>) -> Option<&'static str> {
+    let has = |feature: &str| cpu.features.iter().any(|known| known == feature);
+    let names = xray.algorithm.names().into_iter().filter(|name| driver.contains(&format!("{name}-")));
+    let mut faster = names.flat_map(|name| accelerators(name, cpu.architecture, has));
+    faster.find(|module| !system.running.modules.contains(*module))
 }
 
 /// A driver with a higher priority than the chosen one, and why it is not in use.
@@ -217,7 +232,7 @@ pub fn in_words(rate: f64) -> String {
 /// A smaller difference is measurement noise.
 const NOISE: f64 = 1.15;
 /// Suffixes of the names of portable code.
-const GENERIC: &[&str] = &["-generic", "-fixed-time", "-asm", "-lib"];
+const GENERIC: &[&str] = &["-generic", "-fixed-time", "-asm"];
 
 #[cfg(test)]
 mod tests;

@@ -26,6 +26,10 @@ fn machine(lines: &[(&str, i64, &str, f64)], version: &str) -> (System, Xray) {
     (system, xray)
 }
 
+fn said_of((system, xray): (System, Xray)) -> String {
+    said(&system, &xray)
+}
+
 fn said(system: &System, xray: &Xray) -> String {
     let cpu = CpuFacts { architecture: "x86_64", features: &["aes".to_owned()] };
     let lines = verdict(xray, None, system, cpu);
@@ -92,6 +96,66 @@ fn portable_code_on_a_cpu_that_can_do_better() {
     let (system, xray) = machine(&[("xts(ecb(aes-generic))", 100, "kernel", 100.0)], "6.12.0");
     let said = said(&system, &xray);
     assert!(said.contains("Warning: xts(ecb(aes-generic)) uses no special instructions of this CPU, which has some: modprobe aesni_intel"), "{said}");
+}
+
+/// Linux 7.0 ("aes-lib" in templates), 7.3 (whole modes beside the architecture's drivers), and what
+/// 7.3's commits announce (whole modes above them).
+#[test]
+fn the_kernels_library_is_no_slow_portable_code() {
+    let of = |driver: &str, priority| said_of(machine(&[(driver, priority, "kernel", 0.0)], "7.3.0"));
+    assert_eq!(
+        of("xts-aes-lib", 110),
+        "Good: aes-xts-plain64 will run on xts-aes-lib, the kernel's library\n\
+         Note: xts-aes-lib, the kernel's library, takes this CPU's AES instructions for one block after another: \
+         aesni_intel takes several at once, modprobe it if the kernel has it\n"
+    );
+    assert_eq!(
+        of("xts-aes-lib", 500),
+        "Good: aes-xts-plain64 will run on xts-aes-lib, the kernel's library\n\
+         Note: xts-aes-lib, the kernel's library, is what this architecture's kernels run from 7.3 on: whole requests, \
+         by this CPU's AES instructions\n"
+    );
+    assert!(of("xts(ecb(aes-lib))", 100).contains("for one block after another: aesni_intel takes several"));
+    for driver in ["xts-aes-lib", "xts(ecb(aes-lib))"] {
+        assert!(!of(driver, 110).contains("Warning"), "{driver}");
+    }
+    // A CPU without the instructions, and the hash beside the cipher.
+    let (system, xray) = machine(&[("xts-aes-lib", 110, "kernel", 0.0)], "7.3.0");
+    let old = CpuFacts { architecture: "x86_64", features: &["sse2".to_owned()] };
+    let lines = verdict(&xray, None, &system, old);
+    assert!(
+        lines
+            .iter()
+            .any(|line| line.text.ends_with("is portable code here: this CPU has no AES instructions")),
+        "{lines:?}"
+    );
+}
+
+#[test]
+fn adiantum_beside_the_library() {
+    let text = "name : aes\ndriver : aes-lib\npriority : 100\ntype : cipher\n\n\
+                name : xts(aes)\ndriver : xts-aes-lib\npriority : 110\ntype : skcipher\nselftest : passed\n\n\
+                name : xchacha12\ndriver : xchacha12-lib\npriority : 300\ntype : skcipher\n\n\
+                name : xchacha20\ndriver : xchacha20-lib\npriority : 300\ntype : skcipher\n\n\
+                name : adiantum(xchacha20,aes)\ndriver : adiantum(xchacha20-lib,aes-lib)\npriority : 100\ntype : skcipher\n";
+    fn x86(features: &[String]) -> CpuFacts<'_> {
+        CpuFacts { architecture: "x86_64", features }
+    }
+    let aes = ["aes".to_owned(), "avx2".to_owned()];
+    let [line] = &of_adiantum(text, x86(&aes))[..] else { panic!() };
+    assert_eq!(
+        line.text,
+        "Adiantum would be slower: xts-aes-lib, the kernel's library, uses AES instructions"
+    );
+    let none = ["ssse3".to_owned()];
+    let [line] = &of_adiantum(text, x86(&none))[..] else { panic!() };
+    assert_eq!(line.severity, Severity::Warning);
+    let start = "Adiantum would run on adiantum(xchacha20-lib,aes-lib), the kernel's library with its vector code, while AES \
+                 runs on xts-aes-lib: this CPU has no AES instructions";
+    assert!(line.text.starts_with(start), "{}", line.text);
+    let [line] = &of_adiantum(text, ANOTHER_MACHINE)[..] else { panic!() };
+    let unless = "uses AES instructions if /proc/cpuinfo there lists \"aes\"";
+    assert!(line.text.contains(unless), "{}", line.text);
 }
 
 /// What is said about Adiantum where AES runs as in a /proc/crypto of this text.

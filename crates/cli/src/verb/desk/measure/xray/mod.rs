@@ -38,7 +38,10 @@ pub(crate) static COMMAND: Command = Command {
           AF_ALG: its output is compared with Keyway's on random data, in pieces of odd sizes and with continued \
           IVs, and its speed is measured with one request of 512 or 4096 bytes at a time (system calls included). \
           This makes the kernel load the modules it needs. No rights are needed; where something cannot be seen or \
-          measured, the missing module or right is named.\n\nWith a volume (for a file named like a cipher, write \
+          measured, the missing module or right is named. Kernels from 7.3 on, and some distributions' before, keep \
+          AF_ALG from everybody; the choice is shown all the same, and bench disk on /dev/ram0 measures and checks \
+          the driver that dm-crypt takes, as root. Drivers called *-lib are the kernel's own library, which takes \
+          what the CPU has.\n\nWith a volume (for a file named like a cipher, write \
           ./NAME), its header says which cipher; no passphrase is needed, and what the kernel lacks for it is \
           listed. --root and --initramfs look for that in a directory or in an initramfs image (cpio, also \
           compressed with gzip, zstd, xz, lzma, lz4 or bzip2) and measure nothing.\n\nThe exit code is 1 if a \

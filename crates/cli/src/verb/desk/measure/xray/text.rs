@@ -78,12 +78,22 @@ fn one(page: &mut String, cipher: &Cipher, paint: Paint) {
     }
     table(page, ["  Driver", "Priority", "Runs on", "4096 bytes", "512 bytes", "Output"], &rows, paint);
     if let Some(missing) = &xray.unmeasured {
-        let _ = writeln!(page, "  {} Nothing was measured: {missing}.", paint.warning("!"));
+        let _ = writeln!(page, "  {} Nothing was measured: {missing}.", paint.faint("·"));
+        let _ = writeln!(page, "  {} {}", paint.faint("·"), without_af_alg(&xray.spec));
     }
     page.push('\n');
     for line in &cipher.verdict {
         let _ = writeln!(page, "  {} {}.", mark(line, paint), painted(line, paint));
     }
+}
+
+/// More and more kernels keep AF_ALG from everybody: what can be known all the same, and what not.
+fn without_af_alg(spec: &str) -> String {
+    format!(
+        "Keyway itself needs none of it. As root, \"keyway bench disk --cipher {} /dev/ram0\" (after modprobe brd)\n    measures \
+         the driver that dm-crypt takes, and checks its output; the others cannot be tried.",
+        printable(spec)
+    )
 }
 
 /// `--all`: one line each.
