@@ -76,6 +76,7 @@ const PARSED: &[(&str, &str)] = &[
     ("keyway unlock", "what this machine boots from; tests/vm/unlock.rs and tests/boot run it"),
     ("keyway open {}", "a name in /etc/crypttab; vm/open.rs has one"),
     ("rbd:pool/image", "a Ceph cluster"),
+    ("/dev/ram0", "a RAM disk; tests/vm/without_af_alg.rs has one"),
     ("/dev/sdx", "a disk that is overwritten after a question; tests/vm/bench_disk.rs has disks"),
     ("keyway reencrypt --token-only", "a key in the kernel's keyring; reencrypt/tokens.rs has one"),
     ("--tls-certificates", "certificates and a port of the machine; doors/tls has both"),
