@@ -104,5 +104,6 @@ fn run_command(args: &Args) -> ExitCode {
     let operand = command.operands.iter().position(|operand| operand.name == "DEVICE");
     let target = operand.and_then(|index| Target::from_args(args, index).ok());
     let place = target.as_ref().map(Target::header_path);
-    say::ending::conclude(manner, result.map_err(|failure| explain::placed(failure, place)))
+    let placed = |failure| explain::placed(failure, place).called_as(args.is_cryptsetup());
+    say::ending::conclude(manner, result.map_err(placed))
 }

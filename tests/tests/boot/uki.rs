@@ -126,7 +126,7 @@ fn what_is_no_kernel_or_no_stub_is_refused() {
         .arg(&noise)
         .arg("-o")
         .arg(&out)
-        .fails(4)
+        .fails(1)
         .says("not a PE image");
     keyway("boot uki -o").arg(&out).fails(1).says("boot uki takes --kernel FILE");
     assert!(!out.exists());

@@ -87,7 +87,10 @@ const REFUSALS: &[(&str, &[&str])] = &[
         "luksFormat x --pbkdf-parallel 5",
         &["Requested maximum PBKDF parallel cost is too high (maximum is 4)."],
     ),
-    ("open x", &["Command requires device and mapped name as arguments."]),
+    (
+        "open x",
+        &["Command requires device and mapped name as arguments; usage: keyway open [OPTION...] DEVICE NAME"],
+    ),
     ("open --type tcrypt x name", &["TrueCrypt and VeraCrypt volumes (type tcrypt) are not implemented yet"]),
     ("open --type nosuch x name", &["Unrecognized metadata device type nosuch."]),
     ("open x name --backend floppy", &["--backend floppy", "kernel, nbd, fuse, ublk"]),

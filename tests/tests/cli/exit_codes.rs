@@ -60,6 +60,12 @@ fn each_code_is_returned() {
         (0, "open --test-passphrase luks1"),
         (1, "isLuks wrong"),
         (1, "luksDump wrong"),
+        (1, "boot fit --list wrong"),
+        (1, "boot initramfs --list wrong"),
+        (1, "bench diff wrong wrong"),
+        (1, "xray --proc-crypto wrong"),
+        (4, "boot fit --list absent"),
+        (4, "xray --initramfs absent"),
         (1, "luksDump --no-such-option volume"),
         (2, "open --test-passphrase luks1 -d wrong"),
         (3, "open --test-passphrase --memory-budget 1M volume"),
@@ -75,6 +81,7 @@ fn each_code_is_returned() {
         held.unlock().unwrap();
         provoked.push(code);
     }
+    provoked.sort_unstable();
     provoked.dedup();
     assert_eq!(provoked, listed().into_iter().map(|(code, _)| code).collect::<Vec<_>>());
 }

@@ -33,6 +33,56 @@ fn a_servers_socket_and_process() {
     peer("nbdinfo", "--size").arg(&uri).ok().says(&volume.size().to_string());
 }
 
+/// What is not this user's ends with 2; called as cryptsetup, with cryptsetup's codes: 4 for what cannot be
+/// read, else 1.
+#[test]
+fn missing_permission_has_one_code() {
+    need!("setpriv", "cryptsetup");
+    need_that!(rustix::process::getuid().is_root(), "only root becomes another user");
+    let scratch = Scratch::new();
+    let program = scratch.copy(&keyway_tests::peers::program(), "keyway");
+    std::os::unix::fs::symlink(&program, scratch.path("cryptsetup")).unwrap();
+    let volume = Volume::new(&scratch, "hidden", 1);
+    let hidden = volume.path().to_owned();
+    for (name, mode) in [("shown", 0o644), ("key", 0o600), ("readable", 0o644)] {
+        let path = scratch.copy(if name == "shown" { &hidden } else { volume.key_file() }, name);
+        fs::set_permissions(path, Permissions::from_mode(mode)).unwrap();
+    }
+    fs::set_permissions(&hidden, Permissions::from_mode(0o600)).unwrap();
+    open_to_everybody(scratch.root());
+    let as_nobody = |program: &Path, line: &str| {
+        let run = peer("setpriv", AS_NOBODY).arg(program).args(line).directory(scratch.root());
+        run.env("XDG_RUNTIME_DIR", scratch.root())
+    };
+    let theirs = keyway_tests::skip::find("cryptsetup").unwrap();
+    for (line, code) in [
+        ("luksDump hidden", 4),
+        ("isLuks hidden", 4),
+        ("luksUUID hidden", 4),
+        ("open --test-passphrase -d readable hidden", 4),
+        ("luksFormat -q shown readable", 1),
+        ("luksKillSlot -q shown 0", 1),
+        ("open --test-passphrase -d key shown", 1),
+        ("luksHeaderBackup shown --header-backup-file /root/keyway-test-backup", 1),
+    ] {
+        as_nobody(&theirs, line).fails(code);
+        as_nobody(&scratch.path("cryptsetup"), line).fails(code);
+        as_nobody(&program, line).fails(2);
+    }
+    for line in [
+        "inspect hidden",
+        "read -d readable hidden",
+        "read -d readable --require key shown",
+        "write -d readable shown readable",
+        "read -d readable shown -o /root/keyway-test-output",
+        "boot fit --list key",
+        "xray --proc-crypto key",
+        "bench diff key key",
+    ] {
+        as_nobody(&program, line).fails(2);
+    }
+}
+
 /// The owner's other processes cannot debug it either.
 #[test]
 fn the_same_user_reads_no_memory() {

@@ -238,6 +238,10 @@ pub(crate) fn plain(error: &Error) -> Failure {
         Error::WrongPassphrase | Error::WrongVolumeKey => {
             Failure::new(exit, sentence(&error.to_string())).because(Cause::WrongKey)
         }
+        Error::Io { .. } => Failure::new(exit, sentence(&error.to_string())).in_cryptsetup(match exit {
+            Exit::Permission => Exit::Parameters,
+            other => other,
+        }),
         _ => Failure::new(exit, sentence(&error.to_string())),
     }
 }
@@ -295,6 +299,7 @@ fn exit_code(error: &Error) -> Exit {
             Exit::Device
         }
         Error::Io { source, .. } if remote::is_failure(source) => Exit::Device,
+        Error::Io { source, .. } => Exit::of_file(source, Exit::Parameters),
         _ => Exit::Parameters,
     }
 }

@@ -121,5 +121,5 @@ fn cannot_open(path: &Path, error: &io::Error) -> Failure {
         ErrorKind::IsADirectory => format!("{path} is a directory; a file, a device or a pipe is needed."),
         _ => format!("{path} cannot be opened: {error}."),
     };
-    Failure::new(Exit::Device, message)
+    Failure::new(Exit::of_file(error, Exit::Device), message)
 }

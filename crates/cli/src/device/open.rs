@@ -139,13 +139,13 @@ fn cannot_open(path: &Path, error: &std::io::Error, for_writing: bool) -> Failur
         ErrorKind::NotFound => {
             Failure::new(Exit::Device, format!("Device {path} does not exist or access denied."))
         }
-        ErrorKind::PermissionDenied if for_writing => Failure::new(
+        ErrorKind::PermissionDenied if for_writing => Failure::denied(
             Exit::Parameters,
             format!(
                 "Cannot write to device {path}, permission denied: it or its file system is read-only to this user."
             ),
         ),
-        ErrorKind::PermissionDenied => Failure::new(
+        ErrorKind::PermissionDenied => Failure::denied(
             Exit::Device,
             format!("Device {path} does not exist or access denied: this user may not read it."),
         ),

@@ -167,11 +167,14 @@ pub(crate) fn suspended(name: &str) -> Failure {
 }
 
 fn no_mapper(error: &Error) -> Failure {
-    let line = match error {
-        Error::Permission(_) => "Cannot initialize device-mapper, running as non-root user.",
-        _ => "Cannot initialize device-mapper. Is dm_mod kernel module loaded?",
-    };
-    Failure::new(Exit::Parameters, line)
+    match error {
+        Error::Permission(_) => {
+            Failure::denied(Exit::Parameters, "Cannot initialize device-mapper, running as non-root user.")
+        }
+        _ => {
+            Failure::new(Exit::Parameters, "Cannot initialize device-mapper. Is dm_mod kernel module loaded?")
+        }
+    }
 }
 
 /// Whether sysfs, which any user may read, shows a mapping of this name.

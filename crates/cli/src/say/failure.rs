@@ -1,6 +1,7 @@
 //! How a command fails: cryptsetup's exit codes, and one line that says what, where and what to do.
 
 use keyway_volume::Error;
+use std::io::{self, ErrorKind};
 use std::process::ExitCode;
 
 /// The result type of commands.
@@ -31,6 +32,17 @@ impl Exit {
     /// The exit code that another Keyway process returned.
     pub(crate) fn from_code(code: i32) -> Self {
         Self::ALL.into_iter().find(|exit| *exit as i32 == code).unwrap_or(Self::Parameters)
+    }
+
+    /// For a file that cannot be read or written: missing permission has a code of its own, and a content
+    /// that is wrong is none of a device's.
+    pub(crate) fn of_file(error: &io::Error, otherwise: Self) -> Self {
+        match error.kind() {
+            // (Planted links are refused with a reason, not by the system.)
+            ErrorKind::PermissionDenied if error.get_ref().is_none() => Self::Permission,
+            ErrorKind::FileTooLarge | ErrorKind::InvalidData => Self::Parameters,
+            _ => otherwise,
+        }
     }
 
     /// Every code and what it tells, success included: what help and man pages print.
@@ -68,6 +80,8 @@ impl Exit {
 #[derive(Debug)]
 pub(crate) struct Failure {
     exit: Exit,
+    /// The code that cryptsetup ends with, where it is another.
+    in_cryptsetup: Option<Exit>,
     message: Option<String>,
     /// A second line: what to do. The first is often cryptsetup's, word for word.
     hint: Option<String>,
@@ -120,7 +134,8 @@ impl Failure {
 
     /// A failure without a line, such as `isLuks` saying no.
     pub(crate) fn silent(exit: Exit) -> Self {
-        Self { exit, message: None, hint: None, unplaced: None, cause: Cause::Other, of_command_line: false }
+        let (in_cryptsetup, message, hint, unplaced) = (None, None, None, None);
+        Self { exit, in_cryptsetup, message, hint, unplaced, cause: Cause::Other, of_command_line: false }
     }
 
     /// The library's error, if no line has been made of it yet.
@@ -144,6 +159,24 @@ impl Failure {
     /// Puts the thing that the failure is about in front of its line.
     pub(crate) fn about(mut self, what: &str) -> Self {
         self.message = self.message.map(|message| format!("{what}: {message}"));
+        self
+    }
+
+    /// A failure for want of permission, with the code that cryptsetup has for it at this place.
+    pub(crate) fn denied(in_cryptsetup: Exit, message: impl Into<String>) -> Self {
+        Self::new(Exit::Permission, message).in_cryptsetup(in_cryptsetup)
+    }
+
+    /// The same failure; called as cryptsetup, the program ends with this code.
+    pub(crate) fn in_cryptsetup(mut self, exit: Exit) -> Self {
+        self.in_cryptsetup = Some(exit);
+        self
+    }
+
+    /// With the exit code of the name that the program was called by.
+    pub(crate) fn called_as(mut self, is_cryptsetup: bool) -> Self {
+        let theirs = self.in_cryptsetup.take().filter(|_| is_cryptsetup);
+        self.exit = theirs.unwrap_or(self.exit);
         self
     }
 

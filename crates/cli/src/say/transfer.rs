@@ -36,5 +36,5 @@ pub(crate) fn cannot_write(sink: &dyn Display, at: Option<u64>, error: &io::Erro
         }
         _ => format!("Cannot write {sink}{place}: {error}."),
     };
-    Failure::new(Exit::Parameters, message)
+    Failure::new(Exit::of_file(error, Exit::Parameters), message).in_cryptsetup(Exit::Parameters)
 }

@@ -33,7 +33,8 @@ impl PolicyText {
         }
         let name = file.to_string_lossy().into_owned();
         let text = bytes(file).map_err(|e| {
-            Failure::new(Exit::Device, format!("The policy {name} cannot be read: {e}; nothing is opened."))
+            let exit = Exit::of_file(&e, Exit::Device);
+            Failure::new(exit, format!("The policy {name} cannot be read: {e}; nothing is opened."))
         })?;
         Ok(Self { name, text: Some(text) })
     }

@@ -51,7 +51,8 @@ fn from_file(path: &Path) -> Result<String> {
         File::open(path)?.take(LONGEST + 1).read_to_end(&mut bytes)?;
         Ok(bytes)
     };
-    let mut bytes = read().map_err(|error| Failure::new(Exit::Device, failed(&error)))?;
+    let mut bytes =
+        read().map_err(|error| Failure::new(Exit::of_file(&error, Exit::Device), failed(&error)))?;
     if bytes.len() as u64 > LONGEST {
         return refuse(failed(&"it is longer than 64 KiB"));
     }

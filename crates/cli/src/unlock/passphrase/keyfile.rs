@@ -5,6 +5,7 @@ use crate::say::failure::{Exit, Failure, Result};
 use keyway_crypto::Secret;
 use keyway_volume::key_file::{self, End, Error, Part};
 use rustix::stdio::stdin;
+use std::io;
 use std::path::Path;
 
 /// Reads standard input, and no byte beyond what `end` says; `None` if it ended before any byte
@@ -31,15 +32,21 @@ pub(super) fn read_file(path: &Path, part: Part) -> Result<Secret> {
 /// Reads exactly `len` bytes: a volume key.
 pub(super) fn read_exact(path: &Path, len: usize) -> Result<Secret> {
     key_file::read_volume_key(path, len).map_err(|error| match error {
-        Error::Open { path, source } => wrong(format!("Cannot read keyfile {}: {source}.", path.display())),
+        Error::Open { path, source } => {
+            unreadable(&source, format!("Cannot read keyfile {}: {source}.", path.display()))
+        }
         other => failed(other),
     })
 }
 
 fn failed(error: Error) -> Failure {
-    wrong(error.to_string())
+    let message = error.to_string();
+    match &error {
+        Error::Open { source, .. } | Error::Read(source) => unreadable(source, message),
+        _ => Failure::new(Exit::Parameters, message),
+    }
 }
 
-fn wrong(message: impl Into<String>) -> Failure {
-    Failure::new(Exit::Parameters, message)
+fn unreadable(error: &io::Error, message: String) -> Failure {
+    Failure::new(Exit::of_file(error, Exit::Parameters), message).in_cryptsetup(Exit::Parameters)
 }

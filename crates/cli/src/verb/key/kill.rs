@@ -189,13 +189,9 @@ impl Request for Erase {
 
     fn run(self) -> Result<()> {
         let (manner, device) = (self.target.manner, self.target.header_path());
-        let unread = |failure: Failure| {
-            match (failure.exit(), failure.cause()) {
-            (Exit::Parameters, Cause::Other) => failure.hinting(
-                "Where a header does not say where its keys are, overwriting the start of the device destroys them: up to                  its data, with LUKS2 16 MiB as a rule, with LUKS1 2 MiB.",
-            ),
+        let unread = |failure: Failure| match (failure.exit(), failure.cause()) {
+            (Exit::Parameters, Cause::Other) => failure.hinting(UNREADABLE),
             _ => failure,
-        }
         };
         let header = self.target.header(Access::Write, self.versions, &Unlock::new().ignore_seal());
         let mut header = header.map_err(unread)?;
@@ -223,3 +219,6 @@ fn remove(manner: Manner, header: &mut Header, keyslot: u32) -> Result<()> {
     header.kill_keyslot(keyslot, LastKeyslot::Kill)?;
     output::verbose(manner, &format!("Key slot {keyslot} removed."))
 }
+
+const UNREADABLE: &str = "Where a header does not say where its keys are, overwriting the start of the device destroys \
+                          them: up to its data, with LUKS2 16 MiB as a rule, with LUKS1 2 MiB.";

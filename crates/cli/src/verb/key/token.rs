@@ -14,7 +14,7 @@ use crate::verb::key::keyslot;
 use keyway::{Header, NewToken, Unlock};
 use keyway_format::json;
 use keyway_volume::{Access, Error};
-use std::io::{IsTerminal, Read, Write};
+use std::io::{self, IsTerminal, Read, Write};
 use std::path::Path;
 use std::path::PathBuf;
 
@@ -244,8 +244,7 @@ fn export(header: &Header, token: u32, to: Option<&Path>, inputs: &Inputs) -> Re
     let Some(path) = to else {
         return output::print(&json::shown(&json));
     };
-    let failed =
-        |e| Failure::new(Exit::Parameters, format!("Cannot write JSON file {}: {e}.", path.display()));
+    let failed = |e| of_file(&e, format!("Cannot write JSON file {}: {e}.", path.display()));
     let mut file = output_file::text_file(path, (true, 0o600), inputs, failed)?;
     file.write_all(json.as_bytes()).map_err(failed)
 }
@@ -281,16 +280,19 @@ fn active(header: &Header, keyslot: u32) -> Result<u32> {
 
 /// The token's JSON from `--json-file` or standard input; who is to type it is told so.
 fn read_json(from: Option<&Path>, manner: Manner) -> Result<Vec<u8>> {
-    if from.is_none() && !manner.batch_mode && std::io::stdin().is_terminal() {
+    if from.is_none() && !manner.batch_mode && io::stdin().is_terminal() {
         say!("Provide valid LUKS2 token JSON:");
     }
-    let failed =
-        |e: std::io::Error| Failure::new(Exit::Parameters, format!("Failed to read JSON file: {e}."));
+    let failed = |e| of_file(&e, format!("Failed to read JSON file: {e}."));
     let mut json = Vec::new();
     match from {
         Some(path) => std::fs::File::open(path).and_then(|f| f.take(LONGEST_JSON).read_to_end(&mut json)),
-        None => std::io::stdin().lock().take(LONGEST_JSON).read_to_end(&mut json),
+        None => io::stdin().lock().take(LONGEST_JSON).read_to_end(&mut json),
     }
     .map_err(failed)?;
     Ok(json)
+}
+
+fn of_file(error: &io::Error, message: String) -> Failure {
+    Failure::new(Exit::of_file(error, Exit::Parameters), message).in_cryptsetup(Exit::Parameters)
 }

@@ -46,7 +46,7 @@ impl Ingredients {
 /// The whole content of a file that is only examined.
 pub(super) fn read(path: &Path) -> Result<Vec<u8>> {
     whole_file::read(path, BOOT_IMAGE).map_err(|error| match error.kind() {
-        ErrorKind::FileTooLarge => Failure::new(Exit::Device, format!("{}: {error}.", path.display())),
+        ErrorKind::FileTooLarge => Failure::new(Exit::Parameters, format!("{}: {error}.", path.display())),
         ErrorKind::PermissionDenied => {
             Failure::new(Exit::Permission, format!("Cannot read {}: permission denied.", path.display()))
         }
@@ -56,7 +56,7 @@ pub(super) fn read(path: &Path) -> Result<Vec<u8>> {
 
 /// The failure for a file that is not what it has to be.
 pub(super) fn unusable(path: &Path, why: &dyn Display) -> Failure {
-    Failure::new(Exit::Device, format!("{}: {why}.", path.display()))
+    Failure::new(Exit::Parameters, format!("{}: {why}.", path.display()))
 }
 
 /// The timestamp for images, so that the same input gives the same bytes

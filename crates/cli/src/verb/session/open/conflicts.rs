@@ -52,9 +52,16 @@ pub(super) fn check(open: &Open, kind: Kind) -> Result<()> {
     }
     open.plain.check_size()?;
     match open.name {
-        None if !open.test_passphrase => refuse("Command requires device and mapped name as arguments."),
+        None if !open.test_passphrase => Err(no_name(open)),
         _ => Ok(()),
     }
+}
+
+/// In cryptsetup's words; as Keyway, with what to type.
+fn no_name(open: &Open) -> Failure {
+    let words = "Command requires device and mapped name as arguments";
+    let usage = if open.expects_mapping { "." } else { "; usage: keyway open [OPTION...] DEVICE NAME" };
+    Failure::new(Exit::Parameters, format!("{words}{usage}"))
 }
 
 /// Refuses options whose values come from the LUKS header.

@@ -6,7 +6,7 @@
 //! ordinary file; and all files together must not exceed what a FIT image can hold.
 
 use crate::device::whole_file::BOOT_IMAGE;
-use crate::say::failure::Result;
+use crate::say::failure::{Exit, Failure, Result};
 use crate::say::size::human;
 use crate::verb::desk::boot::files::{Ingredients, unusable};
 use keyway_boot::fit::{self, Layout};
@@ -46,7 +46,12 @@ struct Allowed {
 
 impl Allowed {
     fn new(folder: &Path, others: &[PathBuf]) -> Result<Self> {
-        let known = |folder: &Path| fs::canonicalize(folder).map_err(|why| unusable(folder, &why));
+        let known = |folder: &Path| {
+            fs::canonicalize(folder).map_err(|why| {
+                let exit = Exit::of_file(&why, Exit::Device);
+                Failure::new(exit, format!("{}: {why}.", folder.display()))
+            })
+        };
         let all = std::iter::once(folder).chain(others.iter().map(PathBuf::as_path));
         let folders = all.map(known).collect::<Result<_>>()?;
         Ok(Self { folder: folder.to_owned(), folders, taken: 0 })

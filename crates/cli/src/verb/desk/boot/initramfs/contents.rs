@@ -118,12 +118,12 @@ fn program(named: Option<&Path>, from: &mut Ingredients) -> Result<Vec<u8>> {
     let named = path.map_or_else(|| "This keyway".to_owned(), |path| path.display().to_string());
     let file = from.read(path.unwrap_or(Path::new("/proc/self/exe")))?;
     let program =
-        Program::parse(&file).map_err(|why| Failure::new(Exit::Device, format!("{named}: {why}.")))?;
+        Program::parse(&file).map_err(|why| Failure::new(Exit::Parameters, format!("{named}: {why}.")))?;
     match program.wants_libraries {
         false => Ok(file),
         true => {
             let why = "it is dynamically linked, and an initramfs has no libraries; name a static one with --program FILE";
-            Err(Failure::new(Exit::Device, format!("{named}: {why}.")))
+            Err(Failure::new(Exit::Parameters, format!("{named}: {why}.")))
         }
     }
 }

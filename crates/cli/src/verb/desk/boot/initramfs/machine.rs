@@ -46,7 +46,7 @@ fn refused(what: &str, contained: &Contained, program: Architecture) -> Failure 
     let line = format!(
         "{what} for {machine}, and the keyway to embed is for {program}: --program FILE names one for {machine}."
     );
-    Failure::new(Exit::Device, line)
+    Failure::new(Exit::Parameters, line)
 }
 
 #[cfg(test)]

@@ -17,12 +17,12 @@ pub(super) fn read(path: &Path) -> Result<Results> {
             Failure::new(Exit::Permission, format!("Cannot read {shown}: permission denied."))
         }
         std::io::ErrorKind::InvalidData => {
-            Failure::new(Exit::Device, format!("{shown}: not results of bench: it is not text."))
+            Failure::new(Exit::Parameters, format!("{shown}: not results of bench: it is not text."))
         }
         _ => Failure::new(Exit::Device, format!("Cannot read {shown}: {error}.")),
     })?;
     Results::parse(&text).map_err(|corrupt| {
-        Failure::new(Exit::Device, format!("{shown}: not results of bench, or damaged: {corrupt}."))
+        Failure::new(Exit::Parameters, format!("{shown}: not results of bench, or damaged: {corrupt}."))
     })
 }
 

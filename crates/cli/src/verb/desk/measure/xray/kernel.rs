@@ -103,12 +103,16 @@ fn running() -> Result<System> {
 
 impl Sent {
     fn read(&self) -> Result<System> {
-        let refused = |why: String| Failure::new(Exit::Device, format!("{} {why}.", self.file.display()));
+        let refused = |exit, why: String| Failure::new(exit, format!("{} {why}.", self.file.display()));
         let text = whole_file::read(&self.file, LARGEST);
-        let text = text.map_err(|why| refused(format!("cannot be read: {why}")))?;
+        let text =
+            text.map_err(|why| refused(Exit::of_file(&why, Exit::Device), format!("cannot be read: {why}")))?;
         let system = System::of_text(&String::from_utf8_lossy(&text), self.version);
         match system.registry.drivers.is_empty() {
-            true => Err(refused("has no record of /proc/crypto's form (name, driver, …)".to_owned())),
+            true => Err(refused(
+                Exit::Parameters,
+                "has no record of /proc/crypto's form (name, driver, …)".to_owned(),
+            )),
             false => Ok(system),
         }
     }

@@ -61,7 +61,7 @@ pub(super) fn running(system: &System, subject: &Subject) -> Place {
 /// Examines a root file system, an initramfs image, or an image of the system below a root.
 pub(super) fn look(root: Option<&Path>, image: Option<&Path>, subject: &Subject) -> Result<Vec<Place>> {
     let unusable = |path: &Path, why: &dyn std::fmt::Display| {
-        Failure::new(Exit::Device, format!("{}: {why}.", path.display()))
+        Failure::new(Exit::Parameters, format!("{}: {why}.", path.display()))
     };
     let Some(image) = image else {
         let root = root.unwrap_or(Path::new("/"));
@@ -69,7 +69,10 @@ pub(super) fn look(root: Option<&Path>, image: Option<&Path>, subject: &Subject)
         let name = root.display().to_string();
         return Ok(inventories.iter().map(|it| Place::of(name.clone(), it, subject, None)).collect());
     };
-    let content = whole_file::read(image, BOOT_IMAGE).map_err(|why| unusable(image, &why))?;
+    let content = whole_file::read(image, BOOT_IMAGE).map_err(|why| {
+        let exit = Exit::of_file(&why, Exit::Device);
+        Failure::new(exit, format!("{}: {why}.", image.display()))
+    })?;
     let mut inventory = Inventory::of_image(&content).map_err(|why| unusable(image, &why))?;
     let mut notes = Vec::new();
     if !inventory.knows_built_in {
