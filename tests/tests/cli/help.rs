@@ -182,11 +182,93 @@ fn called_as_cryptsetup_it_says_so() {
     let run = |line: &str| Command::new(&link).args(line.split_whitespace()).output().unwrap();
     let version = String::from_utf8(run("--version").stdout).unwrap();
     assert!(version.starts_with("cryptsetup 2.8.8 flags: UDEV BLKID KEYRING (keyway "), "{version}");
-    let refused = run("luksUUID --sector-size 512 x");
+    let refused = String::from_utf8(run("luksUUID --sector-size 512 x").stderr).unwrap();
+    let last = refused.lines().last().unwrap();
     assert!(
-        refused.stderr.starts_with(b"cryptsetup: Option --sector-size is not allowed with luksUUID action")
+        last.starts_with("cryptsetup: Option --sector-size is not allowed with luksUUID action"),
+        "{last}"
     );
-    assert!(String::from_utf8(run("luksDump --help").stdout).unwrap().contains("Usage: cryptsetup luksDump"));
+    let page = String::from_utf8(run("help luksDump").stdout).unwrap();
+    assert!(page.contains("Usage: cryptsetup luksDump"), "{page}");
+}
+
+/// Scripts search its help for options and actions, and read the last line of an error.
+#[test]
+fn called_as_cryptsetup_its_help_and_usage_are_cryptsetups() {
+    need!("cryptsetup");
+    let scratch = Scratch::new();
+    let link = scratch.path("cryptsetup");
+    symlink(keyway_tests::peers::program(), &link).unwrap();
+    let ours = |line: &str| keyway_tests::Run::new(&link, line);
+    let theirs = |line: &str| keyway_tests::cryptsetup(line);
+    let (help, known) = (ours("--help").ok().text(), theirs("--help").ok().text());
+    for line in ["luksFormat --help", "-? close", "help"] {
+        assert_eq!(ours(line).ok().text(), help, "{line}");
+    }
+    let names = |text: &str| -> Vec<String> {
+        let rows = text.lines().filter(|line| line.starts_with("  -") || line.starts_with("      --"));
+        // The first 40 columns: behind them are words about the option.
+        let names = rows.map(|row| row.get(..40).unwrap_or(row));
+        let names = names.flat_map(|row| row.split([' ', '=', ',']).filter(|word| word.starts_with('-')));
+        names.map(str::to_owned).collect()
+    };
+    let listed = names(&help);
+    // These were taken out after 2.6.
+    let gone = ["-B", "-N", "--block-size", "--new", "--use-directio", "--use-fsync", "--write-log", "-"];
+    for name in names(&known).iter().filter(|name| !gone.contains(&name.as_str())) {
+        assert!(listed.contains(name), "{name}\n{help}");
+    }
+    let actions = |text: &str| -> Vec<String> {
+        let rows = text.lines().filter_map(|line| line.strip_prefix('\t').filter(|row| row.contains(" - ")));
+        rows.map(|row| row.split(" - ").next().unwrap_or_default().to_owned()).collect()
+    };
+    for action in actions(&known).iter().filter(|action| !action.starts_with("benchmark")) {
+        assert!(actions(&help).contains(action), "{action}\n{help}");
+    }
+    for line in [
+        "",
+        "bogus",
+        "luksFormat",
+        "status",
+        "luksOpen",
+        "luksFormat --bogus x",
+        "luksUUID --sector-size 512 x",
+    ] {
+        let (ours, theirs) = (ours(line).fails(1), theirs(line).fails(1));
+        let (our_errors, their_errors) = (ours.errors(), theirs.errors());
+        let (our_lines, their_lines) = (our_errors.lines().count(), their_errors.lines().count());
+        assert!(our_errors.starts_with("Usage: cryptsetup [-"), "{ours}");
+        assert!(
+            our_lines >= their_lines && our_lines < 2 * their_lines,
+            "{our_lines} lines, not {their_lines}"
+        );
+        let last = |text: &str| text.lines().last().unwrap_or_default().to_owned();
+        let (our_last, their_last) = (last(&our_errors), last(&their_errors));
+        let their_last = their_last.replace("/usr/sbin/", "");
+        assert!(our_last.starts_with(their_last.trim_end_matches('.')), "{our_last}, not {their_last}");
+        assert!(our_errors.contains("\n        [OPTION...] <action> <action-specific>\n"), "{ours}");
+    }
+}
+
+/// Debian 12's cryptsetup has other defaults for plain volumes, and other figures in `status`.
+#[test]
+fn debian_12s_defaults_can_be_asked_for() {
+    let scratch = Scratch::new();
+    let (disk, key) = (scratch.sized("disk", 1 << 20), "secret\n");
+    let old = |line: &str| keyway(line).directory(scratch.root()).env("CRYPTSETUP_COMPAT", "2.6");
+    let told = old("read --type plain disk").stdin(key).ok();
+    assert_eq!(told.errors(), "", "{told}");
+    let named = keyway("read --type plain -c aes-cbc-essiv:sha256 -s 256 -h ripemd160").arg(&disk);
+    assert!(named.stdin(key).ok().stdout == told.stdout);
+    let new = keyway("read --type plain").arg(&disk).stdin(key).ok();
+    assert!(new.stdout != told.stdout);
+    new.says("WARNING: Using default options for cipher (aes-xts-plain64, key size 256 bits)");
+    let wrong = keyway("status x").env("CRYPTSETUP_COMPAT", "2.5").fails(1);
+    assert_eq!(wrong.errors(), "CRYPTSETUP_COMPAT=2.5: 2.6 or 2.8 is needed.\n");
+    let link = scratch.path("cryptsetup");
+    symlink(keyway_tests::peers::program(), &link).unwrap();
+    let version = keyway_tests::Run::new(&link, "--version").env("CRYPTSETUP_COMPAT", "2.6").ok().text();
+    assert!(version.starts_with("cryptsetup 2.6.1 flags: UDEV BLKID KEYRING (keyway "), "{version}");
 }
 
 #[test]

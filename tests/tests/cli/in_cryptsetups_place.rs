@@ -134,12 +134,7 @@ fn progress_of_reencrypt_is_on_standard_output() {
 fn what_is_missing_or_meant_is_said() {
     let beside = Beside::new();
     for (line, said) in [
-        (
-            "",
-            "Usage: cryptsetup [OPTION...] <action> <action-specific>\n\
-             \"cryptsetup --help\" lists the actions.\n\
-             cryptsetup: Argument <action> missing.\n",
-        ),
+        ("", "cryptsetup: Argument <action> missing.\n"),
         (
             "luksDelKey disk",
             "cryptsetup: Unknown action. (luksDelKey; \"luksKillSlot\" removes a keyslot by its number, \
@@ -173,11 +168,21 @@ fn what_is_missing_or_meant_is_said() {
              luksConvertKey and 5 others take it.\n",
         ),
     ] {
-        assert_eq!(beside.named(line).fails(1).errors(), said, "{line}");
+        let errors = beside.named(line).fails(1).errors();
+        let (_, after_usage) = errors.split_once("<action> <action-specific>\n").unwrap();
+        assert_eq!(after_usage, said, "{line}");
     }
-    let help = beside.named("--help").ok().text();
-    assert!(help.contains("truncate -s 1G v.img && cryptsetup luksFormat v.img"), "{help}");
-    assert!(!help.contains("keyway luksFormat"), "{help}");
+}
+
+/// cryptsetup asks the mapping for its type, and finds none: 1. Under its own name it is 4.
+#[test]
+fn a_refresh_of_what_is_not_open_ends_with_1() {
+    let beside = Beside::new();
+    for line in ["refresh nobody-opened-this", "open --refresh nobody-opened-this"] {
+        let refused = beside.named(line).fails(1);
+        assert_eq!(refused.errors(), "Device nobody-opened-this is not active.\n");
+        keyway(line).fails(4);
+    }
 }
 
 /// Both answer by their exit codes alone; luksUUID, too.

@@ -38,35 +38,66 @@ fn flags_of_the_kernels_are_taken_and_kept() {
     in_scratch(&scratch, "close home").ok();
 }
 
-/// A script that calls cryptsetup expects /dev/mapper/NAME; -q leaves the usage lines away.
+/// A script that calls cryptsetup expects /dev/mapper/NAME, and would go on without it: nothing is
+/// opened unless the environment or the command line names another door. -q leaves the usage lines away.
 #[test]
-fn called_as_cryptsetup_another_door_is_said_aloud() {
-    need_that!(!Path::new("/dev/mapper/control").exists(), "this kernel maps volumes");
+fn called_as_cryptsetup_only_a_named_door_is_opened_in_the_kernels_place() {
+    let has_mapper = fs::read_to_string("/proc/devices").is_ok_and(|text| text.contains(" device-mapper\n"));
+    need_that!(!has_mapper, "this kernel maps volumes");
     let scratch = Scratch::new();
     let volume = Volume::new(&scratch, "disk.luks", 1);
     let program = scratch.path("cryptsetup");
     std::os::unix::fs::symlink(keyway_tests::peers::program(), &program).unwrap();
     let open = |program: &Path, line: &str| {
         let run = Run::new(program, line).env("XDG_RUNTIME_DIR", scratch.root());
-        run.arg("--volume-key-file").arg(volume.key_file()).arg(volume.path()).arg("home").ok()
+        run.arg("--volume-key-file").arg(volume.key_file()).arg(volume.path()).arg("home")
     };
+    for line in ["luksOpen", "open", "luksOpen --backend kernel"] {
+        let refused = open(&program, line).fails(1);
+        let (first, hint) =
+            refused.errors().split_once('\n').map(|(a, b)| (a.to_owned(), b.to_owned())).unwrap();
+        let without_dm = [
+            "Cannot initialize device-mapper. Is dm_mod kernel module loaded?",
+            "Cannot initialize device-mapper, running as non-root user.",
+        ];
+        assert!(without_dm.contains(&first.as_str()), "{refused}");
+        if let Some(theirs) = keyway_tests::skip::find("cryptsetup") {
+            let theirs = open(&theirs, "luksOpen").fails(1);
+            assert_eq!(theirs.errors().lines().next(), Some(first.as_str()), "{theirs}");
+        }
+        let way = "Nothing was opened. With --backend nbd or KEYWAY_BACKEND=nbd it opens without dm-crypt, and without \
+                   /dev/mapper/home.\n";
+        let is_told = line != "luksOpen --backend kernel";
+        assert_eq!(hint.replace("fuse", "nbd"), if is_told { way } else { "" }, "{line}");
+    }
+    in_scratch(&scratch, "list").ok().lacks("home");
+    let named = |line: &str| open(&program, line).env("KEYWAY_BACKEND", "nbd");
     // Not before it is true.
     let wrong = Run::new(&program, "luksOpen --key-file").arg(scratch.file("wrong", "wrong"));
-    let wrong = wrong.arg(volume.path()).arg("home").env("XDG_RUNTIME_DIR", scratch.root()).fails(2);
+    let wrong = wrong.arg(volume.path()).arg("home").env("XDG_RUNTIME_DIR", scratch.root());
+    let wrong = wrong.env("KEYWAY_BACKEND", "nbd").fails(2);
     assert_eq!(wrong.errors().trim(), "No key available with this passphrase.");
-    let opened = open(&program, "luksOpen");
+    let opened = named("luksOpen").ok();
     assert!(opened.stdout.is_empty(), "cryptsetup prints nothing here: {opened}");
-    assert_eq!(opened.errors().lines().count(), 1, "{opened}");
-    assert!(opened.errors().starts_with("WARNING: This kernel cannot map home"), "{opened}");
-    assert!(opened.errors().contains("there is no /dev/mapper/home. It is open through "), "{opened}");
+    assert_eq!(
+        opened.errors(),
+        "WARNING: home is open through nbd, as the environment says: there is no /dev/mapper/home; \"status home\" shows \
+         where it is.\n"
+    );
+    in_scratch(&scratch, "status home").ok().says("door:    nbd");
     in_scratch(&scratch, "close home").ok();
+    open(&program, "luksOpen --backend nbd").ok().says("home is open through nbd");
+    in_scratch(&scratch, "close home").ok();
+    let unknown = open(&program, "luksOpen").env("KEYWAY_BACKEND", "loop").fails(1);
+    assert_eq!(unknown.errors(), "KEYWAY_BACKEND=loop: one of kernel, nbd, fuse, ublk is needed.\n");
     let keyway = keyway_tests::peers::program();
-    open(&keyway, "open -q").quiet();
+    open(&keyway, "open -q").ok().quiet();
     in_scratch(&scratch, "close home").ok();
     // The old name has its operands the other way round.
     let run =
         Run::new(&program, "create -q home").arg(volume.path()).args("-c aes-xts-plain64 -s 512 --key-file");
-    run.arg(volume.key_file()).env("XDG_RUNTIME_DIR", scratch.root()).ok();
+    let run = run.arg(volume.key_file()).env("KEYWAY_BACKEND", "nbd");
+    run.env("XDG_RUNTIME_DIR", scratch.root()).ok();
     in_scratch(&scratch, "status home").ok().says("type:    PLAIN");
     in_scratch(&scratch, "close home").ok();
 }

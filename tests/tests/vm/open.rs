@@ -23,6 +23,37 @@ code() { key=$1; shift; "$@" >/tmp/said 2>&1 && n=0 || n=$?; echo "$key=$n $(tai
 cheap="--pbkdf pbkdf2 --pbkdf-force-iterations 1000"
 "#;
 
+/// Debian 12's figures and defaults, asked for by the environment, beside Debian 12's program; and how a
+/// refresh of a name that nobody opened ends.
+#[test]
+fn with_debian_12s_figures_and_defaults_both_are_equal() {
+    need_machine!();
+    let script = r#"
+        ln -s $(command -v keyway) /tmp/cryptsetup
+        alike() { if cmp -s /tmp/theirs /tmp/ours; then echo "$1=same"; else echo "$1=different"; diff /tmp/theirs /tmp/ours; fi; }
+        cryptsetup luksFormat -q $cheap --sector-size 4096 /dev/vda /key
+        cryptsetup open -d /key /dev/vda luks
+        printf secret | cryptsetup open --type plain --skip 8 /dev/vdb plain
+        for name in luks plain; do
+            cryptsetup status $name >/tmp/theirs
+            CRYPTSETUP_COMPAT=2.6 keyway status $name >/tmp/ours
+            alike STATUS_$name
+        done
+        dmsetup table --showkeys plain >/tmp/theirs
+        cryptsetup close plain
+        printf secret | CRYPTSETUP_COMPAT=2.6 /tmp/cryptsetup open --type plain --skip 8 /dev/vdb plain
+        dmsetup table --showkeys plain >/tmp/ours
+        alike PLAIN
+        cryptsetup refresh nobody >/tmp/theirs 2>&1 || echo $? >>/tmp/theirs
+        /tmp/cryptsetup refresh nobody >/tmp/ours 2>&1 || echo $? >>/tmp/ours
+        alike REFRESH
+    "#;
+    let report = machine(1, 2).run(&format!("{FUNCTIONS}{script}"));
+    for key in ["STATUS_luks", "STATUS_plain", "PLAIN", "REFRESH"] {
+        report.has(key, "same");
+    }
+}
+
 /// During the passphrase prompt the path is changed to another volume: the volume that was checked
 /// is the one mapped.
 #[test]

@@ -13,6 +13,7 @@ mod habits;
 mod help;
 pub(crate) mod man;
 mod parser;
+mod release;
 mod rules;
 pub(crate) mod shared;
 mod suggest;
@@ -22,6 +23,7 @@ mod values;
 mod verbs;
 
 pub(crate) use parser::{Invocation, parse};
+pub(crate) use release::Release;
 pub(crate) use suggest::{did_you_mean, quoted};
 pub(crate) use table::{
     Alias, Command, Commands, Example, Group, Kind, Offers, Operand, Opt, Request, Topic, Verb, run,

@@ -2,11 +2,12 @@
 //! after the command and its operands, `--name=value` and `--name value` are equivalent, letters
 //! can be bundled, `--` ends the options.
 
-use super::help::Extent;
+use super::help::{self, Extent};
+use super::release::Release;
 use super::suggest::{did_you_mean, quoted};
 use super::table::{Alias, Command, Commands, Group, Opt, Verb};
 use super::values::Args;
-use super::{foreign, habits, help, rules, shared};
+use super::{foreign, habits, rules, shared};
 use crate::say::failure::{Exit, Failure, Result};
 use clap::builder::ValueParser;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
@@ -29,13 +30,26 @@ pub(crate) fn parse(
     mut argv: impl Iterator<Item = OsString>,
 ) -> Result<Invocation> {
     let program = program_name(&argv.next().unwrap_or_default());
-    let argv: Vec<OsString> = argv.collect();
+    Release::check()?;
+    let parsed = parse_arguments(commands, program, argv.collect());
+    parsed.map_err(|failure| match program {
+        // How it is used stands before what is wrong, which scripts read as the last line.
+        CRYPTSETUP => failure.after(&help::cryptsetup::usage(commands)),
+        _ => failure,
+    })
+}
+
+fn parse_arguments(
+    commands: &'static Commands,
+    program: &'static str,
+    argv: Vec<OsString>,
+) -> Result<Invocation> {
     // -h is --hash, as in cryptsetup. On its own it can only be a request for help.
     if argv.is_empty() || argv == ["-h"] || argv == ["help"] {
         return match (argv.is_empty(), program) {
             (true, CRYPTSETUP) => Err(no_action()),
-            (true, _) => Err(Failure::new(Exit::Parameters, help::overview(commands, program).trim_end())),
-            (false, _) => Ok(Invocation::Print(help::overview(commands, program))),
+            (true, _) => Err(Failure::new(Exit::Parameters, help::overview(commands).trim_end())),
+            (false, _) => Ok(Invocation::Print(overview(commands, program))),
         };
     }
     if let [help, name, rest @ ..] = &argv[..]
@@ -56,11 +70,17 @@ pub(crate) fn parse(
     run_command(commands, program, command, alias, rest)
 }
 
-/// What cryptsetup says where no action is named: how it is used, and last what is missing.
+/// What cryptsetup says where no action is named.
 fn no_action() -> Failure {
-    let usage =
-        "Usage: cryptsetup [OPTION...] <action> <action-specific>\n\"cryptsetup --help\" lists the actions.";
-    Failure::new(Exit::Parameters, format!("{usage}\ncryptsetup: Argument <action> missing."))
+    Failure::new(Exit::Parameters, "cryptsetup: Argument <action> missing.")
+}
+
+/// `--help` without a command; cryptsetup's with one, too.
+fn overview(commands: &Commands, program: &str) -> String {
+    match program {
+        CRYPTSETUP => help::cryptsetup::help(commands),
+        _ => help::overview(commands),
+    }
 }
 
 /// The name by which scripts written for cryptsetup call the program. They read its messages, which
@@ -123,9 +143,11 @@ fn without_command(commands: &Commands, program: &'static str, argv: &[OsString]
     };
     if asks(&shared::VERSION) {
         Ok(Invocation::Print(help::version(program)))
+    } else if asks(&shared::USAGE) && program == CRYPTSETUP {
+        Ok(Invocation::Print(help::cryptsetup::usage(commands)))
     } else if asks(&shared::HELP) || asks(&shared::USAGE) || asks(&shared::HELP_ALL) && program != CRYPTSETUP
     {
-        Ok(Invocation::Print(help::overview(commands, program)))
+        Ok(Invocation::Print(overview(commands, program)))
     } else {
         match program {
             CRYPTSETUP => Err(no_action()),
@@ -171,14 +193,8 @@ fn run_command(
         .try_get_matches_from(&rest)
         .map_err(|e| explain(commands, program, command, &rest, &e))?;
     let mut operands: Vec<OsString> = matches.remove_many("operands").into_iter().flatten().collect();
-    if let Some(extent) = asked_for_help(program, &matches) {
-        return Ok(Invocation::Print(page(program, command, operands.first(), extent)));
-    }
-    if matches.get_flag(shared::USAGE.long) {
-        return Ok(Invocation::Print(format!("Usage: {}\n", help::synopsis(program, command))));
-    }
-    if matches.get_flag(shared::VERSION.long) {
-        return Ok(Invocation::Print(help::version(program)));
+    if let Some(text) = asked_for(commands, program, command, &matches, operands.first()) {
+        return Ok(Invocation::Print(text));
     }
     if let Some(option) = shared::NOT_CRYPTSETUPS.iter().find(|option| is_given(&matches, option))
         && program == CRYPTSETUP
@@ -200,12 +216,24 @@ fn run_command(
     Ok(Invocation::Run(Box::new(args)))
 }
 
-/// How much help is asked for. cryptsetup has no `--help-all`.
-fn asked_for_help(program: &str, matches: &ArgMatches) -> Option<Extent> {
-    if matches.get_flag(shared::HELP_ALL.long) && program != CRYPTSETUP {
-        return Some(Extent::All);
+/// The text that is asked for instead of the command. cryptsetup has one help, and no `--help-all`.
+fn asked_for(
+    commands: &Commands,
+    program: &str,
+    command: &'static Command,
+    matches: &ArgMatches,
+    verb: Option<&OsString>,
+) -> Option<String> {
+    let asks = |option: &Opt| matches.get_flag(option.long);
+    match program {
+        CRYPTSETUP if asks(&shared::HELP) => Some(help::cryptsetup::help(commands)),
+        CRYPTSETUP if asks(&shared::USAGE) => Some(help::cryptsetup::usage(commands)),
+        _ if asks(&shared::VERSION) => Some(help::version(program)),
+        CRYPTSETUP => None,
+        _ if asks(&shared::HELP_ALL) => Some(page(program, command, verb, Extent::All)),
+        _ if asks(&shared::HELP) => Some(page(program, command, verb, Extent::Usual)),
+        _ => asks(&shared::USAGE).then(|| format!("Usage: {}\n", help::synopsis(program, command))),
     }
-    matches.get_flag(shared::HELP.long).then_some(Extent::Usual)
 }
 
 /// The page of a command, or of the verb of it that is named.
@@ -259,10 +287,13 @@ fn check_operands(program: &str, command: &Command, operands: &[OsString]) -> Re
     }
     let missing = match program {
         CRYPTSETUP => format!("requires {} as arguments", help::operands_of_cryptsetup(command)),
-        _ => format!("{} is missing", command.operands[operands.len()].name),
+        _ => {
+            let (missing, synopsis) =
+                (command.operands[operands.len()].name, help::synopsis(program, command));
+            format!("{missing} is missing; usage: {synopsis}")
+        }
     };
-    let synopsis = help::synopsis(program, command);
-    Err(usage(program, format!("{}: {missing}; usage: {synopsis}", command.name)))
+    Err(usage(program, format!("{}: {missing}", command.name)))
 }
 
 /// Refuses operands that nothing would be done with. cryptsetup ignores them.

@@ -180,6 +180,12 @@ impl Failure {
         self
     }
 
+    /// Puts lines in front of its line.
+    pub(crate) fn after(mut self, lines: &str) -> Self {
+        self.message = self.message.map(|message| format!("{lines}{message}"));
+        self
+    }
+
     /// Appends a sentence to its line.
     pub(crate) fn adding(mut self, sentence: &str) -> Self {
         self.message = self.message.map(|message| format!("{message} {sentence}"));

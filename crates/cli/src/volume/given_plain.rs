@@ -2,7 +2,7 @@
 //! of them are missing decides on defaults and warnings; for a LUKS volume none of them may be
 //! given.
 
-use crate::door::{Args, shared};
+use crate::door::{Args, Release, shared};
 use crate::process::handed::handed;
 use crate::say::failure::{Exit, Failure, Result};
 use keyway_crypto::{CipherSpec, SectorSize};
@@ -94,7 +94,10 @@ impl GivenPlain {
 
     /// The cipher's name as written.
     pub(super) fn cipher(&self) -> &str {
-        self.cipher.as_deref().unwrap_or(DEFAULT_CIPHER)
+        self.cipher.as_deref().unwrap_or(match Release::followed() {
+            Release::V2_6 => "aes-cbc-essiv:sha256",
+            Release::V2_8 => CipherSpec::DEFAULT,
+        })
     }
 
     pub(super) fn volume(&self) -> Result<PlainVolume> {
@@ -165,7 +168,6 @@ fn refusal(message: impl Into<String>) -> Failure {
     Failure::new(Exit::Parameters, message)
 }
 
-const DEFAULT_CIPHER: &str = CipherSpec::DEFAULT;
 const DEFAULT_KEY_BITS: u32 = CipherSpec::DEFAULT_CIPHER_KEY_BITS;
 
 /// cryptsetup's message about an option of plain volumes.

@@ -5,7 +5,7 @@
 //! unnoticed and yields noise.
 
 use crate::device::content;
-use crate::door::{Args, Opt, shared};
+use crate::door::{Args, Opt, Release, shared};
 use crate::say::failure::{Exit, Failure, Result};
 use crate::say::manner::Manner;
 use crate::say::question;
@@ -78,6 +78,9 @@ impl PlainOptions {
 
     /// cryptsetup's warning about its defaults, which changed in 2.7; printed in batch mode too.
     pub(crate) fn warn_about_defaults(&self, key: &KeyOptions) {
+        if Release::followed() == Release::V2_6 {
+            return;
+        }
         let is_keyed = key.passphrase.key_file.is_some() || key.volume_key.is_some();
         let uses_default_hash = self.hash().is_none() && !is_keyed;
         let older = "that could be incompatible with older versions";
@@ -140,9 +143,12 @@ fn volume_key(
         note_ignored(key, hash_is_given);
         return source.exactly(len).read();
     }
-    let parsed = hash.map_or(Ok(PassphraseHash::DEFAULT), PassphraseHash::parse);
+    let hash = hash.unwrap_or(match Release::followed() {
+        Release::V2_6 => "ripemd160",
+        Release::V2_8 => "sha256",
+    });
     let hash =
-        parsed.map_err(|_| refusal(format!("Hash algorithm {} not supported.", hash.unwrap_or_default())))?;
+        PassphraseHash::parse(hash).map_err(|_| refusal(format!("Hash algorithm {hash} not supported.")))?;
     if hash.is_none() && key.passphrase.key_file.is_some() {
         source = source.exactly(len);
     }

@@ -1,9 +1,11 @@
 //! `--help`: the overview of all commands. [`page`] prints one command's page, [`usual`] says which
-//! of its options most of its users need.
+//! of its options most of its users need; [`cryptsetup`] is what scripts of cryptsetup's read.
 
+pub(super) mod cryptsetup;
 mod page;
 mod usual;
 
+use super::release::Release;
 use super::table::{Command, Commands, Group, Opt, Topic};
 use crate::say::failure::Exit;
 pub(super) use page::{Extent, command, verb};
@@ -13,11 +15,11 @@ use std::fmt::Write;
 const WIDTH: usize = 80;
 
 /// `keyway --help`: all commands by group, on one screen.
-pub(super) fn overview(commands: &Commands, program: &str) -> String {
+pub(super) fn overview(commands: &Commands) -> String {
     let mut text = format!(
         "{}Linux disk encryption without root: LUKS volumes in files and on devices.\n\n\
-         Usage: {program} [OPTION...] COMMAND [OPERAND...]\n",
-        version(program)
+         Usage: keyway [OPTION...] COMMAND [OPERAND...]\n",
+        version("keyway")
     );
     text.push_str("\nWithout root\n");
     for command in commands.of(Group::Rootless) {
@@ -37,10 +39,9 @@ pub(super) fn overview(commands: &Commands, program: &str) -> String {
         );
     }
     let _ = writeln!(text, "  {:<14}{}", "Planned", wrapped(&names_in(commands, Group::Absent), 16));
-    let _ = write!(
-        text,
-        "Example: truncate -s 1G v.img && {program} luksFormat v.img && {program} open v.img v\n\
-         More: \"{program} COMMAND --help\", \"{program} man COMMAND\", \"{program} help exit-codes\".\n",
+    text.push_str(
+        "Example: truncate -s 1G v.img && keyway luksFormat v.img && keyway open v.img v\n\
+         More: \"keyway COMMAND --help\", \"keyway man COMMAND\", \"keyway help exit-codes\".\n",
     );
     text
 }
@@ -87,7 +88,10 @@ fn wrapped(list: &str, indent: usize) -> String {
 pub(super) fn version(program: &str) -> String {
     let version = env!("CARGO_PKG_VERSION");
     match program {
-        "cryptsetup" => format!("cryptsetup 2.8.8 flags: UDEV BLKID KEYRING (keyway {version})\n"),
+        "cryptsetup" => {
+            let release = Release::followed().version();
+            format!("cryptsetup {release} flags: UDEV BLKID KEYRING (keyway {version})\n")
+        }
         _ => format!("keyway {version} (cryptsetup 2.8's command line)\n"),
     }
 }
@@ -135,7 +139,7 @@ mod tests {
 
     #[test]
     fn the_overview_fits_a_screen() {
-        let text = overview(&COMMANDS, "keyway");
+        let text = overview(&COMMANDS);
         assert!(text.lines().count() <= 37, "{} lines", text.lines().count());
         for line in text.lines().skip(1) {
             assert!(line.chars().count() <= WIDTH, "{line}");

@@ -1,9 +1,9 @@
 //! `status`: shows what is open under a name, in cryptsetup's words.
 //!
-//! The text is that of cryptsetup 2.8, which scripts parse.
+//! The text is that of cryptsetup 2.8, or of 2.6 where the environment says so: scripts parse it.
 
 use crate::device::explain;
-use crate::door::{self, Args, Command, Example, Group, Offers, Operand, Request, Topic, shared};
+use crate::door::{self, Args, Command, Example, Group, Offers, Operand, Release, Request, Topic, shared};
 use crate::mapping::{self, Mapping, Open, Reopening};
 use crate::say::document;
 use crate::say::failure::{Exit, Failure, Result};
@@ -17,7 +17,7 @@ use keyway_crypto::CipherSpec;
 use keyway_format::json::Value;
 use keyway_volume::reencrypt::UnderWay;
 use keyway_volume::{Access, Luks};
-use std::fmt::Write;
+use std::fmt::{Display, Write};
 
 /// `keyway status`.
 pub(crate) static COMMAND: Command = Command {
@@ -111,7 +111,7 @@ fn of_crypt(reopening: &Reopening, found: &Mapping, size: u64, line: &Line) -> R
     let declared = || luks.as_ref().and_then(|luks| luks.header().volume_key_len()).unwrap_or(0);
     let key_len = if matches!(line.key, Key::Absent) { declared() } else { line.key.len() };
     let mut text = String::new();
-    let mut row = |name: &str, value: &dyn std::fmt::Display| {
+    let mut row = |name: &str, value: &dyn Display| {
         let _ = writeln!(text, "  {name}{}", printable(&value.to_string()));
     };
     row("type:    ", &kind.as_deref().unwrap_or("n/a"));
@@ -120,7 +120,7 @@ fn of_crypt(reopening: &Reopening, found: &Mapping, size: u64, line: &Line) -> R
         row("reencryption:  ", &"in-progress");
     }
     row("cipher:  ", &classic(&line.cipher));
-    row("keysize: ", &format_args!("{} [bits]", key_len * 8));
+    row("keysize: ", &bits(key_len as u64 * 8));
     let place = if matches!(line.key, Key::InKeyring(_)) { "keyring" } else { "dm-crypt" };
     row("key location: ", &place);
     if let Some((_, integrity)) = line.options.integrity.as_deref().and_then(|tag| tag.split_once(':')) {
@@ -131,11 +131,11 @@ fn of_crypt(reopening: &Reopening, found: &Mapping, size: u64, line: &Line) -> R
     if let Some(file) = loopback::backing_file(line.device) {
         row("loop:    ", &file.display());
     }
-    row("sector size:  ", &format_args!("{} [bytes]", line.options.sector_size.unwrap_or(512)));
+    row("sector size:  ", &bytes(line.options.sector_size.unwrap_or(512)));
     row("offset:  ", &length(line.offset));
     row("size:    ", &length(size));
     if line.iv_offset > 0 {
-        row("skipped: ", &format_args!("{} [512-byte units]", line.iv_offset));
+        row("skipped: ", &sectors(line.iv_offset));
     }
     row("mode:    ", &mode(found.info.read_only, found.info.suspended));
     let flags = mapping::shown(&line.options);
@@ -166,15 +166,15 @@ fn of_session(session: &Session) -> Result<String> {
     let status = session.status().map_err(explain::session)?;
     let facts = &status.facts;
     let mut text = first_line(&facts.name, status.clients > 0);
-    let mut row = |name: &str, value: &dyn std::fmt::Display| {
+    let mut row = |name: &str, value: &dyn Display| {
         let _ = writeln!(text, "  {name}{}", printable(&value.to_string()));
     };
     row("type:    ", &facts.format);
     row("cipher:  ", &facts.cipher);
-    row("keysize: ", &format_args!("{} [bits]", facts.key_bits));
+    row("keysize: ", &bits(facts.key_bits));
     row("key location: ", &format_args!("process {}", facts.pid));
     row("device:  ", &facts.device);
-    row("sector size:  ", &format_args!("{} [bytes]", facts.sector_size));
+    row("sector size:  ", &bytes(facts.sector_size));
     row("offset:  ", &length(facts.offset / SECTOR));
     row("size:    ", &length(facts.size / SECTOR));
     row("mode:    ", &mode(facts.read_only, status.suspended));
@@ -196,8 +196,32 @@ fn first_line(shown: &str, in_use: bool) -> String {
 }
 
 /// An offset or size on the device.
-fn length(sectors: u64) -> String {
-    format!("{sectors} [512-byte units] ({} [bytes])", sectors.saturating_mul(SECTOR))
+fn length(count: u64) -> String {
+    match Release::followed() {
+        Release::V2_6 => sectors(count),
+        Release::V2_8 => format!("{} ({} [bytes])", sectors(count), count.saturating_mul(SECTOR)),
+    }
+}
+
+fn sectors(count: u64) -> String {
+    match Release::followed() {
+        Release::V2_6 => format!("{count} sectors"),
+        Release::V2_8 => format!("{count} [512-byte units]"),
+    }
+}
+
+fn bits(count: impl Display) -> String {
+    match Release::followed() {
+        Release::V2_6 => format!("{count} bits"),
+        Release::V2_8 => format!("{count} [bits]"),
+    }
+}
+
+fn bytes(count: impl Display) -> String {
+    match Release::followed() {
+        Release::V2_6 => count.to_string(),
+        Release::V2_8 => format!("{count} [bytes]"),
+    }
 }
 
 fn mode(read_only: bool, suspended: bool) -> String {

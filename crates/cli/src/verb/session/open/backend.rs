@@ -3,8 +3,10 @@
 use super::options::BACKEND;
 use crate::door::Args;
 use crate::process::handed::handed;
+use crate::say::failure::{Exit, Failure, Result};
 use crate::{device, mapping};
 use keyway_attach::fuse;
+use std::env;
 use std::fmt;
 use std::path::Path;
 
@@ -35,13 +37,31 @@ impl fmt::Display for Backend {
 }
 
 impl Backend {
-    /// The backend that `--backend` names.
-    pub(super) fn from_args(args: &Args) -> Option<Self> {
-        match args.text(&BACKEND)? {
+    /// The backend that `--backend` names or, without it, the environment.
+    pub(super) fn from_args(args: &Args) -> Result<Option<Self>> {
+        match args.text(&BACKEND) {
+            Some(word) => Ok(Self::named(word)),
+            None => Self::from_environment(),
+        }
+    }
+
+    fn from_environment() -> Result<Option<Self>> {
+        let Some(value) = env::var_os(VARIABLE).filter(|value| !value.is_empty()) else { return Ok(None) };
+        let named = value.to_str().and_then(Self::named);
+        named.map(Some).ok_or_else(|| {
+            let message =
+                format!("{VARIABLE}={}: one of kernel, nbd, fuse, ublk is needed.", value.to_string_lossy());
+            Failure::new(Exit::Parameters, message)
+        })
+    }
+
+    fn named(word: &str) -> Option<Self> {
+        match word {
             "kernel" => Some(Self::Kernel),
             "fuse" => Some(Self::Fuse),
+            "nbd" => Some(Self::Nbd),
             "ublk" => Some(Self::Ublk),
-            _ => Some(Self::Nbd),
+            _ => None,
         }
     }
 
@@ -50,10 +70,15 @@ impl Backend {
     pub(super) fn usual(device: &Path) -> Self {
         if !device::is_url(device) && mapping::has_dm_crypt() {
             Self::Kernel
-        } else if fuse::is_available() {
-            Self::Fuse
         } else {
-            Self::Nbd
+            Self::without_the_kernel()
         }
     }
+
+    /// The default where the kernel cannot map.
+    pub(super) fn without_the_kernel() -> Self {
+        if fuse::is_available() { Self::Fuse } else { Self::Nbd }
+    }
 }
+
+const VARIABLE: &str = "KEYWAY_BACKEND";

@@ -1,5 +1,6 @@
 //! The kernel's door: a dm-crypt mapping, byte for byte as cryptsetup makes it.
 
+use super::backend::Backend;
 use super::flags::PersistentFlags;
 use crate::device::{self, explain};
 use crate::mapping::{self, KeyLink};
@@ -43,7 +44,7 @@ impl KernelDoor {
             );
             return Err(Failure::new(Exit::Parameters, message));
         }
-        let mapper = mapping::mapper()?;
+        let mapper = self.mapper()?;
         super::refuse_taken(&self.name)?;
         if !self.opening.sharing.allowed {
             device::refuse_if_mapped(device)?;
@@ -61,6 +62,26 @@ impl KernelDoor {
         self.debug(&format!("{} is mapped by the kernel.", mapping::place(&self.name).display()))?;
         self.flags.keep(&self.opening.target, &unlocked);
         Ok(())
+    }
+
+    /// The kernel's device-mapper; where a mapping is expected and cannot be, with what works without.
+    fn mapper(&self) -> Result<Mapper> {
+        let mapper = match mapping::mapper() {
+            Ok(mapper) if self.expects_mapping && !mapper.has_target("crypt") => {
+                Err(Failure::new(Exit::Parameters, "This kernel has no dm-crypt. Is its module installed?"))
+            }
+            other => other,
+        };
+        if !self.expects_mapping {
+            return mapper;
+        }
+        let (name, backend) = (&self.name, Backend::without_the_kernel());
+        mapper.map_err(|failure| {
+            failure.hinting(format!(
+                "Nothing was opened. With --backend {backend} or KEYWAY_BACKEND={backend} it opens without dm-crypt, and \
+                 without /dev/mapper/{name}."
+            ))
+        })
     }
 
     /// cryptsetup maps no cipher that names one of the kernel's drivers

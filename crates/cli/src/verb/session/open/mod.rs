@@ -158,7 +158,7 @@ impl Request for Open {
         let mut this = Self {
             name: args.operands().get(1).cloned(),
             kind: args.device_type().map(str::to_owned),
-            backend: Backend::from_args(args),
+            backend: Backend::from_args(args)?,
             plain: GivenPlain::from_args(args),
             sharing: Sharing::from_args(args),
             direct: args.given(&shared::DIRECT_IO),
@@ -229,8 +229,14 @@ impl Open {
         self.key.tries
     }
 
+    /// Called as cryptsetup, the kernel's unless another is named: a script would go on with
+    /// /dev/mapper/NAME, and write beside it what was to be encrypted.
     fn backend(&self) -> Backend {
-        self.backend.unwrap_or_else(|| Backend::usual(&self.target.device))
+        match self.backend {
+            Some(named) => named,
+            None if self.expects_mapping => Backend::Kernel,
+            None => Backend::usual(&self.target.device),
+        }
     }
 
     fn dispatch(self) -> Result<()> {
@@ -271,8 +277,8 @@ impl Open {
         // Only now is it true.
         if expects_mapping {
             say!(
-                "WARNING: This kernel cannot map {name} (no access to dm-crypt): there is no /dev/mapper/{name}. It is \
-                 open through {backend} instead; \"status {name}\" shows where."
+                "WARNING: {name} is open through {backend}, as the environment says: there is no /dev/mapper/{name}; \
+                 \"status {name}\" shows where it is."
             );
         }
         Ok(())

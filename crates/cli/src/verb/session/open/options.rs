@@ -15,8 +15,9 @@ pub(crate) static BACKEND: Opt = Opt {
     man: "kernel is dm-crypt, as cryptsetup maps volumes: it needs root, and no process stays. The others are \
           served by a process of the user's: fuse is a directory with one file, the plaintext; nbd is a socket for \
           QEMU, libguestfs, nbdcopy or the kernel's NBD client; ublk is a block device that the kernel asks this \
-          process to serve. The default is kernel for root if the kernel has dm-crypt, else fuse if that can be \
-          mounted, else nbd.",
+          process to serve. Without the option, the environment variable KEYWAY_BACKEND names the door. The default is \
+          kernel for root if the kernel has dm-crypt, else fuse if that can be mounted, else nbd; called as \
+          cryptsetup, it is always kernel, since what follows expects /dev/mapper/NAME.",
 };
 pub(crate) static REFRESH: Opt = flag(
     "refresh",

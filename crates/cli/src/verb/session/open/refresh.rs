@@ -79,9 +79,11 @@ impl Request for Refresh {
     }
 
     fn run(self) -> Result<()> {
-        match mapping::find_active(&self.name)? {
-            Open::Kernel(found) => self.refresh(&found),
-            Open::Session(session) => self.refresh_session(&session),
+        match mapping::find(&self.name)? {
+            Some(Open::Kernel(found)) => self.refresh(&found),
+            Some(Open::Session(session)) => self.refresh_session(&session),
+            // cryptsetup asks the mapping for its type first, and finds none.
+            None => Err(mapping::not_active(&self.name).in_cryptsetup(Exit::Parameters)),
         }
     }
 }
