@@ -39,6 +39,9 @@ fuzz_target!(|input: &[u8]| {
         assert_eq!(json::parse(value.to_compact().as_bytes()).as_ref(), Ok(&value));
         assert_eq!(json::parse(value.to_pretty().as_bytes()), Ok(value));
     }
+    if let Ok(value) = json::parse_as_json_c(text) {
+        assert_eq!(json::parse(value.to_compact().as_bytes()), Ok(value), "what json-c's dialect says is JSON");
+    }
     let Ok(mut metadata) = Metadata::parse(text, HeaderSize::ALL[0]) else { return };
     assert_eq!(metadata.to_json(), text);
     let mut edits = Unstructured::new(edits.get(1..).unwrap_or_default());

@@ -128,3 +128,72 @@ fn cases(v: &Volume, state: &str) {
         }
     }
 }
+
+/// Programs that bind tokens write for json-c, which takes more than JSON (clevis repeats a member): each
+/// program takes what the other does, and the header holds the same JSON.
+#[test]
+fn c11_a_token_is_taken_as_json_c_takes_it() {
+    need!("cryptsetup");
+    // As clevis 18 writes it.
+    let clevis = r#"{"type":"clevis","keyslots":["0"],"jwe":{"ciphertext":"AA","ciphertext":"AB","encrypted_key":"","iv":"BB","protected":"CC","tag":"DD"}}"#;
+    for (json, is_taken) in [
+        (clevis, true),
+        (r#"{"type":"a","keyslots":["0",],"x":[1,],}"#, true),
+        (r#"{"type":"a","keyslots":[]} text behind"#, true),
+        (r#"{"type":"a","keyslots":[]}{"type":"b"}"#, true),
+        ("{'type':'a', // comment\n\"keyslots\":/* here */[]}", true),
+        (r#"{"type":"a","type":"b","keyslots":[],"x":TRUE,"y":007}"#, true),
+        ("{\"type\":\"a\",\"keyslots\":[],\"x\":\"a\tb\"}", true),
+        (r#"{"type":"a","keyslots":[],,"x":1}"#, false),
+        (r#"{type:"a","keyslots":[]}"#, false),
+        (r#"{"type":"a","keyslots":[]"#, false),
+        ("not json", false),
+        ("[]", false),
+    ] {
+        let (v, w) = (volume(cryptsetup), volume(keyway));
+        let code = i32::from(!is_taken);
+        v.run(cryptsetup, "token import --token-id 3").stdin(json).fails(code);
+        let ours = w.run(keyway, "token import --token-id 3").stdin(json).fails(code);
+        if !is_taken {
+            assert!(ours.errors().starts_with("Failed to import token from file.\n"), "{ours}");
+            assert!(!ours.errors().contains("is not a valid LUKS"), "{ours}");
+            continue;
+        }
+        let stored = v.run(cryptsetup, "token export --token-id 3").ok().text();
+        for program in [cryptsetup, keyway] {
+            assert_eq!(
+                w.run(program, "token export --token-id 3").ok().text().trim_end(),
+                stored.trim_end(),
+                "{json}"
+            );
+        }
+        w.run(cryptsetup, "open --test-passphrase").arg("-d").arg(&w.first_key).ok();
+    }
+    // What json-c takes and JSON cannot say is refused, by name.
+    let v = volume(keyway);
+    for json in [r#"{"type":"a","keyslots":[],"x":NaN}"#, r#"{"type":"a","keyslots":[],"x":-Infinity}"#] {
+        v.run(keyway, "token import").stdin(json).fails(1).says("It is not a token: unexpected byte");
+    }
+}
+
+/// A full JSON area is no damage: it is called what it is, with what makes room.
+#[test]
+fn c11_a_full_json_area_is_not_called_an_invalid_device() {
+    need!("cryptsetup");
+    let v = volume(keyway);
+    let long = format!(r#"{{"type":"a","keyslots":[],"x":"{}"}}"#, "x".repeat(12 << 10));
+    let refused = v.run(keyway, "token import").stdin(long).fails(1);
+    let room = "\"token remove\" and luksKillSlot make room; luksFormat --luks2-metadata-size makes a volume with more.";
+    let said = refused.errors();
+    assert!(said.starts_with("Failed to import token from file.\nJSON area is full: needs "), "{refused}");
+    assert!(said.trim_end().ends_with(room) && said.lines().count() == 2, "{refused}");
+    let fills = format!(r#"{{"type":"a","keyslots":[],"x":"{}"}}"#, "x".repeat(10_400));
+    v.run(keyway, "token import").stdin(fills).ok();
+    let add = v.run(keyway, "token add").args("--key-description").arg("d".repeat(2000)).fails(1);
+    assert!(add.errors().contains(": JSON area is full: needs "), "{add}");
+    assert!(add.errors().trim_end().ends_with(room) && !add.errors().contains("valid LUKS"), "{add}");
+    v.run(cryptsetup, "token add").args("--key-description").arg("d".repeat(2000)).fails(1);
+    v.run(keyway, "token import --json-file missing.json")
+        .fails(1)
+        .says("Failed to read JSON file missing.json: No such");
+}

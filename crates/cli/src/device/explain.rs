@@ -71,6 +71,11 @@ pub(crate) fn on_device(device: &Path, error: &Error) -> Failure {
                 Shown(name)
             ),
         ),
+        Error::Format(why @ keyway_format::Error::Full { area, .. }) => {
+            let failure =
+                Failure::new(Exit::Parameters, format!("Device {device}: {why}; nothing was changed."));
+            failure.hinting(room_in(area))
+        }
         Error::Format(why) => {
             Failure::new(Exit::Parameters, format!("Device {device} is not a valid LUKS device: {why}."))
         }
@@ -116,6 +121,16 @@ pub(crate) fn on_device(device: &Path, error: &Error) -> Failure {
             plain(error).about(&format!("Device {device}"))
         }
         _ => plain(error),
+    }
+}
+
+/// What makes room in an area of a LUKS2 header. (Its place ends where the data begins.)
+pub(crate) fn room_in(area: &str) -> &'static str {
+    match area {
+        "JSON area" => {
+            "\"token remove\" and luksKillSlot make room; luksFormat --luks2-metadata-size makes a volume with more."
+        }
+        _ => "luksKillSlot makes room; luksFormat --luks2-keyslots-size makes a volume with more.",
     }
 }
 

@@ -7,6 +7,7 @@ use crate::door::{Args, Group, Opt, shared};
 use crate::make::kdf::KdfOptions;
 #[cfg(feature = "desk")]
 use crate::make::kernel;
+use crate::make::label;
 use crate::say::failure::{Exit, Failure, Result};
 use crate::say::manner::Manner;
 use crate::unlock::admission::{self, WeakCiphers};
@@ -43,7 +44,7 @@ impl HeaderParams {
         let create = Create::new(version).cipher(&cipher, key_bits).weak_cipher().hash(&hash);
         let ignored = NAMES.iter().copied().filter(|name| version == Version::Luks1 && args.given(name));
         let ignored: Vec<_> = ignored.collect();
-        let create = optional(args, create, &ignored).kdf(kdf.choice(version.number(), &hash)?.into());
+        let create = optional(args, create, &ignored)?.kdf(kdf.choice(version.number(), &hash)?.into());
         let volume_key_file = unlock::volume_key_file(args).map(Path::to_owned);
         Ok(Self { create, version, cipher, key_bits, hash, kdf, volume_key_file, ignored })
     }
@@ -100,7 +101,7 @@ impl HeaderParams {
 }
 
 /// Options that most volumes are created without; `ignored` ones are left out.
-fn optional(args: &Args, mut create: Create, ignored: &[&Opt]) -> Create {
+fn optional(args: &Args, mut create: Create, ignored: &[&Opt]) -> Result<Create> {
     type Of<T> = fn(Create, T) -> Create;
     type OfText = fn(Create, &str) -> Create;
     let numbers32: [(&Opt, Of<u32>); 2] =
@@ -111,28 +112,25 @@ fn optional(args: &Args, mut create: Create, ignored: &[&Opt]) -> Create {
         (&shared::LUKS2_METADATA_SIZE, Create::metadata_size),
         (&shared::LUKS2_KEYSLOTS_SIZE, Create::keyslots_size),
     ];
-    let texts: [(&Opt, OfText); 3] = [
-        (&shared::LABEL, Create::label),
-        (&shared::SUBSYSTEM, Create::subsystem),
-        (&shared::UUID, Create::uuid),
-    ];
+    let labels: [(&Opt, OfText); 2] =
+        [(&shared::LABEL, Create::label), (&shared::SUBSYSTEM, Create::subsystem)];
     for (option, set) in numbers32 {
         create = args.number32(option).into_iter().fold(create, set);
     }
     for (option, set) in numbers {
         create = args.number(option).into_iter().fold(create, set);
     }
-    for (option, set) in
-        texts.into_iter().filter(|(option, _)| !ignored.iter().any(|it| std::ptr::eq(*it, *option)))
-    {
-        create = args.text(option).into_iter().fold(create, set);
+    let is_ignored = |option: &Opt| ignored.iter().any(|it| std::ptr::eq(*it, option));
+    for (option, set) in labels.into_iter().filter(|(option, _)| !is_ignored(option)) {
+        create = label::given(args, option)?.iter().fold(create, |create, text| set(create, text));
     }
+    create = args.text(&shared::UUID).into_iter().fold(create, Create::uuid);
     if let (Some(cipher), Some(bits)) =
         (args.text(&shared::KEYSLOT_CIPHER), args.number32(&shared::KEYSLOT_KEY_SIZE))
     {
         create = create.keyslot_cipher(cipher, bits);
     }
-    if args.given(&shared::DISABLE_LOCKS) { create.without_header_lock() } else { create }
+    Ok(if args.given(&shared::DISABLE_LOCKS) { create.without_header_lock() } else { create })
 }
 
 /// `--keyslot-cipher` and `--keyslot-key-size` may only be given together.

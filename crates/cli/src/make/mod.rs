@@ -7,6 +7,7 @@ pub(crate) mod header;
 pub(crate) mod kdf;
 #[cfg(feature = "desk")]
 mod kernel;
+pub(crate) mod label;
 pub(crate) mod new_volume;
 pub(crate) mod output_file;
 pub(crate) mod patience;

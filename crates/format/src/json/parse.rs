@@ -1,5 +1,8 @@
 //! The parser: strict RFC 8259 (no comments, no trailing commas, UTF-8 only), with limits against
-//! hostile text; duplicate member names are refused.
+//! hostile text; duplicate member names are refused. For text that was written for json-c there is
+//! its dialect.
+
+mod json_c;
 
 use super::{Object, Value};
 use alloc::borrow::ToOwned;
@@ -56,24 +59,48 @@ impl fmt::Display for SyntaxError {
 
 /// Parses a complete text: one value, nothing after it.
 pub fn parse(text: &[u8]) -> Result<Value, SyntaxError> {
-    let mut parser = Parser { text, at: 0, depth: 0, values: 0 };
-    parser.skip_space();
+    let mut parser = Parser::new(text, Dialect::Json);
+    parser.skip_space()?;
     let value = parser.value()?;
-    parser.skip_space();
+    parser.skip_space()?;
     if parser.at < text.len() {
         return Err(parser.error(Cause::AfterEnd));
     }
     Ok(value)
 }
 
+/// Parses the value at the start of a text as json-c does, which takes more than JSON: of members of
+/// one name the last counts, commas may stand before a closing bracket, and text behind the value is
+/// ignored. What JSON cannot say (NaN) is refused.
+///
+/// # Errors
+/// The text is not even of that dialect, or it is beyond the limits.
+pub fn parse_as_json_c(text: &[u8]) -> Result<Value, SyntaxError> {
+    let mut parser = Parser::new(text, Dialect::JsonC);
+    parser.skip_space()?;
+    parser.value()
+}
+
+/// What is taken besides JSON.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Dialect {
+    Json,
+    JsonC,
+}
+
 struct Parser<'t> {
     text: &'t [u8],
+    dialect: Dialect,
     at: usize,
     depth: usize,
     values: usize,
 }
 
-impl Parser<'_> {
+impl<'t> Parser<'t> {
+    fn new(text: &'t [u8], dialect: Dialect) -> Self {
+        Self { text, dialect, at: 0, depth: 0, values: 0 }
+    }
+
     fn value(&mut self) -> Result<Value, SyntaxError> {
         self.values += 1;
         if self.values > MAX_VALUES {
@@ -83,10 +110,11 @@ impl Parser<'_> {
             Some(b'{') => self.nested(Self::object),
             Some(b'[') => self.nested(Self::array),
             Some(b'"') => self.string().map(Value::String),
+            Some(b'\'') if self.is_loose() => self.string().map(Value::String),
             Some(b'-' | b'0'..=b'9') => self.number(),
-            Some(b't') => self.word("true", Value::Bool(true)),
-            Some(b'f') => self.word("false", Value::Bool(false)),
-            Some(b'n') => self.word("null", Value::Null),
+            Some(b't' | b'T') => self.word("true", Value::Bool(true)),
+            Some(b'f' | b'F') => self.word("false", Value::Bool(false)),
+            Some(b'n' | b'N') => self.word("null", Value::Null),
             _ => Err(self.unexpected()),
         }
     }
@@ -97,7 +125,7 @@ impl Parser<'_> {
         }
         self.depth += 1;
         self.at += 1;
-        self.skip_space();
+        self.skip_space()?;
         let value = inner(self)?;
         self.depth -= 1;
         Ok(value)
@@ -123,15 +151,20 @@ impl Parser<'_> {
             loop {
                 let start = self.at;
                 let name = self.string()?;
-                if !names.insert(name.clone()) {
+                let is_new = names.insert(name.clone());
+                if !is_new && !self.is_loose() {
                     return Err(SyntaxError { offset: start, why: Cause::DuplicateMember(name) });
                 }
-                self.skip_space();
+                self.skip_space()?;
                 if !self.eat(b':') {
                     return Err(self.unexpected());
                 }
-                self.skip_space();
-                members.push((name, self.value()?));
+                self.skip_space()?;
+                let value = self.value()?;
+                match is_new {
+                    true => members.push((name, value)),
+                    false => json_c::replace(&mut members, &name, value),
+                }
                 if self.list_ends(b'}')? {
                     break;
                 }
@@ -142,18 +175,21 @@ impl Parser<'_> {
 
     /// After an item: true at the closing bracket, false after a comma.
     fn list_ends(&mut self, close: u8) -> Result<bool, SyntaxError> {
-        self.skip_space();
+        self.skip_space()?;
         if self.eat(close) {
             return Ok(true);
         }
         if !self.eat(b',') {
             return Err(self.unexpected());
         }
-        self.skip_space();
-        Ok(false)
+        self.skip_space()?;
+        Ok(self.is_loose() && self.eat(close))
     }
 
     fn number(&mut self) -> Result<Value, SyntaxError> {
+        if self.is_loose() {
+            return self.loose_number().map(Value::Number);
+        }
         let start = self.at;
         self.eat(b'-');
         if !self.eat(b'0') {
@@ -182,6 +218,10 @@ impl Parser<'_> {
     }
 
     fn word(&mut self, word: &str, value: Value) -> Result<Value, SyntaxError> {
+        if self.is_loose() && json_c::is_word(&self.text[self.at..], word) {
+            self.at += word.len();
+            return Ok(value);
+        }
         for &byte in word.as_bytes() {
             if !self.eat(byte) {
                 return Err(self.unexpected());
@@ -191,14 +231,17 @@ impl Parser<'_> {
     }
 
     fn string(&mut self) -> Result<String, SyntaxError> {
-        if !self.eat(b'"') {
-            return Err(self.unexpected());
-        }
+        let quote = match self.peek() {
+            Some(b'\'') if self.is_loose() => b'\'',
+            Some(b'"') => b'"',
+            _ => return Err(self.unexpected()),
+        };
+        self.at += 1;
         let mut out = String::new();
         loop {
-            self.plain_run(&mut out)?;
+            self.plain_run(quote, &mut out)?;
             match self.peek() {
-                Some(b'"') => break,
+                Some(byte) if byte == quote => break,
                 Some(b'\\') => {
                     self.at += 1;
                     out.push(self.escape()?);
@@ -211,9 +254,9 @@ impl Parser<'_> {
     }
 
     /// Copies up to the next quote, backslash or control character.
-    fn plain_run(&mut self, out: &mut String) -> Result<(), SyntaxError> {
-        let start = self.at;
-        while self.peek().is_some_and(|b| b >= 0x20 && b != b'"' && b != b'\\') {
+    fn plain_run(&mut self, quote: u8, out: &mut String) -> Result<(), SyntaxError> {
+        let (start, least) = (self.at, if self.is_loose() { 1 } else { 0x20 });
+        while self.peek().is_some_and(|b| b >= least && b != quote && b != b'\\') {
             self.at += 1;
         }
         let run = &self.text[start..self.at];
@@ -268,10 +311,19 @@ impl Parser<'_> {
         Ok(value)
     }
 
-    fn skip_space(&mut self) {
-        while matches!(self.peek(), Some(b' ' | b'\t' | b'\n' | b'\r')) {
-            self.at += 1;
+    fn skip_space(&mut self) -> Result<(), SyntaxError> {
+        loop {
+            while matches!(self.peek(), Some(b' ' | b'\t' | b'\n' | b'\r')) {
+                self.at += 1;
+            }
+            if !self.is_loose() || !self.comment()? {
+                return Ok(());
+            }
         }
+    }
+
+    fn is_loose(&self) -> bool {
+        self.dialect == Dialect::JsonC
     }
 
     fn eat(&mut self, byte: u8) -> bool {

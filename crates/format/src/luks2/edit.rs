@@ -167,7 +167,8 @@ impl Metadata {
         })
     }
 
-    /// Adds a token from its JSON object, which is preserved (members, order, numbers).
+    /// Adds a token from its JSON object, which is preserved (members, order, numbers). What json-c takes
+    /// besides JSON is taken, too: programs that bind tokens write for cryptsetup.
     pub fn add_token(&mut self, id: u32, json: &[u8]) -> Result<(), Error> {
         let object = token_object(id, json)?;
         self.edit(|document| insert(document, "tokens", id, object))
@@ -343,7 +344,7 @@ pub(super) fn list_remove_everywhere(
 
 fn token_object(id: u32, json: &[u8]) -> Result<Object, Error> {
     let place = || format!("tokens.{id}");
-    match json::parse(json) {
+    match json::parse_as_json_c(json) {
         Ok(Value::Object(object)) => check_reserved_type(id, &object).map(|()| object),
         Ok(other) => Err(Error::invalid(place(), format!("is of type {}, not an object", other.type_name()))),
         Err(error) => Err(Error::invalid(place(), error.to_string())),

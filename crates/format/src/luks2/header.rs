@@ -227,6 +227,9 @@ impl BinaryHeader {
         self.fields.sequence_id = id;
     }
 
+    /// The most bytes that a label or subsystem label has.
+    pub const MAX_LABEL_LEN: usize = LABEL.end - LABEL.start - 1;
+
     /// Replaces the label: at most 47 bytes; empty removes it.
     pub fn set_label(&mut self, label: &str) -> Result<(), Error> {
         self.set_text(LABEL, label, "label")

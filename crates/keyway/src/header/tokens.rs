@@ -103,7 +103,9 @@ impl Header {
     }
 
     /// Adds a token of any type, from its JSON, and returns its number. Keyslots that `options`
-    /// name are added to those in the JSON.
+    /// name are added to those in the JSON. What json-c takes besides JSON is taken, since programs
+    /// write tokens for cryptsetup: of members of one name the last counts, a comma may precede a closing
+    /// bracket, text behind the object is ignored. JSON is what the header then holds.
     ///
     /// ```
     /// # use keyway::*;

@@ -4,6 +4,7 @@ use crate::device::{Target, Versions};
 use crate::door::{
     self, Alias, Args, Command, Example, Group, Kind, Offers, Operand, Opt, Request, Topic, groups, shared,
 };
+use crate::make::label;
 use crate::say::failure::{Exit, Failure, Result};
 use crate::unlock::{KeyOptions, admission};
 use crate::verb::key::keyslot;
@@ -54,7 +55,8 @@ struct Config {
 impl Request for Config {
     fn from_args(args: &Args) -> Result<Self> {
         let refuse = |why: &str| Err(Failure::new(Exit::Parameters, why));
-        let (label, subsystem) = (args.text(&shared::LABEL), args.text(&shared::SUBSYSTEM));
+        let (label, subsystem) =
+            (label::given(args, &shared::LABEL)?, label::given(args, &shared::SUBSYSTEM)?);
         let has_names = label.is_some() || subsystem.is_some();
         if !args.given(&PRIORITY) && !has_names {
             return refuse("Option --priority, --label or --subsystem is missing.");
@@ -64,8 +66,7 @@ impl Request for Config {
             (word, keyslot) => keyslot.zip(word.map(priority)),
         };
         // As in cryptsetup: of the two, the one that is not given becomes empty.
-        let name = |given: Option<&str>| given.unwrap_or_default().to_owned();
-        let names = has_names.then(|| (name(label), name(subsystem)));
+        let names = has_names.then(|| (label.unwrap_or_default(), subsystem.unwrap_or_default()));
         // --key-slot names the keyslot that gets the priority, not the one to unlock with.
         let mut key = KeyOptions::from_args(args)?;
         key.keyslot = None;

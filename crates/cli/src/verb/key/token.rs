@@ -1,6 +1,6 @@
 //! `token`: adds, removes, imports, exports and unassigns LUKS2 tokens.
 
-use crate::device::{Inputs, Target, Versions};
+use crate::device::{Inputs, Target, Versions, explain};
 use crate::door::{
     self, Args, Command, Example, Group, Kind, Offers, Operand, Opt, Request, Topic, Verb, did_you_mean,
     quoted, shared,
@@ -224,7 +224,12 @@ fn of_token(why: &keyway_format::Error) -> String {
         Some((Some((_, field)), what)) => format!("The token's field \"{field}\" {what}."),
         Some((None, what)) if what.starts_with("is ") => format!("It is not a token: it {what}."),
         Some((None, what)) => format!("It is not a token: {what}."),
-        None => sentence(&said),
+        None => match why {
+            keyway_format::Error::Full { area, .. } => {
+                format!("{} {}", sentence(&said), explain::room_in(area))
+            }
+            _ => sentence(&said),
+        },
     }
 }
 
@@ -283,7 +288,10 @@ fn read_json(from: Option<&Path>, manner: Manner) -> Result<Vec<u8>> {
     if from.is_none() && !manner.batch_mode && io::stdin().is_terminal() {
         say!("Provide valid LUKS2 token JSON:");
     }
-    let failed = |e| of_file(&e, format!("Failed to read JSON file: {e}."));
+    let failed = |e| {
+        let file = from.map(|path| format!(" {}", path.display())).unwrap_or_default();
+        of_file(&e, format!("Failed to read JSON file{file}: {e}."))
+    };
     let mut json = Vec::new();
     match from {
         Some(path) => std::fs::File::open(path).and_then(|f| f.take(LONGEST_JSON).read_to_end(&mut json)),

@@ -1,0 +1,22 @@
+//! Labels of LUKS2 headers, which have a fixed size there.
+
+use crate::door::{Args, Opt};
+use crate::say::failure::{Exit, Failure, Result};
+use keyway_format::luks2::BinaryHeader;
+
+/// The label that an option gives. One that is too long is refused; called as cryptsetup, it is cut as
+/// cryptsetup cuts it (between characters), and that is said.
+pub(crate) fn given(args: &Args, option: &Opt) -> Result<Option<String>> {
+    let Some(text) = args.text(option) else { return Ok(None) };
+    let (name, len, most) = (option.long, text.len(), BinaryHeader::MAX_LABEL_LEN);
+    if len <= most {
+        return Ok(Some(text.to_owned()));
+    }
+    if !args.is_cryptsetup() {
+        let message = format!("--{name}: {len} bytes, at most {most} fit.");
+        return Err(Failure::new(Exit::Parameters, message));
+    }
+    let cut = text.floor_char_boundary(most);
+    say!("WARNING: --{name} has {len} bytes: the first {cut} are taken, as many as fit.");
+    Ok(Some(text[..cut].to_owned()))
+}
