@@ -40,6 +40,7 @@ impl Exit {
         match error.kind() {
             // (Planted links are refused with a reason, not by the system.)
             ErrorKind::PermissionDenied if error.get_ref().is_none() => Self::Permission,
+            ErrorKind::OutOfMemory => Self::Memory,
             ErrorKind::FileTooLarge | ErrorKind::InvalidData => Self::Parameters,
             _ => otherwise,
         }

@@ -46,12 +46,13 @@ impl Parser<'_> {
                 text.push_str(digits);
             }
         }
-        if self.eat(b'e') || self.eat(b'E') {
-            let sign = if self.eat(b'-') { "-" } else { "" };
-            let _plus = sign.is_empty() && self.eat(b'+');
+        // As it was typed: json-c keeps the text of such numbers.
+        if let Some(letter @ (b'e' | b'E')) = self.peek() {
+            self.at += 1;
+            let sign = ["-", "+"].into_iter().find(|sign| self.eat(sign.as_bytes()[0])).unwrap_or("");
             let digits = self.run_of_digits();
             if !digits.is_empty() {
-                text.push('e');
+                text.push(letter.into());
                 text.push_str(sign);
                 text.push_str(digits);
             }
@@ -104,7 +105,7 @@ mod tests {
             (b"/* c */{\"a\"/**/:1,// x\n\"b\":[1 //\n]}", r#"{"a":1,"b":[1]}"#),
             (br#"{'a':'b"c'}"#, r#"{"a":"b\"c"}"#),
             (br#"[TRUE,Null,fALSE]"#, "[true,null,false]"),
-            (br#"[007,-007.50,00,1.,1.e5,1e,1e+,1E-07,0.10]"#, "[7,-7.50,0,1,1e5,1,1,1e-07,0.10]"),
+            (br#"[007,-007.50,00,1.,1.e5,1e,1e+,1E-07,0.10]"#, "[7,-7.50,0,1,1e5,1,1,1E-07,0.10]"),
             (b"[\"a\tb\nc\"]", r#"["a\tb\nc"]"#),
         ];
         for (text, expected) in cases {
