@@ -113,6 +113,9 @@ pub(crate) fn mapping(number: u32, kind: &SegmentKind) -> Result<Mapping> {
             iv_tweak: *iv_tweak,
             iv_large_sectors: false,
         }),
+        SegmentKind::Other(name) if name.starts_with("hw-opal") => {
+            Err(refused(number, "the drive itself encrypts it (OPAL)"))
+        }
         SegmentKind::Other(name) => Err(refused(number, &format!("its type \"{name}\" is unknown"))),
     }
 }

@@ -11,6 +11,7 @@ mod forged;
 mod inputs;
 mod inspect;
 mod interrupted;
+mod opal;
 mod outputs;
 mod planted;
 mod policy;

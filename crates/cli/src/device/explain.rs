@@ -58,19 +58,38 @@ pub(crate) fn unlocking(error: keyway::Error) -> Failure {
     }
 }
 
+/// What a header requires that Keyway does not do.
+fn requires(device: &Path, name: &str) -> Failure {
+    let (can, hint) = match name {
+        "opal" => (
+            "dumped, but not opened, changed or erased",
+            "The drive itself encrypts it, in a range that keys in this header unlock: cryptsetup 2.7 or later opens it on \
+             that drive.",
+        ),
+        "inline-hw-tags" => (
+            "dumped and erased, but not opened or changed",
+            "Its integrity tags are in the drive's own metadata of each sector: cryptsetup 2.8 or later opens it on that \
+             drive.",
+        ),
+        _ => ("dumped and erased, but not opened or changed", ""),
+    };
+    let failure = Failure::new(
+        Exit::Parameters,
+        format!(
+            "Device {} requires \"{}\", which this build does not support: it can be {can}.",
+            device.display(),
+            Shown(name)
+        ),
+    );
+    if hint.is_empty() { failure } else { failure.hinting(hint) }
+}
+
 /// An error of an operation on `device`.
 pub(crate) fn on_device(device: &Path, error: &Error) -> Failure {
     let (path, device) = (device, device.display());
     match error {
         Error::Format(keyway_format::Error::NotLuks) => super::not_luks(path),
-        Error::Format(keyway_format::Error::Requirement(name)) => Failure::new(
-            Exit::Parameters,
-            format!(
-                "Device {device} requires \"{}\", which this build does not support: it can be dumped and \
-                 erased, but not opened or changed.",
-                Shown(name)
-            ),
-        ),
+        Error::Format(keyway_format::Error::Requirement(name)) => requires(path, name),
         Error::Format(why @ keyway_format::Error::Full { area, .. }) => {
             let failure =
                 Failure::new(Exit::Parameters, format!("Device {device}: {why}; nothing was changed."));

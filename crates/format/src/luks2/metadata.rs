@@ -212,6 +212,13 @@ impl View {
         self.config.unmet_requirements()
     }
 
+    /// Whether a self-encrypting drive encrypts data by itself, in a locking range that keys in this
+    /// header unlock.
+    pub fn is_opal(&self) -> bool {
+        self.config.requirements.iter().any(|name| name == "opal")
+            || self.segments.values().any(Segment::is_opal)
+    }
+
     /// The lowest free keyslot number.
     pub fn free_keyslot(&self) -> Option<u32> {
         lowest_free(&self.keyslots, MAX_OBJECTS)

@@ -46,7 +46,8 @@ pub enum SegmentKind {
         /// dm-integrity below it.
         integrity: Option<Integrity>,
     },
-    /// A type that this build does not know: preserved.
+    /// A type that this build does not map: preserved. ("hw-opal" and "hw-opal-crypt" are locking
+    /// ranges of self-encrypting drives.)
     Other(String),
 }
 
@@ -71,6 +72,10 @@ impl Segment {
         let kind = match node.string("type")? {
             "linear" => SegmentKind::Linear,
             "crypt" => SegmentKind::read_crypt(node, size)?,
+            opal if opal.starts_with(OPAL) => {
+                check_opal(node, opal, size)?;
+                SegmentKind::Other(opal.to_owned())
+            }
             other => SegmentKind::Other(other.to_owned()),
         };
         Ok(Self { offset, size, flags: node.optional_strings("flags")?, kind })
@@ -79,6 +84,11 @@ impl Segment {
     /// Whether it only records a state of reencryption and is not part of the volume.
     pub fn is_backup(&self) -> bool {
         self.flags.iter().any(|flag| flag.starts_with("backup-"))
+    }
+
+    /// Whether the drive encrypts it by itself, in a locking range.
+    pub fn is_opal(&self) -> bool {
+        matches!(&self.kind, SegmentKind::Other(kind) if kind.starts_with(OPAL))
     }
 
     /// The first byte after it; `None` when it extends to the end of the device.
@@ -157,6 +167,30 @@ impl SegmentKind {
         })
     }
 }
+
+/// A locking range of a self-encrypting drive (TCG Opal; in cryptsetup from 2.7 on): its number, the
+/// part of the volume key that unlocks it, and its length; with "-crypt", dm-crypt above it.
+fn check_opal(node: &Node<'_>, kind: &str, size: SegmentSize) -> Result<(), Error> {
+    let SegmentSize::Fixed(size) = size else {
+        return Err(node.refuse("size", "a locking range has no dynamic size".to_owned()));
+    };
+    node.uint32("opal_segment_number")?;
+    node.uint32("opal_key_size")?;
+    let range = node.uint64("opal_segment_size")?;
+    if range == 0 || size.0 > range {
+        return Err(
+            node.refuse("opal_segment_size", format!("{range} bytes do not hold the segment's {}", size.0))
+        );
+    }
+    if kind == OPAL_AND_CRYPT {
+        SegmentKind::read_crypt(node, SegmentSize::Fixed(size))?;
+    }
+    Ok(())
+}
+
+/// How the types of segments begin that a self-encrypting drive encrypts.
+const OPAL: &str = "hw-opal";
+const OPAL_AND_CRYPT: &str = "hw-opal-crypt";
 
 impl Integrity {
     fn read(node: &Node<'_>) -> Result<Self, Error> {

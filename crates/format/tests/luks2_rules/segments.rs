@@ -47,6 +47,33 @@ fn segments() {
 }
 
 #[test]
+fn locking_ranges_of_drives() {
+    let opal = |fields: &str| format!(r#"{{"type":"hw-opal","offset":"16777216",{fields}}}"#);
+    let range = r#""opal_segment_number":1,"opal_key_size":32,"opal_segment_size":"1048576""#;
+    let with = |segment: &str| refusal(edited(KEYSLOTS, "segments.0", segment).as_bytes());
+    assert_eq!(with(&opal(&format!(r#""size":"1048576",{range}"#))), "accepted");
+    for (fields, message) in [
+        (format!(r#""size":"dynamic",{range}"#), "size: a locking range has no dynamic size"),
+        (
+            format!(r#""size":"1049088",{range}"#),
+            "opal_segment_size: 1048576 bytes do not hold the segment's 1049088",
+        ),
+        (r#""size":"512""#.to_owned(), "opal_segment_number: is missing"),
+        (r#""size":"512","opal_segment_number":1"#.to_owned(), "opal_key_size: is missing"),
+    ] {
+        assert_eq!(with(&opal(&fields)), format!("segments.0.{message}"));
+    }
+    // With dm-crypt above it, a crypt segment's rules hold as well.
+    let both = opal(&format!(r#""size":"1048576",{range}"#)).replace("hw-opal", "hw-opal-crypt");
+    assert_eq!(with(&both), "segments.0.sector_size: is missing");
+    let json = edited(KEYSLOTS, "segments.0", &opal(&format!(r#""size":"1048576",{range}"#)));
+    let metadata = |json: &str| Metadata::parse(json.as_bytes(), HeaderSize::ALL[0]).unwrap();
+    assert!(metadata(&json).is_opal());
+    assert!(metadata(&edited(KEYSLOTS, "config.requirements", r#"{"mandatory":["opal"]}"#)).is_opal());
+    assert!(!metadata(&edited(KEYSLOTS, "config.requirements", r#"{"mandatory":["x"]}"#)).is_opal());
+}
+
+#[test]
 fn several_segments() {
     let linear =
         |offset: u64, size: &str| format!(r#"{{"type":"linear","offset":"{offset}","size":"{size}"}}"#);

@@ -108,7 +108,17 @@ pub fn kill_slot(luks: &mut Luks, keyslot: u32, rng: &mut dyn Random) -> Result<
 }
 
 /// Kills every keyslot (`erase`): the data is lost for good.
+///
+/// # Errors
+/// Refuses a header with the key of a drive's own locking range: the range would stay locked, and
+/// could be given back by nothing but a reset of the whole drive.
 pub fn erase(luks: &mut Luks, rng: &mut dyn Random) -> Result<()> {
+    if luks.is_opal() {
+        return Err(Refusal::Unusable.because(
+            "The drive itself encrypts this volume (OPAL), in a range that only keys in this header unlock: without them \
+             it stays locked. On that drive, \"cryptsetup erase\" (2.7 or later) erases both. Nothing was changed.",
+        ));
+    }
     match luks.version() {
         1 => luks1::erase(luks, rng),
         _ => edit2::erase(luks, rng),

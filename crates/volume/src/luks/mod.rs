@@ -137,6 +137,11 @@ impl Luks {
         }
     }
 
+    /// Whether a self-encrypting drive encrypts its data, by a key that only this header has.
+    pub fn is_opal(&self) -> bool {
+        matches!(&self.header, Header::Luks2 { metadata, .. } if metadata.is_opal())
+    }
+
     /// As [`Luks::check_requirements`], but takes a reencryption that is under way: all operations
     /// that open call this.
     pub fn check_readable(&self) -> Result<()> {

@@ -134,6 +134,23 @@ impl Request for Format {
     }
 }
 
+/// Refuses to overwrite the only keys of a locking range, which the drive would keep locked.
+fn refuse_locking_range(place: &Arc<dyn Storage>, path: &Path) -> Result<()> {
+    match Luks::open(Arc::clone(place), Access::Probe) {
+        Ok(luks) if luks.is_opal() => {
+            let path = path.display();
+            let message = format!(
+                "Device {path} holds the keys of a range that the drive itself encrypts (OPAL) and that would stay locked."
+            );
+            Err(Failure::new(Exit::Parameters, message).hinting(format!(
+                "Nothing was written. \"cryptsetup erase {path}\" (2.7 or later) gives the range back; \"wipefs -a {path}\" forgets \
+                 its keys."
+            )))
+        }
+        _ => Ok(()),
+    }
+}
+
 /// cryptsetup's warning for a keyslots area that cannot hold 32 keyslots of the usual size.
 fn warn_of_few_keyslots(luks: &Luks) -> Result<()> {
     match luks.header() {
@@ -184,6 +201,9 @@ impl<'a> Place<'a> {
             let path = header.unwrap_or(device).display();
             let message = format!("Zoned device {path} cannot be used for LUKS header.");
             return Err(Failure::new(Exit::Parameters, message));
+        }
+        if let Some(holder) = holder {
+            refuse_locking_range(holder, header.unwrap_or(device))?;
         }
         Ok(Self { target, data, claimed_header })
     }

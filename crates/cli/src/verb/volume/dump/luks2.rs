@@ -77,8 +77,23 @@ fn segments(text: &mut String, segments: &Value) {
         if !flags.is_empty() {
             let _ = writeln!(text, "\tflags : {}", flags.join(", "));
         }
+        opal(text, segment);
         text.push('\n');
     }
+}
+
+/// The drive's locking range, as cryptsetup prints it from 2.7 on.
+fn opal(text: &mut String, segment: &Value) {
+    if !word(field(segment, "type")).starts_with("hw-opal") {
+        return;
+    }
+    let _ = writeln!(
+        text,
+        "\tHW OPAL encryption:\n\t\tOPAL segment number: {}\n\t\tOPAL key: {} bits\n\t\tOPAL segment length: {} [bytes]",
+        word(field(segment, "opal_segment_number")),
+        bits(field(segment, "opal_key_size")),
+        word(field(segment, "opal_segment_size"))
+    );
 }
 
 fn keyslots(text: &mut String, document: &Value, metadata: &Metadata) {
