@@ -8,9 +8,10 @@
 //! GRUB's rates are given relative to Keyway's own PBKDF2-SHA-512 on the same CPU. Like GRUB's,
 //! this is scalar code for 64-bit words, so the ratio hardly depends on the CPU. The ratios were
 //! measured with `grub-fstest` (2.06 and 2.12 of Debian 12 and 13, 2.14 of forky), in CPU time, on
-//! an AMD EPYC (Zen 5), November 2026; docs/COST.md has the figures.
+//! an AMD EPYC (Zen 5), November 2026; docs/COST.md has the figures, [`pace`] those that are used.
 
 use crate::loader::grub::Version;
+use keyway_crypto::kdf::pace::{self, Beside, FIRMWARE, Pace};
 use keyway_format::interval::Interval;
 use keyway_format::luks2::Kdf;
 
@@ -114,12 +115,30 @@ impl Rates {
         let by = |rate: &Interval, ratio: f64, (less, more): (f64, f64)| {
             rate.times(ratio).widened(1.0 / less, more)
         };
-        let pbkdf2 = self.pbkdf2.iter().filter_map(|(hash, rate)| {
-            let (_, ratio) = CRYPTSETUP_RATIOS.iter().find(|(known, _)| known == hash)?;
-            Some((hash.clone(), by(rate, *ratio, (LIKE, LIKE))))
-        });
-        let argon2 = self.argon2.as_ref().map(|rate| by(rate, CRYPTSETUP_ARGON2, LIKE_ARGON2));
+        let ratio = |name: &str| pace::CRYPTSETUP.pbkdf2(keyway_crypto::Hash::find(name)?);
+        let known = self.pbkdf2.iter().filter_map(|(hash, rate)| Some((hash, rate, ratio(hash)?)));
+        let pbkdf2 = known.map(|(hash, rate, ratio)| (hash.clone(), by(rate, ratio, (LIKE, LIKE))));
+        let argon2 = self.argon2.zip(pace::CRYPTSETUP.argon2());
+        let argon2 = argon2.map(|(rate, ratio)| by(&rate, ratio, LIKE_ARGON2));
         Self { pbkdf2: pbkdf2.collect(), argon2, each_slot: self.each_slot }
+    }
+
+    /// The rates of a machine on which these computations, which these rates give `told` seconds, took
+    /// `seconds`: everything is as much faster or slower, and what was computed is known to a tenth.
+    #[must_use]
+    pub fn measured<'a>(&self, told: f64, seconds: f64, works: impl IntoIterator<Item = &'a Work>) -> Self {
+        let mut rates = self.clone().times(told / seconds);
+        let known = |rate: Interval| Interval::exact(rate.likely).widened(0.9, 1.1);
+        for work in works {
+            match work {
+                Work::Pbkdf2 { hash, .. } => {
+                    let row = rates.pbkdf2.iter_mut().find(|(name, _)| name.eq_ignore_ascii_case(hash));
+                    row.into_iter().for_each(|(_, rate)| *rate = known(*rate));
+                }
+                Work::Argon2 { .. } => rates.argon2 = rates.argon2.map(known),
+            }
+        }
+        rates
     }
 
     /// The rates of a machine that is faster by this factor.
@@ -169,25 +188,16 @@ pub struct Yardstick {
 impl Yardstick {
     /// GRUB's rates on this CPU.
     pub fn grub(&self, version: Version, place: Place) -> Rates {
-        let column = match version {
-            Version::V2_06 => 0,
-            Version::V2_12 => 1,
-            Version::V2_14 => 2,
-        };
+        let pace = version.pace();
         let by = |rate: Interval, ratio| rate.times(ratio).widened(1.0 / LIKE, LIKE);
-        let rates = Rates {
-            pbkdf2: GRUB_RATIOS
-                .iter()
-                .map(|(hash, ratios)| ((*hash).to_owned(), by(self.sha512, ratios[column])))
-                .collect(),
-            argon2: (version >= Version::V2_14)
-                .then(|| self.argon2_one_lane.map(|rate| by(rate, GRUB_ARGON2)))
-                .flatten(),
-            each_slot: 0.02,
-        };
+        let of_hash =
+            |hash: keyway_crypto::Hash| Some((hash.name().to_owned(), by(self.sha512, pace.pbkdf2(hash)?)));
+        let argon2 = self.argon2_one_lane.zip(pace.argon2()).map(|(rate, ratio)| by(rate, ratio));
+        let pbkdf2 = pace.hashes().filter_map(of_hash).collect();
+        let firmware = Rates { pbkdf2, argon2, each_slot: 0.02 * FIRMWARE };
         match place {
-            Place::Utility => rates,
-            Place::Firmware => rates.times(1.0 / FIRMWARE),
+            Place::Utility => firmware.times(FIRMWARE),
+            Place::Firmware => firmware,
         }
     }
 }
@@ -204,8 +214,7 @@ pub struct Board {
     /// How far from the figures other published ones are: slower, and faster.
     pbkdf2_range: (f64, f64),
     argon2_range: (f64, f64),
-    pbkdf2: &'static [(&'static str, f64)],
-    argon2: f64,
+    pace: &'static Pace,
 }
 
 impl Board {
@@ -221,32 +230,26 @@ impl Board {
 
     /// The machine's rates.
     pub fn rates(&self) -> Rates {
+        debug_assert_eq!(self.pace.beside, Beside::Nothing);
         let within = |rate, (down, up)| Interval::exact(rate).widened(down, up);
-        let pbkdf2 = self.pbkdf2.iter();
-        let pbkdf2 = pbkdf2.map(|(hash, rate)| ((*hash).to_owned(), within(*rate, self.pbkdf2_range)));
-        let argon2 = Some(within(self.argon2, self.argon2_range));
-        Rates { pbkdf2: pbkdf2.collect(), argon2, each_slot: 0.05 }
+        let of_hash = |hash: keyway_crypto::Hash| {
+            Some((hash.name().to_owned(), within(self.pace.pbkdf2(hash)?, self.pbkdf2_range)))
+        };
+        let pbkdf2 = self.pace.hashes().filter_map(of_hash).collect();
+        let argon2 = self.pace.argon2().map(|rate| within(rate, self.argon2_range));
+        Rates { pbkdf2, argon2, each_slot: 0.05 }
     }
 }
 
-/// Published results of `cryptsetup benchmark`, for a key of 256 bits: two blocks for hashes with
-/// 160 bits. If there are several, the slower one is used, to be on the safe side. docs/COST.md
-/// names the sources.
-const BOARDS: &[Board] = &[
+/// Those with published results of `cryptsetup benchmark`. docs/COST.md names the sources.
+static BOARDS: &[Board] = &[
     Board {
         name: "pi3",
         title: "Raspberry Pi 3 (estimated by its AES rate from a Raspberry Pi 4's figures)",
         memory_kib: Some(1 << 20),
         pbkdf2_range: (0.67, 1.5),
         argon2_range: (0.5, 1.5),
-        pbkdf2: &[
-            ("sha1", PI3 * 2.0 * 142_935.0),
-            ("sha256", PI3 * 233_224.0),
-            ("sha512", PI3 * 189_684.0),
-            ("ripemd160", PI3 * 2.0 * 120_692.0),
-            ("whirlpool", PI3 * 48_046.0),
-        ],
-        argon2: PI3 * 4.0 * 239_062.0 / 2.0,
+        pace: &pace::PI3,
     },
     Board {
         name: "pi4",
@@ -254,57 +257,15 @@ const BOARDS: &[Board] = &[
         memory_kib: None,
         pbkdf2_range: (0.98, 2.7),
         argon2_range: (0.5, 1.3),
-        pbkdf2: &[
-            ("sha1", 2.0 * 142_935.0),
-            ("sha256", 233_224.0),
-            ("sha512", 189_684.0),
-            ("ripemd160", 2.0 * 120_692.0),
-            ("whirlpool", 48_046.0),
-        ],
-        argon2: 4.0 * 239_062.0 / 2.0,
+        pace: &pace::PI4,
     },
 ];
-/// The speed of aes-xts with 256 bits in MiB/s, averaged over both directions: a Raspberry Pi 3
-/// relative to the Raspberry Pi 4 above.
-const PI3: f64 = 34.8 / 35.2;
 
-/// GRUB 2.06, 2.12 and 2.14: iterations of one block, relative to Keyway's SHA-512.
-#[rustfmt::skip]
-const GRUB_RATIOS: &[(&str, [f64; 3])] = &[
-    ("sha1",      [0.47, 0.45, 1.70]),
-    ("sha224",    [0.30, 0.26, 0.80]),
-    ("sha256",    [0.30, 0.26, 0.80]),
-    ("sha384",    [0.17, 0.17, 0.65]),
-    ("sha512",    [0.17, 0.17, 0.65]),
-    ("ripemd160", [0.30, 0.30, 1.35]),
-    ("whirlpool", [0.15, 0.14, 0.25]),
-];
-/// GRUB 2.14's Argon2 (lanes run one after another), relative to Keyway's with one lane.
-const GRUB_ARGON2: f64 = 0.36;
-/// cryptsetup's iterations of one block, relative to Keyway's with the same hash: `benchmark` of
-/// Debian's cryptsetup 2.6.1 (OpenSSL 3.0, its own Argon2) and of Keyway in turn on an Intel Xeon
-/// with SHA-NI and AVX-512, November 2026; docs/COST.md has the figures.
-const CRYPTSETUP_RATIOS: &[(&str, f64)] = &[
-    ("sha1", 0.27),
-    ("sha224", 0.40),
-    ("sha256", 0.40),
-    ("sha384", 0.63),
-    ("sha512", 0.63),
-    ("ripemd160", 0.77),
-    ("whirlpool", 0.36),
-];
-/// cryptsetup's Argon2id, relative to Keyway's with the same lanes, by CPU time.
-const CRYPTSETUP_ARGON2: f64 = 0.53;
 /// Ratios of two programs on the same CPU are taken for those on another: good to about a fifth.
 const LIKE: f64 = 1.2;
 /// The same for Argon2, for less and for more: its ratio varies with the memory, from 0.28 where
 /// caches hold most of it (64 MiB) to 0.55 for 1 GiB.
 const LIKE_ARGON2: (f64, f64) = (1.9, 1.5);
-/// How much slower GRUB is in firmware than as a program. The article of 2018 (45 s for 2,612,730
-/// iterations of SHA-512 where Linux computes 450,000 per second) is 1.3 times what these ratios
-/// give; one machine, one firmware.
-const FIRMWARE: f64 = 1.3;
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -323,6 +284,20 @@ mod tests {
         let argon2 = Work::Argon2 { time: 4, memory_kib: 1024, lanes: 4 };
         assert_eq!(rates.total([&argon2, &argon2]), exact(2.0));
         assert_eq!(rates.times(2.0).seconds(&argon2), exact(0.5));
+    }
+
+    #[test]
+    fn what_a_watch_showed_scales_everything_and_narrows_what_was_computed() {
+        let around = |rate: f64| Interval::exact(rate).widened(0.5, 2.0);
+        let pbkdf2 = vec![("sha256".into(), around(1000.0)), ("sha512".into(), around(100.0))];
+        let rates = Rates { pbkdf2, argon2: Some(around(8.0)), each_slot: 0.1 };
+        let work = Work::pbkdf2("SHA256", 1000, 32);
+        let told = rates.seconds(&work).unwrap().likely + rates.each_slot;
+        let scaled = rates.measured(told, 2.0 * told, [&work]);
+        assert_eq!(scaled.seconds(&work).unwrap().likely + scaled.each_slot, 2.0 * told);
+        let row = |at: usize| (scaled.pbkdf2[at].1.low, scaled.pbkdf2[at].1.high);
+        assert_eq!((row(0), row(1)), ((450.0, 550.00), (25.0, 100.0)));
+        assert_eq!(scaled.argon2, Some(around(4.0)));
     }
 
     #[test]

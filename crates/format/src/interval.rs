@@ -37,13 +37,15 @@ impl Interval {
     }
 
     /// The time that something takes, from samples of it: the shortest is the likely one, because
-    /// everything that disturbs a sample makes it longer. The upper end is where three quarters of
-    /// the samples are below. `None` without samples.
+    /// everything that disturbs a sample makes it longer. One that is shorter than all others, and
+    /// confirmed by none, was told by a clock that went wrong. The upper end is where three quarters
+    /// of the samples are below. `None` without samples.
     pub fn of_times(samples: impl IntoIterator<Item = f64>) -> Option<Self> {
         let mut sorted: alloc::vec::Vec<f64> = samples.into_iter().filter(|s| s.is_finite()).collect();
         sorted.sort_by(f64::total_cmp);
-        let likely = *sorted.first()?;
-        Some(Self { low: likely, likely, high: sorted[sorted.len() * 3 / 4] })
+        let confirmed = sorted.windows(2).find(|pair| pair[1] <= pair[0] * CONFIRMS).map(|pair| pair[0]);
+        let likely = confirmed.or(sorted.first().copied())?;
+        Some(Self { low: likely, likely, high: sorted[sorted.len() * 3 / 4].max(likely) })
     }
 
     /// Both ends moved outwards: the lower one to `down` times itself, the upper one to `up` times.
@@ -102,6 +104,9 @@ impl core::iter::Sum for Interval {
     }
 }
 
+/// How much longer the next sample may be that confirms a short one.
+const CONFIRMS: f64 = 1.05;
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -138,5 +143,16 @@ mod tests {
         assert!(quiet.overlaps(&busy) && (busy.likely / quiet.likely - 1.0).abs() < 0.05);
         assert!(!quiet.overlaps(&wall), "the wall clock would have told of twice the time");
         assert_eq!(Interval::of_times([]), None);
+    }
+
+    /// Seen where a thread was moved between loaded cores: half of the time that it took.
+    #[test]
+    fn a_sample_that_no_other_confirms_is_not_the_best() {
+        let best = |samples: &[f64]| Interval::of_times(samples.iter().copied()).unwrap();
+        assert_eq!(best(&[0.034, 0.015, 0.030, 0.031, 0.030]).likely, 0.030);
+        assert_eq!(best(&[0.015, 0.030, 0.045]).likely, 0.015, "none confirms another");
+        assert_eq!(best(&[0.030]), Interval::exact(0.030));
+        let late = best(&[0.010, 0.020, 0.030, 0.040, 0.041]);
+        assert!(late.low == 0.040 && late.high >= late.likely, "{late:?}");
     }
 }

@@ -2,7 +2,7 @@
 
 use keyway_crypto::kdf::Argon2Variant;
 use keyway_format::luks2;
-use keyway_volume::kdf_cost::{DEFAULT_HASH, DEFAULT_TIME, KdfFunction};
+use keyway_volume::kdf_cost::{DEFAULT_HASH, KdfFunction, Opener};
 use keyway_volume::{Cost, KdfChoice};
 use std::time::Duration;
 
@@ -51,7 +51,8 @@ impl Kdf {
 }
 
 /// The key derivation function of a new keyslot. Parameters that are not forced are measured on
-/// this machine, so that the derivation takes the requested time here.
+/// this machine, so that the derivation takes cryptsetup the requested time here, which is the slowest
+/// program that opens volumes under Linux.
 ///
 /// ```
 /// # use keyway::*;
@@ -62,10 +63,11 @@ impl Kdf {
 /// let small = NewKdf::argon2id().time(Duration::from_millis(500)).memory_kib(64 << 10).lanes(1);
 /// // The same on every machine, as for a volume that is built on one and opened on another.
 /// let fixed = NewKdf::argon2id_forced(4, 256 << 10, 4);
-/// // What GRUB before 2.14 opens.
+/// // What GRUB before 2.14 opens, and how to make it take four seconds there.
 /// let old = NewKdf::pbkdf2(200_000);
+/// let four = NewKdf::pbkdf2_measured().time_for(Duration::from_secs(4), "grub-2.12").unwrap();
 /// assert_eq!(NewKdf::default(), usual);
-/// # let _ = (small, fixed, old);
+/// # let _ = (small, fixed, old, four);
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewKdf(KdfChoice);
@@ -92,15 +94,23 @@ impl NewKdf {
 
     /// PBKDF2 with SHA-256 for two seconds. See [`NewKdf`] for an example.
     pub fn pbkdf2_measured() -> Self {
-        Self::pbkdf2_of(Cost::Time(DEFAULT_TIME))
+        Self::pbkdf2_of(Cost::default())
     }
 
-    /// How long the derivation should take on this machine. See [`NewKdf`] for an example.
+    /// How long the derivation should take cryptsetup on this machine. See [`NewKdf`] for an example.
     #[must_use]
     pub fn time(mut self, time: Duration) -> Self {
         let (KdfChoice::Pbkdf2 { cost, .. } | KdfChoice::Argon2 { cost, .. }) = &mut self.0;
-        *cost = Cost::Time(time);
+        *cost = Cost::Time(time, Opener::default());
         self
+    }
+
+    /// How long the derivation should take for another opener than cryptsetup on this machine:
+    /// "keyway" here, "cryptsetup", "grub-2.12" and the like, "pi4". `None` if there is no such name. See [`NewKdf`] for an example.
+    pub fn time_for(mut self, time: Duration, opener: &str) -> Option<Self> {
+        let (KdfChoice::Pbkdf2 { cost, .. } | KdfChoice::Argon2 { cost, .. }) = &mut self.0;
+        *cost = Cost::Time(time, Opener::find(opener)?);
+        Some(self)
     }
 
     /// Argon2's memory in KiB: the maximum, or the exact amount where the passes are forced. See
@@ -142,7 +152,7 @@ impl NewKdf {
     /// Whether its cost is measured on this machine.
     pub(crate) fn is_measured(&self) -> bool {
         let (KdfChoice::Pbkdf2 { cost, .. } | KdfChoice::Argon2 { cost, .. }) = &self.0;
-        matches!(cost, Cost::Time(_))
+        matches!(cost, Cost::Time(..))
     }
 
     pub(crate) fn choice(&self) -> KdfChoice {

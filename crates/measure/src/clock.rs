@@ -1,6 +1,7 @@
 //! Time as runners see it: the machine's clock, or a clock set by tests, so that a report's bytes
 //! do not depend on the date.
 
+use keyway_volume::kdf_rate;
 use std::sync::Mutex;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
@@ -8,6 +9,12 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 pub trait Clock: Sync {
     /// Time since some fixed moment; never goes back.
     fn now(&self) -> Duration;
+
+    /// The CPU time that this process has taken on all of its threads, which no other program makes
+    /// longer; where a test is the clock, the same as [`Clock::now`].
+    fn computed(&self) -> Duration {
+        self.now()
+    }
 
     /// Seconds since 1970-01-01 UTC.
     fn unix_seconds(&self) -> u64;
@@ -50,6 +57,10 @@ impl Machine {
 impl Clock for Machine {
     fn now(&self) -> Duration {
         self.start.elapsed()
+    }
+
+    fn computed(&self) -> Duration {
+        kdf_rate::process_time()
     }
 
     fn unix_seconds(&self) -> u64 {

@@ -28,6 +28,7 @@
 //!                 from the volume key; admission asks both, before and after it has the key
 //! in_use          who else has the image open: QEMU's locks, which are not the header's
 //! kdf_cost unlock_time   what a new keyslot should cost; how long an existing one takes here
+//! kdf_rate             how fast this machine derives keys, for both
 //! ```
 #![forbid(unsafe_code)]
 
@@ -46,6 +47,7 @@ pub mod error;
 pub mod facts;
 pub mod in_use;
 pub mod kdf_cost;
+pub mod kdf_rate;
 pub mod key_file;
 mod keyslot;
 pub mod layout;

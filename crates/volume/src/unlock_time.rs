@@ -1,10 +1,9 @@
 //! Estimates how long keyslots take to unlock on this machine: short measurements for each kind of
 //! KDF, multiplied by the cost.
 //!
-//! Samples count the CPU's time, not the clock's: programs that run beside this one make the clock
-//! go on while nothing is computed. How much that was is kept apart ([`UnlockTimes::interference`]).
-//! What CPU time does not exclude are shared caches, sibling threads of a core, and clock rates; so
-//! each estimate is the shortest of several samples with the range in which they lay.
+//! Samples count the CPU's time ([`crate::kdf_rate`]). How much more passed on the clock is kept
+//! apart ([`UnlockTimes::interference`]). Each estimate is the best of several samples with the range
+//! in which they lay.
 //!
 //! Argon2 is sampled over as much memory as the keyslot has, in fresh pages, where time allows it:
 //! what fits into the CPU's last cache (260 MiB on one server) and into the entries of its page
@@ -13,14 +12,11 @@
 
 use crate::Result;
 use crate::facts::{Derivation, Keyslot};
-use crate::memory::Memory;
-use keyway_crypto::kdf::{self, Argon2Cost, Argon2Variant};
-use keyway_crypto::{Hash, Secret, Stop};
+use crate::kdf_rate::{Argon2Sample, ENOUGH_OF_ARGON2, MOST_SAMPLE_KIB, Samples};
+use keyway_crypto::Hash;
+use keyway_crypto::kdf::Argon2Variant;
 use keyway_format::interval::Interval;
 use keyway_format::luks2::Kdf;
-use rustix::time::{ClockId, clock_gettime};
-use std::sync::{Mutex, PoisonError};
-use std::time::{Duration, Instant};
 
 /// Measures each kind once, and remembers the result.
 #[derive(Debug)]
@@ -53,7 +49,7 @@ impl UnlockTimes {
     /// The same from short samples over little memory, which tell minutes from hours: Argon2 over
     /// much memory may take twice as long.
     pub fn rough(threads: usize) -> Self {
-        Self { longest: ENOUGH, ..Self::new(threads) }
+        Self { longest: ENOUGH_OF_ARGON2, ..Self::new(threads) }
     }
 
     /// The same, with samples over no more memory than this: where the header that is looked at may ask
@@ -180,162 +176,8 @@ impl Argon2Rate {
     }
 }
 
-/// The same work several times.
-struct Samples {
-    /// How much of what is paid for each time: iterations, or KiB times passes.
-    cost: f64,
-    taken: Vec<Taken>,
-}
-
-/// The seconds that work took.
-#[derive(Clone, Copy)]
-struct Taken {
-    /// That it would have taken with the CPUs to itself.
-    computed: f64,
-    /// That passed meanwhile.
-    passed: f64,
-}
-
-impl Samples {
-    fn of_pbkdf2(hash: Hash, key_len: usize) -> Result<Self> {
-        let mut key = Secret::zeroed(key_len);
-        let mut iterations: u32 = 1 << 10;
-        let mut run = |iterations| -> Result<Taken> {
-            let watch = Watch::start(ClockId::ThreadCPUTime, 1.0);
-            kdf::pbkdf2(hash, b"passphrase", b"salt", iterations, key.expose_mut(), &Stop::new())?;
-            Ok(watch.taken())
-        };
-        while run(iterations)?.computed < ENOUGH {
-            iterations *= 4;
-        }
-        let taken: Result<Vec<Taken>> = (0..ROUNDS).map(|_| run(iterations)).collect();
-        Ok(Self { cost: iterations.into(), taken: taken? })
-    }
-
-    /// Seconds for one of what is paid for.
-    fn each(&self) -> impl Iterator<Item = f64> {
-        self.taken.iter().map(|taken| taken.computed / self.cost)
-    }
-
-    fn mean(&self) -> f64 {
-        sum(&self.taken).computed / (self.cost * self.taken.len().max(1) as f64)
-    }
-
-    fn interference(&self) -> f64 {
-        let sum = sum(&self.taken);
-        (sum.passed / sum.computed).max(1.0)
-    }
-}
-
-/// Passes of Argon2 over as much memory as the keyslot has, or as a short wait allows.
-struct Argon2Sample {
-    kib: u32,
-    /// Seconds for each KiB, once: to get the memory, and to wipe it and give it back.
-    around: f64,
-    /// By KiB and pass.
-    passes: Samples,
-}
-
-impl Argon2Sample {
-    fn of(variant: Argon2Variant, memory_kib: u32, lanes: u32, threads: usize, longest: f64) -> Result<Self> {
-        let least = 8 * lanes;
-        let most = memory_kib.min(MOST_SAMPLE_KIB).min(free_kib()).max(least);
-        let run = |time, memory_kib| argon2(variant, Argon2Cost { time, memory_kib, lanes }, threads);
-        let mut kib = SAMPLE_KIB.clamp(least, most);
-        // The first run of a program is slower than the second.
-        run(1, kib)?;
-        let mut one = sum(&run(1, kib)?.quarters).computed;
-        let larger = (f64::from(kib) * longest / one).min(most.into()) as u32;
-        if larger > kib {
-            one *= f64::from(larger) / f64::from(kib);
-            kib = larger;
-        }
-        let more = (ENOUGH * ROUNDS as f64 / one).ceil().clamp(1.0, 4096.0);
-        let Run { quarters, after } = run(1 + more as u32, kib)?;
-        let (first, later) = quarters.split_at(QUARTERS);
-        let size = (later.len() / ROUNDS).max(1);
-        let cost = f64::from(kib) * size as f64 / QUARTERS as f64;
-        let passes = Samples { cost, taken: later.chunks_exact(size).map(sum).collect() };
-        // The first pass is the first to use each page.
-        let first = sum(first).computed / f64::from(kib) - passes.mean();
-        let around = first.max(0.0) + after / f64::from(kib);
-        Ok(Self { kib, around, passes })
-    }
-}
-
-/// A run of Argon2.
-struct Run {
-    /// Of each pass.
-    quarters: Vec<Taken>,
-    /// Seconds after the last of them, when one thread wipes the memory.
-    after: f64,
-}
-
-fn argon2(variant: Argon2Variant, cost: Argon2Cost, threads: usize) -> Result<Run> {
-    // Lanes run on threads, of which the slowest has this share of the work.
-    let lanes = cost.lanes as usize;
-    let share = lanes.div_ceil(threads.clamp(1, lanes)) as f64 / lanes as f64;
-    let start = || Watch::start(ClockId::ProcessCPUTime, share);
-    let running = Mutex::new((start(), Vec::new()));
-    kdf::argon2_quarters(variant, cost, threads, &|| {
-        let mut running = running.lock().unwrap_or_else(PoisonError::into_inner);
-        let taken = running.0.taken();
-        running.1.push(taken);
-        running.0 = start();
-    })?;
-    let (last, quarters) = running.into_inner().unwrap_or_else(PoisonError::into_inner);
-    Ok(Run { quarters, after: Watch { share: 1.0, ..last }.taken().computed })
-}
-
-fn sum(all: &[Taken]) -> Taken {
-    let none = Taken { computed: 0.0, passed: 0.0 };
-    all.iter().fold(none, |sum, taken| Taken {
-        computed: sum.computed + taken.computed,
-        passed: sum.passed + taken.passed,
-    })
-}
-
-/// Measures work by a clock of CPU time, of which it has this share.
-struct Watch {
-    clock: ClockId,
-    share: f64,
-    start: Instant,
-    before: f64,
-}
-
-impl Watch {
-    fn start(clock: ClockId, share: f64) -> Self {
-        Self { clock, share, start: Instant::now(), before: spent(clock) }
-    }
-
-    fn taken(&self) -> Taken {
-        let computed = (spent(self.clock) - self.before) * self.share;
-        let passed = self.start.elapsed().as_secs_f64().max(1e-9);
-        // Other threads of this process count in its CPU time.
-        Taken { computed: computed.clamp(1e-9, passed), passed }
-    }
-}
-
-/// Half of the memory that is available now.
-fn free_kib() -> u32 {
-    Memory::now().map_or(SAMPLE_KIB, |memory| (memory.available_kib / 2).try_into().unwrap_or(u32::MAX))
-}
-
-/// The CPU time on a clock, in seconds.
-fn spent(clock: ClockId) -> f64 {
-    let time = clock_gettime(clock);
-    Duration::new(time.tv_sec as u64, time.tv_nsec as u32).as_secs_f64()
-}
-
-/// Quarters of a pass of Argon2.
-const QUARTERS: usize = 4;
 /// Number of blocks of a derived key that are measured.
 const MOST_BLOCKS: usize = 8;
-/// The shortest of this many samples is near what an idle machine takes.
-const ROUNDS: usize = 5;
-/// A sample of this many seconds gives the rate well enough, and four times as much is still not a
-/// noticeable wait.
-const ENOUGH: f64 = 0.03;
 /// Seconds of a pass over the whole sample at the rate of a small one: it may take twice as long,
 /// and the two passes of the sample four times.
 const LONGEST: f64 = 0.3;
@@ -353,10 +195,6 @@ const QUIET_MEMORY: f64 = 0.8;
 const BUSY_MEMORY: f64 = 0.5;
 /// How much longer a block may take in memory that the sample did not reach.
 const BEYOND: f64 = 1.6;
-/// Memory of the first Argon2 sample.
-const SAMPLE_KIB: u32 = 32 << 10;
-/// Memory of the largest Argon2 sample: more is no slower.
-const MOST_SAMPLE_KIB: u32 = 1 << 20;
 /// More lanes than this are not faster on any machine.
 const MOST_LANES: u32 = 256;
 

@@ -25,7 +25,7 @@ pub(crate) const KEYSLOT_EDIT: &[&Opt] = &[&HEADER, &TYPE, &TIMEOUT, &WEAK_CIPHE
 
 /// The key derivation of a new keyslot, and its cost.
 pub(crate) const KDF: &[&Opt] =
-    &[&PBKDF, &ITER_TIME, &PBKDF_MEMORY, &PBKDF_PARALLEL, &PBKDF_FORCE_ITERATIONS];
+    &[&PBKDF, &ITER_TIME, &ITER_TIME_FOR, &PBKDF_MEMORY, &PBKDF_PARALLEL, &PBKDF_FORCE_ITERATIONS];
 
 /// The hash and the encryption of a new keyslot.
 pub(crate) const KEYSLOT: &[&Opt] = &[&HASH, &KEYSLOT_CIPHER, &KEYSLOT_KEY_SIZE];

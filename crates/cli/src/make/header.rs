@@ -4,6 +4,7 @@
 //! written.
 
 use crate::door::{Args, Group, Opt, shared};
+use crate::make::calibration::Data;
 use crate::make::kdf::KdfOptions;
 #[cfg(feature = "desk")]
 use crate::make::kernel;
@@ -79,7 +80,8 @@ impl HeaderParams {
         for name in &self.ignored {
             say!("WARNING: LUKS1 has no {0}: --{0} is ignored.", name.long);
         }
-        self.kdf.agreed(self.version.number(), &self.hash).map(drop)
+        let data = Data { cipher: self.cipher.clone(), key_len: self.key_bits as usize / 8 };
+        self.kdf.agreed(self.version.number(), &self.hash, Some(data)).map(drop)
     }
 
     /// Warns if this machine's kernel cannot map such a volume.

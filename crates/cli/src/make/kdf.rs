@@ -1,9 +1,10 @@
 //! The key derivation that the command line asks for, by cryptsetup's rules.
 
 use crate::door::{Args, shared};
+use crate::make::calibration::Data;
 use crate::make::patience::Patience;
 use crate::say::failure::{Exit, Failure, Result};
-use keyway_volume::kdf_cost::{DEFAULT_TIME, KdfFunction, KdfRequest};
+use keyway_volume::kdf_cost::{DEFAULT_TIME, KdfFunction, KdfRequest, Opener};
 use keyway_volume::{Cost, Error, KdfChoice, Refusal};
 use std::thread;
 use std::time::Duration;
@@ -59,15 +60,15 @@ impl KdfOptions {
         })
     }
 
-    /// The same for a keyslot that is made now: if its derivation takes more than a minute, that is
-    /// said and asked for.
-    pub(crate) fn agreed(&self, version: u8, hash: &str) -> Result<KdfChoice> {
+    /// The same for a keyslot that is made now, on data of this kind if that is known: if its derivation
+    /// takes more than a minute, that is said and asked for.
+    pub(crate) fn agreed(&self, version: u8, hash: &str, data: Option<Data>) -> Result<KdfChoice> {
         let choice = self.choice_or(version, hash, "convert the volume first (convert --type luks2)")?;
         self.patience.agree(&choice)?;
         if self.patience.is_heard() {
             self.typed.differing(&choice).iter().for_each(|line| say!("{line}"));
         }
-        self.patience.announce();
+        self.patience.announce(self.request.cost.is_some(), data);
         Ok(choice)
     }
 
@@ -88,12 +89,12 @@ impl Typed {
         let KdfChoice::Argon2 { memory_kib, lanes, cost, .. } = choice else { return Vec::new() };
         let mut lines = Vec::new();
         if self.memory_kib == Some(0) {
-            let most = if matches!(cost, Cost::Time(_)) { "at most " } else { "" };
+            let most = if matches!(cost, Cost::Time(..)) { "at most " } else { "" };
             lines.push(format!("--pbkdf-memory 0: the default is used, {most}{memory_kib} kilobytes."));
         }
         let used = match cost {
             Cost::Forced(_) => *lanes,
-            Cost::Time(_) => thread::available_parallelism().map_or(1, |cpus| cpus.get() as u32).min(*lanes),
+            Cost::Time(..) => thread::available_parallelism().map_or(1, |cpus| cpus.get() as u32).min(*lanes),
         };
         let threads =
             if used == 1 { "1 thread is used".to_owned() } else { format!("{used} threads are used") };
@@ -108,24 +109,49 @@ impl Typed {
     }
 }
 
-/// `--pbkdf-force-iterations` or `--iter-time`.
+/// `--pbkdf-force-iterations`, or `--iter-time` and `--iter-time-for`.
 pub(crate) fn cost(args: &Args) -> Result<Option<Cost>> {
-    match (args.number32(&shared::PBKDF_FORCE_ITERATIONS), args.number(&shared::ITER_TIME)) {
-        (Some(_), Some(_)) => Err(Failure::new(
-            Exit::Parameters,
-            "PBKDF forced iterations cannot be combined with iteration time option.",
-        )),
+    let (forced, time) = (args.number32(&shared::PBKDF_FORCE_ITERATIONS), args.number(&shared::ITER_TIME));
+    let refuse = |why: String| Err(Failure::new(Exit::Parameters, why));
+    let opener = match args.text(&shared::ITER_TIME_FOR) {
+        Some(_) if forced.is_some() => {
+            return refuse(
+                "--iter-time-for says whose time is measured: omit --pbkdf-force-iterations.".into(),
+            );
+        }
+        Some(name) => match Opener::find(name) {
+            None => {
+                let names: Vec<&str> = Opener::names().collect();
+                return refuse(format!("--iter-time-for {name}: there are {}.", names.join(", ")));
+            }
+            found => found,
+        },
+        None => None,
+    };
+    match (forced, time) {
+        (Some(_), Some(_)) => {
+            refuse("PBKDF forced iterations cannot be combined with iteration time option.".into())
+        }
         (Some(iterations), None) => Ok(Some(Cost::Forced(iterations))),
-        (None, Some(0)) => Ok(Some(Cost::Time(DEFAULT_TIME))),
-        (None, Some(milliseconds)) => Ok(Some(Cost::Time(Duration::from_millis(milliseconds)))),
-        (None, None) => Ok(None),
+        (None, None) if opener.is_none() => Ok(None),
+        (None, time) => {
+            let time = time.filter(|time| *time > 0).map_or(DEFAULT_TIME, Duration::from_millis);
+            Ok(Some(Cost::Time(time, opener.unwrap_or_default())))
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::door::Kind;
     use keyway_crypto::kdf::Argon2Variant;
+
+    #[test]
+    fn what_shells_offer_is_known() {
+        let Kind::Words(offered) = shared::ITER_TIME_FOR.kind else { panic!("words") };
+        assert!(Opener::names().eq(offered.iter().copied()));
+    }
 
     #[test]
     fn what_is_used_in_place_of_what_was_typed_is_said() {
@@ -146,7 +172,7 @@ mod tests {
         );
         let nothing: [&str; 0] = [];
         assert_eq!(lines(Some(64), Some(4), forced), nothing);
-        assert_eq!(lines(None, None, Cost::Time(DEFAULT_TIME)), nothing);
+        assert_eq!(lines(None, None, Cost::default()), nothing);
         let pbkdf2 = KdfChoice::Pbkdf2 { hash: "sha256".into(), cost: forced };
         assert_eq!(Typed { memory_kib: Some(0), lanes: Some(0) }.differing(&pbkdf2), nothing);
     }

@@ -1,7 +1,7 @@
 //! New volumes and files: what their headers contain, where they go, and what they must not
 //! replace.
 
-mod calibration;
+pub(crate) mod calibration;
 pub(crate) mod comparison;
 pub(crate) mod header;
 pub(crate) mod kdf;

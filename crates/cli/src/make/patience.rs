@@ -2,7 +2,7 @@
 //! takes as long. Passes of Argon2 that were meant as iterations of PBKDF2 take hours.
 
 use crate::door::Args;
-use crate::make::calibration;
+use crate::make::calibration::{self, Data};
 use crate::say::failure::{Exit, Failure, Result};
 use crate::say::figures::{argon2, grouped, seconds};
 use crate::say::manner::Manner;
@@ -33,8 +33,8 @@ impl Patience {
     }
 
     /// Says what is measured, where somebody reads it.
-    pub(super) fn announce(&self) {
-        calibration::announce(self.manner, self.is_cryptsetup);
+    pub(super) fn announce(&self, is_timed: bool, data: Option<Data>) {
+        calibration::announce(self.manner, self.is_cryptsetup, is_timed, data);
     }
 
     /// Says what a long derivation takes, and fails unless it is wanted.
@@ -70,8 +70,13 @@ impl Patience {
                     true => "--iter-time 2000 finds the passes and the memory that take two seconds.",
                 },
             ),
-            KdfChoice::Pbkdf2 { cost: Cost::Time(_), .. } | KdfChoice::Argon2 { cost: Cost::Time(_), .. } => {
-                ("The key derivation of --iter-time".to_owned(), "It is given in milliseconds.")
+            KdfChoice::Pbkdf2 { cost: Cost::Time(_, opener), .. }
+            | KdfChoice::Argon2 { cost: Cost::Time(_, opener), .. } => {
+                let (took, place) = (seconds(time), opener.place());
+                return format!(
+                    "The key derivation of --iter-time: about {took} {place}, each time that it is opened. It is \
+                     given in milliseconds."
+                );
             }
         };
         let took = seconds(time);
@@ -82,8 +87,8 @@ impl Patience {
 /// The seconds that a derivation takes, if they are more than a minute.
 fn long(choice: &KdfChoice) -> Option<f64> {
     let seconds = match choice {
-        KdfChoice::Pbkdf2 { cost: Cost::Time(time), .. }
-        | KdfChoice::Argon2 { cost: Cost::Time(time), .. } => time.as_secs_f64(),
+        KdfChoice::Pbkdf2 { cost: Cost::Time(time, _), .. }
+        | KdfChoice::Argon2 { cost: Cost::Time(time, _), .. } => time.as_secs_f64(),
         KdfChoice::Pbkdf2 { cost: Cost::Forced(iterations), .. } if *iterations < QUICK_ITERATIONS => 0.0,
         KdfChoice::Argon2 { memory_kib, cost: Cost::Forced(passes), .. }
             if u64::from(*memory_kib) * u64::from(*passes) < QUICK_KIB_PASSES =>
@@ -125,6 +130,7 @@ const KEY_LEN: usize = 64;
 #[cfg(test)]
 mod tests {
     use super::*;
+    use keyway_volume::kdf_cost::Opener;
     use std::time::Duration;
 
     fn passes_of_argon2(passes: u32) -> KdfChoice {
@@ -140,8 +146,9 @@ mod tests {
         let pbkdf2 = |cost| KdfChoice::Pbkdf2 { hash: "sha256".into(), cost };
         assert_eq!(long(&pbkdf2(Cost::Forced(200_000))), None);
         assert!(long(&pbkdf2(Cost::Forced(u32::MAX))).is_some());
-        assert_eq!(long(&pbkdf2(Cost::Time(Duration::from_secs(60)))), None);
-        assert_eq!(long(&pbkdf2(Cost::Time(Duration::from_secs(90)))), Some(90.0));
+        let time = |seconds| Cost::Time(Duration::from_secs(seconds), Opener::default());
+        assert_eq!(long(&pbkdf2(time(60))), None);
+        assert_eq!(long(&pbkdf2(time(90))), Some(90.0));
     }
 
     #[test]

@@ -4,6 +4,7 @@ mod argon2;
 mod hkdf;
 mod hmac;
 pub mod least;
+pub mod pace;
 mod pbkdf2;
 
 pub use argon2::{Argon2Block, argon2_in};

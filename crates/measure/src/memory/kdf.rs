@@ -1,5 +1,6 @@
-//! Key derivations: iterations or passes per second, or the cost that takes a given time. Each
-//! derived key is compared with the one that the portable code derives.
+//! Key derivations: iterations or passes per second, or the cost that takes a given time. Samples
+//! on one thread count the CPU's time ([`keyway_volume::kdf_rate`]): other programs do not disturb
+//! them. Each derived key is compared with the one that the portable code derives.
 
 use super::{SLOW, pattern, shortest};
 use crate::Clock;
@@ -96,6 +97,14 @@ impl Kdf {
         Ok(Self::Argon2 { variant, memory_kib: case.memory_kib.unwrap_or(1 << 20), lanes })
     }
 
+    /// How many threads compute at once.
+    fn threads(&self) -> usize {
+        match self {
+            Self::Pbkdf2 { passwords, .. } => *passwords,
+            Self::Argon2 { lanes, .. } => *lanes as usize,
+        }
+    }
+
     /// The cost of the first try.
     fn smallest(&self) -> u32 {
         match self {
@@ -173,11 +182,14 @@ fn side_by_side(hash: Hash, passwords: usize, cost: u32, salt: &[u8], key: &mut 
 impl Derive {
     fn sample(&self, clock: &dyn Clock) -> Result<Sample, Outcome> {
         let mut key = vec![0; self.expected.len()];
-        let before = clock.now();
+        let (before, computed) = (clock.now(), clock.computed());
         self.kdf.derive(Cpu::detect(), self.cost, &mut key)?;
+        let computed = clock.computed().saturating_sub(computed).as_secs_f64();
         let seconds = clock.now().saturating_sub(before).as_secs_f64().max(1e-9);
         right(&self.expected, &key, "the timed derivation")?;
-        let rate = f64::from(self.cost) / seconds;
+        // Threads beside each other share caches and memory: their clock is the machine's.
+        let took = if self.kdf.threads() == 1 { computed.clamp(1e-9, seconds) } else { seconds };
+        let rate = f64::from(self.cost) / took;
         let value = match (self.target, &self.kdf) {
             (Some(target), _) => (rate * target).max(1.0),
             (None, Kdf::Pbkdf2 { passwords, .. }) => rate * *passwords as f64,

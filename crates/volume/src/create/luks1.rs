@@ -47,7 +47,7 @@ impl Default for Luks1Params {
             cipher: CipherSpec::DEFAULT.into(),
             key_bits: CipherSpec::DEFAULT_KEY_BITS,
             hash: DEFAULT_HASH.into(),
-            kdf: KdfChoice::Pbkdf2 { hash: DEFAULT_HASH.into(), cost: Cost::Time(kdf_cost::DEFAULT_TIME) },
+            kdf: KdfChoice::Pbkdf2 { hash: DEFAULT_HASH.into(), cost: Cost::default() },
             align_payload: None,
             payload_offset: None,
             uuid: None,

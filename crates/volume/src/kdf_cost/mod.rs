@@ -1,16 +1,30 @@
 //! The cost of a new keyslot's KDF: cryptsetup's rules, measured on this machine.
+//!
+//! ```text
+//! request      from what is asked for to a choice
+//! opener       whose time it is to take
+//! calibration  the cost that takes it
+//! speed        what this machine computes, or a test says
+//! ```
 
+mod calibration;
+mod opener;
 mod request;
+mod speed;
 
+pub use calibration::{Calibrated, argon2_here};
+pub use opener::Opener;
 pub use request::{DEFAULT_HASH, KdfFunction, KdfRequest};
 
 use crate::memory::Memory;
 use crate::{Error, Refusal, Result};
-use keyway_crypto::kdf::{self, Argon2Cost, Argon2Variant};
-use keyway_crypto::{Hash, Secret, Stop};
+use calibration::pbkdf2_iterations;
+use keyway_crypto::Hash;
+use keyway_crypto::kdf::{Argon2Cost, Argon2Variant};
 use keyway_format::luks2::Kdf;
+use speed::Measured;
 use std::sync::OnceLock;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// Unlock time that cryptsetup aims at by default.
 pub const DEFAULT_TIME: Duration = Duration::from_millis(2000);
@@ -28,8 +42,9 @@ pub const ARGON2_MEMORY_KIB: std::ops::RangeInclusive<u32> = 32..=4 * 1024 * 102
 /// How a KDF's cost is chosen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Cost {
-    /// Measured, to take about this long on this machine (`--iter-time`).
-    Time(Duration),
+    /// Measured on this machine, to take about this long for whoever opens it (`--iter-time`,
+    /// `--iter-time-for`).
+    Time(Duration, Opener),
     /// PBKDF2 iterations or Argon2 passes as given
     /// (`--pbkdf-force-iterations`); Argon2 memory is taken as given too.
     Forced(u32),
@@ -64,8 +79,14 @@ impl Default for KdfChoice {
             variant: Argon2Variant::Argon2id,
             memory_kib: DEFAULT_MEMORY_KIB,
             lanes: DEFAULT_LANES,
-            cost: Cost::Time(DEFAULT_TIME),
+            cost: Cost::default(),
         }
+    }
+}
+
+impl Default for Cost {
+    fn default() -> Self {
+        Self::Time(DEFAULT_TIME, Opener::default())
     }
 }
 
@@ -92,11 +113,13 @@ impl KdfChoice {
     pub fn check(&self) -> Result<()> {
         match self {
             Self::Pbkdf2 { hash, cost } => {
-                Hash::parse(hash)?;
-                check_cost("pbkdf2", *cost, PBKDF2_MIN_ITERATIONS)
+                let hash = Hash::parse(hash)?;
+                check_cost("pbkdf2", *cost, PBKDF2_MIN_ITERATIONS)?;
+                check_opener(*cost, Some(hash))
             }
             Self::Argon2 { variant, memory_kib, lanes, cost } => {
                 check_cost(variant_name(*variant), *cost, ARGON2_MIN_TIME)?;
+                check_opener(*cost, None)?;
                 check_argon2_limits(*memory_kib, *lanes, *cost)
             }
         }
@@ -109,11 +132,12 @@ impl KdfChoice {
         let (Self::Pbkdf2 { cost, .. } | Self::Argon2 { cost, .. }) = self;
         match cost {
             Cost::Forced(passes) => self.forced(*passes),
-            Cost::Time(time) => {
+            Cost::Time(time, opener) => {
                 tell(Calibration::Starts);
-                let measured = self.measured(key_len, *time);
-                tell(Calibration::Ends(measured.as_ref().ok().map(|(kdf, took)| (kdf, *took))));
-                measured.map(|(kdf, _)| kdf)
+                let mut speed = Measured::default();
+                let found = Calibrated::new(self, key_len, *time, *opener, &mut speed);
+                tell(Calibration::Ends(found.as_ref().ok()));
+                found.map(|found| found.kdf)
             }
         }
     }
@@ -131,28 +155,17 @@ impl KdfChoice {
         }
     }
 
-    /// The cost that takes about `time`, and the time that it takes.
-    fn measured(&self, key_len: usize, time: Duration) -> Result<(SettledKdf, Duration)> {
-        match self {
-            Self::Pbkdf2 { hash, .. } => {
-                let hash = Hash::parse(hash)?;
-                let iterations = pbkdf2_iterations(hash, key_len, time)?;
-                Ok((SettledKdf::Pbkdf2 { hash, iterations }, time))
-            }
-            Self::Argon2 { variant, memory_kib, lanes, .. } => {
-                let (cost, took) = argon2_cost(*variant, *memory_kib, *lanes, key_len, time)?;
-                Ok((SettledKdf::Argon2 { variant: *variant, cost }, took))
-            }
-        }
-    }
-
     /// Iterations of the digest that belongs to a keyslot with this KDF: an eighth of a second's
     /// worth, or the minimum when costs are forced.
     pub(crate) fn digest_iterations(&self, hash: Hash, key_len: usize) -> Result<u32> {
         let (Self::Pbkdf2 { cost, .. } | Self::Argon2 { cost, .. }) = self;
         match cost {
             Cost::Forced(_) => Ok(PBKDF2_MIN_ITERATIONS),
-            Cost::Time(_) => pbkdf2_iterations(hash, key_len, DIGEST_TIME),
+            Cost::Time(_, opener) => {
+                // Whoever opens Argon2 may be unknown to PBKDF2 with this hash.
+                let opener = opener.check(Some(hash)).map_or(Opener::default(), |()| *opener);
+                pbkdf2_iterations(hash, key_len, DIGEST_TIME, opener, &mut Measured::default())
+            }
         }
     }
 }
@@ -176,78 +189,27 @@ impl SettledKdf {
 }
 
 /// What happens to the cost of a new keyslot that is to take a given time.
-#[derive(Debug, Clone, Copy)]
-pub enum Calibration<'a> {
+#[derive(Clone, Copy)]
+pub enum Calibration<'a, 'b> {
     /// This machine is being measured.
     Starts,
-    /// The cost that was chosen, and the time that it takes; `None` if there is none.
-    Ends(Option<(&'a SettledKdf, Duration)>),
+    /// The cost that was chosen; `None` if there is none.
+    Ends(Option<&'a Calibrated<'b>>),
 }
 
 /// Calls `listener` from now on when a cost is measured: the measurement takes seconds, deep inside
 /// of what makes a keyslot. The first listener stays.
-pub fn announce(listener: fn(Calibration<'_>)) {
+pub fn announce(listener: fn(Calibration<'_, '_>)) {
     let _ = LISTENER.set(listener);
 }
 
-fn tell(calibration: Calibration<'_>) {
+fn tell(calibration: Calibration<'_, '_>) {
     if let Some(listener) = LISTENER.get() {
         listener(calibration);
     }
 }
 
-static LISTENER: OnceLock<fn(Calibration<'_>)> = OnceLock::new();
-
-/// PBKDF2 iterations per second on this machine, on one thread (the figure that `benchmark` shows).
-pub fn pbkdf2_rate(hash: Hash, key_len: usize) -> Result<u64> {
-    let mut key = Secret::zeroed(key_len);
-    let mut iterations = 1 << 12;
-    loop {
-        let start = Instant::now();
-        kdf::pbkdf2(hash, b"foo", b"bar", iterations, key.expose_mut(), &Stop::new())?;
-        let took = start.elapsed();
-        if took >= PBKDF2_SAMPLE || iterations >= 1 << 30 {
-            return Ok((f64::from(iterations) / took.as_secs_f64().max(1e-9)) as u64);
-        }
-        iterations <<= if took * 16 < PBKDF2_SAMPLE { 4 } else { 1 };
-    }
-}
-
-/// The Argon2 cost that takes about `time` on this machine within the given limits, and the time it
-/// took. Memory is increased first, up to the limit (and half of this machine's memory), then
-/// passes.
-pub fn argon2_cost(
-    variant: Argon2Variant,
-    memory_kib: u32,
-    lanes: u32,
-    key_len: usize,
-    time: Duration,
-) -> Result<(Argon2Cost, Duration)> {
-    let lanes = lanes.min(ARGON2_MAX_LANES).min(online_cpus() as u32).max(1);
-    let most =
-        memory_kib.min(Memory::now().map_or(DEFAULT_MEMORY_KIB, |memory| sensible_memory_kib(&memory)));
-    let least = (*ARGON2_MEMORY_KIB.start()).max(8 * lanes);
-    if most < least {
-        return Err(
-            Refusal::Cost.because(format!("Argon2 with {lanes} lanes needs at least {least} KiB of memory."))
-        );
-    }
-    let mut cost = Argon2Cost { time: ARGON2_MIN_TIME, memory_kib: least, lanes };
-    let mut took = measure_argon2(variant, cost, key_len)?;
-    for _ in 0..ARGON2_ROUNDS {
-        // Small runs say little about large ones: approach the target in steps of at most sixteen
-        // times.
-        let factor = (time.as_secs_f64() / took.as_secs_f64().max(1e-6)).min(16.0);
-        let next = scaled(cost, factor, least, most);
-        let close_enough = (0.95..=1.10).contains(&(took.as_secs_f64() / time.as_secs_f64()));
-        if next == cost || close_enough {
-            break;
-        }
-        cost = next;
-        took = measure_argon2(variant, cost, key_len)?;
-    }
-    Ok((cost, took))
-}
+static LISTENER: OnceLock<fn(Calibration<'_, '_>)> = OnceLock::new();
 
 /// Whether a KDF takes so little time on any machine that it need not be measured.
 pub(crate) fn is_harmless(kdf: &Kdf) -> bool {
@@ -275,10 +237,17 @@ fn check_cost(kdf: &str, cost: Cost, least: u32) -> Result<()> {
     match cost {
         Cost::Forced(n) if n < least => Err(Refusal::Cost
             .because(format!("Forced iteration count is too low for {kdf} (minimum is {least})."))),
-        Cost::Time(time) if time.is_zero() => {
+        Cost::Time(time, _) if time.is_zero() => {
             Err(Refusal::Cost.because("Requested PBKDF target time cannot be zero."))
         }
         _ => Ok(()),
+    }
+}
+
+fn check_opener(cost: Cost, hash: Option<Hash>) -> Result<()> {
+    match cost {
+        Cost::Time(_, opener) => opener.check(hash),
+        Cost::Forced(_) => Ok(()),
     }
 }
 
@@ -308,32 +277,6 @@ fn check_argon2_limits(memory_kib: u32, lanes: u32, cost: Cost) -> Result<()> {
     Ok(())
 }
 
-fn pbkdf2_iterations(hash: Hash, key_len: usize, time: Duration) -> Result<u32> {
-    let iterations = pbkdf2_rate(hash, key_len)? as f64 * time.as_secs_f64();
-    if iterations > f64::from(u32::MAX) {
-        return Err(
-            Refusal::Cost.because(format!("{} s of PBKDF2 exceed a header's counter.", time.as_secs()))
-        );
-    }
-    Ok((iterations as u32).max(PBKDF2_MIN_ITERATIONS))
-}
-
-fn measure_argon2(variant: Argon2Variant, cost: Argon2Cost, key_len: usize) -> Result<Duration> {
-    let mut key = Secret::zeroed(key_len);
-    let start = Instant::now();
-    kdf::argon2(variant, cost, b"foo", &[b'0'; 32], key.expose_mut(), cost.lanes as usize, &Stop::new())?;
-    Ok(start.elapsed())
-}
-
-/// `cost` made `factor` times as expensive: first through memory up to its limit, then through
-/// passes.
-fn scaled(cost: Argon2Cost, factor: f64, least: u32, most: u32) -> Argon2Cost {
-    let work = f64::from(cost.time) * f64::from(cost.memory_kib) * factor;
-    let memory = (work / f64::from(ARGON2_MIN_TIME)).clamp(f64::from(least), f64::from(most));
-    let time = (work / memory).floor().clamp(f64::from(ARGON2_MIN_TIME), f64::from(u32::MAX));
-    Argon2Cost { time: time as u32, memory_kib: memory as u32, lanes: cost.lanes }
-}
-
 /// Half of the physical memory; without swap also at most half of the available memory, and never
 /// more than half of what control groups leave: a process that takes more than they leave is
 /// killed.
@@ -357,9 +300,7 @@ fn check_there_is(memory_kib: u32, memory: Option<Memory>) -> Result<()> {
 }
 
 const ARGON2_MAX_LANES: u32 = 4;
-const ARGON2_ROUNDS: usize = 8;
 const DIGEST_TIME: Duration = Duration::from_millis(125);
-const PBKDF2_SAMPLE: Duration = Duration::from_millis(150);
 const HARMLESS_ITERATIONS: u32 = 100_000_000;
 /// KiB times passes: 4 GiB with four passes.
 const HARMLESS_KIB_PASSES: u64 = 16 << 20;

@@ -1,7 +1,7 @@
 //! From what is asked of a new keyslot's KDF to a [`KdfChoice`]: cryptsetup's defaults, which
 //! depend on the header's version.
 
-use super::{Cost, DEFAULT_LANES, DEFAULT_MEMORY_KIB, DEFAULT_TIME, KdfChoice};
+use super::{Cost, DEFAULT_LANES, DEFAULT_MEMORY_KIB, KdfChoice};
 use crate::{Refusal, Result};
 use keyway_crypto::Hash;
 use keyway_crypto::kdf::Argon2Variant;
@@ -11,7 +11,7 @@ use keyway_crypto::kdf::Argon2Variant;
 pub struct KdfRequest {
     /// The function. Default: Argon2id, or in LUKS1 PBKDF2.
     pub function: Option<KdfFunction>,
-    /// The cost. Default: two seconds.
+    /// The cost. Default: two seconds in cryptsetup.
     pub cost: Option<Cost>,
     /// Argon2's memory, in KiB.
     pub memory_kib: Option<u32>,
@@ -64,7 +64,7 @@ impl KdfRequest {
     /// [`Refusal::OnlyLuks2`]; costs that the formats do not allow.
     pub fn choice(&self, version: u8, hash: &str) -> Result<KdfChoice> {
         Hash::parse(hash)?;
-        let cost = self.cost.unwrap_or(Cost::Time(DEFAULT_TIME));
+        let cost = self.cost.unwrap_or_default();
         let function = self.function.unwrap_or(KdfFunction::default_of(version));
         let choice = match function {
             KdfFunction::Pbkdf2 => KdfChoice::Pbkdf2 { hash: hash.to_owned(), cost },
@@ -91,7 +91,7 @@ impl KdfRequest {
     pub fn reproducible(&self, version: u8) -> Result<Self> {
         match (self.cost, self.function.unwrap_or(KdfFunction::default_of(version))) {
             (Some(Cost::Forced(_)), _) => Ok(self.clone()),
-            (Some(Cost::Time(_)), _) => {
+            (Some(Cost::Time(..)), _) => {
                 Err(Refusal::Cost.because("a cost that is measured differs from run to run"))
             }
             (None, KdfFunction::Pbkdf2) => {
@@ -125,7 +125,7 @@ mod tests {
     fn defaults_are_the_versions() {
         let choice = |version| KdfRequest::default().choice(version, DEFAULT_HASH).unwrap();
         assert_eq!(choice(2), KdfChoice::default());
-        assert_eq!(choice(1), KdfChoice::Pbkdf2 { hash: "sha256".into(), cost: Cost::Time(DEFAULT_TIME) });
+        assert_eq!(choice(1), KdfChoice::Pbkdf2 { hash: "sha256".into(), cost: Cost::default() });
         let argon2 = KdfRequest { function: KdfFunction::parse("argon2i").ok(), ..KdfRequest::default() };
         let refused = argon2.choice(1, DEFAULT_HASH).unwrap_err();
         assert!(matches!(refused, Error::Refused { kind: Refusal::OnlyLuks2, .. }));
@@ -143,7 +143,7 @@ mod tests {
         assert_eq!((old.cost, old.memory_kib), (Some(Cost::Forced(1_000_000)), None));
         let forced = KdfRequest { cost: Some(Cost::Forced(5)), ..KdfRequest::default() };
         assert_eq!(forced.reproducible(2).unwrap(), forced);
-        let timed = KdfRequest { cost: Some(Cost::Time(DEFAULT_TIME)), ..KdfRequest::default() };
+        let timed = KdfRequest { cost: Some(Cost::default()), ..KdfRequest::default() };
         assert!(matches!(timed.reproducible(2), Err(Error::Refused { kind: Refusal::Cost, .. })));
     }
 }

@@ -1,6 +1,9 @@
 //! Costs that are given, and those that are measured: floors, ceilings and memory.
 
+use super::calibration::{Limits, argon2_cost, scaled};
+use super::speed::{Speed, Took};
 use super::*;
+use keyway_crypto::kdf::pace;
 
 fn argon2(memory_kib: u32, lanes: u32, cost: Cost) -> KdfChoice {
     KdfChoice::Argon2 { variant: Argon2Variant::Argon2id, memory_kib, lanes, cost }
@@ -23,8 +26,8 @@ fn forced_costs_have_floors_and_ceilings() {
         "Requested maximum PBKDF parallel cost is too high (maximum is 4)."
     );
     assert!(argon2(4 * 1024 * 1024 + 1, 1, Cost::Forced(4)).check().is_err());
-    assert!(argon2(0, 1, Cost::Time(DEFAULT_TIME)).check().is_err());
-    assert!(argon2(32, 0, Cost::Time(DEFAULT_TIME)).check().is_err());
+    assert!(argon2(0, 1, Cost::default()).check().is_err());
+    assert!(argon2(32, 0, Cost::default()).check().is_err());
 }
 
 fn memory(available_kib: u64, has_swap: bool, left_kib: Option<u64>) -> Memory {
@@ -65,11 +68,99 @@ fn b23_memory_that_is_not_there_is_refused() {
 #[test]
 fn memory_grows_before_passes() {
     let cost = Argon2Cost { time: 4, memory_kib: 1000, lanes: 2 };
-    assert_eq!(scaled(cost, 10.0, 32, 1 << 20), Argon2Cost { memory_kib: 10_000, ..cost });
-    assert_eq!(scaled(cost, 10.0, 32, 5000), Argon2Cost { time: 8, memory_kib: 5000, lanes: 2 });
+    let within = |cost, factor, most_kib| scaled(cost, factor, Limits { least_kib: 32, most_kib, lanes: 2 });
+    assert_eq!(within(cost, 10.0, 1 << 20), Argon2Cost { memory_kib: 10_000, ..cost });
+    assert_eq!(within(cost, 10.0, 5000), Argon2Cost { time: 8, memory_kib: 5000, lanes: 2 });
     let slow = Argon2Cost { time: 8, memory_kib: 5000, lanes: 2 };
-    assert_eq!(scaled(slow, 0.25, 32, 5000), Argon2Cost { time: 4, memory_kib: 2500, lanes: 2 });
-    assert_eq!(scaled(cost, 0.001, 32, 5000).memory_kib, 32);
+    assert_eq!(within(slow, 0.25, 5000), Argon2Cost { time: 4, memory_kib: 2500, lanes: 2 });
+    assert_eq!(within(cost, 0.001, 5000).memory_kib, 32);
+}
+
+/// A machine that derives keys of one block at one rate, computes two blocks in the time of one, and
+/// a GiB-pass of Argon2 a second in each thread.
+struct Machine;
+
+const RATE: f64 = 1_000_000.0;
+
+impl Speed for Machine {
+    fn pbkdf2(&mut self, _: Hash, _: usize) -> Result<f64> {
+        Ok(RATE)
+    }
+
+    fn argon2(&mut self, _: Argon2Variant, cost: Argon2Cost) -> Result<Took> {
+        let in_one_thread = f64::from(cost.time) * f64::from(cost.memory_kib) / f64::from(1 << 20);
+        Ok(Took { here: in_one_thread / f64::from(cost.lanes), in_one_thread })
+    }
+}
+
+fn opener(name: &str) -> Opener {
+    Opener::find(name).unwrap()
+}
+
+/// Iterations for two seconds and a key of 64 bytes: two blocks of SHA-256, one of SHA-512.
+fn two_seconds(hash: &str, of: &str) -> (f64, Vec<Option<f64>>) {
+    let (mut machine, time) = (Machine, Duration::from_secs(2));
+    let choice = KdfChoice::Pbkdf2 { hash: hash.into(), cost: Cost::Time(time, opener(of)) };
+    choice.check().unwrap();
+    let found = Calibrated::new(&choice, 64, time, opener(of), &mut machine).unwrap();
+    let SettledKdf::Pbkdf2 { iterations, .. } = found.kdf else { panic!("{:?}", found.kdf) };
+    let told = ["keyway", "cryptsetup", "grub-2.12"].map(|name| found.seconds(opener(name)));
+    (iterations.into(), told.to_vec())
+}
+
+#[test]
+fn the_time_holds_for_who_opens() {
+    let near = |one: f64, other: f64| (one / other - 1.0).abs() < 1e-5;
+    let of = |pace: &pace::Pace, hash| pace.pbkdf2(hash).unwrap();
+    let cryptsetup = of(&pace::CRYPTSETUP, Hash::Sha256);
+    let (iterations, told) = two_seconds("sha256", "cryptsetup");
+    assert!(near(iterations, 2.0 * RATE * cryptsetup / 2.0), "two blocks, one after the other: {iterations}");
+    let grub = iterations * 2.0 / RATE / of(&pace::GRUB_2_12, Hash::Sha256);
+    for (told, seconds) in told.into_iter().zip([iterations / RATE, 2.0, grub]) {
+        assert!(near(told.unwrap(), seconds), "{told:?} {seconds}");
+    }
+    assert!(near(two_seconds("sha256", "keyway").0, 2.0 * RATE));
+    assert!(near(two_seconds("sha512", "grub-2.12").0, 2.0 * RATE * 0.17 / pace::FIRMWARE));
+    assert!(near(two_seconds("sha256", "pi4").0, 233_224.0));
+    assert_eq!(two_seconds("sha256", "linux"), two_seconds("sha256", "cryptsetup"), "the slower one");
+    let (sha3, told) = two_seconds("sha3-256", "cryptsetup");
+    assert!(near(told[1].unwrap(), 2.0) && told[2].is_none() && sha3 > 1000.0, "GRUB lacks it: {told:?}");
+}
+
+#[test]
+fn argon2s_time_holds_for_who_opens() {
+    let limits = Limits { least_kib: 32, most_kib: 1 << 20, lanes: 2 };
+    let found = |name: &str| {
+        let (cost, took) =
+            argon2_cost(Argon2Variant::Argon2id, limits, Duration::from_secs(2), opener(name), &mut Machine)?;
+        let seconds = opener(name).argon2(cost, took).unwrap();
+        assert!((1.9..=2.2).contains(&seconds), "{name}: {cost:?} take {seconds}");
+        Ok::<f64, Error>(took.here)
+    };
+    for (name, here) in [("keyway", 2.0), ("cryptsetup", 2.0 * 0.53), ("grub-2.14", 0.36 / pace::FIRMWARE)] {
+        let took = found(name).unwrap();
+        assert!((0.94..=1.11).contains(&(took / here)), "{name}: {took}");
+    }
+    found("pi4").unwrap();
+    assert!(found("grub-2.12").is_err(), "it has no Argon2");
+}
+
+#[test]
+fn who_cannot_derive_it_is_refused_before_anything_is_measured() {
+    let asked = |hash: &str, name| {
+        let cost = Cost::Time(DEFAULT_TIME, opener(name));
+        KdfChoice::Pbkdf2 { hash: hash.into(), cost }.check().map_err(|error| error.to_string())
+    };
+    assert!(asked("sha3-256", "cryptsetup").is_ok() && asked("sha512", "grub-2.06").is_ok());
+    let why = asked("sha3-256", "grub-2.12").unwrap_err();
+    assert_eq!(why, "How long PBKDF2 with sha3-256 takes in GRUB 2.12 is not known, or it cannot do that.");
+    let argon2 = argon2(1024, 1, Cost::Time(DEFAULT_TIME, opener("grub-2.12"))).check().unwrap_err();
+    assert!(argon2.to_string().contains("Argon2 takes in GRUB 2.12"), "{argon2}");
+}
+
+#[test]
+fn openers_are_found_by_their_names() {
+    assert!(Opener::names().all(|name| opener(name).name() == name) && Opener::find("abacus").is_none());
 }
 
 #[test]

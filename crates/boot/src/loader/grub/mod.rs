@@ -31,6 +31,19 @@ pub use version::Version;
 use crate::unlock_time::Work;
 use std::io;
 
+/// Whether this release reads data of this cipher with a key of so many bytes, and derives keys by
+/// PBKDF2 with this hash, or without one by Argon2.
+pub fn reads(cipher: &str, key_len: usize, hash: Option<&str>, version: Version) -> bool {
+    let derives = match hash {
+        Some(hash) => names::md(hash, version).is_some_and(|md| !md.too_large),
+        None => version.pace().argon2().is_some(),
+    };
+    derives && cipher::reading(cipher, key_len, SECTOR, version) == cipher::Reading::Right
+}
+
+/// The sectors that most volumes have.
+const SECTOR: u32 = 512;
+
 /// Properties of a GRUB, including its version.
 #[derive(Debug, Clone, Copy)]
 pub struct Loader {

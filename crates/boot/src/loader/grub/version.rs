@@ -1,5 +1,6 @@
 //! GRUB's versions, as far as they differ in their handling of volumes.
 
+use keyway_crypto::kdf::pace::{self, Pace};
 use std::fmt;
 
 /// A GRUB release whose behaviour is known here. A distribution's own build may differ: Fedora's
@@ -31,6 +32,15 @@ impl Version {
             Self::V2_06 => 6,
             Self::V2_12 => 12,
             Self::V2_14 => 14,
+        }
+    }
+
+    /// How fast it derives keys in firmware.
+    pub fn pace(self) -> &'static Pace {
+        match self {
+            Self::V2_06 => &pace::GRUB_2_06,
+            Self::V2_12 => &pace::GRUB_2_12,
+            Self::V2_14 => &pace::GRUB_2_14,
         }
     }
 

@@ -61,7 +61,21 @@ pub(crate) static ITER_TIME: Opt = option(
     "MS",
     U32,
     "Target time to unlock, measured here (2000).",
-    "The cost of key derivation is measured on this machine, so that opening takes about this many milliseconds.",
+    "The cost of key derivation is measured on this machine, by the CPU's time, so that it takes cryptsetup about \
+     this many milliseconds here, whatever else runs meanwhile: cryptsetup is the slowest program that opens \
+     volumes under Linux. --iter-time-for names another. A cost that is cheap to guess is said to be so.",
+);
+/// Those with a name of their own.
+const OPENERS: &[&str] = &["keyway", "cryptsetup", "grub-2.06", "grub-2.12", "grub-2.14", "pi3", "pi4"];
+pub(crate) static ITER_TIME_FOR: Opt = option(
+    "iter-time-for",
+    None,
+    "NAME",
+    Kind::Words(OPENERS),
+    "Whose time that is: grub-2.12 … (cryptsetup).",
+    "keyway and cryptsetup on this machine; grub-2.06, grub-2.12 and grub-2.14 in firmware on a CPU like this one; \
+     pi3 and pi4 are Raspberry Pis. How they relate to what is measured here stands in docs/COST.md: GRUB may take \
+     twenty times as long as Keyway.",
 );
 pub(crate) static PBKDF: Opt = option(
     "pbkdf",

@@ -79,6 +79,7 @@ pub(crate) static TIME_LIMIT: Opt = option(
 pub(crate) static NOT_CRYPTSETUPS: &[&Opt] = &[
     &PASSWORD_COMMAND,
     &ALLOW_EMPTY_PASSPHRASE,
+    &ITER_TIME_FOR,
     &HELP_ALL,
     &LIMIT_RATE,
     &KEEP_HEADER_BACKUP,

@@ -2,6 +2,7 @@
 //! a free number.
 
 use crate::door::{Args, shared};
+use crate::make::calibration::Data;
 use crate::make::header;
 use crate::make::kdf::KdfOptions;
 use crate::say::failure::{Exit, Failure, Result};
@@ -33,7 +34,7 @@ impl KeyslotOptions {
         let mut keyslot = NewKeyslot::new();
         if self.kdf.is_given() || self.hash.is_some() {
             let hash = self.hash.as_deref().unwrap_or(DEFAULT_HASH);
-            keyslot = keyslot.kdf(self.kdf.agreed(2, hash)?.into());
+            keyslot = keyslot.kdf(self.kdf.agreed(2, hash, None)?.into());
         }
         if let Some(hash) = &self.hash {
             keyslot = keyslot.hash(hash);
@@ -49,7 +50,7 @@ impl KeyslotOptions {
         let hash = self.hash.as_deref().unwrap_or(DEFAULT_HASH);
         let mut keyslot = NewKeyslot::new().hash(hash);
         if self.kdf.is_given() {
-            keyslot = keyslot.kdf(self.kdf.agreed(1, hash)?.into());
+            keyslot = keyslot.kdf(self.kdf.agreed(1, hash, None)?.into());
         }
         Ok(keyslot)
     }
@@ -66,7 +67,9 @@ impl KeyslotOptions {
             Header::Luks2 { .. } => DEFAULT_HASH,
         };
         let hash = self.hash.as_deref().unwrap_or(default_hash);
-        let mut keyslot = NewKeyslot::new().kdf(self.kdf.agreed(luks.version(), hash)?.into());
+        let data = header.cipher().zip(header.key_bits());
+        let data = data.map(|(cipher, bits)| Data { cipher, key_len: bits / 8 });
+        let mut keyslot = NewKeyslot::new().kdf(self.kdf.agreed(luks.version(), hash, data)?.into());
         if let Some(hash) = &self.hash {
             keyslot = keyslot.hash(hash);
         }

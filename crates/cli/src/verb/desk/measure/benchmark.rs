@@ -12,8 +12,9 @@ use keyway_format::json::{Object, Value};
 use keyway_kernel::Missing;
 use keyway_kernel::af_alg::{self, Direction};
 use keyway_volume::kdf_cost::{
-    DEFAULT_HASH, DEFAULT_LANES, DEFAULT_MEMORY_KIB, DEFAULT_TIME, KdfFunction, argon2_cost, pbkdf2_rate,
+    DEFAULT_HASH, DEFAULT_LANES, DEFAULT_MEMORY_KIB, DEFAULT_TIME, KdfFunction, argon2_here,
 };
+use keyway_volume::kdf_rate;
 use std::cell::OnceCell;
 use std::hint::black_box;
 use std::time::{Duration, Instant};
@@ -26,7 +27,8 @@ pub(crate) static COMMAND: Command = Command {
     operands: &[] as &[Operand],
     about: "Measure key derivation and ciphers.",
     man: "Everything runs in memory, in this process, on one thread (Argon2 on one per lane), on the largest \
-          sectors that the IV takes (4096 bytes, or 512 for lmk and tcw); storage is not involved. Without options, \
+          sectors that the IV takes (4096 bytes, or 512 for lmk and tcw); storage is not involved. Key derivations count \
+          the CPU's time, so that other programs do not disturb them. Without options, \
           the usual hashes and ciphers are measured; --hash or --pbkdf measures one key derivation, --cipher with \
           --key-size one cipher.\n\nIf the kernel offers AF_ALG, two more columns show its ciphers, with requests of \
           64 KiB under one IV, as cryptsetup's benchmark measures them; N/A marks what it lacks. Otherwise the \
@@ -169,9 +171,10 @@ impl Report {
     fn pbkdf2(&mut self, hash: &str, key_bits: u32) -> Result<()> {
         let rate = Hash::parse(hash)
             .map_err(keyway_volume::Error::from)
-            .and_then(|h| pbkdf2_rate(h, key_bits as usize / 8));
+            .and_then(|h| kdf_rate::pbkdf2(h, key_bits as usize / 8));
         match rate {
             Ok(rate) => {
+                let rate = rate as u64;
                 let row = Object::new().with("kdf", "pbkdf2").with("hash", hash).with("key_bits", key_bits);
                 self.row(row.with("iterations_per_second", number(rate)));
                 self.line(&format!("PBKDF2-{hash:<9} {rate:>7} iterations per second for {key_bits}-bit key"))
@@ -192,7 +195,7 @@ impl Report {
     fn argon2(&mut self, variant: Argon2Variant, asked: Argon2, key_bits: u32) -> Result<()> {
         let name = KdfFunction::Argon2(variant).name();
         let Argon2 { memory_kib, lanes, time } = asked;
-        let (cost, took) = argon2_cost(variant, memory_kib, lanes, key_bits as usize / 8, time)?;
+        let (cost, took) = argon2_here(variant, memory_kib, lanes, time)?;
         let row = Object::new().with("kdf", name).with("key_bits", key_bits).with("passes", cost.time);
         let row = row.with("memory_kib", cost.memory_kib).with("lanes", cost.lanes);
         let row = row.with("milliseconds", number(took.as_millis() as u64));

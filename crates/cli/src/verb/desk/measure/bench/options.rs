@@ -86,7 +86,7 @@ pub(super) static ITER_TIME: Opt = Opt {
     value: "MS",
     kind: Kind::Number(3_600_000),
     help: "Also find the costs that take this long.",
-    man: "Iterations of PBKDF2 or passes of Argon2 that take this many milliseconds here, as luksFormat would choose them.",
+    man: "Iterations of PBKDF2 or passes of Argon2 that take this many milliseconds here, as luksFormat --iter-time-for keyway would choose them.",
 };
 pub(super) static COMPARE: Opt = words(
     "compare",
