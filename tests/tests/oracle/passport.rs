@@ -118,6 +118,59 @@ fn apply_does_what_is_advised() {
     }
 }
 
+/// LUKS1's keyslots are their places: behind another one, the keyslot would open later than promised.
+#[test]
+fn apply_keeps_the_keyslots_number_and_its_promise() {
+    need!("mke2fs", "cryptsetup");
+    let kit = Kit::new();
+    for (name, kind) in [("one", "luks1"), ("two", "luks2 --pbkdf pbkdf2")] {
+        let cost = "-h sha512 --pbkdf-force-iterations 1000000";
+        let volume = kit.build(name, &format!("--type {kind} {cost}"));
+        let volume = volume.add_key(&kit, 1, "--pbkdf pbkdf2 --hash sha512 --pbkdf-force-iterations 1000000");
+        let keyslots = || {
+            let shown = json(&keyway("passport --json").arg(&volume.path).ok().stdout);
+            let slots = shown["keyslots"].as_array().unwrap().clone();
+            slots.iter().map(|it| (it["number"].clone(), it["kdf"]["iterations"].clone())).collect::<Vec<_>>()
+        };
+        // By the watch the two take 20 s: the first one a bit less than half of that.
+        let ask = |what: &str| {
+            let line =
+                format!("passport -q --target grub-2.12 --measured 1=20s --within 4s --key-slot 0 {what}");
+            keyway(&line).arg(&volume.path).directory(kit.scratch.root())
+        };
+        let advised = json(&ask("--json").ok().stdout);
+        let own = advised["keyslots"][0]["seconds_on_target"].as_f64().unwrap();
+        assert!((9.0..10.1).contains(&own), "{advised}");
+        let iterations = advised["advice"]["iterations"].clone();
+        assert!((300_000..400_000).contains(&iterations.as_u64().unwrap()), "{advised}");
+        let before = keyslots();
+        let done = ask("--apply").arg("--key-file").arg(kit.key()).ok();
+        let done = done.says("Keyslot 0 has pbkdf2 sha512").says("s on the target that were promised.");
+        done.lacks("WARNING").says("scaled to the 20 s that were measured there");
+        assert_eq!(keyslots(), [(before[0].0.clone(), iterations), before[1].clone()]);
+        cryptsetup("open --test-passphrase -S 0").arg(&volume.path).stdin(PASSPHRASE).ok();
+    }
+}
+
+#[test]
+fn what_a_watch_showed_scales_the_times() {
+    need!("mke2fs");
+    let kit = Kit::new();
+    let volume = kit.build("volume", "--type luks1 -h sha512 --pbkdf-force-iterations 500000");
+    let ask = |what: &str| keyway("passport --target grub-2.12").args(what).arg(&volume.path);
+    let shown = json(&ask("--json --measured 45s").ok().stdout);
+    let told = shown["keyslots"][0]["seconds_on_target"].as_f64().unwrap();
+    assert!((told - 45.0).abs() < 0.01, "{told}");
+    ask("--measured 0=45s").ok().says("scaled to the 45 s that were measured there").says("45 s, 4");
+    ask("--measured 3=45s").fails(1).says("--measured 3=45 s: the target opens no such keyslot.");
+    ask("--measured soon")
+        .fails(1)
+        .says("--measured soon: write a time as 45s, or with the keyslot as 1=45s.");
+    let volume = volume.add_key(&kit, 1, "--pbkdf-force-iterations 500000");
+    let two = keyway("passport --target grub-2.12 --measured 45s").arg(&volume.path).fails(1);
+    two.says("--measured 45 s: the target opens keyslots 0, 1; name one, as 1=45s.");
+}
+
 /// Without -q it asks; without a name for the backup it finds a free one; with LUKS2 the keyslot
 /// keeps its number.
 #[test]

@@ -3,6 +3,8 @@
 use super::{Candidate, Change, Goal, Standing, after, in_turn, one};
 use crate::attack::Least;
 use crate::unlock_time::Work;
+use keyway_crypto::Hash;
+use keyway_crypto::kdf::least;
 use keyway_format::interval::Interval;
 
 /// What to do with the keyslot at this place, or why nothing helps it.
@@ -99,7 +101,8 @@ fn argon2(slot: &Candidate, goal: &Goal<'_>, budget: f64) -> Option<Work> {
     Some(Work::Argon2 { time: passes, memory_kib, lanes })
 }
 
-/// PBKDF2, with no more iterations than a keyslot of the same hash has.
+/// PBKDF2, with no more iterations than a keyslot of the same hash has; and where the margin is all that
+/// is missing for what is recommended, that.
 fn pbkdf2(slot: &Candidate, goal: &Goal<'_>, budget: f64, hash: &str) -> Option<Work> {
     let once = goal.rates.seconds(&Work::pbkdf2(hash, 1, slot.key_len))?.likely;
     let fits = (budget / once / 1000.0).floor() * 1000.0;
@@ -107,6 +110,9 @@ fn pbkdf2(slot: &Candidate, goal: &Goal<'_>, budget: f64, hash: &str) -> Option<
         Work::Pbkdf2 { hash: own, iterations, .. } if own.eq_ignore_ascii_case(hash) => *iterations,
         _ => u32::MAX.into(),
     };
+    let least = Hash::find(hash).and_then(least::pbkdf2).map_or(0.0, f64::from);
+    let in_time = (budget + goal.within * (1.0 - MARGIN)) / once >= least;
+    let fits = if fits < least && in_time { least } else { fits };
     let iterations = fits.min(most as f64);
     (iterations >= LEAST_ITERATIONS).then(|| Work::pbkdf2(hash, iterations as u64, slot.key_len))
 }

@@ -126,6 +126,23 @@ impl Change {
     pub fn cheap(&self) -> Option<Least> {
         self.cost.as_ref().and_then(Least::missed_by)
     }
+
+    /// The seconds on the target if the new cost were the recommended one that it is below of.
+    pub fn at_least(&self, rates: &Rates) -> Option<Interval> {
+        let cost = self.cost.as_ref()?;
+        let own = rates.seconds(cost)?;
+        let least = match (cost, self.cheap()?) {
+            (Work::Pbkdf2 { hash, blocks, .. }, Least::Iterations(least)) => {
+                Work::Pbkdf2 { hash: hash.clone(), iterations: least.into(), blocks: *blocks }
+            }
+            (Work::Argon2 { memory_kib, lanes, .. }, Least::KibPasses(least)) => {
+                Work::Argon2 { time: least.div_ceil(*memory_kib), memory_kib: *memory_kib, lanes: *lanes }
+            }
+            _ => return None,
+        };
+        let more = rates.seconds(&least)?.likely / own.likely;
+        Some(self.seconds + own.times(more - 1.0))
+    }
 }
 
 /// What to do so that a keyslot opens in time.

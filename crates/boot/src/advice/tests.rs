@@ -110,6 +110,29 @@ fn argon2_becomes_cheaper_before_it_becomes_pbkdf2() {
     assert!(change.cheap().is_some(), "{change:?}");
 }
 
+/// With the margin there would be 209,000: so near, the margin goes first.
+#[test]
+fn what_is_recommended_is_taken_where_only_the_margin_is_missing() {
+    let rates = rates();
+    for (within, expected) in [(2.34, 210_000), (2.2, 210_000), (3.0, 269_000)] {
+        let Advice::Change(change) = advise(&[slot(0, 2_612_730)], &goal(&rates, within)) else { panic!() };
+        let Some(Work::Pbkdf2 { iterations, .. }) = change.cost else { panic!("{change:?}") };
+        assert_eq!((iterations, change.cheap()), (expected, None), "{within}");
+        assert!(change.seconds.likely <= within && change.at_least(&rates).is_none());
+    }
+    let Advice::Change(change) = advise(&[slot(0, 2_612_730)], &goal(&rates, 2.1)) else { panic!() };
+    assert!(change.cheap().is_some());
+    let needed = change.at_least(&rates).unwrap().likely;
+    assert!((2.1..2.11).contains(&needed), "{needed}");
+    // A keyslot is never made slower for it.
+    let Advice::Change(change) =
+        advise(&[slot(0, 2_612_730), slot(1, 150_000)], &Goal { wanted: Some(1), ..goal(&rates, 1.2) })
+    else {
+        panic!()
+    };
+    assert!(matches!(change.cost, Some(Work::Pbkdf2 { iterations: ..150_000, .. })), "{change:?}");
+}
+
 /// In 0.2 s there would be 50,000 iterations, for a volume that had Argon2 over 1 GiB.
 #[test]
 fn argon2_never_becomes_pbkdf2_that_is_cheap_to_guess() {

@@ -1,10 +1,11 @@
 //! Predictions in the types of the crate `keyway-boot`, for programs that reason about them:
 //! feature `parts`.
 
+use super::rates::Measured;
 use super::{GrubVersion, Machine, PredictedKeyslot, Prediction};
 use crate::{Device, Result};
 use keyway_boot::loader::grub::{Judgement, Version};
-use keyway_boot::unlock_time::{Rates, Wait};
+use keyway_boot::unlock_time::{Rates, Wait, Work};
 
 impl From<Version> for GrubVersion {
     fn from(release: Version) -> Self {
@@ -28,6 +29,9 @@ impl Device {
     /// assert!(pi4.judgement().is_none(), "GRUB does not open it there");
     /// let here = device.predict_on(&Machine::here(), pi4.rates())?;
     /// assert_eq!(here.keyslots()[0].time(), pi4.keyslots()[0].time());
+    /// let watched = pi4.clone().at(pi4.rates().clone().times(0.5));
+    /// assert!(watched.keyslots()[0].time() > pi4.keyslots()[0].time(), "half as fast");
+    /// assert_eq!(watched.keyslots()[0].works().len(), 2, "the keyslot and its digest");
     /// assert_eq!(here.keyslots()[0].wait().before.unwrap().high, 0.0, "it is the only keyslot");
     /// # Ok::<(), keyway::Error>(())
     /// ```
@@ -45,6 +49,15 @@ impl Prediction {
         self.judgement.as_ref()
     }
 
+    /// The same on a machine that derives keys at other rates: [`Prediction::rates`], corrected by what was
+    /// seen there. See [`Device::predict_on`] for an example.
+    #[must_use]
+    pub fn at(self, rates: Rates) -> Self {
+        let Self { keyslots, judgement, interference, .. } = self;
+        let tried = keyslots.into_iter().map(|keyslot| keyslot.tried).collect();
+        Self::of(judgement, tried, Measured { rates, interference })
+    }
+
     /// The rates of which the times are made. See [`Device::predict_on`] for an example.
     pub fn rates(&self) -> &Rates {
         &self.rates
@@ -52,6 +65,11 @@ impl Prediction {
 }
 
 impl PredictedKeyslot {
+    /// What is computed when it is tried. See [`Device::predict_on`] for an example.
+    pub fn works(&self) -> &[Work] {
+        &self.tried.works
+    }
+
     /// How long it takes, whether it opens then or not. See [`Device::predict_on`] for an example.
     pub fn wait(&self) -> Wait {
         self.wait

@@ -12,6 +12,8 @@ pub(super) struct Advised {
     pub(super) advice: Advice,
     /// The cost of the search before and after, where the keyslot gets another cost.
     pub(super) search: [Option<Cost>; 2],
+    /// The seconds with the recommended cost, where the new one is below it.
+    pub(super) at_least: Option<Interval>,
     /// How the time that the advice is based on relates to the limit.
     pub(super) certainty: Within,
     /// Keyslots that open, but not in time.
@@ -42,6 +44,7 @@ impl Advised {
         let too_slow = too_slow(candidates, &goal);
         let as_it_is = |number: u64| too_slow.iter().find(|(slow, _)| *slow == number);
         let (mut search, mut commands, mut certainty) = ([None, None], Vec::new(), Within::Surely);
+        let mut at_least = None;
         match &advice {
             Advice::Nothing { seconds, .. } => certainty = seconds.within(within),
             Advice::Impossible { .. } => {}
@@ -51,13 +54,14 @@ impl Advised {
                     attack::cost(work?, question.hardware, question.entropy, question.price)
                 };
                 search = [cost(now.map(|now| &now.derive)), cost(change.cost.as_ref())];
+                at_least = change.at_least(rates);
                 // What opens in time perhaps already, or afterwards perhaps not.
                 let before = as_it_is(change.slot).map(|(_, seconds)| seconds.within(within));
                 certainty = before.filter(|it| it.is_uncertain()).unwrap_or(change.seconds.within(within));
                 commands = subject.commands(change, &question.backup_name(subject.device));
             }
         }
-        Self { advice, search, certainty, too_slow, commands }
+        Self { advice, search, at_least, certainty, too_slow, commands }
     }
 
     /// The factor by which the change makes the search cheaper.

@@ -1,32 +1,36 @@
 //! `--apply`: header backup, question, passphrase, edit, and a check that the volume opens.
 
-use super::facts::Passport;
+use super::facts::{Keyslot, Passport};
 use super::text;
 use super::words::derivation;
 use crate::device::{Target, Versions};
 use crate::say::failure::{Exit, Failure, Result};
+use crate::say::figures::seconds;
 use crate::say::paint::Paint;
 use crate::say::{output, question};
 use crate::unlock::KeyOptions;
 use keyway::{Header, Key, NewKdf, NewKeyslot, Priority, Version, VolumeKey};
 use keyway_boot::advice::Advice;
 use keyway_boot::unlock_time::Work;
+use keyway_format::interval::Interval;
 use keyway_volume::{Access, Luks};
 use std::path::Path;
 
-/// Changes the keyslot that the passport's advice is about. `luks` is the header that the passport
-/// describes.
+/// Changes the keyslot that the passport's advice is about, if anything is to be changed. `luks` is the
+/// header that the passport describes.
 pub(super) fn run(
     volume: &Volume<'_>,
     luks: &Luks,
     passport: &Passport,
     key: &KeyOptions,
     backup_file: &str,
-) -> Result<()> {
+) -> Result<Option<Done>> {
     output::print(&text::show(passport, Paint::for_stdout()))?;
-    let Some(advised) = &passport.advice else { return Ok(()) };
+    let Some(advised) = &passport.advice else { return Ok(None) };
     let change = match &advised.advice {
-        Advice::Nothing { .. } => return output::print("\n  Nothing was changed.\n"),
+        Advice::Nothing { .. } => {
+            return output::print("\n  Nothing was changed.\n").map(|()| None);
+        }
         Advice::Impossible { .. } => return Err(Failure::silent(Exit::Parameters)),
         Advice::Change(change) => change,
     };
@@ -59,28 +63,24 @@ pub(super) fn run(
     let found = header.try_key(&passphrase)?;
     header.backup(file)?;
     output::print(&format!("\n  The previous header is in {backup_file}.\n"))?;
-    let now = match &change.cost {
-        Some(cost) => recost(&mut header, found, &passphrase, cost)?,
-        None => slot,
-    };
+    if let Some(cost) = &change.cost {
+        recost(&mut header, found, slot, &passphrase, cost)?;
+    }
     for number in &change.skip {
         header.set_priority(*number as u32, Priority::Ignore)?;
     }
-    volume.header(key, now)?.try_key(&passphrase)?;
-    let moved = match now == slot {
-        true => String::new(),
-        false => format!(" (it was keyslot {slot}: its new key material needed another place)"),
-    };
+    volume.header(key, slot)?.try_key(&passphrase)?;
     let has = match &change.cost {
         Some(cost) => derivation(cost, function(cost)),
         None => "its cost as before".to_owned(),
     };
-    output::print(&format!("  Keyslot {now}{moved} has {has} now, and opens.\n"))
+    output::print(&format!("  Keyslot {slot} has {has} now, and opens.\n"))?;
+    Ok(Some(Done { slot: change.slot, promised: change.seconds }))
 }
 
-/// Gives the keyslot that was opened another cost; returns its number afterwards, which LUKS1 cannot
-/// keep: its keyslots are their places.
-fn recost(header: &mut Header, found: VolumeKey, passphrase: &Key, cost: &Work) -> Result<u32> {
+/// Gives the keyslot that was opened another cost. It keeps its number, and so its turn: in LUKS1 it goes to
+/// a free keyslot and comes back, and the passphrase opens one of the two at any moment.
+fn recost(header: &mut Header, found: VolumeKey, slot: u32, passphrase: &Key, cost: &Work) -> Result<()> {
     let (kdf, hash) = match cost {
         Work::Pbkdf2 { hash, iterations, .. } => (NewKdf::pbkdf2(*iterations as u32).hash(hash), Some(hash)),
         Work::Argon2 { time, memory_kib, lanes } => {
@@ -88,11 +88,42 @@ fn recost(header: &mut Header, found: VolumeKey, passphrase: &Key, cost: &Work) 
         }
     };
     let new = NewKeyslot::new().kdf(kdf);
-    Ok(match header.version() {
-        Version::Luks1 => header.change_key_with(found, passphrase, &new)?,
+    match header.version() {
+        Version::Luks1 => header.change_key_with(found, passphrase, &new.number(slot))?,
         _ => header.convert_key(passphrase, &hash.map_or(new.clone(), |hash| new.hash(hash)))?,
-    })
+    };
+    Ok(())
 }
+
+/// What was changed, and what the keyslot was to take then.
+pub(super) struct Done {
+    slot: u64,
+    promised: Interval,
+}
+
+impl Done {
+    /// Whether it takes that, by the passport of the header as it is now.
+    pub(super) fn kept(&self, now: &Passport) -> String {
+        let found = now.slots.iter().find(|slot| slot.number == self.slot).and_then(Keyslot::until_opened);
+        let promised = seconds(self.promised.likely);
+        match found {
+            Some(found) if (found.likely / self.promised.likely - 1.0).abs() < SAME => {
+                format!("The header now gives the {promised} on the target that were promised.")
+            }
+            Some(found) => format!(
+                "WARNING: by the header as it is now, it takes {} on the target, not the {promised} that were promised.",
+                seconds(found.likely)
+            ),
+            None => format!(
+                "WARNING: by the header as it is now, keyslot {} does not open on the target.",
+                self.slot
+            ),
+        }
+    }
+}
+
+/// How far the same sum may be off.
+const SAME: f64 = 0.01;
 
 fn function(cost: &Work) -> &'static str {
     match cost {

@@ -1,16 +1,17 @@
 //! What each keyslot costs its owner and an attacker.
 
 use super::advised::{Advised, Subject};
-use super::question::Question;
+use super::question::{Question, Watched};
 use crate::device;
 use crate::say::cure;
 use crate::say::failure::Result;
+use crate::say::figures::seconds as time;
 use crate::unlock::KeyOptions;
 use keyway::{PredictedKeyslot, Prediction};
 use keyway_boot::advice::{Candidate, Standing};
 use keyway_boot::attack::{self, Cost};
 use keyway_boot::loader::grub::{Finding, Verdict};
-use keyway_boot::unlock_time::{Wait, Work};
+use keyway_boot::unlock_time::{Rates, Wait, Work};
 use keyway_format::interval::Interval;
 use keyway_format::luks2::Priority;
 use keyway_volume::facts::{self, Concern, Facts};
@@ -24,6 +25,8 @@ pub(super) struct Passport {
     pub(super) target: String,
     /// The CPU there, and where its rates come from.
     pub(super) rates: String,
+    /// How fast it derives keys.
+    pub(super) target_rates: Rates,
     /// The memory there in KiB, if it is known.
     pub(super) memory_kib: Option<u64>,
     /// Seconds that passed for each that was computed while this machine was measured.
@@ -74,17 +77,24 @@ pub(super) struct Keyslot {
 }
 
 impl Passport {
+    /// `known` has the target's rates, if they were found before.
     pub(super) fn gather(
         volume: &device::Target,
         luks: &Luks,
         question: &Question,
         key: &KeyOptions,
+        known: Option<&Rates>,
     ) -> Result<Self> {
         let data = device::storage(&volume.device, Access::Probe)?;
         let cures = Facts::of(luks, data.len())
             .map(|facts| Concern::cured_by_reencryption(&facts, &*data))
             .unwrap_or_default();
         let prediction = question.target.predict(&volume.over(data, luks.storage().clone(), false))?;
+        let prediction = match (known, question.watched) {
+            (Some(rates), _) => prediction.at(rates.clone()),
+            (None, Some(watched)) => scaled(prediction, watched)?,
+            (None, None) => prediction,
+        };
         let mut times = UnlockTimes::new(UnlockOptions::default().threads);
         let slots = facts::keyslots_in_turn(luks.header());
         let slots = slots.iter().filter_map(|slot| Keyslot::new(slot, question, &prediction, &mut times));
@@ -107,7 +117,17 @@ impl Passport {
             device: volume.header_path().display().to_string(),
             format: luks.version(),
             target: question.target.title.clone(),
-            rates: question.target.rates.clone(),
+            rates: match question.watched {
+                Some(Watched { seconds, .. }) => {
+                    format!(
+                        "{}; scaled to the {} that were measured there",
+                        question.target.rates,
+                        time(seconds)
+                    )
+                }
+                None => question.target.rates.clone(),
+            },
+            target_rates: prediction.rates().clone(),
             memory_kib: question.target.memory_kib,
             interference: prediction.interference(),
             refused: prediction.judgement().and_then(|found| found.refused.clone()),
@@ -135,6 +155,12 @@ impl Passport {
 }
 
 impl Keyslot {
+    /// The seconds until it has opened, by the program that advice holds for.
+    pub(super) fn until_opened(&self) -> Option<Interval> {
+        let by_target = self.before.zip(self.alone).map(|(before, alone)| before + alone);
+        self.by_cryptsetup.or(by_target)
+    }
+
     /// Whether the target opens the keyslot, however long that takes.
     fn opens(&self) -> bool {
         self.standing() == Standing::Opens
@@ -211,6 +237,27 @@ impl Keyslot {
             derive,
         })
     }
+}
+
+/// The prediction for a target on which a keyslot took as long as a watch showed.
+fn scaled(prediction: Prediction, watched: Watched) -> Result<Prediction> {
+    let opens = |keyslot: &&PredictedKeyslot| keyslot.time_in_turn().is_some();
+    let of = |keyslot: &&PredictedKeyslot| watched.keyslot.is_none_or(|number| keyslot.number() == number);
+    let found: Vec<&PredictedKeyslot> = prediction.keyslots().iter().filter(opens).filter(of).collect();
+    let keyslot = match found[..] {
+        [one] => one,
+        [] => return Err(watched.refused("the target opens no such keyslot")),
+        _ => {
+            let numbers: Vec<String> = found.iter().map(|it| it.number().to_string()).collect();
+            let which = format!("the target opens keyslots {}; name one, as 1=45s", numbers.join(", "));
+            return Err(watched.refused(&which));
+        }
+    };
+    let told = keyslot.wait().until_opened().map_or(watched.seconds, |time| time.likely);
+    let computed = prediction.keyslots().iter().take_while(|it| it.number() != keyslot.number());
+    let computed = computed.chain([keyslot]).flat_map(PredictedKeyslot::works);
+    let rates = prediction.rates().measured(told, watched.seconds, computed);
+    Ok(prediction.at(rates))
 }
 
 /// The waits on the target: a keyslot that has no room there fails at once.

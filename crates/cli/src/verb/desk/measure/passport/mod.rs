@@ -45,14 +45,20 @@ pub(crate) static COMMAND: Command = Command {
           wrong one costs its derivation and its digest.\n\n--within limits the time that opening may take, and adds \
           advice on what to change: the keyslot, its new cost, the commands, and what the search costs before and \
           after. Argon2 becomes cheaper Argon2 before it becomes PBKDF2; what is then cheap to guess is called so; for \
-          the target linux the limit holds for cryptsetup too. --apply makes the change, after a header backup (--header-backup-file, by default \
-          VOLUME.header-backup in the current directory, or the next free name) and a question; it needs the keyslot's passphrase.",
+          the target linux the limit holds for cryptsetup too. --measured takes what a watch showed on the target, and scales \
+          all its times by that. --apply makes the change, after a header backup (--header-backup-file, by default \
+          VOLUME.header-backup in the current directory, or the next free name) and a question; it needs the keyslot's passphrase. The keyslot \
+          keeps its number, and the header is judged again afterwards.",
     options: &[options::ALL],
     examples: &[
         Example { line: "keyway passport disk.luks", does: "What does each keyslot cost?" },
         Example {
             line: "keyway passport --target grub-2.12 --within 4s /dev/sda2",
             does: "Which keyslot to change, to what, for GRUB in four seconds?",
+        },
+        Example {
+            line: "keyway passport --target grub-2.12 --measured 45s --within 4s /dev/sda2",
+            does: "The same, where the watch showed 45 seconds.",
         },
     ],
     run: door::run::<Request>,

@@ -33,6 +33,16 @@ pub(super) static WITHIN: Opt = Opt {
     help: "Advise how to open in this time (4s).",
     man: "",
 };
+pub(super) static MEASURED: Opt = Opt {
+    long: "measured",
+    short: None,
+    value: "[KEYSLOT=]TIME",
+    kind: Kind::Text,
+    help: "What a watch showed on the target (45s, 1=45s).",
+    man: "The seconds between the passphrase and the opened volume, as it is now. All times of the target are scaled so \
+          that this keyslot takes as long; the keyslot's number may be left out where the target opens only one, or \
+          --key-slot names it.",
+};
 pub(super) static ENTROPY: Opt = Opt {
     long: "entropy",
     short: None,
@@ -81,6 +91,7 @@ pub(super) const ALL: &[&Opt] = &[
     &RATE_FILE,
     &TARGET_MEMORY,
     &WITHIN,
+    &MEASURED,
     &ENTROPY,
     &HARDWARE,
     &PRICE,

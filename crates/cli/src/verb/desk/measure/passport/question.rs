@@ -1,10 +1,10 @@
 //! The parameters of a passport: which machine unlocks, in what time, and what hardware searches
 //! for the passphrase.
 
-use super::options::{ENTROPY, HARDWARE, PRICE, WITHIN, wrong};
+use super::options::{ENTROPY, HARDWARE, MEASURED, PRICE, WITHIN, wrong};
 use super::target::Target;
 use crate::door::{Args, Opt, shared};
-use crate::say::failure::Result;
+use crate::say::failure::{Failure, Result};
 use keyway_boot::attack::Hardware;
 use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
@@ -14,6 +14,8 @@ pub(super) struct Question {
     pub(super) target: Target,
     /// The time that opening may take, in seconds.
     pub(super) within: Option<f64>,
+    /// What a watch showed there.
+    pub(super) watched: Option<Watched>,
     /// The entropy of the passphrase in bits.
     pub(super) entropy: f64,
     pub(super) hardware: &'static Hardware,
@@ -24,6 +26,32 @@ pub(super) struct Question {
     backup: Option<PathBuf>,
 }
 
+/// The time that a keyslot took to open on the target.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Watched {
+    /// The keyslot, if it was named.
+    pub(super) keyslot: Option<u32>,
+    pub(super) seconds: f64,
+}
+
+impl Watched {
+    /// "45s", "1=45s".
+    fn parse(text: &str) -> Option<Self> {
+        let (keyslot, time) = match text.split_once('=') {
+            Some((number, time)) => (Some(number.trim().parse().ok()?), time),
+            None => (None, text),
+        };
+        Some(Self { keyslot, seconds: seconds(time)? })
+    }
+
+    /// It is about no keyslot that the target opens, or about several.
+    pub(super) fn refused(self, why: &str) -> Failure {
+        let time = format!("{} s", self.seconds);
+        let given = self.keyslot.map_or(time.clone(), |number| format!("{number}={time}"));
+        wrong(&MEASURED, &given, why)
+    }
+}
+
 impl Question {
     pub(super) fn from_args(args: &Args) -> Result<Self> {
         let hardware = hardware(args.text(&HARDWARE).unwrap_or("rtx4090"))?;
@@ -31,16 +59,24 @@ impl Question {
             .text(&WITHIN)
             .map(|text| seconds(text).ok_or_else(|| wrong(&WITHIN, text, "write a time as 4s, 500ms or 2m")));
         let within = within.transpose()?;
+        let watched = args.text(&MEASURED).map(|text| {
+            let needed = "write a time as 45s, or with the keyslot as 1=45s";
+            Watched::parse(text).ok_or_else(|| wrong(&MEASURED, text, needed))
+        });
+        let keyslot = args.number32(&shared::KEY_SLOT);
+        let watched =
+            watched.transpose()?.map(|watched| Watched { keyslot: watched.keyslot.or(keyslot), ..watched });
         let target = Target::from_args(args)?;
         let entropy = args.text(&ENTROPY).map(|text| decimal(&ENTROPY, text, 1.0..=1024.0));
         let price = args.text(&PRICE).map(|text| decimal(&PRICE, text, 0.0..=1e12));
         Ok(Self {
             target,
             within,
+            watched,
             entropy: entropy.transpose()?.unwrap_or(FOUR_WORDS),
             hardware,
             price: price.transpose()?.unwrap_or(hardware.dollars_per_hour),
-            keyslot: args.number32(&shared::KEY_SLOT),
+            keyslot,
             backup: args.path(&shared::HEADER_BACKUP_FILE).map(Path::to_owned),
         })
     }
@@ -97,6 +133,12 @@ mod tests {
             [("4s", Some(4.0)), ("500ms", Some(0.5)), ("2m", Some(120.0)), ("1.5", Some(1.5))]
         {
             assert_eq!(seconds(text), found, "{text}");
+        }
+        let watched = |keyslot, seconds| Some(Watched { keyslot, seconds });
+        assert_eq!(Watched::parse("45s"), watched(None, 45.0));
+        assert_eq!(Watched::parse("2=1m"), watched(Some(2), 60.0));
+        for text in ["=45s", "x=45s", "1=", "1=0s", "45"] {
+            assert_eq!(Watched::parse(text).is_some(), text == "45", "{text}");
         }
         for text in ["", "s", "-1s", "4h", "nan", "0"] {
             assert_eq!(seconds(text), None, "{text}");

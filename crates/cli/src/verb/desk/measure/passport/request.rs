@@ -58,12 +58,18 @@ impl door::Request for Request {
     fn run(self) -> Result<()> {
         let access = if matches!(self.answer, Answer::Apply) { Access::Write } else { Access::Probe };
         let luks = self.volume.load(access, self.versions)?;
-        let passport = Passport::gather(&self.volume, &luks, &self.question, &self.key)?;
+        let passport = Passport::gather(&self.volume, &luks, &self.question, &self.key, None)?;
         match self.answer {
             Answer::Apply => {
                 let backup = self.question.backup_name(&passport.device);
                 let volume = apply::Volume { target: &self.volume, versions: self.versions };
-                apply::run(&volume, &luks, &passport, &self.key, &backup)
+                let Some(done) = apply::run(&volume, &luks, &passport, &self.key, &backup)? else {
+                    return Ok(());
+                };
+                let luks = self.volume.load(Access::Probe, self.versions)?;
+                let rates = Some(&passport.target_rates);
+                let now = Passport::gather(&self.volume, &luks, &self.question, &self.key, rates)?;
+                output::print(&format!("  {}\n", done.kept(&now)))
             }
             Answer::Show { json: as_json, page: path } => {
                 if let Some(path) = path {

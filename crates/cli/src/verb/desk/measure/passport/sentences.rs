@@ -90,7 +90,14 @@ fn search(advised: &Advised, change: &Change) -> String {
     });
     let factor = advised.cheaper().map(|cheaper| format!(": {}", strength(cheaper))).unwrap_or_default();
     let cheap = match change.cheap() {
-        Some(least) => format!(" That is cheap to guess: at least {} are recommended.", recommended(least)),
+        Some(least) => {
+            let why = advised.at_least.map(|time| format!(", which take {} there", seconds(time.likely)));
+            format!(
+                " That is cheap to guess: at least {} are recommended{}.",
+                recommended(least),
+                why.unwrap_or_default()
+            )
+        }
         None => String::new(),
     };
     format!("Finding its passphrase costs {before} before and {after} after{factor}.{cheap}")
@@ -173,7 +180,9 @@ mod tests {
         let too_slow =
             vec![(0, Interval::exact(20.0)), (1, Interval::exact(41.0)), (2, Interval::exact(60.0))];
         let certainty = seconds.within(4.0);
-        Advised { advice: Advice::Change(change), search, certainty, too_slow, commands: Vec::new() }
+        let at_least = change.cheap().map(|_| Interval::exact(5.0));
+        let advice = Advice::Change(change);
+        Advised { advice, search, at_least, certainty, too_slow, commands: Vec::new() }
     }
 
     /// Before and after in one line, and the word.
@@ -188,7 +197,11 @@ mod tests {
             "{said}"
         );
         assert!(
-            said.contains("times cheaper") && said.contains("cheap to guess: at least 210,000 iterations")
+            said.contains("times cheaper")
+                && said.ends_with(
+                    "cheap to guess: at least 210,000 iterations are recommended, which take 5.0 s there."
+                ),
+            "{said}"
         );
         assert!(!said.contains('\n'));
         let strong = advised(Work::pbkdf2("sha512", 900_000, 64), Work::pbkdf2("sha512", 300_000, 64));
