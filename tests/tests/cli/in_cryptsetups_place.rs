@@ -38,10 +38,23 @@ fn a_key_changes_in_a_header_without_room() {
             beside.named(&format!("luksAddKey -q {CHEAP} volume -d old other")).ok();
         }
         let change = |line: &str| format!("luksChangeKey -q {CHEAP} volume {line}");
+        let before = std::fs::read(beside.scratch.path("volume")).unwrap();
         let refused = keyway(&change("-d old new")).directory(beside.scratch.root()).fails(1);
         assert!(refused.errors().contains("no longer needed first"), "{refused}");
-        for (line, slot) in [("-d old new", "0"), ("-d new old --key-slot 0", "0")] {
-            beside.named(&change(line)).ok();
+        let way = "\nOr back up the header (keyway luksHeaderBackup volume --header-backup-file FILE): --force then \
+                   overwrites the old key.\n";
+        assert!(refused.errors().ends_with(way), "{refused}");
+        assert!(std::fs::read(beside.scratch.path("volume")).unwrap() == before, "{kind}");
+        let warning = "WARNING: volume has no room for a key beside the old one, which is overwritten: if that is \
+                       interrupted, neither passphrase opens it, only a header backup does.\n";
+        for (line, slot) in
+            [("-d old new", "0"), ("-d new old --key-slot 0", "0"), ("-d old new --force", "0")]
+        {
+            let changed = match line.contains("--force") {
+                true => keyway(&change(line)).directory(beside.scratch.root()).ok(),
+                false => beside.named(&change(line)).ok(),
+            };
+            assert_eq!(changed.errors(), warning, "{kind} {line}");
             let key = line.split(' ').nth(2).unwrap();
             let open = format!("open --test-passphrase -v -d {key} volume");
             cryptsetup(&open)
@@ -49,7 +62,7 @@ fn a_key_changes_in_a_header_without_room() {
                 .ok()
                 .says(&format!("Key slot {slot} unlocked."));
         }
-        let gone = cryptsetup("open --test-passphrase -d new volume").directory(beside.scratch.root());
+        let gone = cryptsetup("open --test-passphrase -d old volume").directory(beside.scratch.root());
         assert_eq!(gone.outcome().code, Some(2), "{kind}");
         cryptsetup("open --test-passphrase -d other volume").directory(beside.scratch.root()).ok();
     }
@@ -61,13 +74,18 @@ fn what_a_device_holds_is_in_debug_output_where_nobody_is_asked() {
     let mut disk = vec![0; 20 << 20];
     disk[512..521].copy_from_slice(b"LABELONE\x01");
     disk[536..544].copy_from_slice(b"LVM2 001");
+    disk[4086..4096].copy_from_slice(b"SWAPSPACE2");
+    disk[1024..1028].copy_from_slice(&[1, 0, 0, 0]);
     beside.scratch.file("key", "secret");
     let format = |options: &str| {
         beside.scratch.file("disk", &disk);
         beside.named(&format!("luksFormat -q {CHEAP} {options} disk key")).ok().text()
     };
     let said = "# WARNING: Device disk already contains a 'LVM2_member' superblock signature.";
-    assert!(format("--debug").lines().any(|line| line == said), "{}", format("--debug"));
+    let swap = "# WARNING: Device disk already contains a 'swap' superblock signature.";
+    for each in [said, swap] {
+        assert!(format("--debug").lines().any(|line| line == each), "{}", format("--debug"));
+    }
     assert!(!format("--debug --disable-blkid").contains("LVM2_member"));
     assert!(!format("").contains("LVM2_member"));
     let asked = |options: &str| {
@@ -357,4 +375,31 @@ fn c11_a_label_that_is_too_long_is_cut_as_cryptsetup_cuts_it() {
     let umlauts = "ä".repeat(30);
     beside.named(&format!("config --label {umlauts} volume")).ok().says("the first 46 are taken");
     assert!(names()[0].ends_with(&"ä".repeat(23)), "{:?}", names());
+}
+
+/// New volumes and detached headers take the blocks of their file system that cryptsetup's take.
+#[test]
+fn c14_new_headers_take_no_more_blocks_than_cryptsetups() {
+    need!("cryptsetup");
+    use std::os::unix::fs::MetadataExt;
+    let beside = Beside::new();
+    beside.scratch.file("key", "secret");
+    let blocks = |run: &dyn Fn(&str) -> Run, kind: &str| {
+        ["header", "volume"].map(|place| {
+            beside.scratch.sized("volume", 64 << 20);
+            let _ = std::fs::remove_file(beside.scratch.path("header"));
+            let header = if place == "header" { "--header header" } else { "" };
+            run(&format!("luksFormat -q --type {kind} {CHEAP} {header} volume key")).ok();
+            let found = std::fs::metadata(beside.scratch.path(place)).unwrap();
+            (found.len(), found.blocks())
+        })
+    };
+    for kind in ["luks1", "luks2", "luks2 --luks2-keyslots-size 1M"] {
+        let theirs = blocks(&|line| cryptsetup(line).directory(beside.scratch.root()), kind);
+        let ours = blocks(&|line| beside.named(line), kind);
+        for ((len, ours), (their_len, theirs)) in ours.into_iter().zip(theirs) {
+            assert_eq!(len, their_len, "{kind}");
+            assert!(ours <= theirs, "{kind}: {ours} blocks, not {theirs}");
+        }
+    }
 }

@@ -81,6 +81,11 @@ fn a15_other_peoples_mappings_are_left_alone() {
         dmsetup create by_hand --table "0 8 crypt cipher_null-ecb - 0 /dev/vda 0"
         keyway close by_hand && echo BY_HAND=closed
         dmsetup info by_hand >/dev/null 2>&1 || echo BY_HAND_GONE=yes
+        for program in cryptsetup keyway; do
+            dmsetup create by_hand --table "0 8 crypt cipher_null-ecb - 0 /dev/vda 0"
+            $program close --deferred by_hand && echo DEFERRED_BY_HAND_$program=closed
+            dmsetup info by_hand >/dev/null 2>&1 && dmsetup remove by_hand
+        done
         "#,
     );
     let line = |whose: &str| {
@@ -98,6 +103,9 @@ fn a15_other_peoples_mappings_are_left_alone() {
     report.has("OURS", "closed");
     report.has("GONE", "yes");
     report.has("BY_HAND", "closed");
+    for program in ["cryptsetup", "keyway"] {
+        report.has(&format!("DEFERRED_BY_HAND_{program}"), "closed");
+    }
     report.has("BY_HAND_GONE", "yes");
 }
 

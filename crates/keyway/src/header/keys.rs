@@ -231,6 +231,25 @@ impl Header {
         self.change_key_with(found, new, options)
     }
 
+    /// Whether there is room for a changed key beside the one that was found: without it,
+    /// [`Header::change_key_with`] refuses, or, with [`NewKeyslot::in_place`], overwrites the old key.
+    ///
+    /// ```
+    /// # use keyway::*;
+    /// # let key = Key::passphrase("correct horse");
+    /// # let device = Create::luks1().kdf(NewKdf::pbkdf2(1000)).in_memory(4 << 20, &key)?;
+    /// let mut header = device.header()?;
+    /// let options = NewKeyslot::new().kdf(NewKdf::pbkdf2(1000));
+    /// let found = header.try_keyslot(&key)?;
+    /// assert!(header.has_room_to_change(&found));
+    /// while header.add_key(&key, &key, &options).is_ok() {}
+    /// assert!(!header.has_room_to_change(&found));
+    /// # Ok::<(), keyway::Error>(())
+    /// ```
+    pub fn has_room_to_change(&self, found: &VolumeKey) -> bool {
+        edit::has_room(&self.luks, &found.secret)
+    }
+
     /// [`Header::change_key`] with the key that [`Header::try_keyslot`] found here. See
     /// [`Header::add_key_with`] for an example.
     ///

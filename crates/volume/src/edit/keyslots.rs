@@ -1,7 +1,7 @@
 //! Adds, changes, converts and kills keyslots.
 
 use super::{luks1, luks2 as edit2};
-use crate::{Cost, Error, KdfChoice, Luks, Random, Refusal, Result, Unlocked};
+use crate::{Cost, Error, Header, KdfChoice, Luks, Random, Refusal, Result, Unlocked};
 use keyway_crypto::Secret;
 use keyway_crypto::kdf::Argon2Variant;
 use keyway_format::luks2;
@@ -50,6 +50,15 @@ pub fn add_unbound_key(
     rng: &mut dyn Random,
 ) -> Result<u32> {
     edit2::add_unbound(luks, key, new, options, rng)
+}
+
+/// Whether a key of this length has room beside those that are there: a free keyslot (LUKS1), a free area
+/// (LUKS2). Without it, [`change_key`] overwrites the old key, or refuses.
+pub fn has_room(luks: &Luks, volume_key: &Secret) -> bool {
+    match luks.header() {
+        Header::Luks1(_) => luks1::has_free_slot(luks),
+        Header::Luks2 { metadata, .. } => edit2::free_area(metadata, volume_key).is_ok(),
+    }
 }
 
 /// Replaces the passphrase of the unlocked keyslot; returns its number afterwards. Without a

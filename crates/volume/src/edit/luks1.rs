@@ -71,6 +71,10 @@ pub(super) fn change(
     Ok(if stays { unlocked.keyslot } else { spare as u32 })
 }
 
+pub(super) fn has_free_slot(luks: &Luks) -> bool {
+    header(luks).is_ok_and(|header| free_slot(header, None).is_ok())
+}
+
 fn change_in_place(
     luks: &mut Luks,
     slot: usize,

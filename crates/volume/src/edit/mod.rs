@@ -12,7 +12,9 @@ mod wipe;
 
 pub use config::{set_label, set_persistent_flags, set_priority, set_uuid};
 pub use guard::{kill_slot_but_last, prove_another_key};
-pub use keyslots::{AddKey, add_key, add_unbound_key, change_key, convert_key, erase, kill_slot, same_cost};
+pub use keyslots::{
+    AddKey, add_key, add_unbound_key, change_key, convert_key, erase, has_room, kill_slot, same_cost,
+};
 pub(crate) use luks2::{NewKeyslot, Sealed, free_area, free_number as free_keyslot};
 pub use tokens::{token_add_keyring, token_assign, token_export, token_import, token_remove, token_unassign};
 pub use wipe::Unwiped;

@@ -1,7 +1,9 @@
 //! `luksChangeKey`: replaces an existing passphrase.
 
-use crate::device::{Target, Versions};
-use crate::door::{self, Args, Command, Example, Group, Offers, Operand, Request, Topic, groups, shared};
+use crate::device::{Target, Versions, explain};
+use crate::door::{
+    self, Args, Command, Example, Group, Kind, Offers, Operand, Opt, Request, Topic, groups, shared,
+};
 use crate::say::failure::Result;
 use crate::say::output;
 use crate::unlock::admission::Demands;
@@ -28,12 +30,13 @@ pub(crate) static COMMAND: Command = Command {
     about: "Change a passphrase.",
     man: "The keyslot that the existing passphrase opens gets the new one. After a crash, either the old or the \
           new passphrase works. The new key material therefore needs room beside the old: if no area (LUKS2) or \
-          keyslot (LUKS1) is free, first remove a keyslot that is no longer needed. (Called as cryptsetup, Keyway \
-          then overwrites the old one, as cryptsetup does: if that is interrupted, neither passphrase opens it.)",
+          keyslot (LUKS1) is free, first remove a keyslot that is no longer needed. --force then overwrites the old \
+          one, as cryptsetup does: if that is interrupted, neither passphrase opens it. Back up the header first \
+          (luksHeaderBackup). Called as cryptsetup, Keyway does so without the option, and says it.",
     options: &[
         groups::KEY_INPUT,
         groups::NEW_KEY_INPUT,
-        &[&shared::KEY_SLOT, &shared::VERIFY_PASSPHRASE, &shared::ALLOW_EMPTY_PASSPHRASE],
+        &[&FORCE, &shared::KEY_SLOT, &shared::VERIFY_PASSPHRASE, &shared::ALLOW_EMPTY_PASSPHRASE],
         groups::KDF,
         groups::KEYSLOT,
         groups::KEYSLOT_EDIT,
@@ -45,6 +48,15 @@ pub(crate) static COMMAND: Command = Command {
         does: "Asks for the old one, then for the new one twice.",
     }],
     run: door::run::<ChangeKey>,
+};
+
+static FORCE: Opt = Opt {
+    long: "force",
+    short: None,
+    value: "",
+    kind: Kind::Flag,
+    help: "Without room, overwrite the old key.",
+    man: "If that is interrupted, neither passphrase opens the keyslot, only a header backup does.",
 };
 
 struct ChangeKey {
@@ -67,7 +79,7 @@ impl Request for ChangeKey {
             key: KeyOptions::from_args(args)?,
             new_key_file: args.operand(1).map(Path::to_owned),
             keyslot: KeyslotOptions::from_args(args)?,
-            in_place: args.is_cryptsetup(),
+            in_place: args.is_cryptsetup() || args.given(&FORCE),
         })
     }
 
@@ -82,12 +94,28 @@ impl Request for ChangeKey {
             options = options.in_place();
         }
         header.check()?;
+        let path = target.header_path().display();
         let existing = key.passphrase.existing("Enter passphrase to be changed: ");
         let found = header.try_keyslot(&existing.read_key()?)?;
         unlock::note_found(target.manner, &found)?;
+        let stays = key.keyslot.is_none() || key.keyslot == found.keyslot();
+        let overwrites = stays && !header.has_room_to_change(&found);
+        if overwrites && self.in_place {
+            say!(
+                "WARNING: {path} has no room for a key beside the old one, which is overwritten: if that is interrupted, \
+                 neither passphrase opens it, only a header backup does."
+            );
+        }
         let new =
             key.passphrase.replacement("Enter new passphrase: ", self.new_key_file.as_deref(), NEW_KEY_FILE);
-        let slot = header.change_key_with(found, &new.read_key()?, &options)?;
+        let changed = header.change_key_with(found, &new.read_key()?, &options);
+        let slot = changed.map_err(|error| match overwrites && !self.in_place {
+            true => explain::placed(error.into(), Some(target.header_path())).hinting(format!(
+                "Or back up the header (keyway luksHeaderBackup {path} --header-backup-file FILE): --force then overwrites \
+                 the old key."
+            )),
+            false => error.into(),
+        })?;
         output::verbose(target.manner, &format!("Key slot {slot} created."))
     }
 }
