@@ -173,6 +173,32 @@ impl Refusal {
     }
 }
 
+/// The same for data that begins within a sector.
+pub(crate) fn unaligned_start(start: u64, sector: u64) -> Error {
+    let smaller = fitting_sector(start);
+    Refusal::Geometry.because(format!(
+        "Device size is not aligned to requested sector size: the data begins at byte {start}, which is no multiple of \
+         {sector}{smaller}."
+    ))
+}
+
+/// The largest sector that such a length is a multiple of, as the end of a sentence.
+fn fitting_sector(len: u64) -> String {
+    match 1_u64 << len.trailing_zeros().min(12) {
+        fits @ 512.. => format!(", and --sector-size {fits} fits"),
+        _ => String::new(),
+    }
+}
+
+/// A length that is no multiple of the encryption sector: cryptsetup's words, both sizes, what fits.
+pub(crate) fn unaligned(len: u64, sector: u64) -> Error {
+    let (less, smaller) = (len / sector * sector, fitting_sector(len));
+    Refusal::Geometry.because(format!(
+        "Device size is not aligned to requested sector size: {len} bytes of data are no multiple of {sector}; {less} \
+         are{smaller}."
+    ))
+}
+
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

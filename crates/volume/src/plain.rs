@@ -4,6 +4,7 @@
 //! `device_block_adjust`, lib/libdevmapper.c) and the kernel's (drivers/md/dm-crypt.c `crypt_ctr`);
 //! the messages are cryptsetup's, where cryptsetup has one.
 
+use crate::error::unaligned;
 use crate::{Layout, MappedSegment, Mapping, Refusal, Result};
 use keyway_crypto::{CipherSpec, SectorSize};
 use keyway_format::Sectors;
@@ -41,7 +42,7 @@ impl PlainVolume {
         let room = device_sectors - self.offset.0;
         // This rule applies to the whole device, however much of it is mapped.
         if !room.is_multiple_of(units) {
-            return refuse("Device size is not aligned to requested sector size.");
+            return Err(unaligned(room * Sectors::SIZE, units * Sectors::SIZE));
         }
         let size = self.size.filter(|size| size.0 > 0).map_or(room, |size| size.0);
         if size > room {
@@ -106,7 +107,11 @@ mod tests {
     #[test]
     fn what_does_not_fit_is_refused_in_cryptsetups_words() {
         assert_eq!(refusal(&volume(), 1536), "Requested offset is beyond real size of device disk.");
-        assert_eq!(refusal(&volume(), 512 * 20), "Device size is not aligned to requested sector size.");
+        assert_eq!(
+            refusal(&volume(), 512 * 20),
+            "Device size is not aligned to requested sector size: 8704 bytes of data are no multiple of 4096; 8192 are, and \
+             --sector-size 512 fits."
+        );
         let larger = PlainVolume { size: Some(Sectors(17)), ..volume() };
         assert_eq!(refusal(&larger, 512 * 19), "Device disk is too small.");
         let odd = PlainVolume { size: Some(Sectors(9)), ..volume() };

@@ -56,7 +56,11 @@ fn what_cannot_be_is_refused_in_cryptsetups_words() {
         ("--hash plain:20", "Key processing error (using hash plain:20)"),
         ("--key-size 12", "Key size must be a multiple of 8 bits"),
         ("--sector-size 1000", "Unsupported encryption sector size."),
-        ("--sector-size 4096", "Device size is not aligned to requested sector size."),
+        (
+            "--sector-size 4096",
+            "Device size is not aligned to requested sector size: 66048 bytes of data are no multiple of 4096; 65536 are, and \
+             --sector-size 512 fits.",
+        ),
         ("--device-offset 65k", "Requested offset is beyond real size of device"),
         ("--device-offset 1000", "Device offset must be multiple of 512 bytes sector."),
         ("--size 130", "is too small."),

@@ -28,7 +28,10 @@ fn another_size_while_it_is_open() {
     assert_eq!(runtime.connect("home").size, 1 << 20);
 
     for (size, why) in [
-        ("--size 1025", "Device size is not aligned to requested sector size."),
+        (
+            "--size 1025",
+            "Device size is not aligned to requested sector size: 524800 bytes are no multiple of 4096, 524288 are.",
+        ),
         ("--device-size 8M", "disk.luks is too small."),
     ] {
         runtime.keyway("resize home").args(size).fails(1).says(why);

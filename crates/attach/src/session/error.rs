@@ -121,8 +121,13 @@ pub enum SizeFault {
     BeyondDevice,
     /// The device ends before that.
     TooSmall,
-    /// It is no multiple of the encryption sector.
-    Unaligned,
+    /// It is no multiple of the encryption sector; both in bytes.
+    Unaligned {
+        /// The size that was asked for.
+        size: u64,
+        /// The encryption sector.
+        sector: u64,
+    },
 }
 
 impl Error {
@@ -205,7 +210,11 @@ fn write_size_fault(
         SizeFault::Fixed => write!(f, "device {device} has a table that cannot be resized"),
         SizeFault::BeyondDevice => write!(f, "requested offset is beyond real size of device {device}"),
         SizeFault::TooSmall => write!(f, "device {device} is too small"),
-        SizeFault::Unaligned => f.write_str("device size is not aligned to requested sector size"),
+        SizeFault::Unaligned { size, sector } => write!(
+            f,
+            "device size is not aligned to requested sector size: {size} bytes are no multiple of {sector}, {} are",
+            size / sector * sector
+        ),
     }
 }
 

@@ -129,7 +129,9 @@ impl Source {
             Some(size) if size > last.plaintext_start.saturating_add(room) => {
                 Err(refused(SizeFault::TooSmall))
             }
-            Some(size) if !size.is_multiple_of(volume.unit()) => Err(refused(SizeFault::Unaligned)),
+            Some(size) if !size.is_multiple_of(volume.unit()) => {
+                Err(refused(SizeFault::Unaligned { size, sector: volume.unit() }))
+            }
             size => volume.resized(size.or(self.declared_len)).map_err(|error| self.failed(error)),
         }
     }

@@ -4,6 +4,7 @@
 use super::{Plan, Room, check_key_bits, check_offset, name_and_mode};
 use crate::digest::digest_value;
 use crate::edit::NewKeyslot;
+use crate::error::{unaligned, unaligned_start};
 use crate::kdf_cost::DEFAULT_HASH;
 use crate::luks::Header;
 use crate::random::{parse_uuid, random_bytes, random_uuid};
@@ -298,8 +299,13 @@ impl Geometry {
             !self.data_offset.is_multiple_of(size.into()) || !data_len.is_multiple_of(size.into())
         };
         match params.sector_size {
+            // The data begins where its header says, and has what is left of the device.
+            Some(size) if !self.data_offset.is_multiple_of(size.into()) => {
+                Err(unaligned_start(self.data_offset, size.into()))
+            }
             Some(size) if misfit(size) => {
-                Err(Refusal::Geometry.because("Device size is not aligned to requested sector size."))
+                let data_len = data_len.map_or(0, |len| len.saturating_sub(self.data_offset));
+                Err(unaligned(data_len, size.into()))
             }
             Some(size) => Ok(size),
             None => {

@@ -166,7 +166,7 @@ fn another_length_is_kept_while_the_key_is_away() {
         error => panic!("{error}"),
     };
     assert!(matches!(fault(8192), SizeFault::TooSmall));
-    assert!(matches!(fault(700), SizeFault::Unaligned));
+    assert!(matches!(fault(700), SizeFault::Unaligned { size: 700, sector: 512 }));
     gate.suspend().unwrap();
     assert!(matches!(gate.resize(None), Err(Error::Suspended)));
     gate.resume(&key()).unwrap();

@@ -132,9 +132,12 @@ impl Resize {
         match self.bytes.map(|bytes| bytes / SECTOR).or(self.sectors).filter(|size| *size > 0) {
             None => Ok(room / sector * sector),
             Some(size) if size > room => Err(refused(format!("Device {} is too small.", device()))),
-            Some(size) if size % sector != 0 => {
-                Err(refused("Device size is not aligned to requested sector size.".into()))
-            }
+            Some(size) if size % sector != 0 => Err(refused(format!(
+                "Device size is not aligned to requested sector size: {} bytes are no multiple of {}, {} are.",
+                size * SECTOR,
+                sector * SECTOR,
+                size / sector * sector * SECTOR
+            ))),
             Some(size) if size % (block_size(line.device) / SECTOR) != 0 => {
                 Err(refused("Device size is not aligned to device logical block size.".into()))
             }
