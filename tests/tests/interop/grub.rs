@@ -33,7 +33,7 @@ fn reads_files(options: &str) {
     std::fs::write(files.join("boot/vmlinuz"), &kernel).unwrap();
     std::fs::write(files.join("grub.cfg"), "set timeout=0\n").unwrap();
     let image = scratch.path("ext4");
-    peer("mke2fs", "-q -t ext4 -d").arg(&files).arg(&image).arg("12M").ok();
+    peer("mke2fs", "-q -t ext4 -b 4096 -d").arg(&files).arg(&image).arg("12M").ok();
     let key = scratch.file("key", "correct horse battery staple");
     let volume = scratch.path("volume.luks");
     keyway("build").args(options).arg("--key-file").arg(&key).arg(&image).arg(&volume).ok();

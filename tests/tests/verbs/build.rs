@@ -63,8 +63,31 @@ fn sectors_are_no_larger_than_the_blocks_of_the_file_system() {
         for volume in [&two, &copy] {
             keyway("luksDump").arg(volume).ok().says(&format!("sector: {sector} [bytes]"));
         }
-        build("--sector-size 2048", &two).ok();
-        keyway("luksDump").arg(&two).ok().says("sector: 2048 [bytes]");
+        if block == 4096 {
+            build("--sector-size 2048", &two).ok();
+            keyway("luksDump").arg(&two).ok().says("sector: 2048 [bytes]");
+            continue;
+        }
+        let before = fs::read(&two).unwrap();
+        let said = |sector: u32| {
+            format!(
+                "{} holds ext4 with blocks of 1024 bytes, which cannot be mounted from sectors of {sector}: use --sector-size \
+                 1024, or omit it.\n",
+                image.display()
+            )
+        };
+        for sector in [2048, 4096] {
+            let refused = build(&format!("--sector-size {sector}"), &two).fails(1);
+            assert_eq!(refused.errors(), said(sector));
+        }
+        let copy = keyway("copy --force --to luks2 --sector-size 4096 --new-keyfile").arg(&key).args(CHEAP);
+        assert_eq!(copy.arg(&image).arg(&two).fails(1).errors(), said(4096));
+        assert!(fs::read(&two).unwrap() == before);
+        build("--sector-size 1024", &two).ok();
+        // What is not known to have blocks is taken as it is.
+        let unknown = scratch.random_file("unknown", 7, 1 << 20);
+        let build = keyway("build --force --sector-size 4096").args(CHEAP).arg("-d").arg(&key);
+        build.arg(&unknown).arg(&two).ok();
     }
 }
 

@@ -27,6 +27,7 @@ pub(crate) struct HeaderParams {
     version: Version,
     cipher: String,
     key_bits: u32,
+    sector_size: Option<u32>,
     hash: String,
     kdf: KdfOptions,
     volume_key_file: Option<PathBuf>,
@@ -47,7 +48,13 @@ impl HeaderParams {
         let ignored: Vec<_> = ignored.collect();
         let create = optional(args, create, &ignored)?.kdf(kdf.choice(version.number(), &hash)?.into());
         let volume_key_file = unlock::volume_key_file(args).map(Path::to_owned);
-        Ok(Self { create, version, cipher, key_bits, hash, kdf, volume_key_file, ignored })
+        let sector_size = args.number32(&shared::SECTOR_SIZE);
+        Ok(Self { create, version, cipher, key_bits, sector_size, hash, kdf, volume_key_file, ignored })
+    }
+
+    /// `--sector-size`, in bytes.
+    pub(crate) fn sector_size(&self) -> Option<u32> {
+        self.sector_size
     }
 
     /// A description for `--debug`.

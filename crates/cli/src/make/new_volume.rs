@@ -16,7 +16,7 @@ use keyway_crypto::Secret;
 use keyway_volume::build::{Content, ImageHoles, Target};
 use keyway_volume::storage::{Exclusive, Readers};
 use keyway_volume::stream::Options;
-use keyway_volume::{Storage, Unneeded};
+use keyway_volume::{Storage, Unneeded, probe};
 use std::path::{Path, PathBuf};
 
 /// The properties of the new volume. Invalid combinations are refused when this is created, before
@@ -46,6 +46,17 @@ impl NewVolume {
     /// Asks whether a key derivation of more than a minute is wanted.
     pub(crate) fn agree(&self) -> Result<()> {
         self.params.agree()
+    }
+
+    /// Refuses sectors that are larger than the blocks of what is in an image.
+    pub(crate) fn check_content(&self, image: &dyn Storage, name: &str) -> Result<()> {
+        let Some(sector) = self.params.sector_size() else { return Ok(()) };
+        let Some((found, block)) = probe::too_small_for(image, sector) else { return Ok(()) };
+        let message = format!(
+            "{name} holds {found} with blocks of {block} bytes, which cannot be mounted from sectors of {sector}: use \
+             --sector-size {block}, or omit it."
+        );
+        Err(Failure::new(Exit::Parameters, message))
     }
 
     /// Makes the volume on `destination`, full of `content` from what messages call `name`; gives

@@ -26,7 +26,7 @@ mod table;
 pub use content::Reach;
 pub use identity::{Identity, identity};
 pub use partition_table::{Partition, partition};
-pub use sectors::largest_sector;
+pub use sectors::{largest_sector, too_small_for};
 pub use table::SIGNATURES;
 
 pub(crate) use content::Content;

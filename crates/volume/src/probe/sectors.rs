@@ -3,6 +3,7 @@
 //! ("bad block size 1024"), and reads a partition table in units of that device's sectors.
 
 use super::{Content, Found, Kind, Reach, all, mbr};
+use crate::Storage;
 use crate::stream::Source;
 
 /// The largest sector size that suits everything that is recognised; `None` where nothing is
@@ -16,6 +17,16 @@ pub fn largest_sector(content: &Source<'_>) -> Option<u32> {
     sizes.map(|size| if is_sector(size) { size } else { 512 }).min()
 }
 
+/// What is recognised and counts in blocks smaller than `sector`, in blkid's name, and its block size:
+/// a volume with such sectors could not be mounted.
+pub fn too_small_for(storage: &dyn Storage, sector: u32) -> Option<(&'static str, u32)> {
+    let content = Content::new(storage, 0..storage.len(), Reach::Start).ok()?;
+    let found = all(&content);
+    let known = found.iter().filter(|this| found.len() == 1 || !is_empty_table(&content, this));
+    let sizes = known.filter_map(|this| Some((this.signature.blkid, stored_sector(&content, this)?)));
+    sizes.filter(|(_, size)| is_sector(*size) && *size < sector).min_by_key(|(_, size)| *size)
+}
+
 /// Beside a file system, a boot mark without partitions does not require small sectors.
 fn is_empty_table(content: &Content<'_>, found: &Found) -> bool {
     let entries = content.bytes(0, 512).and_then(|sector| mbr(&sector));
@@ -25,8 +36,13 @@ fn is_empty_table(content: &Content<'_>, found: &Found) -> bool {
 
 /// The size in the superblock; 512, which always works, where there is none.
 fn sector(content: &Content<'_>, found: &Found) -> u32 {
+    stored_sector(content, found).map_or(512, |size| size.min(LARGEST))
+}
+
+/// The size in the superblock, where it is known to be there.
+fn stored_sector(content: &Content<'_>, found: &Found) -> Option<u32> {
     let power = |base: u32, exponent: Option<u32>| Some(base << exponent?.min(6));
-    let size = match found.signature.blkid {
+    match found.signature.blkid {
         "ext2" | "ext3" | "ext4" => power(1024, content.le32(1024 + 0x18)),
         "xfs" => content.be16(102).map(u32::from),
         "btrfs" => content.le32(65536 + 0x90),
@@ -41,8 +57,7 @@ fn sector(content: &Content<'_>, found: &Found) -> u32 {
         "gpt" => u32::try_from(found.offset).ok(),
         _ if found.signature.kind == Kind::Swap => Some(4096),
         _ => None,
-    };
-    size.map_or(512, |size| size.min(LARGEST))
+    }
 }
 
 /// Whether a volume may have this sector size.

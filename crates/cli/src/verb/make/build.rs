@@ -187,6 +187,7 @@ impl Request for Build {
             return Err(Failure::new(Exit::Parameters, message));
         }
         let (name, len, image) = (input.to_string(), self.length.of(&input)?, input.len());
+        input.storage().map_or(Ok(()), |image| self.new.check_content(image, &name))?;
         let destination = Destination::open(*manner, &self.replacing, to, &self.from)?;
         let source = self.key.passphrase.first(unlock::prompt_for(to), None);
         let source = if input.is_stdin() { source.stdin_holds_data() } else { source };

@@ -150,6 +150,7 @@ impl Copy {
 
     fn encrypt(&self, new: &NewVolume) -> Result<()> {
         let raw = device::storage(&device::resolve(&self.from), Access::Probe)?;
+        new.check_content(&*raw, &self.from.display().to_string())?;
         let passphrase = match &self.new_key_file {
             Some(_) => self.new_passphrase()?,
             None => self.opening.key.passphrase.first(unlock::prompt_for(&self.to), None).read()?,
