@@ -54,9 +54,13 @@ fn a_small_file_grows_to_the_header_s_length() {
     ] {
         let volume = scratch.sized("volume", len);
         let format = keyway("luksFormat -q --pbkdf pbkdf2").args(CHEAP_PBKDF2).args(options);
-        let outcome = format.arg(&volume).stdin("secret").ok();
-        let said = "is too small for activation, there is no remaining space for data.\n";
-        assert_eq!(outcome.text(), format!("Device {} {said}", volume.display()), "{options} on {len} bytes");
+        let outcome = format.arg(&volume).stdin("secret").fails(1);
+        let path = volume.display();
+        let said = format!(
+            "Device {path} is too small for activation, there is no remaining space for data.\n\
+             Its header is written and takes {grown} bytes: \"truncate -s +1G {path}\" gives it room for data.\n"
+        );
+        assert_eq!((outcome.text(), outcome.errors()), (String::new(), said), "{options} on {len} bytes");
         assert_eq!(fs::metadata(&volume).unwrap().len(), grown, "{options} on {len} bytes");
         cryptsetup("open --test-passphrase").arg(&volume).stdin("secret").ok();
     }

@@ -92,6 +92,7 @@ struct Format {
     target: Target,
     /// What the place holds is not looked for (`--disable-blkid`).
     unseen: bool,
+    is_cryptsetup: bool,
 }
 
 impl Request for Format {
@@ -108,6 +109,7 @@ impl Request for Format {
             key_file: args.operand(1).map(Path::to_owned),
             target: Target::from_args(args, 0)?,
             unseen: args.given(&shared::DISABLE_BLKID),
+            is_cryptsetup: args.is_cryptsetup(),
         })
     }
 
@@ -128,9 +130,9 @@ impl Request for Format {
         let create = self.seal.of(params.create()?);
         let (header, len_before) = (place.prepare_header()?, place.data.len());
         let header = create.create_on(&place.data, header, &passphrase)?;
-        place.warn_of_no_room(header.luks(), len_before)?;
         warn_of_few_keyslots(header.luks())?;
-        output::verbose(manner, &format!("Key slot {} created.", key.keyslot.unwrap_or(0)))
+        output::verbose(manner, &format!("Key slot {} created.", key.keyslot.unwrap_or(0)))?;
+        place.check_room(header.luks(), len_before, self.is_cryptsetup)
     }
 }
 
@@ -238,17 +240,22 @@ impl<'a> Place<'a> {
         })
     }
 
-    /// cryptsetup's warning about a file that was extended for the header, and has no room for data
-    /// yet.
-    fn warn_of_no_room(&self, luks: &Luks, len_before: u64) -> Result<()> {
+    /// A file that was extended for the header has no room for data yet: a success with a warning in
+    /// cryptsetup, a failure with the way on in Keyway.
+    fn check_room(&self, luks: &Luks, len_before: u64, is_cryptsetup: bool) -> Result<()> {
         let data_start = luks.data_offset()?;
         if self.target.header.is_some() || len_before > data_start {
             return Ok(());
         }
         let device = self.target.device.display();
-        output::print(&format!(
-            "Device {device} is too small for activation, there is no remaining space for data.\n"
-        ))
+        let line =
+            format!("Device {device} is too small for activation, there is no remaining space for data.");
+        match is_cryptsetup {
+            true => output::print(&format!("{line}\n")),
+            false => Err(Failure::new(Exit::Parameters, line).hinting(format!(
+                "Its header is written and takes {data_start} bytes: \"truncate -s +1G {device}\" gives it room for data."
+            ))),
+        }
     }
 
     /// The storage for a detached header; a header file is created if it does not exist.
