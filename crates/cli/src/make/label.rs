@@ -16,7 +16,7 @@ pub(crate) fn given(args: &Args, option: &Opt) -> Result<Option<String>> {
         let message = format!("--{name}: {len} bytes, at most {most} fit.");
         return Err(Failure::new(Exit::Parameters, message));
     }
-    let cut = text.floor_char_boundary(most);
+    let cut = (0..=most).rev().find(|&at| text.is_char_boundary(at)).unwrap_or(0);
     say!("WARNING: --{name} has {len} bytes: the first {cut} are taken, as many as fit.");
     Ok(Some(text[..cut].to_owned()))
 }
