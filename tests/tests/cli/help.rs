@@ -58,9 +58,66 @@ fn the_overview_names_every_verb_and_fits_a_screen() {
     assert_eq!(keyway("-h").ok().text(), text);
     assert_eq!(keyway("-?").ok().text(), text);
     assert_eq!(keyway("help").ok().text(), text);
+}
+
+/// Without arguments: all on the smallest terminal, the prompt below it too.
+#[test]
+fn e19_the_first_screen_fits_and_its_example_works_as_typed() {
+    need!("setsid", "truncate");
     let bare = keyway("").fails(1);
-    assert_eq!(bare.errors(), text);
     assert_eq!(bare.text(), "");
+    let screen = bare.errors();
+    assert!(screen.lines().count() < 24, "{screen}");
+    for verb in VERBS {
+        assert!(screen.contains(verb), "{verb} is missing in\n{screen}");
+    }
+    // By a path, as in a fresh checkout.
+    let scratch = Scratch::new();
+    symlink(std::fs::canonicalize(keyway_tests::peers::program()).unwrap(), scratch.path("keyway")).unwrap();
+    let screen = peer("sh", "-c").arg("./keyway").directory(scratch.root()).fails(1).errors();
+    assert!(screen.lines().all(|line| line.chars().count() <= 80), "{screen}");
+    let example = screen.split("Example: ").nth(1).and_then(|rest| rest.split("\n\n").next()).unwrap();
+    let lines: Vec<&str> = example.lines().skip(1).map(str::trim).collect();
+    let [make, open, close] = lines[..] else { panic!("{example}") };
+    assert!(close.starts_with("./keyway close "), "{example}");
+    let at = |line: &str| {
+        let runtime = scratch.root().display().to_string();
+        let run = peer("env", "").arg(format!("XDG_RUNTIME_DIR={runtime}")).args("sh -c").arg(line);
+        run.directory(scratch.root())
+    };
+    let typed = Terminal::start(&at(make)).expect("Are you sure").type_line("YES");
+    let typed =
+        typed.expect("Enter passphrase").type_secretly("secret").expect("Verify").type_secretly("secret");
+    let ending = typed.finish();
+    assert_eq!(ending.code, Some(0), "{}", ending.screen);
+    let ending = Terminal::start(&at(open)).expect("Enter passphrase").type_secretly("secret").finish();
+    assert_eq!(ending.code, Some(0), "{}", ending.screen);
+    assert!(ending.screen.contains("v is open"), "{}", ending.screen);
+    at(close).ok();
+}
+
+/// Every page, of commands, of their verbs and called as cryptsetup.
+#[test]
+fn e19_help_fits_eighty_columns() {
+    let scratch = Scratch::new();
+    let link = scratch.path("cryptsetup");
+    symlink(keyway_tests::peers::program(), &link).unwrap();
+    let check = |line: &str, page: &str| {
+        let long: Vec<&str> = page.lines().filter(|line| line.chars().count() > 80).collect();
+        assert!(long.is_empty(), "{line}: {long:#?}");
+    };
+    let verbs =
+        ["boot initramfs", "boot fit", "boot script", "boot uki", "boot check", "bench kdf", "bench disk"];
+    let pages = VERBS.iter().chain(&["bench", "passport", "xray", "unlock", "bench diff", "bench merge"]);
+    for verb in pages.chain(&verbs) {
+        for option in ["--help", "--help-all", "--usage"] {
+            check(verb, &keyway(verb).args(option).ok().text());
+        }
+        let ours = peer(link.to_str().unwrap(), verb).args("--help").outcome();
+        check(verb, &ours.text());
+    }
+    check("--help", &keyway("--help").ok().text());
+    check("help exit-codes", &keyway("help exit-codes").ok().text());
 }
 
 #[test]
@@ -131,6 +188,12 @@ fn a_verb_of_a_verb_has_help_of_its_own() {
     assert!(check.contains("Usage: keyway boot check [OPTION...] VOLUME\n"), "{check}");
     assert!(check.contains("--grub-version") && !check.contains("--extract"), "{check}");
     assert_eq!(keyway("help boot check").ok().text(), check);
+    // What the other verbs take is refused, and on no page of check's.
+    let all = keyway("boot check --help-all").ok().text();
+    for option in ["--output", "--list", "--ramdisk", "--dtb", "--arch", "--force", "--volume", "--hash"] {
+        assert!(!all.contains(&format!("{option} ")), "{option}: {all}");
+    }
+    assert_eq!(keyway("boot --help check").ok().text(), check);
     assert!(keyway("boot check --help-all").ok().text().contains("--memory-budget"));
     let boot = keyway("boot --help").ok().text();
     assert!(boot.contains("  check VOLUME ") && boot.contains("keyway boot initramfs --help"), "{boot}");

@@ -29,9 +29,10 @@ pub(crate) fn parse(
     commands: &'static Commands,
     mut argv: impl Iterator<Item = OsString>,
 ) -> Result<Invocation> {
-    let program = program_name(&argv.next().unwrap_or_default());
+    let typed = argv.next().unwrap_or_default();
+    let program = program_name(&typed);
     Release::check()?;
-    let parsed = parse_arguments(commands, program, argv.collect());
+    let parsed = parse_arguments(commands, program, &typed, argv.collect());
     parsed.map_err(|failure| match program {
         // How it is used stands before what is wrong, which scripts read as the last line.
         CRYPTSETUP => failure.after(&help::cryptsetup::usage(commands)),
@@ -42,13 +43,14 @@ pub(crate) fn parse(
 fn parse_arguments(
     commands: &'static Commands,
     program: &'static str,
+    typed: &OsStr,
     argv: Vec<OsString>,
 ) -> Result<Invocation> {
     // -h is --hash, as in cryptsetup. On its own it can only be a request for help.
     if argv.is_empty() || argv == ["-h"] || argv == ["help"] {
         return match (argv.is_empty(), program) {
             (true, CRYPTSETUP) => Err(no_action()),
-            (true, _) => Err(Failure::new(Exit::Parameters, help::overview(commands).trim_end())),
+            (true, _) => Err(Failure::new(Exit::Parameters, help::screen(commands, program, typed).trim_end())),
             (false, _) => Ok(Invocation::Print(overview(commands, program))),
         };
     }

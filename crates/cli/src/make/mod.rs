@@ -3,6 +3,7 @@
 
 pub(crate) mod calibration;
 pub(crate) mod comparison;
+pub(crate) mod directory;
 pub(crate) mod header;
 pub(crate) mod kdf;
 #[cfg(feature = "desk")]

@@ -13,5 +13,6 @@ pub(crate) mod paint;
 pub(crate) mod progress;
 pub(crate) mod question;
 pub(crate) mod sentence;
+pub(crate) mod shell;
 pub(crate) mod size;
 pub(crate) mod transfer;

@@ -168,6 +168,7 @@ pub(super) const BEFORE: &[(&str, &str)] = &[
     ),
     ("keyway reencrypt --estimate disk.luks", "keyway seal --remove disk.luks"),
     ("keyway reencrypt --estimate disk.img", "keyway seal --remove disk.img"),
+    ("keyway list --place home", "keyway open --backend nbd disk.luks home"),
     ("keyway luksResume home", "keyway open disk.luks home\nkeyway luksSuspend home"),
     ("keyway umount --wait 0", "keyway mount disk.luks ~/disk"),
     ("keyway umount mnt", "keyway mount disk.luks mnt"),

@@ -84,11 +84,14 @@ mod tests {
     /// What is offered is accepted, at least by the option's own check.
     #[test]
     fn every_offered_value_is_accepted() {
-        for option in COMMANDS.all.iter().flat_map(|command| options(command)) {
+        let all = COMMANDS.all.iter().flat_map(|command| options(command).map(|it| (command.name, it)));
+        for (command, option) in all {
             let Offers::Words(words) = of_value(option) else { continue };
             for word in words {
                 assert!(option.check(word.as_ref()).is_ok(), "--{} {word}", option.long);
                 match option.value {
+                    // U-Boot's names.
+                    _ if option.long == "hash" && command == "boot" => {}
                     "SPEC" => assert!(CipherSpec::parse(word).is_ok(), "{word}"),
                     _ if option.long == "hash" => assert!(Hash::parse(word).is_ok(), "{word}"),
                     _ => {}

@@ -1,13 +1,16 @@
-//! `--help`: the overview of all commands. [`page`] prints one command's page, [`usual`] says which
-//! of its options most of its users need; [`cryptsetup`] is what scripts of cryptsetup's read.
+//! `--help`: the overview of all commands. [`first`] is the screen without arguments, [`page`] prints
+//! one command's page, [`usual`] says which of its options most of its users need; [`cryptsetup`] is
+//! what scripts of cryptsetup's read.
 
 pub(super) mod cryptsetup;
+mod first;
 mod page;
 mod usual;
 
 use super::release::Release;
 use super::table::{Command, Commands, Group, Opt, Topic};
 use crate::say::failure::Exit;
+pub(super) use first::screen;
 pub(super) use page::{Extent, command, verb};
 use std::fmt::Write;
 
@@ -30,20 +33,24 @@ pub(super) fn overview(commands: &Commands) -> String {
         let _ = writeln!(text, "  {:<14}{}", command.name, command.about);
     }
     text.push_str("\ncryptsetup's commands, with its options\n");
-    for topic in Topic::ALL {
-        let _ = writeln!(
-            text,
-            "  {:<14}{}",
-            format!("{topic:?}"),
-            wrapped(&names_in(commands, Group::Cryptsetup(topic)), 16)
-        );
-    }
-    let _ = writeln!(text, "  {:<14}{}", "Planned", wrapped(&names_in(commands, Group::Absent), 16));
+    topics(&mut text, commands);
     text.push_str(
-        "Example: truncate -s 1G v.img && keyway luksFormat v.img && keyway open v.img v\n\
-         More: \"keyway COMMAND --help\", \"keyway man COMMAND\", \"keyway help exit-codes\".\n",
+        "More: \"keyway COMMAND --help\", \"keyway man COMMAND\", \"keyway help exit-codes\".\n",
     );
     text
+}
+
+/// cryptsetup's commands by topic.
+fn topics(text: &mut String, commands: &Commands) {
+    for topic in Topic::ALL {
+        names_row(text, commands, &format!("{topic:?}"), Group::Cryptsetup(topic));
+    }
+    names_row(text, commands, "Planned", Group::Absent);
+}
+
+/// The names of a group's commands, under a title.
+fn names_row(text: &mut String, commands: &Commands, title: &str, group: Group) {
+    let _ = writeln!(text, "  {title:<14}{}", wrapped(&names_in(commands, group), 16));
 }
 
 /// The operand of `help` that lists exit codes.

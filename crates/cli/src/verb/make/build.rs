@@ -5,6 +5,7 @@ use crate::device::input::Input;
 use crate::device::{self, Versions};
 use crate::door::{self, Args, Command, Example, Group, Kind, Offers, Operand, Opt, Request, groups, shared};
 use crate::make::comparison::{self, zeros};
+use crate::make::directory;
 use crate::make::new_volume::{self, Destination, FILL, Filled, KEEP_HOLES, NewVolume};
 use crate::make::replacing::Replacing;
 use crate::make::seal::{NewSeal, SEAL};
@@ -181,6 +182,7 @@ impl Request for Build {
     fn run(self) -> Result<()> {
         let Self { holes, manner, to, .. } = &self;
         self.new.agree()?;
+        directory::refuse(&self.from, to)?;
         let mut input = Input::open(Some(&self.from))?;
         if self.verify && input.storage().is_none() {
             let message = format!("{input} cannot be read twice: --verify needs a file or a device.");

@@ -1,10 +1,10 @@
 //! `list`: open volumes, through any kind of door.
 
 use crate::device::sessions;
-use crate::door::{self, Args, Command, Example, Group, Request, shared};
+use crate::door::{self, Args, Command, Example, Group, Kind, Offers, Operand, Opt, Request, shared};
 use crate::mapping::{self, Mapping};
 use crate::say::document;
-use crate::say::failure::Result;
+use crate::say::failure::{Exit, Failure, Result};
 use crate::say::output;
 use crate::say::paint::printable;
 use keyway_attach::dm::{Mapper, loopback};
@@ -17,35 +17,77 @@ pub(crate) static COMMAND: Command = Command {
     name: "list",
     aliases: &[],
     group: Group::Rootless,
-    operands: &[],
+    operands: &[Operand {
+        name: "NAME",
+        required: false,
+        help: "Only what is open under this name.",
+        offers: Offers::OpenVolumes,
+    }],
     about: "Show what is open, and where.",
     man: "Prints one line for each volume that this user has opened: its name, the door (nbd, fuse, ublk, \
           kernel), whether it is writable, its size, its place, and the file or device that holds it. A session \
           whose process was killed is not open: what it left behind is removed. Root also sees the kernel's \
-          mappings.\n\n--json prints an object: \"version\" (1) and \"volumes\", an array of objects: name, door, place, device, format, cipher, key_bits, size \
+          mappings. Exit code 4 means that nothing is open under NAME.\n\n--json prints an object: \"version\" (1) and \"volumes\", an array of objects: name, door, place, device, format, cipher, key_bits, size \
           (bytes), read_only, suspended, closing, reencryption (of a session: an object with stage, \
           \"running\", \"stopped\", \"failed\" or \"done\", failure, done and size in bytes), clients, pid; null where a door \
           cannot tell.",
-    options: &[&[&shared::JSON]],
+    options: &[&[&PLACE, &shared::JSON]],
     examples: &[
         Example { line: "keyway list", does: "what have I left open?" },
+        Example { line: "nbdinfo \"$(keyway list --place home)\"", does: "use its place, wherever that is" },
         Example { line: "keyway list --json | jq -r '.volumes[].place'", does: "the places, for a script" },
     ],
     run: door::run::<List>,
 };
 
+static PLACE: Opt = Opt {
+    long: "place",
+    short: None,
+    value: "",
+    kind: Kind::Flag,
+    help: "Print the place alone, for a script.",
+    man: "The URL of its socket (nbd), the file (fuse) or the block device (ublk, kernel), on a line of its own.",
+};
+
 struct List {
-    json: bool,
+    name: Option<String>,
+    form: Form,
+}
+
+/// What is printed.
+enum Form {
+    Table,
+    Places,
+    Json,
 }
 
 impl Request for List {
     fn from_args(args: &Args) -> Result<Self> {
-        Ok(Self { json: args.given(&shared::JSON) })
+        let form = match (args.given(&PLACE), args.given(&shared::JSON)) {
+            (false, false) => Form::Table,
+            (true, false) => Form::Places,
+            (false, true) => Form::Json,
+            (true, true) => {
+                return Err(Failure::new(Exit::Parameters, "Options --place and --json cannot be combined."));
+            }
+        };
+        let name = args.operands().first().map(|name| mapping::name(Some(name))).transpose()?;
+        Ok(Self { name, form })
     }
 
     fn run(self) -> Result<()> {
-        let rows = rows();
-        output::print(&if self.json { json(&rows) } else { table(&rows) })
+        let mut rows = rows();
+        if let Some(name) = &self.name {
+            rows.retain(|row| row.facts.name == *name);
+            if rows.is_empty() {
+                return Err(mapping::not_active(name));
+            }
+        }
+        output::print(&match self.form {
+            Form::Table => table(&rows),
+            Form::Places => rows.iter().map(|row| format!("{}\n", row.facts.place)).collect(),
+            Form::Json => json(&rows),
+        })
     }
 }
 

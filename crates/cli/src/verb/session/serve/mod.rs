@@ -83,12 +83,12 @@ pub(crate) static COMMAND: Command = Command {
     examples: &[
         Example { line: "keyway serve disk.luks", does: "serve on a private socket, and say how to use it" },
         Example {
-            line: "keyway serve --socket /tmp/vm.sock --export root --export data root.luks data.luks",
+            line: "keyway serve --export root --export data root.luks data.luks",
             does: "two disks for a virtual machine",
         },
         Example {
-            line: "keyway serve --port 10809 --address :: --tls-certificates pki --tls-verify-peer disk.luks",
-            does: "over the network: encrypted, to clients with a certificate",
+            line: "keyway serve --port 10809 --address :: --tls-certificates pki disk.luks",
+            does: "over the network, encrypted; --tls-verify-peer asks clients for a certificate",
         },
     ],
     run: door::run::<Serve>,

@@ -29,7 +29,7 @@ static HASH: Opt = Opt {
     long: "hash",
     short: Some('h'),
     value: "NAME",
-    kind: Kind::Text,
+    kind: Kind::Words(&["crc32", "md5", "sha1", "sha256", "sha384", "sha512"]),
     help: "fit: crc32, md5, sha1, sha256, sha512.",
     man: "The default is sha256. May be given several times.",
 };

@@ -53,7 +53,7 @@ static CIPHER: Opt = Opt {
     long: "cipher",
     short: Some('c'),
     value: "FILTER",
-    kind: Kind::Text,
+    kind: Kind::Words(shared::CIPHERS),
     help: "Only these: serpent, aes-xts, essiv, a spec.",
     man: "",
 };

@@ -2,6 +2,7 @@
 //! the passphrase.
 
 use super::question::Question;
+use crate::say::shell;
 use keyway_boot::advice::{Advice, Candidate, Change, Goal, advise, too_slow};
 use keyway_boot::attack::{self, Cost};
 use keyway_boot::unlock_time::{Rates, Work};
@@ -74,9 +75,9 @@ impl Advised {
 impl Subject<'_> {
     /// The lines to type for a change.
     fn commands(&self, change: &Change, backup: &str) -> Vec<String> {
-        let (device, slot) = (quoted(self.device), change.slot);
+        let (device, slot) = (shell::word(self.device), change.slot);
         let mut lines =
-            vec![format!("keyway luksHeaderBackup {device} --header-backup-file {}", quoted(backup))];
+            vec![format!("keyway luksHeaderBackup {device} --header-backup-file {}", shell::word(backup))];
         match &change.cost {
             Some(Work::Pbkdf2 { iterations, .. }) if self.format == 1 => lines.push(format!(
                 "keyway luksChangeKey {device} --key-slot {slot} --pbkdf-force-iterations {iterations}"
@@ -94,14 +95,5 @@ impl Subject<'_> {
         let skip = change.skip.iter();
         lines.extend(skip.map(|it| format!("keyway config {device} --key-slot {it} --priority ignore")));
         lines
-    }
-}
-
-/// Quoted for a shell.
-fn quoted(text: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+:,@%=".contains(c);
-    match !text.is_empty() && text.chars().all(plain) {
-        true => text.to_owned(),
-        false => format!("'{}'", text.replace('\'', "'\\''")),
     }
 }
