@@ -36,6 +36,11 @@ fn diff_tells_noise_from_regression() {
     assert!(better.text().contains("+400.0 %"), "{}", better.text());
     let hidden = keyway("bench diff --threshold 90").arg(&before).arg(&slower).ok();
     assert!(hidden.text().contains("0 worse"), "{}", hidden.text());
+    // As much as two runs of one program may differ by.
+    let nearly = scratch.path("nearly.json");
+    scaled(&before, &nearly, 0.985);
+    let same = keyway("bench diff").arg(&before).arg(&nearly).ok();
+    assert!(same.text().contains("0 worse"), "{}", same.text());
     keyway("bench diff").arg(&before).fails(1).says("takes two results files");
 }
 

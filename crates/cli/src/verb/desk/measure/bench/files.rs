@@ -50,6 +50,9 @@ pub(super) fn begun_here(results: &Results, path: &Path) -> Result<()> {
     Ok(())
 }
 
+/// In percent: what two runs of one program may differ by.
+const USUAL_THRESHOLD: u64 = 2;
+
 /// `keyway bench diff OLD NEW`.
 pub(super) struct Diff {
     old: PathBuf,
@@ -65,7 +68,7 @@ impl Request for Diff {
             let usage = "bench diff takes two results files, the older one first.";
             return Err(Failure::new(Exit::Parameters, usage));
         };
-        let threshold = args.number(&options::THRESHOLD).unwrap_or(0) as f64 / 100.0;
+        let threshold = args.number(&options::THRESHOLD).unwrap_or(USUAL_THRESHOLD) as f64 / 100.0;
         Ok(Self { old: old.into(), new: new.into(), threshold, json: args.given(&shared::JSON) })
     }
 

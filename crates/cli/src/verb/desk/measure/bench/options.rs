@@ -135,8 +135,8 @@ pub(super) static THRESHOLD: Opt = Opt {
     short: None,
     value: "PERCENT",
     kind: Kind::Number(100),
-    help: "diff: ignore smaller changes (0).",
-    man: "",
+    help: "diff: ignore smaller changes (2).",
+    man: "Two runs of one program differ by about that much. 0 takes every change that the intervals show.",
 };
 
 /// How the run goes, and where its results go.
