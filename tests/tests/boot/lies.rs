@@ -115,7 +115,7 @@ fn a09_files_larger_than_memory() {
     for line in ["boot fit --list", "boot initramfs --list", "xray --initramfs"] {
         let failed = limited(keyway(line).arg(&huge)).outcome();
         let code = if failed.errors().contains("out of memory") { 3 } else { 1 };
-        assert_eq!(failed.code(), Some(code), "{failed}");
+        assert_eq!(failed.code, Some(code), "{failed}");
         one_line(&failed);
     }
     for line in ["boot fit --list", "xray --initramfs", "xray --proc-crypto", "bench diff /dev/zero"] {

@@ -50,7 +50,9 @@ fn parse_arguments(
     if argv.is_empty() || argv == ["-h"] || argv == ["help"] {
         return match (argv.is_empty(), program) {
             (true, CRYPTSETUP) => Err(no_action()),
-            (true, _) => Err(Failure::new(Exit::Parameters, help::screen(commands, program, typed).trim_end())),
+            (true, _) => {
+                Err(Failure::new(Exit::Parameters, help::screen(commands, program, typed).trim_end()))
+            }
             (false, _) => Ok(Invocation::Print(overview(commands, program))),
         };
     }

@@ -34,9 +34,7 @@ pub(super) fn overview(commands: &Commands) -> String {
     }
     text.push_str("\ncryptsetup's commands, with its options\n");
     topics(&mut text, commands);
-    text.push_str(
-        "More: \"keyway COMMAND --help\", \"keyway man COMMAND\", \"keyway help exit-codes\".\n",
-    );
+    text.push_str("More: \"keyway COMMAND --help\", \"keyway man COMMAND\", \"keyway help exit-codes\".\n");
     text
 }
 
