@@ -40,7 +40,11 @@ fuzz_target!(|input: &[u8]| {
         assert_eq!(json::parse(value.to_pretty().as_bytes()), Ok(value));
     }
     if let Ok(value) = json::parse_as_json_c(text) {
-        assert_eq!(json::parse(value.to_compact().as_bytes()), Ok(value), "what json-c's dialect says is JSON");
+        assert_eq!(
+            json::parse(value.to_compact().as_bytes()),
+            Ok(value),
+            "what json-c's dialect says is JSON"
+        );
     }
     let Ok(mut metadata) = Metadata::parse(text, HeaderSize::ALL[0]) else { return };
     assert_eq!(metadata.to_json(), text);

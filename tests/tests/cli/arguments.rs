@@ -41,7 +41,7 @@ const REFUSALS: &[(&str, &[&str])] = &[
     ("luksKillSlot x", &["luksKillSlot: SLOT is missing"]),
     ("erase a b", &["erase: \"b\" is one operand too many; usage: keyway erase"]),
     ("luksDump a --json b", &["luksDump: \"b\" is one operand too many"]),
-    ("list a", &["list: \"a\" is one operand too many"]),
+    ("list a b", &["list: \"b\" is one operand too many"]),
     ("bench kdf x y", &["bench kdf: \"x\" is one operand too many"]),
     ("bench kdf disk", &["bench kdf: \"disk\" is one operand too many"]),
     ("luksAddKey a b c", &["luksAddKey: \"c\" is one operand too many"]),

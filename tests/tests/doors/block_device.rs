@@ -67,7 +67,7 @@ fn a_write_protected_device_is_refused_before_the_passphrase() {
     let device = &device.unwrap().0;
     keyway("read --length 4096 -d").arg(&key).arg(device).ok().quiet();
     for command in ["luksAddKey", "write --offset 5"] {
-        let run = keyway(command).arg(device).stdin("secret").fails(1);
+        let run = keyway(command).arg(device).stdin("secret").fails(2);
         run.says("Cannot write to device").says("read-only").lacks("passphrase");
     }
     assert!(fs::read(&file).unwrap() == before);

@@ -152,45 +152,6 @@ fn a_volume_is_served_on_a_socket_read_only() {
     o.keyway("close served").ok().quiet();
 }
 
-/// The line after the first, without what is said of it.
-fn advised(opened: &str) -> String {
-    let line = opened.lines().nth(1).unwrap_or_default().trim();
-    line.split("    (").next().unwrap_or_default().to_owned()
-}
-
-/// A new volume holds no file system: how to make one is said first, works as said, and not said again.
-#[test]
-fn e19_what_is_empty_is_to_get_a_file_system() {
-    need!("fusermount3", "mkfs.ext4", "nbdcopy", "truncate");
-    need_that!(has_fuse(), "/dev/fuse cannot be opened");
-    for backend in ["fuse", "nbd"] {
-        let o = Opened::new();
-        let new = o.scratch.sized("new", 24 << 20).display().to_string();
-        o.keyway("luksFormat -q --pbkdf pbkdf2 --pbkdf-force-iterations 1000").args(&new).arg("key").ok();
-        let open = || {
-            o.keyway(&format!("open --backend {backend} --key-file key"))
-                .args(&new)
-                .arg("home")
-                .ok()
-                .quiet()
-                .text()
-        };
-        let line = advised(&open());
-        assert!(line.contains("mkfs.ext4 -q "), "{backend}: {line}");
-        peer("sh", "-c").arg(&line).directory(o.scratch.root()).ok();
-        o.keyway("close home").ok();
-        assert!(!open().contains("mkfs"), "{backend}");
-        o.keyway("close home").ok();
-        // A reader cannot make one.
-        let shown = o.keyway(&format!("open --readonly --backend {backend} --key-file key volume home"));
-        assert!(!shown.ok().text().contains("mkfs"), "{backend}");
-        o.keyway("close home").ok();
-        let inside = o.keyway("read --key-file key").args(&new).args("-o inside").ok();
-        drop(inside);
-        peer("e2fsck", "-fn").arg(o.scratch.path("inside")).ok();
-    }
-}
-
 /// The place of one volume, in a terminal's session and where nothing names a runtime directory.
 #[test]
 fn e19_a_script_finds_the_place() {

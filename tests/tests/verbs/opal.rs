@@ -59,7 +59,7 @@ fn a_locking_range_is_shown_and_its_keys_stay() {
     refuses("erase -q", &volume, 1, &["that only keys in this header unlock", "Nothing was changed"]);
     refuses("luksFormat -q", &volume, 1, &["would stay locked", "Nothing was written"]);
     let required = with_requirement(&scratch, "opal");
-    for line in ["open --test-passphrase", "luksKillSlot -q --key-slot 0", "luksAddKey"] {
+    for line in ["open --test-passphrase", "config --label x", "luksAddKey"] {
         refuses(line, &required, 1, &["requires \"opal\"", "cryptsetup 2.7 or later opens it"]);
     }
     for line in ["erase -q", "luksFormat -q"] {

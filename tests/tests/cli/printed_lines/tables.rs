@@ -166,6 +166,7 @@ pub(super) const BEFORE: &[(&str, &str)] = &[
         "keyway reencrypt disk.img",
         "keyway seal --remove disk.img\nkeyway luksUUID -q --uuid $(cat /proc/sys/kernel/random/uuid) disk.img",
     ),
+    ("keyway passport --target grub-2.12 --measured", "cp \"$ORIGINALS/luks1\" disk.luks"),
     ("keyway reencrypt --estimate disk.luks", "keyway seal --remove disk.luks"),
     ("keyway reencrypt --estimate disk.img", "keyway seal --remove disk.img"),
     ("keyway list --place home", "keyway open --backend nbd disk.luks home"),

@@ -42,6 +42,7 @@ static RARE: &[&str] = &[
     "hash",
     "ignore-seal",
     "insecure-network",
+    "iter-time-for",
     "iv-large-sectors",
     "key-description",
     "key-size",

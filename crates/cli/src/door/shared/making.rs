@@ -72,7 +72,7 @@ pub(crate) static ITER_TIME_FOR: Opt = option(
     None,
     "NAME",
     Kind::Words(OPENERS),
-    "Whose time that is: grub-2.12 … (cryptsetup).",
+    "Whose time that is (cryptsetup).",
     "keyway and cryptsetup on this machine; grub-2.06, grub-2.12 and grub-2.14 in firmware on a CPU like this one; \
      pi3 and pi4 are Raspberry Pis. How they relate to what is measured here stands in docs/COST.md: GRUB may take \
      twenty times as long as Keyway.",

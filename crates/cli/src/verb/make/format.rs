@@ -65,7 +65,7 @@ pub(crate) static COMMAND: Command = Command {
             does: "A LUKS2 volume in a file; asks for the passphrase twice.",
         },
         Example {
-            line: "keyway luksFormat --type luks1 --hash sha512 --iter-time-for grub-2.12 disk.img",
+            line: "keyway luksFormat --type luks1 --iter-time-for grub-2.12 disk.img",
             does: "LUKS1 that GRUB opens in two seconds.",
         },
     ],

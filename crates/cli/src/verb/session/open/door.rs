@@ -13,7 +13,7 @@ use keyway_attach::local::Directory;
 use keyway_attach::nbd::server::Server;
 use keyway_attach::session::{Facts, Name, Opened};
 use keyway_attach::{Door, Export, fuse, nbd, ublk};
-use keyway_volume::{Rights, Storage, probe};
+use keyway_volume::Rights;
 use std::fmt::Write;
 use std::fs;
 use std::path::Path;
@@ -56,7 +56,6 @@ impl Errand for OwnDoor {
         let (gate, mut facts) = session::behind_gate(unlocked, Rights { read_only, discards })?;
         let gate = Arc::new(gate);
         let is_quiet = target.manner.batch_mode || self.is_told;
-        let is_empty = !is_quiet && !read_only && is_empty(&*gate);
         facts.header = target.header.as_deref().map(absolute).unwrap_or_default();
         let export = Export {
             name: String::new(),
@@ -70,7 +69,7 @@ impl Errand for OwnDoor {
         facts.door = kind.to_owned();
         let message = match is_quiet {
             true => String::new(),
-            false => usage(&self.name, &door.place(), &facts, is_empty),
+            false => usage(&self.name, &door.place(), &facts),
         };
         Ok(Shown { opened: Opened { door, gate, facts }, message })
     }
@@ -107,13 +106,8 @@ fn open_door(
     }
 }
 
-/// Whether nothing is recognised in it: neither a file system nor partitions.
-fn is_empty(plaintext: &dyn Storage) -> bool {
-    probe::probe(plaintext).is_ok_and(|found| found.is_empty())
-}
-
-/// The text that names the door, with command lines that use it. What is empty needs a file system first.
-fn usage(name: &str, place: &str, facts: &Facts, is_empty: bool) -> String {
+/// The text that names the door, with command lines that use it.
+fn usage(name: &str, place: &str, facts: &Facts) -> String {
     let mode = if facts.read_only { "read-only" } else { "read/write" };
     let mut text =
         format!("{name} is open through {} ({mode}, {} bytes) at {place}\n", facts.door, facts.size);
@@ -136,22 +130,10 @@ fn usage(name: &str, place: &str, facts: &Facts, is_empty: bool) -> String {
         ],
         _ => vec![format!("mount {place} /mnt")],
     };
-    let first = is_empty.then(|| format!("{}    (no file system in it yet)", mkfs(place, facts)));
-    for line in first.iter().chain(&lines).chain([&format!("keyway close {name}")]) {
+    for line in lines.iter().chain([&format!("keyway close {name}")]) {
         let _ = writeln!(text, "  {line}");
     }
     text
-}
-
-/// The command line that makes a file system in the volume. Programs that make one know no sockets.
-fn mkfs(place: &str, facts: &Facts) -> String {
-    match facts.door.as_str() {
-        "nbd" => {
-            let size = facts.size;
-            format!("truncate -s {size} fs.img && mkfs.ext4 -q fs.img && nbdcopy fs.img '{place}'")
-        }
-        _ => format!("mkfs.ext4 -q '{place}'"),
-    }
 }
 
 /// The path in "nbd+unix:///?socket=PATH".
