@@ -51,7 +51,7 @@ declare -A package_of=(
     [dumpe2fs]=e2fsprogs [cmp]=diffutils [kill]=procps [ps]=procps [time]=time [gzip]=gzip
     [file]=file [git]=git [jq]=jq [xxd]=xxd
 )
-always_there="bash sh cat cp dd env ls chroot mkfifo sleep stat fallocate ldd"
+always_there="bash sh cat cp dd env ls chroot mkfifo sleep stat fallocate ldd truncate yes"
 demo_programs="cc mke2fs debugfs"
 # What a layer needs beside what its tests ask for by name (need_of).
 interop_programs="cryptsetup keyctl qemu-img nbdkit grub-fstest openssl mke2fs debugfs e2fsck script prlimit"
