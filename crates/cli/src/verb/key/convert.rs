@@ -27,8 +27,8 @@ pub(crate) static COMMAND: Command = Command {
         groups::DEMANDS,
     ],
     examples: &[Example {
-        line: "keyway luksConvertKey --pbkdf pbkdf2 --iter-time 4000 --iter-time-for grub-2.12 disk.img",
-        does: "A keyslot that GRUB opens in four seconds.",
+        line: "keyway luksConvertKey --pbkdf pbkdf2 --iter-time-for grub-2.12 disk.img",
+        does: "A keyslot that GRUB opens in two seconds.",
     }],
     run: door::run::<ConvertKey>,
 };

@@ -45,12 +45,14 @@ impl Ingredients {
 
 /// The whole content of a file that is only examined.
 pub(super) fn read(path: &Path) -> Result<Vec<u8>> {
-    whole_file::read(path, BOOT_IMAGE).map_err(|error| match error.kind() {
-        ErrorKind::FileTooLarge => Failure::new(Exit::Parameters, format!("{}: {error}.", path.display())),
-        ErrorKind::PermissionDenied => {
-            Failure::new(Exit::Permission, format!("Cannot read {}: permission denied.", path.display()))
-        }
-        _ => Failure::new(Exit::Device, format!("Cannot read {}: {error}.", path.display())),
+    whole_file::read(path, BOOT_IMAGE).map_err(|error| {
+        let (path, exit) = (path.display(), Exit::of_file(&error, Exit::Device));
+        let message = match error.kind() {
+            ErrorKind::FileTooLarge => format!("{path}: {error}."),
+            ErrorKind::PermissionDenied => format!("Cannot read {path}: permission denied."),
+            _ => format!("Cannot read {path}: {error}."),
+        };
+        Failure::new(exit, message)
     })
 }
 
