@@ -7,6 +7,7 @@ use std::io;
 pub type Result<T> = std::result::Result<T, Error>;
 
 /// What went wrong, and where.
+#[derive(Debug)]
 #[non_exhaustive]
 pub enum Error {
     /// The operating system refused; `what` was being done.
@@ -103,13 +104,6 @@ impl fmt::Display for Error {
             | Self::NotFound(text)
             | Self::Refused { why: text, .. } => f.write_str(text),
         }
-    }
-}
-
-/// What `main` prints of it: the same line.
-impl fmt::Debug for Error {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(self, f)
     }
 }
 

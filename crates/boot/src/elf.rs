@@ -13,7 +13,7 @@ pub struct Program {
 }
 
 /// Not an ELF program, or truncated.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct NotElf;
 
 impl Program {
@@ -58,13 +58,6 @@ impl Reader<'_> {
 impl fmt::Display for NotElf {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "it is not an ELF program, or damaged")
-    }
-}
-
-/// What `main` prints of it: the same line.
-impl fmt::Debug for NotElf {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(self, f)
     }
 }
 

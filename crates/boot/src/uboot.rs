@@ -55,7 +55,7 @@ pub enum Kind {
 pub struct Arch(pub u8);
 
 /// Why something is not a valid image.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Error {
     /// It does not start with the magic number, or ends within the header.
@@ -212,13 +212,6 @@ impl fmt::Display for Error {
                 write!(f, "it is not a script: its data does not start with a table of lengths")
             }
         }
-    }
-}
-
-/// What `main` prints of it: the same line.
-impl fmt::Debug for Error {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(self, f)
     }
 }
 

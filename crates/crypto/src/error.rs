@@ -5,7 +5,7 @@ use alloc::string::String;
 use core::fmt;
 
 /// Why a cipher, hash or KDF cannot be used as asked. The message names the broken rule.
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 #[allow(missing_docs)] // The fields are named in each variant's text.
 pub enum Error {
@@ -59,13 +59,6 @@ impl fmt::Display for Error {
             Self::NoMemory { kib } => write!(f, "no memory for Argon2 ({kib} KiB)"),
             Self::Stopped => f.write_str("stopped"),
         }
-    }
-}
-
-/// What `main` prints of it: the same line.
-impl fmt::Debug for Error {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(self, f)
     }
 }
 

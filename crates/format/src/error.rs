@@ -9,7 +9,7 @@ use core::fmt;
 pub struct Place(pub String);
 
 /// Why a header or an edit of it was refused.
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Error {
     /// The bytes are not of this format at all.
@@ -63,13 +63,6 @@ impl fmt::Display for Error {
             Self::Requirement(name) => write!(f, "requirement \"{}\" is unknown", Shown(name)),
             Self::Full { area, needs, has } => write!(f, "{area} is full: needs {needs} bytes, has {has}"),
         }
-    }
-}
-
-/// What `main` prints of it: the same line.
-impl fmt::Debug for Error {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(self, f)
     }
 }
 

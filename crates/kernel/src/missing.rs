@@ -4,7 +4,7 @@ use crate::{Built, Config};
 use std::fmt;
 
 /// A reason, with the missing capability or module.
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Missing {
     /// The obstacle, as the end of a sentence.
     pub reason: String,
@@ -50,13 +50,6 @@ impl Missing {
 impl fmt::Display for Missing {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.reason)
-    }
-}
-
-/// What `main` prints of it: the same line.
-impl fmt::Debug for Missing {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(self, f)
     }
 }
 

@@ -8,7 +8,7 @@ use std::{fmt, io};
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 /// Why an object cannot be read.
-#[derive(Clone)]
+#[derive(Debug, Clone)]
 pub struct Error {
     /// The object's URL, without credentials and query.
     pub place: String,
@@ -17,7 +17,7 @@ pub struct Error {
 }
 
 /// Why a request failed.
-#[derive(Clone)]
+#[derive(Debug, Clone)]
 #[non_exhaustive]
 pub enum Cause {
     /// The URL or the environment is invalid; why.
@@ -132,13 +132,6 @@ impl fmt::Display for Cause {
     }
 }
 
-/// What `main` prints of it: the same line.
-impl fmt::Debug for Cause {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(self, f)
-    }
-}
-
 impl std::error::Error for Cause {}
 
 impl fmt::Display for Refusal {
@@ -165,13 +158,6 @@ impl Error {
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: {}", self.place, self.cause)
-    }
-}
-
-/// What `main` prints of it: the same line.
-impl fmt::Debug for Error {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(self, f)
     }
 }
 

@@ -9,6 +9,7 @@ use std::{fmt, io};
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 /// Why an operation on a volume failed. Nothing was changed unless the variant says so.
+#[derive(Debug)]
 #[non_exhaustive]
 pub enum Error {
     /// Storage failed; `what` names the operation and the place.
@@ -240,13 +241,6 @@ impl fmt::Display for Error {
             Self::Unmet(unmet) => unmet.fmt(f),
             Self::Refused { why, .. } => f.write_str(why),
         }
-    }
-}
-
-/// What `main` prints of it: the same line.
-impl fmt::Debug for Error {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(self, f)
     }
 }
 

@@ -36,6 +36,7 @@ pub enum End {
 }
 
 /// Why no key could be read from a key file.
+#[derive(Debug)]
 #[non_exhaustive]
 pub enum Error {
     /// It cannot be opened.
@@ -82,13 +83,6 @@ impl fmt::Display for Error {
                 write!(f, "Cannot read {len} bytes from keyfile {}.", path.display())
             }
         }
-    }
-}
-
-/// What `main` prints of it: the same line.
-impl fmt::Debug for Error {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(self, f)
     }
 }
 

@@ -14,11 +14,6 @@ pub(crate) struct Imports {
 }
 
 impl Imports {
-    /// The sources.
-    pub(crate) fn texts(&self) -> impl Iterator<Item = &str> {
-        self.texts.values().map(String::as_str)
-    }
-
     /// Reads all sources below `src`.
     pub(crate) fn of(src: &Path) -> Self {
         let mut texts = BTreeMap::new();

@@ -42,7 +42,7 @@ pub struct Change {
 }
 
 /// Why nothing is removed or mounted.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Refusal {
     /// Another process is the first one.
     NotFirst(u32),
@@ -152,13 +152,6 @@ impl fmt::Display for Refusal {
                 )
             }
         }
-    }
-}
-
-/// What `main` prints of it: the same line.
-impl fmt::Debug for Refusal {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(self, f)
     }
 }
 

@@ -8,6 +8,7 @@ use std::path::PathBuf;
 pub type Result<T> = std::result::Result<T, Error>;
 
 /// What went wrong.
+#[derive(Debug)]
 #[non_exhaustive]
 pub enum Error {
     /// The door could not be opened, changed or closed.
@@ -214,13 +215,6 @@ fn write_size_fault(
             "device size is not aligned to requested sector size: {size} bytes are no multiple of {sector}, {} are",
             size / sector * sector
         ),
-    }
-}
-
-/// What `main` prints of it: the same line.
-impl fmt::Debug for Error {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(self, f)
     }
 }
 

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use std::fmt;
 
 /// Why a blob is not a device tree.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Error {
     /// No magic number, or shorter than a header.
@@ -190,13 +190,6 @@ impl fmt::Display for Error {
             Self::Version(version) => write!(f, "it is a device tree of version {version}, not 17"),
             Self::At { at, why } => write!(f, "at byte {at} of the device tree: {why}"),
         }
-    }
-}
-
-/// What `main` prints of it: the same line.
-impl fmt::Debug for Error {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(self, f)
     }
 }
 

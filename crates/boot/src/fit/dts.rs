@@ -16,7 +16,7 @@ use std::fmt;
 pub type Include<'a> = dyn FnMut(&str) -> Result<Vec<u8>, String> + 'a;
 
 /// The source violates a rule at some place.
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Error {
     /// The line number, starting at 1.
     pub line: usize,
@@ -304,13 +304,6 @@ impl Parser<'_, '_, '_> {
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "line {}: {}", self.line, self.why)
-    }
-}
-
-/// What `main` prints of it: the same line.
-impl fmt::Debug for Error {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(self, f)
     }
 }
 

@@ -25,7 +25,7 @@ use crate::fdt::{Node, Tree};
 use std::fmt;
 
 /// Why something is not a FIT image, or not a bootable one.
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Error {
     /// It is not a device tree.
@@ -133,13 +133,6 @@ impl fmt::Display for Error {
             Self::Node { path, why } => write!(f, "{path}: {why}"),
             Self::TooLarge => write!(f, "a FIT image has at most 4 GiB"),
         }
-    }
-}
-
-/// What `main` prints of it: the same line.
-impl fmt::Debug for Error {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(self, f)
     }
 }
 

@@ -44,6 +44,7 @@ pub struct Entry {
 }
 
 /// Why reading stopped.
+#[derive(Debug)]
 #[non_exhaustive]
 pub enum Error {
     /// The data at this offset is not an entry, or not a reasonable one.
@@ -207,13 +208,6 @@ impl fmt::Display for Error {
             }
             Self::Io { at, source } => write!(f, "after byte {at}: {source}"),
         }
-    }
-}
-
-/// What `main` prints of it: the same line.
-impl fmt::Debug for Error {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(self, f)
     }
 }
 

@@ -38,6 +38,7 @@ use std::fmt;
 use std::io::{self, BufRead, Read};
 
 /// Why an image cannot be read.
+#[derive(Debug)]
 #[non_exhaustive]
 pub enum Error {
     /// There is no archive where there has to be one.
@@ -172,13 +173,6 @@ impl fmt::Display for Error {
             }
             Self::Unpack { at, source } => write!(f, "the part at byte {at}: {source}"),
         }
-    }
-}
-
-/// What `main` prints of it: the same line.
-impl fmt::Debug for Error {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(self, f)
     }
 }
 

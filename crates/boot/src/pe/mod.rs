@@ -59,7 +59,7 @@ pub struct Section {
 }
 
 /// Why a file is not an image, or cannot take more sections.
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Error {
     /// No "MZ", no "PE", or truncated.
@@ -215,13 +215,6 @@ impl fmt::Display for Error {
             Self::TooLarge => write!(f, "a PE image has at most 4 GiB"),
             Self::Part { section, why } => write!(f, "{section}: {why}"),
         }
-    }
-}
-
-/// What `main` prints of it: the same line.
-impl fmt::Debug for Error {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(self, f)
     }
 }
 

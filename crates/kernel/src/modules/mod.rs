@@ -55,6 +55,7 @@ pub enum Found {
 }
 
 /// Why a place cannot be read.
+#[derive(Debug)]
 #[non_exhaustive]
 pub enum Error {
     /// The directory or file cannot be read.
@@ -200,13 +201,6 @@ impl std::fmt::Display for Error {
             Self::Image(why) => why.fmt(f),
             Self::NoModules => write!(f, "it contains no kernel modules and no lists of them"),
         }
-    }
-}
-
-/// What `main` prints of it: the same line.
-impl std::fmt::Debug for Error {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        std::fmt::Display::fmt(self, f)
     }
 }
 

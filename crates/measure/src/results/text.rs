@@ -4,7 +4,7 @@ use super::{Outcome, Results, SCHEMA, VERSION};
 use std::fmt;
 
 /// A text that is not a valid results document.
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Corrupt {
     /// The line of the error, counted from 1.
     pub line: usize,
@@ -15,13 +15,6 @@ pub struct Corrupt {
 impl fmt::Display for Corrupt {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "line {}: {}", self.line, self.reason)
-    }
-}
-
-/// What `main` prints of it: the same line.
-impl fmt::Debug for Corrupt {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(self, f)
     }
 }
 

@@ -87,7 +87,7 @@ pub struct Listed {
 }
 
 /// An unknown name.
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Unknown {
     /// What it should be the name of.
     pub what: Named,
@@ -132,13 +132,6 @@ impl fmt::Display for Unknown {
             Named::Peer => "peer",
         };
         write!(f, "no {what} is called \"{}\"", self.name)
-    }
-}
-
-/// What `main` prints of it: the same line.
-impl fmt::Debug for Unknown {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(self, f)
     }
 }
 

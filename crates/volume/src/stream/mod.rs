@@ -134,6 +134,7 @@ pub struct Moved {
 }
 
 /// Why the work ended early. Bytes written until then stay written.
+#[derive(Debug)]
 #[non_exhaustive]
 #[allow(missing_docs)]
 pub enum Failure {
@@ -155,13 +156,6 @@ impl fmt::Display for Failure {
             Self::TooLong { limit } => write!(f, "the input is longer than {limit} bytes"),
             Self::Stopped => f.write_str("stopped"),
         }
-    }
-}
-
-/// What `main` prints of it: the same line.
-impl fmt::Debug for Failure {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(self, f)
     }
 }
 

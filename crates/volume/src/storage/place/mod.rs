@@ -30,6 +30,7 @@ pub struct Place {
 }
 
 /// An object that others could have put in the place of an output.
+#[derive(Debug)]
 pub enum Planted {
     /// A link, with a target of their choice.
     Link(PathBuf),
@@ -316,13 +317,6 @@ impl fmt::Display for Planted {
                 write!(f, "{} is one of several names of a file (hard links) {place}", shown(name))
             }
         }
-    }
-}
-
-/// What `main` prints of it: the same line.
-impl fmt::Debug for Planted {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(self, f)
     }
 }
 
