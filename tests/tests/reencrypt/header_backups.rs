@@ -254,7 +254,8 @@ fn cryptsetup_has_neither_the_backup_nor_its_options() {
     for option in ["--no-header-backup", "--keep-header-backup", "--limit-rate=1M", "--estimate"] {
         let refused = named(&f, line).arg(&f.key).arg(&f.device).args(option).fails(1);
         let name = option.split('=').next().unwrap();
-        assert!(refused.errors().starts_with(&format!("{name}: unknown option")), "{refused}");
+        let last = refused.errors().lines().last().unwrap_or_default().to_owned();
+        assert!(last.contains(&format!("{name}: unknown option")), "{refused}");
     }
     named(&f, line).arg(&f.key).arg(&f.device).ok().lacks("The header as it is now");
     assert!(files(&f).is_empty());
