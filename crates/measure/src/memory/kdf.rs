@@ -184,11 +184,14 @@ impl Derive {
         let mut key = vec![0; self.expected.len()];
         let (before, computed) = (clock.now(), clock.computed());
         self.kdf.derive(Cpu::detect(), self.cost, &mut key)?;
-        let computed = clock.computed().saturating_sub(computed).as_secs_f64();
+        let computed = computed.zip(clock.computed()).map(|(before, after)| after.saturating_sub(before));
         let seconds = clock.now().saturating_sub(before).as_secs_f64().max(1e-9);
         right(&self.expected, &key, "the timed derivation")?;
         // Threads beside each other share caches and memory: their clock is the machine's.
-        let took = if self.kdf.threads() == 1 { computed.clamp(1e-9, seconds) } else { seconds };
+        let took = match computed.filter(|_| self.kdf.threads() == 1) {
+            Some(computed) => computed.as_secs_f64().clamp(1e-9, seconds),
+            None => seconds,
+        };
         let rate = f64::from(self.cost) / took;
         let value = match (self.target, &self.kdf) {
             (Some(target), _) => (rate * target).max(1.0),
