@@ -131,7 +131,7 @@ fn optional(args: &Args, mut create: Create, ignored: &[&Opt]) -> Result<Create>
     }
     let is_ignored = |option: &Opt| ignored.iter().any(|it| std::ptr::eq(*it, option));
     for (option, set) in labels.into_iter().filter(|(option, _)| !is_ignored(option)) {
-        create = label::given(args, option)?.iter().fold(create, |create, text| set(create, text));
+        create = label::from_args(args, option)?.iter().fold(create, |create, text| set(create, text));
     }
     create = args.text(&shared::UUID).into_iter().fold(create, Create::uuid);
     if let (Some(cipher), Some(bits)) =

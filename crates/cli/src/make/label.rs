@@ -6,7 +6,7 @@ use keyway_format::luks2::BinaryHeader;
 
 /// The label that an option gives. One that is too long is refused; called as cryptsetup, it is cut as
 /// cryptsetup cuts it (between characters), and that is said.
-pub(crate) fn given(args: &Args, option: &Opt) -> Result<Option<String>> {
+pub(crate) fn from_args(args: &Args, option: &Opt) -> Result<Option<String>> {
     let Some(text) = args.text(option) else { return Ok(None) };
     let (name, len, most) = (option.long, text.len(), BinaryHeader::MAX_LABEL_LEN);
     if len <= most {

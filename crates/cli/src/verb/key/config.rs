@@ -56,7 +56,7 @@ impl Request for Config {
     fn from_args(args: &Args) -> Result<Self> {
         let refuse = |why: &str| Err(Failure::new(Exit::Parameters, why));
         let (label, subsystem) =
-            (label::given(args, &shared::LABEL)?, label::given(args, &shared::SUBSYSTEM)?);
+            (label::from_args(args, &shared::LABEL)?, label::from_args(args, &shared::SUBSYSTEM)?);
         let has_names = label.is_some() || subsystem.is_some();
         if !args.given(&PRIORITY) && !has_names {
             return refuse("Option --priority, --label or --subsystem is missing.");
