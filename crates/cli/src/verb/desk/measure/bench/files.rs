@@ -12,14 +12,13 @@ use std::path::{Path, PathBuf};
 /// Reads results. A file that is not a results file is refused, naming the line at fault.
 pub(super) fn read(path: &Path) -> Result<Results> {
     let shown = path.display();
-    let text = whole_file::read_text(path, RESULTS).map_err(|error| match error.kind() {
-        std::io::ErrorKind::PermissionDenied => {
-            Failure::new(Exit::Permission, format!("Cannot read {shown}: permission denied."))
-        }
-        std::io::ErrorKind::InvalidData => {
-            Failure::new(Exit::Parameters, format!("{shown}: not results of bench: it is not text."))
-        }
-        _ => Failure::new(Exit::Device, format!("Cannot read {shown}: {error}.")),
+    let text = whole_file::read_text(path, RESULTS).map_err(|error| {
+        let message = match error.kind() {
+            std::io::ErrorKind::PermissionDenied => format!("Cannot read {shown}: permission denied."),
+            std::io::ErrorKind::InvalidData => format!("{shown}: not results of bench: it is not text."),
+            _ => format!("Cannot read {shown}: {error}."),
+        };
+        Failure::new(Exit::of_file(&error, Exit::Device), message)
     })?;
     Results::parse(&text).map_err(|corrupt| {
         Failure::new(Exit::Parameters, format!("{shown}: not results of bench, or damaged: {corrupt}."))
