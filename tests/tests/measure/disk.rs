@@ -77,8 +77,7 @@ fn a_directory_is_measured_plain_and_encrypted_and_left_as_it_was() {
     assert!(text.contains("  costs"), "{text}");
     costs_are_said_with_their_intervals(&text);
     // Last in turn: a busy machine may have had no time for it.
-    let is_random =
-        |row: &&keyway_measure::Row| row.id.contains("/random-") && row.id.contains("/block4096/");
+    let is_random = |row: &&Row| row.id.contains("/random-") && row.id.contains("/block4096/");
     let measured = results.rows.iter().filter(is_random).any(|row| row.measured().is_some());
     let tables = fs::read_to_string(tables).unwrap();
     assert_eq!(tables.contains("## file, requests by keyway: 4 KiB at random"), measured, "{tables}");
