@@ -5,6 +5,7 @@ bench() {
     case "$1" in
         aarch64) bench_aarch64; return ;;
         predictions) build_static; machine; bench_predictions; return ;;
+        grub) bench_grub; return ;;
         calibrations) build_static; machine; bench_calibrations; return ;;
         kernel-door | boot) bench_in_machine "$@"; return ;;
         engine) want_packages $engine_programs ;;
@@ -17,7 +18,7 @@ bench() {
             export KEYWAY_SCRATCH KEYWAY_DISK
             trap 'rm -rf "$KEYWAY_SCRATCH" "$KEYWAY_DISK"' EXIT
             ;;
-        *) fail "no such benchmark: $1 (there are: aarch64, boot, calibrations, doors, engine, kernel-door, peers, predictions, reencrypt, storage)" ;;
+        *) fail "no such benchmark: $1 (there are: aarch64, boot, calibrations, doors, engine, grub, kernel-door, peers, predictions, reencrypt, storage)" ;;
     esac
     case "$1" in engine | peers) bench_peers "$1" ;; esac
     cargo build --quiet --release --manifest-path bench/Cargo.toml --target-dir target/bench

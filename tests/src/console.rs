@@ -15,6 +15,9 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
+/// A PC's EFI firmware: Debian's package ovmf. Ask `need_that!` for it first.
+pub const FIRMWARE: &str = "/usr/share/OVMF/OVMF_CODE.fd";
+
 /// A machine that is not running yet.
 #[derive(Debug)]
 #[must_use]
@@ -34,6 +37,17 @@ impl Board {
     /// A PC suited to Debian's kernel: one processor, half a gigabyte of memory, all emulated.
     pub fn pc() -> Self {
         Self::new("qemu-system-x86_64", "-accel tcg,thread=multi -cpu max,-erms -m 512 -nic none -vga none")
+    }
+
+    /// EFI firmware, which starts EFI/BOOT/BOOTX64.EFI of this folder.
+    pub fn firmware(self, scratch: &Scratch, partition: &Path) -> Self {
+        let variables = scratch.copy(Path::new("/usr/share/OVMF/OVMF_VARS.fd"), "variables");
+        self.args("-m 1024 -drive")
+            .arg(&format!("if=pflash,format=raw,readonly=on,file={FIRMWARE}"))
+            .arg("-drive")
+            .arg(&format!("if=pflash,format=raw,file={}", variables.display()))
+            .arg("-drive")
+            .arg(&format!("format=raw,file=fat:rw:{}", partition.display()))
     }
 
     /// Starts this kernel without a boot loader; with `initrd` and `append`.

@@ -8,9 +8,10 @@
 //! GRUB's rates are given relative to Keyway's own PBKDF2-SHA-512 on the same CPU. Like GRUB's,
 //! this is scalar code for 64-bit words, so the ratio hardly depends on the CPU. The ratios were
 //! measured with `grub-fstest` (2.06 and 2.12 of Debian 12 and 13, 2.14 of forky), in CPU time, on
-//! an AMD EPYC (Zen 5), November 2026; docs/COST.md has the figures, [`pace`] those that are used.
+//! an AMD EPYC (Zen 5), November 2026. What `cryptomount -A` computes with special instructions is
+//! given relative to Keyway with the same hash. docs/COST.md has the figures, [`pace`] those that are used.
 
-use crate::loader::grub::Version;
+use keyway_crypto::Hash;
 use keyway_crypto::kdf::pace::{self, Beside, FIRMWARE, Pace};
 use keyway_format::interval::Interval;
 use keyway_format::luks2::Kdf;
@@ -52,7 +53,7 @@ impl Work {
 
     /// PBKDF2 for a key of this many bytes.
     pub fn pbkdf2(hash: &str, iterations: u64, len: usize) -> Self {
-        let output = keyway_crypto::Hash::find(hash).map_or(32, keyway_crypto::Hash::output_len);
+        let output = Hash::find(hash).map_or(32, Hash::output_len);
         Self::Pbkdf2 { hash: hash.to_owned(), iterations, blocks: len.div_ceil(output).max(1) as u64 }
     }
 }
@@ -103,10 +104,23 @@ impl Rates {
 
     /// GRUB's rates on the CPU whose rates under Linux these are, with one lane of Argon2.
     #[must_use]
-    pub fn of_grub(&self, version: Version, place: Place) -> Self {
-        let sha512 = self.pbkdf2.iter().find(|(hash, _)| hash == "sha512");
-        let sha512 = sha512.map_or(Interval::default(), |(_, rate)| *rate);
-        Yardstick { sha512, argon2_one_lane: self.argon2 }.grub(version, place)
+    pub fn of_grub(&self, pace: &Pace, place: Place) -> Self {
+        let here = |hash: Hash| Some(self.pbkdf2.iter().find(|(name, _)| name == hash.name())?.1);
+        let by = |rate: Interval, ratio| rate.times(ratio).widened(1.0 / LIKE, LIKE);
+        let of_hash = |hash: Hash| {
+            let beside = match pace.beside(hash) {
+                Beside::SameHash => hash,
+                Beside::Sha512 | Beside::Nothing => Hash::Sha512,
+            };
+            Some((hash.name().to_owned(), by(here(beside)?, pace.pbkdf2(hash)?)))
+        };
+        let pbkdf2 = pace.hashes().filter_map(of_hash).collect();
+        let argon2 = self.argon2.zip(pace.argon2()).map(|(rate, ratio)| by(rate, ratio));
+        let firmware = Self { pbkdf2, argon2, each_slot: 0.02 * FIRMWARE };
+        match place {
+            Place::Utility => firmware.times(FIRMWARE),
+            Place::Firmware => firmware,
+        }
     }
 
     /// cryptsetup's rates on the CPU whose rates with this library these are.
@@ -115,7 +129,7 @@ impl Rates {
         let by = |rate: &Interval, ratio: f64, (less, more): (f64, f64)| {
             rate.times(ratio).widened(1.0 / less, more)
         };
-        let ratio = |name: &str| pace::CRYPTSETUP.pbkdf2(keyway_crypto::Hash::find(name)?);
+        let ratio = |name: &str| pace::CRYPTSETUP.pbkdf2(Hash::find(name)?);
         let known = self.pbkdf2.iter().filter_map(|(hash, rate)| Some((hash, rate, ratio(hash)?)));
         let pbkdf2 = known.map(|(hash, rate, ratio)| (hash.clone(), by(rate, ratio, (LIKE, LIKE))));
         let argon2 = self.argon2.zip(pace::CRYPTSETUP.argon2());
@@ -176,32 +190,6 @@ pub enum Place {
     Firmware,
 }
 
-/// A CPU's rates under Linux, relative to which GRUB's are given.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Yardstick {
-    /// Iterations per second of PBKDF2-SHA-512 in one block, by Keyway.
-    pub sha512: Interval,
-    /// KiB times passes per second of Argon2id in one lane, by Keyway.
-    pub argon2_one_lane: Option<Interval>,
-}
-
-impl Yardstick {
-    /// GRUB's rates on this CPU.
-    pub fn grub(&self, version: Version, place: Place) -> Rates {
-        let pace = version.pace();
-        let by = |rate: Interval, ratio| rate.times(ratio).widened(1.0 / LIKE, LIKE);
-        let of_hash =
-            |hash: keyway_crypto::Hash| Some((hash.name().to_owned(), by(self.sha512, pace.pbkdf2(hash)?)));
-        let argon2 = self.argon2_one_lane.zip(pace.argon2()).map(|(rate, ratio)| by(rate, ratio));
-        let pbkdf2 = pace.hashes().filter_map(of_hash).collect();
-        let firmware = Rates { pbkdf2, argon2, each_slot: 0.02 * FIRMWARE };
-        match place {
-            Place::Utility => firmware.times(FIRMWARE),
-            Place::Firmware => firmware,
-        }
-    }
-}
-
 /// A machine with published rates under Linux.
 #[derive(Debug)]
 pub struct Board {
@@ -230,11 +218,10 @@ impl Board {
 
     /// The machine's rates.
     pub fn rates(&self) -> Rates {
-        debug_assert_eq!(self.pace.beside, Beside::Nothing);
+        debug_assert_eq!(self.pace.argon2_beside(), Beside::Nothing);
         let within = |rate, (down, up)| Interval::exact(rate).widened(down, up);
-        let of_hash = |hash: keyway_crypto::Hash| {
-            Some((hash.name().to_owned(), within(self.pace.pbkdf2(hash)?, self.pbkdf2_range)))
-        };
+        let of_hash =
+            |hash: Hash| Some((hash.name().to_owned(), within(self.pace.pbkdf2(hash)?, self.pbkdf2_range)));
         let pbkdf2 = self.pace.hashes().filter_map(of_hash).collect();
         let argon2 = self.pace.argon2().map(|rate| within(rate, self.argon2_range));
         Rates { pbkdf2, argon2, each_slot: 0.05 }
@@ -328,12 +315,34 @@ mod tests {
         }
     }
 
+    /// What GRUB accelerates follows this CPU's speed with the same hash; the rest does not.
+    #[test]
+    fn accelerated_grub_follows_the_hash() {
+        let at = |hash: &str, rate| (hash.to_owned(), Interval::exact(rate));
+        let rates =
+            |sha256| Rates { pbkdf2: vec![at("sha512", 1e6), at("sha256", sha256)], ..Rates::default() };
+        let rate = |cpu: &Rates, pace, hash: &str| {
+            let rates = cpu.of_grub(pace, Place::Utility).pbkdf2;
+            rates.into_iter().find(|(name, _)| name == hash).map(|(_, rate)| rate.likely.round())
+        };
+        let (slow, fast) = (rates(1e6), rates(4e6));
+        assert_eq!(rate(&slow, &pace::GRUB_2_14_ACCEL, "sha256"), Some(930_000.0));
+        assert_eq!(rate(&fast, &pace::GRUB_2_14_ACCEL, "sha256"), Some(3_720_000.0));
+        assert_eq!(rate(&fast, &pace::GRUB_2_14_ACCEL, "sha512"), Some(630_000.0));
+        assert_eq!(rate(&fast, &pace::GRUB_2_14_ACCEL, "sha224"), None, "not measured there");
+        for hash in ["sha1", "ripemd160"] {
+            let plain = rate(&fast, &pace::GRUB_2_14, hash);
+            assert!(plain.is_some() && rate(&fast, &pace::GRUB_2_14_ACCEL, hash) == plain, "{hash}");
+        }
+        assert_eq!(rate(&fast, &pace::GRUB_2_14, "sha256"), Some(800_000.0));
+    }
+
     /// The article: 2,612,730 iterations of SHA-512, 450,000 per second under Linux, around 45 s in
     /// GRUB; with 200,000 around 4 s.
     #[test]
     fn the_article() {
-        let laptop = Yardstick { sha512: Interval::exact(450_000.0), argon2_one_lane: None };
-        let grub = laptop.grub(Version::V2_06, Place::Firmware);
+        let pbkdf2 = vec![("sha512".into(), Interval::exact(450_000.0))];
+        let grub = Rates { pbkdf2, ..Rates::default() }.of_grub(&pace::GRUB_2_06, Place::Firmware);
         let seconds = |iterations| grub.seconds(&Work::pbkdf2("sha512", iterations, 64)).unwrap().likely;
         assert!((36.0..54.0).contains(&seconds(2_612_730)), "{}", seconds(2_612_730));
         assert!((2.5..5.0).contains(&seconds(200_000)), "{}", seconds(200_000));

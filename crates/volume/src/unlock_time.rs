@@ -138,8 +138,8 @@ impl UnlockTimes {
 
     fn argon2_rate(&mut self, variant: Argon2Variant, memory_kib: u32, lanes: u32) -> Result<Argon2Rate> {
         let sample = self.argon2_sample(variant, memory_kib, lanes)?;
-        let beyond = if sample.kib < memory_kib { BEYOND } else { 1.0 };
-        let shortest = self.taken(&sample.passes, QUIET_MEMORY, BUSY_MEMORY).widened(1.0, beyond);
+        let taken = self.taken(&sample.passes, QUIET_MEMORY, BUSY_MEMORY);
+        let shortest = reaching(taken, sample.kib, memory_kib);
         // Parts of a pass differ by their pages and by who else uses the memory: it takes their mean.
         let pass = Interval { likely: sample.passes.mean().clamp(shortest.low, shortest.high), ..shortest };
         Ok(Argon2Rate { memory_kib, around: sample.around, pass })
@@ -174,6 +174,11 @@ impl Argon2Rate {
         let (one, other) = (u64::from(self.memory_kib), u64::from(memory_kib));
         one * 2 <= other * 3 && other * 2 <= one * 3
     }
+}
+
+/// What lies beyond the sample may take longer.
+fn reaching(taken: Interval, sample_kib: u32, memory_kib: u32) -> Interval {
+    taken.widened(1.0, if sample_kib < memory_kib { BEYOND } else { 1.0 })
 }
 
 /// Number of blocks of a derived key that are measured.

@@ -1,11 +1,11 @@
 //! `keyway boot uki` beside objcopy, with systemd's stub and Debian's kernel; and started by OVMF.
 
+use keyway_tests::console::FIRMWARE;
 use keyway_tests::vm::{Machine, is_prepared, prepared};
 use keyway_tests::{Board, Scratch, keyway, need, need_that, peer};
 use std::fs;
 use std::path::Path;
 
-pub(crate) const FIRMWARE: &str = "/usr/share/OVMF/OVMF_CODE.fd";
 pub(crate) const STUB: &str = "/usr/lib/systemd/boot/efi/linuxx64.efi.stub";
 
 /// Name, size, address and file offset of each section, as objdump sees them.
@@ -90,20 +90,8 @@ fn it_boots_under_ovmf() {
         .arg("-o")
         .arg(directory.join("BOOTX64.EFI"))
         .ok();
-    let said = firmware(&scratch, &scratch.path("esp")).start().ends();
+    let said = Board::pc().firmware(&scratch, &scratch.path("esp")).start().ends();
     assert!(said.lines().any(|line| line == "REACHED=spoken"), "{said}");
-}
-
-/// A PC with OVMF and this directory as its EFI system partition.
-pub(crate) fn firmware(scratch: &Scratch, partition: &Path) -> Board {
-    let variables = scratch.copy(Path::new("/usr/share/OVMF/OVMF_VARS.fd"), "variables");
-    Board::pc()
-        .args("-m 1024 -drive")
-        .arg(&format!("if=pflash,format=raw,readonly=on,file={FIRMWARE}"))
-        .arg("-drive")
-        .arg(&format!("if=pflash,format=raw,file={}", variables.display()))
-        .arg("-drive")
-        .arg(&format!("format=raw,file=fat:rw:{}", partition.display()))
 }
 
 /// Replaces the image's own /init.

@@ -3,6 +3,7 @@
 
 use crate::root::{self, PASSPHRASE};
 use crate::uki;
+use keyway_tests::console::FIRMWARE;
 use keyway_tests::vm::{is_prepared, prepared};
 use keyway_tests::{Board, Console, Scratch, debian, keyway, need, need_that, skip, test_name};
 use std::fs;
@@ -173,7 +174,7 @@ fn what_is_missing_is_said_on_the_console() {
 fn a_unified_kernel_image_asks_and_switches_to_the_root() {
     need_machine!();
     need_that!(Path::new(uki::STUB).exists(), "systemd-boot-efi is not installed");
-    need_that!(Path::new(uki::FIRMWARE).exists(), "ovmf is not installed");
+    need_that!(Path::new(FIRMWARE).exists(), "ovmf is not installed");
     let scratch = Scratch::new();
     let ext4 = root::ext4(&scratch, Path::new(BUSYBOX));
     let volume = root::encrypted(&scratch, &ext4, "volume", "");
@@ -182,7 +183,8 @@ fn a_unified_kernel_image_asks_and_switches_to_the_root() {
     root::boot_initramfs(&image).args("--volume /dev/nvme0n1 --modules").arg(prepared("kernel")).ok();
     let make = keyway("boot uki --kernel").arg(prepared("vmlinuz")).arg("--ramdisk").arg(&image);
     make.arg("--cmdline").arg(QUIET).arg("-o").arg(directory.join("BOOTX64.EFI")).ok();
-    let mut console = uki::firmware(&scratch, &scratch.path("esp"))
+    let mut console = Board::pc()
+        .firmware(&scratch, &scratch.path("esp"))
         .arg("-drive")
         .arg(&format!("if=none,id=disk,format=raw,snapshot=on,file={}", volume.display()))
         .args("-device nvme,drive=disk,serial=1")

@@ -135,7 +135,7 @@ fn who_cannot_open_it_is_refused_and_nothing_is_changed() {
     let refused = |line: &str| keyway(line).directory(scratch.root()).fails(1).errors();
     assert_eq!(
         refused("luksFormat -q volume key --iter-time-for abacus"),
-        "keyway: --iter-time-for abacus: there are keyway, cryptsetup, grub-2.06, grub-2.12, grub-2.14, pi3, pi4.\n"
+        "keyway: --iter-time-for abacus: there are keyway, cryptsetup, grub-2.06, grub-2.12, grub-2.14, grub-2.14-accel, pi3, pi4.\n"
     );
     let forced = "luksFormat -q volume key --iter-time-for pi4 --pbkdf-force-iterations 4";
     assert!(refused(forced).contains("omit --pbkdf-force-iterations"));

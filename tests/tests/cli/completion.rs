@@ -27,7 +27,7 @@ const TYPED: &[(&str, &str)] = &[
     ("boot ch", "check"),
     ("boot check dis", "disk"),
     ("bench di", "diff disk"),
-    ("passport --target gru", "grub-2.06 grub-2.12 grub-2.14"),
+    ("passport --target gru", "grub-2.06 grub-2.12 grub-2.14 grub-2.14-accel"),
     ("passport --hardware rtx4090x", "rtx4090x1000"),
     ("boot check --keyboard de", "de"),
     ("boot check --grub-version 2.1", "2.12 2.14"),
@@ -155,7 +155,7 @@ fn zsh_offers_commands_verbs_and_values() {
     for (typed, offered) in [
         ("keyway boot ch", "check"),
         ("keyway bench d", "diff disk"),
-        ("keyway passport --target gru", "grub-2.06 grub-2.12 grub-2.14"),
+        ("keyway passport --target gru", "grub-2.06 grub-2.12 grub-2.14 grub-2.14-accel"),
         ("keyway close h", "home"),
         ("keyway luksFormat --hash sha5", "sha512"),
         ("keyway luksFormat --cipher aes-x", "aes-xts-plain64"),

@@ -4,7 +4,7 @@
 use super::grub::Grub;
 use super::kit::{Kit, Volume, judge};
 use keyway_boot::loader::grub::{Loader, Version};
-use keyway_boot::unlock_time::{Place, Rates, Yardstick};
+use keyway_boot::unlock_time::{Place, Rates};
 use keyway_format::interval::Interval;
 use keyway_tests::{keyway, need};
 use std::time::Instant;
@@ -68,8 +68,8 @@ fn the_article_predicted_and_timed() {
 
 /// The table's rates, scaled to be exact for one volume.
 fn calibrated(kit: &Kit, grub: &Grub, volume: &Volume) -> Rates {
-    let table = Yardstick { sha512: Interval::exact(1_000_000.0), argon2_one_lane: None }
-        .grub(grub.version, Place::Utility);
+    let pbkdf2 = vec![("sha512".to_owned(), Interval::exact(1_000_000.0))];
+    let table = Rates { pbkdf2, ..Rates::default() }.of_grub(grub.version.pace(), Place::Utility);
     let works = works(volume, grub);
     let predicted = table.total(&works).unwrap().likely;
     table.times(predicted / seconds(kit, grub, volume))

@@ -77,6 +77,21 @@ impl Grub {
         std::fs::read(image).unwrap()
     }
 
+    /// Makes this folder an EFI system partition whose only program is GRUB: these modules, and the commands
+    /// that it runs at start. False if this release's modules for EFI are not there.
+    pub(crate) fn efi_partition(&self, folder: &Path, modules: &str, lines: &str) -> bool {
+        let from = self.modules.with_file_name("x86_64-efi");
+        let (programs, configuration) = (folder.join("EFI/BOOT"), folder.join("lines"));
+        std::fs::create_dir_all(&programs).and_then(|()| std::fs::write(&configuration, lines)).unwrap();
+        if !from.join("crypto.mod").exists() {
+            return false;
+        }
+        let run = Run::new(&self.mkimage, "-O x86_64-efi -p /nowhere -d").arg(&from).arg("-c");
+        let run = run.arg(&configuration).arg("-o").arg(programs.join("BOOTX64.EFI")).args(modules);
+        run.ok();
+        true
+    }
+
     /// The same as a disk: the boot sector loads it from the sectors after it.
     pub(crate) fn disk(&self, scratch: &Scratch, modules: &str, lines: &str) -> PathBuf {
         let mut disk = std::fs::read(self.modules.join("boot.img")).unwrap();

@@ -6,6 +6,7 @@
 
 mod article;
 mod cli;
+mod efi;
 mod grub;
 mod kit;
 mod machine;

@@ -1,8 +1,8 @@
 //! Advice on volumes at random, and on each kind that went wrong.
 
 use super::*;
-use crate::loader::grub::Version;
 use crate::unlock_time::{Board, Place};
+use keyway_crypto::kdf::pace;
 
 fn slot(number: u64, iterations: u64) -> Candidate {
     Candidate {
@@ -178,8 +178,8 @@ impl Seeded {
         match self.below(5) {
             0 => Board::find("pi4").unwrap().rates(),
             1 => here.of_cryptsetup(),
-            2 => here.of_grub(Version::V2_06, Place::Firmware),
-            3 => here.of_grub(Version::V2_14, Place::Firmware),
+            2 => here.of_grub(&pace::GRUB_2_06, Place::Firmware),
+            3 => here.of_grub(&pace::GRUB_2_14, Place::Firmware),
             _ => {
                 here.argon2 = here.argon2.filter(|_| self.below(3) > 0);
                 here

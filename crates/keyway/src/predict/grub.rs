@@ -2,6 +2,7 @@
 
 use super::{Outcome, Tried};
 use keyway_boot::loader::grub::{self, Judgement, Loader, Verdict, Version};
+use keyway_crypto::kdf::pace::{self, Pace};
 use keyway_volume::Storage;
 use std::fmt;
 
@@ -17,23 +18,59 @@ pub enum GrubVersion {
 }
 
 impl GrubVersion {
-    pub(super) const ALL: [Self; 3] = [Self::V2_06, Self::V2_12, Self::V2_14];
+    const ALL: [Self; 3] = [Self::V2_06, Self::V2_12, Self::V2_14];
 
-    /// Its name in the list of machines.
-    pub(super) fn machine(self) -> &'static str {
-        match self {
-            Self::V2_06 => "grub-2.06",
-            Self::V2_12 => "grub-2.12",
-            Self::V2_14 => "grub-2.14",
-        }
-    }
-
-    pub(super) fn release(self) -> Version {
+    fn release(self) -> Version {
         match self {
             Self::V2_06 => Version::V2_06,
             Self::V2_12 => Version::V2_12,
             Self::V2_14 => Version::V2_14,
         }
+    }
+}
+
+/// A release, and how it was told to open volumes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Grub {
+    version: GrubVersion,
+    /// By `cryptomount -A`.
+    accelerated: bool,
+}
+
+impl Grub {
+    pub(super) const ACCELERATED: Self = Self { version: GrubVersion::V2_14, accelerated: true };
+
+    pub(super) fn plain(version: GrubVersion) -> Self {
+        Self { version, accelerated: false }
+    }
+
+    pub(super) fn all() -> impl Iterator<Item = Self> {
+        GrubVersion::ALL.into_iter().map(Self::plain).chain([Self::ACCELERATED])
+    }
+
+    /// Its name in the list of machines.
+    pub(super) fn machine(self) -> &'static str {
+        self.pace().name
+    }
+
+    pub(super) fn pace(self) -> &'static Pace {
+        match self.accelerated {
+            true => &pace::GRUB_2_14_ACCEL,
+            false => self.version.release().pace(),
+        }
+    }
+
+    /// `data_len` is the length of the data device.
+    pub(super) fn judge(self, header: &dyn Storage, data_len: u64) -> Judgement {
+        let read = |bytes: &mut [u8], at: u64| header.read_at(bytes, at);
+        Loader::new(self.version.release()).judge_header(header.len(), &read, data_len)
+    }
+}
+
+impl fmt::Display for Grub {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let how = if self.accelerated { "EFI firmware, by cryptomount -A" } else { "firmware" };
+        write!(f, "GRUB {} in {how}", self.version)
     }
 }
 
@@ -67,12 +104,6 @@ impl fmt::Display for Finding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.fmt(f)
     }
-}
-
-/// `data_len` is the length of the data device.
-pub(super) fn judge(header: &dyn Storage, data_len: u64, version: GrubVersion) -> Judgement {
-    let read = |bytes: &mut [u8], at: u64| header.read_at(bytes, at);
-    Loader::new(version.release()).judge_header(header.len(), &read, data_len)
 }
 
 pub(super) fn keyslots(judgement: &Judgement) -> Vec<Tried> {

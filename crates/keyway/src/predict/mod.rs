@@ -7,6 +7,7 @@ mod linux;
 mod parts;
 mod rates;
 
+use grub::Grub;
 pub use grub::{Finding, GrubVersion};
 
 use crate::error::At;
@@ -26,6 +27,7 @@ use std::time::Duration;
 /// assert_eq!(Machine::find("linux"), Some(Machine::here()));
 /// assert_eq!(Machine::find("cryptsetup"), Some(Machine::cryptsetup()));
 /// assert_eq!(Machine::find("grub-2.12"), Some(Machine::grub(GrubVersion::V2_12)));
+/// assert_eq!(Machine::find("grub-2.14-accel"), Some(Machine::accelerated_grub()));
 /// let board = Machine::find("pi4").expect("one whose rates were published");
 /// assert!(board.to_string().starts_with("Raspberry Pi 4"));
 /// assert!(Machine::names().any(|name| name == "pi4") && Machine::find("abacus").is_none());
@@ -38,7 +40,7 @@ enum Kind {
     Here,
     Cryptsetup,
     Board(&'static Board),
-    Grub(GrubVersion),
+    Grub(Grub),
 }
 
 impl PartialEq for Kind {
@@ -69,23 +71,31 @@ impl Machine {
 
     /// GRUB in the firmware of a machine with this machine's CPU. See [`Machine`] for an example.
     pub fn grub(version: GrubVersion) -> Self {
-        Self(Kind::Grub(version))
+        Self(Kind::Grub(Grub::plain(version)))
+    }
+
+    /// GRUB 2.14 in the EFI firmware of such a machine, with x86_64, after `cryptomount -A`: it uses
+    /// the CPU's instructions for SHA-2. See [`Machine`] for an example.
+    pub fn accelerated_grub() -> Self {
+        Self(Kind::Grub(Grub::ACCELERATED))
     }
 
     /// Finds a machine by one of [`Machine::names`]. See [`Machine`] for an example.
     pub fn find(name: &str) -> Option<Self> {
-        let grub = || GrubVersion::ALL.into_iter().find(|version| version.machine() == name);
+        let grub = || Grub::all().find(|grub| grub.machine() == name);
         match name {
             "linux" => Some(Self::here()),
             "cryptsetup" => Some(Self::cryptsetup()),
-            _ => Board::find(name).map(|board| Self(Kind::Board(board))).or_else(|| grub().map(Self::grub)),
+            _ => Board::find(name)
+                .map(|board| Self(Kind::Board(board)))
+                .or_else(|| grub().map(|grub| Self(Kind::Grub(grub)))),
         }
     }
 
     /// The names of all machines, as `keyway passport --target` accepts them. See [`Machine`] for
     /// an example.
     pub fn names() -> impl Iterator<Item = &'static str> {
-        let grub = GrubVersion::ALL.into_iter().map(GrubVersion::machine);
+        let grub = Grub::all().map(Grub::machine);
         ["linux", "cryptsetup"].into_iter().chain(grub).chain(Board::all().map(|board| board.name))
     }
 }
@@ -96,7 +106,7 @@ impl fmt::Display for Machine {
             Kind::Here => f.write_str("Keyway under Linux on this machine"),
             Kind::Cryptsetup => f.write_str("cryptsetup under Linux on this machine"),
             Kind::Board(board) => f.write_str(board.title),
-            Kind::Grub(version) => write!(f, "GRUB {version} in firmware, on a CPU like this one"),
+            Kind::Grub(grub) => write!(f, "{grub}, on a CPU like this one"),
         }
     }
 }
@@ -110,9 +120,9 @@ impl Kind {
             Self::Here => cpu.unwrap_or_else(|| rates::of_linux(works)),
             Self::Cryptsetup => cpu.unwrap_or_else(|| rates::of_linux(works)).with(Rates::of_cryptsetup),
             Self::Board(board) => cpu.unwrap_or_else(|| given(board.rates())),
-            Self::Grub(version) => {
-                let cpu = cpu.unwrap_or_else(|| rates::for_grub(works));
-                cpu.with(|rates| rates.of_grub(version.release(), Place::Firmware))
+            Self::Grub(grub) => {
+                let cpu = cpu.unwrap_or_else(|| rates::for_grub(works, grub.pace()));
+                cpu.with(|rates| rates.of_grub(grub.pace(), Place::Firmware))
             }
         }
     }
@@ -282,7 +292,7 @@ impl Device {
     fn foretell(&self, machine: &Machine, cpu: Option<&Rates>) -> Result<Prediction> {
         let header = self.header_storage();
         let judgement = match machine.0 {
-            Kind::Grub(version) => Some(grub::judge(&*header, self.len(), version)),
+            Kind::Grub(grub) => Some(grub.judge(&*header, self.len())),
             Kind::Here | Kind::Cryptsetup | Kind::Board(_) => None,
         };
         let keyslots = match &judgement {

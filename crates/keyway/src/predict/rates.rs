@@ -2,6 +2,7 @@
 
 use keyway_boot::unlock_time::{Rates, Work};
 use keyway_crypto::Hash;
+use keyway_crypto::kdf::pace::{Beside, Pace};
 use keyway_format::interval::Interval;
 use keyway_format::luks2::Kdf;
 use keyway_volume::{UnlockOptions, UnlockTimes};
@@ -22,29 +23,39 @@ impl Measured {
 /// Under Linux: of each hash that occurs, and of SHA-512 and SHA-256, to which a keyslot may be
 /// changed.
 pub(super) fn of_linux<'a>(works: impl Iterator<Item = &'a Work> + Clone) -> Measured {
-    let hashes = works.clone().filter_map(|work| match work {
-        Work::Pbkdf2 { hash, .. } => Some(hash.as_str()),
-        Work::Argon2 { .. } => None,
-    });
     let mut times = UnlockTimes::new(UnlockOptions::default().threads);
-    let mut pbkdf2: Vec<(String, Interval)> = Vec::new();
-    for name in hashes.chain(["sha512", "sha256"]) {
-        let is_known = pbkdf2.iter().any(|(known, _)| known == name);
-        let hash = Hash::find(name).filter(|_| !is_known);
-        pbkdf2.extend(hash.and_then(|hash| Some((name.to_owned(), of_pbkdf2(hash, &mut times)?))));
-    }
+    let pbkdf2 = each_once(hashes(works.clone()).chain(["sha512", "sha256"]), &mut times);
     let argon2 = of_argon2(works, &mut times, None);
     let rates = Rates { pbkdf2, argon2, each_slot: 0.01 };
     Measured { rates, interference: times.interference() }
 }
 
 /// The rates relative to which GRUB's are given. It runs the lanes of Argon2 one after another.
-pub(super) fn for_grub<'a>(works: impl Iterator<Item = &'a Work>) -> Measured {
+pub(super) fn for_grub<'a>(works: impl Iterator<Item = &'a Work> + Clone, pace: &Pace) -> Measured {
+    let own = |name: &&str| Hash::find(name).is_some_and(|hash| pace.beside(hash) == Beside::SameHash);
+    let own: Vec<&str> = hashes(works.clone()).chain(["sha256"]).filter(own).collect();
     let mut times = UnlockTimes::new(1);
-    let pbkdf2 = of_pbkdf2(Hash::Sha512, &mut times).map(|rate| ("sha512".to_owned(), rate));
+    let pbkdf2 = each_once(own.into_iter().chain(["sha512"]), &mut times);
     let argon2 = of_argon2(works, &mut times, Some(1));
-    let rates = Rates { pbkdf2: pbkdf2.into_iter().collect(), argon2, each_slot: 0.0 };
+    let rates = Rates { pbkdf2, argon2, each_slot: 0.0 };
     Measured { rates, interference: times.interference() }
+}
+
+fn hashes<'a>(works: impl Iterator<Item = &'a Work>) -> impl Iterator<Item = &'a str> {
+    works.filter_map(|work| match work {
+        Work::Pbkdf2 { hash, .. } => Some(hash.as_str()),
+        Work::Argon2 { .. } => None,
+    })
+}
+
+/// The rates of these hashes that this library has.
+fn each_once<'a>(names: impl Iterator<Item = &'a str>, times: &mut UnlockTimes) -> Vec<(String, Interval)> {
+    let mut known: Vec<(String, Interval)> = Vec::new();
+    for name in names {
+        let hash = Hash::find(name).filter(|_| known.iter().all(|(other, _)| other != name));
+        known.extend(hash.and_then(|hash| Some((name.to_owned(), of_pbkdf2(hash, times)?))));
+    }
+    known
 }
 
 fn of_pbkdf2(hash: Hash, times: &mut UnlockTimes) -> Option<Interval> {

@@ -55,7 +55,7 @@ impl Opener {
         };
         let Some(figure) = pace.pbkdf2(hash) else { return Ok(None) };
         let mut one_block = |hash: Hash| speed.pbkdf2(hash, hash.output_len());
-        let each = match pace.beside {
+        let each = match pace.beside(hash) {
             Beside::SameHash => figure * one_block(hash)?,
             Beside::Sha512 => figure * one_block(Hash::Sha512)?,
             Beside::Nothing => figure,
@@ -69,7 +69,7 @@ impl Opener {
             Self::Keyway => return Some(took.here),
             Self::Other(pace) => pace,
         };
-        let here = match pace.beside {
+        let here = match pace.argon2_beside() {
             Beside::SameHash => took.here,
             Beside::Sha512 => took.in_one_thread,
             Beside::Nothing => f64::from(cost.time) * f64::from(cost.memory_kib),

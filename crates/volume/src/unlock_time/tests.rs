@@ -11,11 +11,9 @@ fn a09_a_sample_takes_no_more_memory_than_it_may() {
     };
     assert_eq!(sample(16 << 10), 16 << 10);
     assert!(sample(64 << 10) <= 64 << 10);
-    // What lies beyond the sample may take longer.
-    let mut times = UnlockTimes::new(2).within(16 << 10);
-    let huge = Kdf::Argon2id { time: 4, memory_kib: 4 << 20, lanes: 2, salt: vec![0; 32] };
-    let time = times.of_kdf(&huge, 64).unwrap();
-    assert!(time.high > 1.5 * time.likely, "{time:?}");
+    let exact = Interval::exact(1.0);
+    assert_eq!(reaching(exact, 16 << 10, 16 << 10), exact);
+    assert_eq!(reaching(exact, 16 << 10, (16 << 10) + 1), Interval { high: BEYOND, ..exact });
 }
 
 #[test]

@@ -19,12 +19,15 @@ impl Version {
 
     /// Parses "2.06", "grub-install (GRUB) 2.12-9+deb13u2" or a package's version, and returns the
     /// newest known version that is not newer. `None` before 2.06, and if the text is not a
-    /// version.
+    /// version. A snapshot of the source ("2.14~git20250718", Ubuntu 25.10) is older than what it is
+    /// named after: that one has no Argon2.
     pub fn parse(text: &str) -> Option<Self> {
         let start = text.find("2.")?;
         let digits: String = text[start + 2..].chars().take_while(char::is_ascii_digit).collect();
         let minor: u32 = digits.parse().ok()?;
-        Self::ALL.into_iter().rev().find(|version| version.minor() <= minor)
+        let is_snapshot = text[start + 2 + digits.len()..].starts_with("~git");
+        let known = |version: &Self| version.minor() + u32::from(is_snapshot) <= minor;
+        Self::ALL.into_iter().rev().find(known)
     }
 
     fn minor(self) -> u32 {
@@ -68,6 +71,8 @@ mod tests {
             ("grub-install (GRUB) 2.12-9+deb13u2", Some(Version::V2_12)),
             ("2.13", Some(Version::V2_12)),
             ("2.14~rc1", Some(Version::V2_14)),
+            ("2.14~git20250718.0e36779-1ubuntu4", Some(Version::V2_12)),
+            ("2.12-1ubuntu7.3", Some(Version::V2_12)),
             ("2.20", Some(Version::V2_14)),
             ("2.04", None),
             ("0.97", None),

@@ -66,16 +66,17 @@ pub(crate) static ITER_TIME: Opt = option(
      volumes under Linux. --iter-time-for names another. A cost that is cheap to guess is said to be so.",
 );
 /// Those with a name of their own.
-const OPENERS: &[&str] = &["keyway", "cryptsetup", "grub-2.06", "grub-2.12", "grub-2.14", "pi3", "pi4"];
+const OPENERS: &[&str] =
+    &["keyway", "cryptsetup", "grub-2.06", "grub-2.12", "grub-2.14", "grub-2.14-accel", "pi3", "pi4"];
 pub(crate) static ITER_TIME_FOR: Opt = option(
     "iter-time-for",
     None,
     "NAME",
     Kind::Words(OPENERS),
     "Whose time that is (cryptsetup).",
-    "keyway and cryptsetup on this machine; grub-2.06, grub-2.12 and grub-2.14 in firmware on a CPU like this one; \
-     pi3 and pi4 are Raspberry Pis. How they relate to what is measured here stands in docs/COST.md: GRUB may take \
-     twenty times as long as Keyway.",
+    "keyway and cryptsetup on this machine; grub-2.06, grub-2.12 and grub-2.14 in firmware on a CPU like this one, \
+     grub-2.14-accel where grub.cfg has cryptomount -A; pi3 and pi4 are Raspberry Pis. How they relate to what is \
+     measured here stands in docs/COST.md: GRUB may take twenty times as long as Keyway.",
 );
 pub(crate) static PBKDF: Opt = option(
     "pbkdf",

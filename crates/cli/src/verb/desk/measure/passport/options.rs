@@ -6,7 +6,7 @@ use crate::verb::desk::cpu::RATE_FILE;
 
 /// Those with a name of their own.
 pub(super) const TARGETS: &[&str] =
-    &["linux", "cryptsetup", "grub-2.06", "grub-2.12", "grub-2.14", "pi3", "pi4"];
+    &["linux", "cryptsetup", "grub-2.06", "grub-2.12", "grub-2.14", "grub-2.14-accel", "pi3", "pi4"];
 
 pub(super) static TARGET: Opt = Opt {
     long: "target",

@@ -27,11 +27,12 @@ impl Target {
         let cpu = Cpu::find(file)?;
         let machine = find(name)?;
         let board = Board::find(name).filter(|_| file.is_none());
-        let title = match (file, name.strip_prefix("grub-").and_then(Version::parse)) {
-            (None, Some(version)) => format!("GRUB {version} in firmware, on a CPU like this one"),
-            (Some(_), Some(version)) => format!("GRUB {version} in firmware, on that CPU"),
-            (Some(_), None) => machine.to_string().replace("this machine", "that machine"),
-            (None, None) => machine.to_string(),
+        let title = machine.to_string();
+        let title = match file {
+            Some(_) => {
+                title.replace("a CPU like this one", "that CPU").replace("this machine", "that machine")
+            }
+            None => title,
         };
         let rates = match board {
             Some(_) => "published figures (docs/COST.md)".to_owned(),
@@ -64,14 +65,17 @@ impl Target {
 }
 
 fn find(name: &str) -> Result<Machine> {
+    if let Some(machine) = Machine::find(name) {
+        return Ok(machine);
+    }
+    // A release between those that are known.
     if let Some(version) = name.strip_prefix("grub-") {
-        let version = Version::parse(version)
-            .ok_or_else(|| wrong(&TARGET, name, "there are grub-2.06, grub-2.12 and grub-2.14"))?;
+        let version = Version::parse(version).ok_or_else(|| {
+            wrong(&TARGET, name, "there are grub-2.06, grub-2.12, grub-2.14 and grub-2.14-accel")
+        })?;
         return Ok(Machine::grub(version.into()));
     }
-    Machine::find(name).ok_or_else(|| {
-        let others = "there are grub-2.06, grub-2.12, grub-2.14, linux, cryptsetup, pi3 and pi4; for another \
-                      machine run \"keyway bench kdf --json >rates.json\" there and give --rate-file rates.json";
-        wrong(&TARGET, name, others)
-    })
+    let others = "there are grub-2.06, grub-2.12, grub-2.14, grub-2.14-accel, linux, cryptsetup, pi3 and pi4; for another \
+                  machine run \"keyway bench kdf --json >rates.json\" there and give --rate-file rates.json";
+    Err(wrong(&TARGET, name, others))
 }
