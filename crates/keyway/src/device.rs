@@ -307,19 +307,47 @@ impl Device {
     /// # let key = Key::passphrase("correct horse");
     /// # let device = Create::luks2().kdf(NewKdf::pbkdf2(1000)).in_memory(1 << 20, &key)?;
     /// let repair = device.repair()?;
-    /// for change in repair.changes() {
-    ///     eprintln!("{change}");
+    /// for found in repair.found() {
+    ///     eprintln!("{found}");
+    /// }
+    /// for line in [repair.lost(), repair.changes(), repair.warnings()].concat() {
+    ///     eprintln!("{line}");
+    /// }
+    /// if repair.needs_passphrase() {
+    ///     repair.confirm(&key, &Unlock::new())?;
     /// }
     /// repair.run()?;
     /// # Ok::<(), keyway::Error>(())
     /// ```
     ///
     /// # Errors
-    /// No header is left to repair; [`ErrorKind::ReadOnly`](crate::ErrorKind::ReadOnly).
+    /// No header is left of which anything can be proven; [`ErrorKind::ReadOnly`](crate::ErrorKind::ReadOnly).
     pub fn repair(&self) -> Result<Repair> {
         self.check_writable()?;
         let prepared = repair::Repair::prepare(Arc::clone(&self.header), self.locking);
         Ok(Repair::new(prepared.at(self.header_place())?, self.header_place()))
+    }
+
+    /// As [`Device::repair`], for a device that is open for reading: nothing is claimed, and the repair
+    /// cannot be run.
+    ///
+    /// ```
+    /// # use keyway::*;
+    /// # let key = Key::passphrase("correct horse");
+    /// # let device = Create::luks2().kdf(NewKdf::pbkdf2(1000)).in_memory(1 << 20, &key)?;
+    /// let damage = device.diagnose()?;
+    /// assert_eq!(damage.changes(), [""; 0]);
+    /// for keyslot in damage.keyslots().iter().filter(|keyslot| !keyslot.is_sound()) {
+    ///     eprintln!("{} {} {:?}", keyslot.number, keyslot.bar(64), keyslot.suspicious);
+    /// }
+    /// # Ok::<(), keyway::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// The first of [`Device::repair`].
+    pub fn diagnose(&self) -> Result<Repair> {
+        let found = repair::Repair::look(Arc::clone(&self.header), self.locking);
+        Ok(Repair::new(found.at(self.header_place())?, self.header_place()))
     }
 
     pub(crate) fn header_storage(&self) -> Arc<dyn Storage> {

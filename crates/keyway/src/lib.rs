@@ -27,7 +27,7 @@
 //! | look at a header, add, change and remove keys, back up, convert, seal | [`Device::header`], [`Header`] |
 //! | ask for one key after the other to add or change one | [`Header::try_key`], [`Header::add_key_with`] |
 //! | change the volume key or the cipher in place; encrypt or decrypt what is there | [`Device::begin_reencryption`], [`Reencryption`] |
-//! | repair a header, restore one | [`Device::repair`], [`Device::restore_header`] |
+//! | repair a header, restore one | [`Device::repair`], [`Device::diagnose`], [`Device::restore_header`] |
 //! | read and write the plaintext | [`Device::unlock`], [`Volume`] |
 //! | read and write a plain dm-crypt volume | [`Device::unlock_plain`], [`Plain`] |
 //! | ask a person for the passphrase, more than once | [`Device::admit`] |
@@ -136,6 +136,11 @@ pub use reencrypt::{Luks1Change, Luks1Files, Reencrypt, Reencryption, Resilience
 pub use token::Token;
 pub use unlock::Unlock;
 pub use volume::Volume;
+
+/// What a repair finds: see [`Device::repair`] and [`Device::diagnose`].
+pub mod repair {
+    pub use keyway_volume::repair::{Found, KeyslotArea, State};
+}
 
 /// Storage: the interface to a volume's bytes, and to its plaintext.
 ///

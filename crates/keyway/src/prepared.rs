@@ -2,7 +2,8 @@
 //! restored.
 
 use crate::error::At;
-use crate::{Location, Result};
+use crate::repair::{Found, KeyslotArea};
+use crate::{Key, Location, Result, Unlock};
 use keyway_volume::{backup, repair};
 use std::fmt;
 
@@ -24,11 +25,54 @@ impl Repair {
         self.prepared.changes()
     }
 
+    /// Every place with a header or with something of one, and what is certain about it. See
+    /// [`Device::repair`](crate::Device::repair) for an example.
+    pub fn found(&self) -> &[Found] {
+        self.prepared.found()
+    }
+
+    /// What cannot be brought back, one sentence each. See
+    /// [`Device::repair`](crate::Device::repair) for an example.
+    pub fn lost(&self) -> &[String] {
+        self.prepared.lost()
+    }
+
+    /// What else should be known before it is written, one sentence each: other formats' signatures on
+    /// the device, bytes that cannot be read. See [`Device::repair`](crate::Device::repair) for an
+    /// example.
+    pub fn warnings(&self) -> &[String] {
+        self.prepared.warnings()
+    }
+
+    /// The key material of every keyslot in use, and which sectors of it were overwritten: such a
+    /// keyslot opens no more, and only a header backup brings it back. See
+    /// [`Device::diagnose`](crate::Device::diagnose) for an example.
+    pub fn keyslots(&self) -> &[KeyslotArea] {
+        self.prepared.keyslots()
+    }
+
+    /// Whether the header has no checksum that proves what it was (LUKS1 without its magic), so that
+    /// only a passphrase can: [`Repair::confirm`].
+    pub fn needs_passphrase(&self) -> bool {
+        self.prepared.needs_passphrase()
+    }
+
+    /// Proves by a passphrase what the header was; `options` limit the key derivation. See
+    /// [`Device::repair`](crate::Device::repair) for an example.
+    ///
+    /// # Errors
+    /// [`ErrorKind::WrongPassphrase`](crate::ErrorKind::WrongPassphrase); the key is no passphrase.
+    pub fn confirm(&self, key: &Key, options: &Unlock) -> Result<()> {
+        let passphrase = key.read_passphrase()?;
+        self.prepared.prove(&passphrase, &options.options()).at(&self.place)
+    }
+
     /// Writes the changes, under the header's lock. See [`Device::repair`](crate::Device::repair)
     /// for an example.
     ///
     /// # Errors
-    /// The header has changed meanwhile; writing fails.
+    /// The header has changed meanwhile, or no passphrase has confirmed it; it comes from
+    /// [`Device::diagnose`](crate::Device::diagnose); writing fails.
     pub fn run(self) -> Result<()> {
         self.prepared.run().at(&self.place)
     }

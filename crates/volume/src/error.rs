@@ -165,6 +165,8 @@ pub enum Refusal {
     NeedsRepair,
     /// A hot zone was lost: nothing protected it.
     NotRecoverable,
+    /// A damaged header that nothing confirms is not written over.
+    Unproven,
 }
 
 impl Refusal {

@@ -31,7 +31,7 @@ impl Copies {
         let primary = first.and_then(|bytes| Ok(HeaderCopy::parse(&bytes, Copy::Primary)?));
         let selection = select(primary, find_secondary(storage, &candidates)).map_err(more_telling)?;
         let copies = Self { winner: selection.header, damaged: selection.recover };
-        copies.check_fits(storage)?;
+        check_fits(&copies.winner, storage)?;
         Ok(copies)
     }
 
@@ -59,12 +59,12 @@ impl Copies {
             )))
         })
     }
+}
 
-    fn check_fits(&self, storage: &dyn Storage) -> Result<()> {
-        let needs = self.winner.metadata.header_and_keyslots_size().0;
-        let has = storage.len();
-        if needs > has { Err(keyway_format::Error::Truncated { needs, has }.into()) } else { Ok(()) }
-    }
+/// Refuses a header whose keyslots end after the storage does.
+pub(crate) fn check_fits(header: &HeaderCopy, storage: &dyn Storage) -> Result<()> {
+    let (needs, has) = (header.metadata.header_and_keyslots_size().0, storage.len());
+    if needs > has { Err(keyway_format::Error::Truncated { needs, has }.into()) } else { Ok(()) }
 }
 
 /// Writes both copies, primary first, flushing each, and reads them back. `binary` holds the new

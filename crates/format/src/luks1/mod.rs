@@ -103,6 +103,20 @@ impl Header {
         Ok(Self { bytes, fields })
     }
 
+    /// The same, whatever stands in place of magic and version: what they would say if these were put
+    /// back.
+    ///
+    /// # Errors
+    /// As [`Header::parse`], but [`Error::NotLuks`].
+    pub fn parse_with_magic(bytes: &[u8]) -> Result<Self, Error> {
+        let Some(mut bytes) = bytes.first_chunk::<HEADER_LEN>().copied() else {
+            return Err(Error::Truncated { needs: HEADER_LEN as u64, has: bytes.len() as u64 });
+        };
+        bytes[..MAGIC.len()].copy_from_slice(&MAGIC);
+        bytes[MAGIC.len()..8].copy_from_slice(&[0, 1]);
+        Self::parse(&bytes)
+    }
+
     /// The bytes on disk; parsing them gives the same header.
     pub fn to_bytes(&self) -> [u8; HEADER_LEN] {
         self.bytes

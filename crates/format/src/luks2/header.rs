@@ -28,13 +28,13 @@ use core::ops::{Deref, Range};
 use keyway_crypto::Hash;
 
 const MAGIC_SECONDARY: [u8; 6] = *b"SKUL\xba\xbe";
-const VERSION: u16 = 2;
-const LABEL: Range<usize> = 24..72;
-const ALGORITHM: Range<usize> = 72..104;
+pub(super) const VERSION: u16 = 2;
+pub(super) const LABEL: Range<usize> = 24..72;
+pub(super) const ALGORITHM: Range<usize> = 72..104;
 const SALT: Range<usize> = 104..168;
-const UUID: Range<usize> = 168..208;
-const SUBSYSTEM: Range<usize> = 208..256;
-const CHECKSUM: Range<usize> = 448..512;
+pub(super) const UUID: Range<usize> = 168..208;
+pub(super) const SUBSYSTEM: Range<usize> = 208..256;
+pub(super) const CHECKSUM: Range<usize> = 448..512;
 
 /// One of the two copies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -43,6 +43,17 @@ pub enum Copy {
     Primary,
     /// Directly after the primary.
     Secondary,
+}
+
+impl Copy {
+    /// The other one.
+    #[must_use]
+    pub const fn other(self) -> Self {
+        match self {
+            Self::Primary => Self::Secondary,
+            Self::Secondary => Self::Primary,
+        }
+    }
 }
 
 /// One of the nine valid sizes of a copy (binary header and JSON area): 16 KiB to 4 MiB, powers of
@@ -290,6 +301,11 @@ impl Fields {
     }
 }
 
+/// The size that a binary header states, if it is one of the nine.
+pub(super) fn stated_size(bytes: &[u8]) -> Option<HeaderSize> {
+    HeaderSize::new(u64::from_be_bytes(*bytes.get(8..)?.first_chunk()?))
+}
+
 /// Whether the bytes start with this copy's magic; the rest is not checked.
 pub fn has_magic(bytes: &[u8], copy: Copy) -> bool {
     bytes.starts_with(&magic(copy)) && bytes.get(6..8) == Some(&VERSION.to_be_bytes())
@@ -297,7 +313,7 @@ pub fn has_magic(bytes: &[u8], copy: Copy) -> bool {
 
 /// A primary of a later version is a header in its own right: a secondary of version 2 after it is
 /// not its copy.
-fn refuse_later_version(bytes: &[u8], copy: Copy) -> Result<(), Error> {
+pub(super) fn refuse_later_version(bytes: &[u8], copy: Copy) -> Result<(), Error> {
     match bytes.strip_prefix(&magic(Copy::Primary)) {
         Some(&[high, low, ..]) if copy == Copy::Primary => match u16::from_be_bytes([high, low]) {
             later if later > VERSION => Err(Error::UnsupportedVersion(later)),
@@ -328,14 +344,14 @@ fn json_text(area: &[u8]) -> Result<&[u8], Error> {
     Ok(json)
 }
 
-const fn magic(copy: Copy) -> [u8; 6] {
+pub(super) const fn magic(copy: Copy) -> [u8; 6] {
     match copy {
         Copy::Primary => luks1::MAGIC,
         Copy::Secondary => MAGIC_SECONDARY,
     }
 }
 
-const fn offset(copy: Copy, size: HeaderSize) -> u64 {
+pub(super) const fn offset(copy: Copy, size: HeaderSize) -> u64 {
     match copy {
         Copy::Primary => 0,
         Copy::Secondary => size.0,

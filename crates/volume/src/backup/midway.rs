@@ -78,11 +78,7 @@ pub(super) fn judge(
         Some(device) => {
             let is_same_version = matches!(device, Header::Luks1(_)) == matches!(backup, Header::Luks1(_));
             let differ = first_key(device).zip(first_key(backup)).is_some_and(|(on, inside)| on != inside);
-            if is_same_version
-                && super::uuid(device) == super::uuid(backup)
-                && differ
-                && !is_under_way(backup)
-            {
+            if is_same_version && device.uuid() == backup.uuid() && differ && !is_under_way(backup) {
                 warnings.push(Warning::OtherVolumeKey);
             }
         }
@@ -107,7 +103,7 @@ fn cancels(backup: &Header, device: &Header) -> bool {
         (Some(DigestKind::Pbkdf2 { salt, value, .. }), Some(inside)) => inside == (&salt[..], &value[..]),
         _ => false,
     };
-    let is_same = super::uuid(device) == super::uuid(backup);
+    let is_same = device.uuid() == backup.uuid();
     untouched && what.mode != Mode::Encrypt && has_old_key && is_same && !is_under_way(backup)
 }
 

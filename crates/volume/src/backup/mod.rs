@@ -10,7 +10,7 @@ pub use warning::{Version, Warning};
 use crate::lock::{HeaderLock, LockMode};
 use crate::luks::{Header, read_header};
 use crate::seal::Seal;
-use crate::storage::{Exclusive, NewFile, Readers, extend_to};
+use crate::storage::{Exclusive, NewFile, Readers, extend_to, write_differing};
 use crate::{Error, Locking, Luks, Refusal, Result, Storage, luks1_disk};
 use keyway_format::{Sectors, luks1};
 use std::path::Path;
@@ -73,7 +73,7 @@ impl Restore {
         midway: Midway,
     ) -> Result<Self> {
         let (header, bytes) = read_backup(backup)?;
-        let target = Exclusive::claim_header(target, uuid(&header))?;
+        let target = Exclusive::claim_header(target, header.uuid())?;
         if target.len() < bytes.len() as u64 && !target.can_grow() {
             return Err(Refusal::NoRoom.because(format!(
                 "Device is too small for the backup: it has {} bytes, header and keyslots take {}.",
@@ -124,7 +124,8 @@ impl Restore {
             }
         };
         for piece in pieces {
-            self.write_differences(piece.start as usize..piece.end as usize)?;
+            let new = &self.bytes[piece.start as usize..piece.end as usize];
+            write_differing(&**self.target, new, piece.start, SECTOR).map_err(io("writing"))?;
         }
         let (header, _) = read_header(&**self.target)?;
         if !header.is_same_state(&self.header) {
@@ -132,31 +133,6 @@ impl Restore {
         }
         drop(lock);
         Ok(())
-    }
-
-    /// Writes each run of differing blocks in one write, then flushes.
-    fn write_differences(&self, range: std::ops::Range<usize>) -> Result<()> {
-        let new = &self.bytes[range.clone()];
-        let mut old = vec![0; new.len()];
-        self.target.read_at(&mut old, range.start as u64).map_err(io("reading"))?;
-        let block = SECTOR as usize;
-        let differs = |at: usize| {
-            let end = (at + block).min(new.len());
-            old[at..end] != new[at..end]
-        };
-        let mut at = 0;
-        while at < new.len() {
-            let start = at;
-            while at < new.len() && differs(at) {
-                at += block;
-            }
-            if at > start {
-                let run = &new[start..at.min(new.len())];
-                self.target.write_at(run, (range.start + start) as u64).map_err(io("writing"))?;
-            }
-            at += block;
-        }
-        self.target.flush().map_err(io("flushing"))
     }
 }
 
@@ -208,7 +184,7 @@ fn compare(backup: &Header, target: &dyn Storage, midway: Midway) -> Result<(Vec
     if other_key && both_luks2 {
         warnings.push(Warning::OtherKeySize);
     }
-    if uuid(&device) != uuid(backup) {
+    if device.uuid() != backup.uuid() {
         warnings.push(Warning::OtherUuid);
     }
     warnings.extend(of_reencryption);
@@ -261,13 +237,6 @@ fn key_bytes(header: &Header) -> Option<u32> {
             let bound = metadata.keyslots.iter().find(|(number, _)| !metadata.is_unbound(**number));
             bound.map(|(_, slot)| slot.key_size)
         }
-    }
-}
-
-fn uuid(header: &Header) -> &str {
-    match header {
-        Header::Luks1(header) => &header.uuid,
-        Header::Luks2 { binary, .. } => &binary.uuid,
     }
 }
 

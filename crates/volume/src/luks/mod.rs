@@ -86,10 +86,7 @@ impl Luks {
 
     /// The UUID as written in the header.
     pub fn uuid(&self) -> &str {
-        match &self.header {
-            Header::Luks1(header) => &header.uuid,
-            Header::Luks2 { binary, .. } => &binary.uuid,
-        }
+        self.header.uuid()
     }
 
     /// Whether the other header is the same, byte for byte, apart from the fields that differ
@@ -221,6 +218,14 @@ impl Luks {
 }
 
 impl Header {
+    /// The UUID as written in it.
+    pub(crate) fn uuid(&self) -> &str {
+        match self {
+            Self::Luks1(header) => &header.uuid,
+            Self::Luks2 { binary, .. } => &binary.uuid,
+        }
+    }
+
     /// Maps the plaintext to the data device, whatever the header requires.
     pub(crate) fn layout(&self) -> Result<Layout> {
         match self {

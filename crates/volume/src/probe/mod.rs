@@ -141,7 +141,7 @@ pub fn probe_range(storage: &dyn Storage, range: Range<u64>, reach: Reach) -> io
 /// A place where a signature could be cannot be read.
 pub fn foreign(storage: &dyn Storage) -> io::Result<Option<&'static Signature>> {
     let found = probe(storage)?.into_iter().map(|found| found.signature);
-    Ok(found.into_iter().find(|signature| signature.blkid != LUKS))
+    Ok(found.into_iter().find(|signature| !signature.is_luks()))
 }
 
 /// The file system that would be mounted from the content; `None` where there is none, or more than
@@ -185,6 +185,11 @@ fn all(content: &Content<'_>) -> Vec<Found> {
 }
 
 impl Signature {
+    /// Whether it is LUKS's, of any version.
+    pub(crate) fn is_luks(&self) -> bool {
+        self.blkid == LUKS
+    }
+
     /// The places of its marks.
     fn places(&self, content: &Content<'_>) -> Vec<Range<u64>> {
         match self.search {

@@ -1,6 +1,7 @@
 //! Where bytes are stored: anything that can be read and written at an offset.
 
 pub mod claimed;
+mod differing;
 pub mod direct;
 pub mod exclusive;
 pub mod faulty;
@@ -12,6 +13,7 @@ pub mod readers;
 pub mod topology;
 
 pub use claimed::Claimed;
+pub(crate) use differing::{read_readable, write_differing};
 pub use direct::Direct;
 pub use exclusive::Exclusive;
 pub use faulty::Faulty;
