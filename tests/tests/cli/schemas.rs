@@ -67,6 +67,10 @@ impl Place {
         place.run(format).args(CHEAP_ARGON2).arg("luks2").ok();
         place.run("token import --json-file token luks2").ok();
         place.run("seal -d key luks2").ok();
+        let mut damaged = fs::read(place.0.path("luks2")).unwrap();
+        damaged[..6].fill(0);
+        damaged[40_000..41_000].fill(0);
+        place.0.file("damaged", damaged);
         let line =
             "set -e; mkdir -p tree/bin; echo x >tree/bin/sh; cd tree; find . | cpio -o -H newc >../initrd";
         peer("sh", "-c").arg(line).directory(place.0.root()).ok();

@@ -2,7 +2,7 @@
 
 use crate::volume::{BOTH_WAYS, Tool, Volume};
 use keyway_tests::peers::CHEAP_ARGON2;
-use keyway_tests::{assert_same_lines, need, random};
+use keyway_tests::{assert_same_lines, cryptsetup, keyway, need, random};
 use std::fs::{File, read};
 use std::os::unix::fs::FileExt;
 
@@ -82,4 +82,45 @@ fn assert_agreeing_copies(v: &Volume, second: u64) {
     assert_eq!(&second[..6], b"SKUL\xba\xbe");
     assert_eq!(first[16..24], second[16..24], "sequence ids");
     assert!(first[BINARY as usize..] == second[BINARY as usize..], "JSON areas");
+}
+
+/// Headers that the real cryptsetup wrote, at every size that it writes: what is lost in both copies and
+/// confirmed by a checksum is what it was, byte for byte, and cryptsetup opens it.
+#[test]
+fn headers_of_every_size_become_what_cryptsetup_wrote() {
+    need!("cryptsetup");
+    for kib in [16_u64, 32, 64, 128, 256, 512, 1024, 2048, 4096] {
+        let (v, second) = (made_by(cryptsetup, kib), kib << 10);
+        let written = read(&v.path).expect("the volume can be read");
+        let damages: [(&str, &[(u64, u64)]); 4] = [
+            ("both magics", &[(0, 6), (second, 6)]),
+            ("both magics, versions and sizes", &[(0, 16), (second, 16)]),
+            ("metadata in one, the binary header in the other", &[(BINARY, second - BINARY), (second, 104)]),
+            ("the other way round, offset included", &[(0, 104), (256, 100), (second + BINARY, 8000)]),
+        ];
+        for (what, places) in damages {
+            eprintln!("areas of {kib} KiB, {what} damaged");
+            for (offset, len) in places {
+                damage(&v, *offset, *len);
+            }
+            v.run(cryptsetup, "open --test-passphrase").arg("--key-file").arg(&v.first_key).fails(1);
+            v.run(keyway, "repair -q").ok();
+            assert!(read(&v.path).expect("the volume can be read") == written);
+            v.opens(cryptsetup, &v.first_key, true);
+            v.dump();
+        }
+    }
+}
+
+/// A LUKS1 header of cryptsetup's without its magic.
+#[test]
+fn a_passphrase_brings_back_luks1s_magic() {
+    need!("cryptsetup");
+    let v = Volume::made_by(cryptsetup, "--type luks1 --pbkdf-force-iterations 1000", 32 << 20);
+    let written = read(&v.path).expect("the volume can be read");
+    damage(&v, 0, 8);
+    v.run(cryptsetup, "isLuks").fails(1);
+    v.run(keyway, "repair -q --key-file").arg(&v.first_key).ok();
+    assert!(read(&v.path).expect("the volume can be read") == written);
+    v.opens(cryptsetup, &v.first_key, true);
 }
