@@ -1,6 +1,8 @@
 //! Repair writes what a checksum or a passphrase proves, and nothing else: every damaged block, every
 //! overwritten field, in one copy and in both.
 
+#![allow(clippy::single_range_in_vec_init)]
+
 use keyway_crypto::{Hash, Secret};
 use keyway_format::luks2::HeaderSize;
 use keyway_volume::create::{Luks1Params, Luks2Params, create_luks1, create_luks2};

@@ -57,7 +57,8 @@ pub fn prove(own: &[u8], other: &[u8], copy: Copy, size: HeaderSize) -> Result<P
     let other = &other[..other.len().min(len)];
     let mut bytes = own.to_vec();
     put_known(&mut bytes, copy, size);
-    if !is_confirmed(&bytes, copy) && !(has_checksum(own, other) && search(&mut bytes, other, copy)) {
+    let is_proven = is_confirmed(&bytes, copy) || has_checksum(own, other) && search(&mut bytes, other, copy);
+    if !is_proven {
         return Err(HeaderCopy::parse(own, copy).err().unwrap_or(Error::NotLuks));
     }
     let header = HeaderCopy::parse(&bytes, copy)?;

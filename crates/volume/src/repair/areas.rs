@@ -174,8 +174,8 @@ mod tests {
             let at = START as usize + 250 * 512;
             bytes[at..at + 512].copy_from_slice(damage);
             let area = judge(bytes);
-            let at = at as u64;
-            assert_eq!(area.suspicious, [at..at + 512]);
+            let expected = at as u64..at as u64 + 512;
+            assert_eq!(area.suspicious, [expected]);
             assert!(!area.is_sound());
             let expected = "#".repeat(31) + "." + &"#".repeat(31);
             assert_eq!(area.bar(64), expected);
@@ -200,6 +200,7 @@ mod tests {
         let mut bytes = random(3);
         bytes[START as usize + 500..START as usize + 600].fill(0);
         let area = judge(bytes);
-        assert_eq!(area.suspicious, [START + 512..START + 1024], "12 zeros are no proof, 88 are");
+        let second = START + 512..START + 1024;
+        assert_eq!(area.suspicious, [second], "12 zeros are no proof, 88 are");
     }
 }

@@ -213,7 +213,7 @@ impl Plan {
     fn written(&self) -> Vec<Range<u64>> {
         match self {
             Self::Luks1(found) if found.is_sound() => Vec::new(),
-            Self::Luks1(_) => vec![0..Sectors::SIZE],
+            Self::Luks1(_) => std::iter::once(0..Sectors::SIZE).collect(),
             Self::Luks2(found) => {
                 let size = found.winner.binary.size.bytes().0;
                 let start = |copy| if copy == Copy::Primary { 0 } else { size };

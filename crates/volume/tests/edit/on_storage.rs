@@ -55,8 +55,13 @@ fn c24_luks1_repair_writes_what_differs() {
 #[test]
 fn c24_luks2_repair_names_the_copy() {
     for (offset, said) in [
-        (5000, "Primary LUKS2 header is damaged or out of date: rewritten from the secondary."),
-        (16384 + 5000, "Secondary LUKS2 header is damaged or out of date: rewritten from the primary."),
+        (110, "Primary LUKS2 header is damaged or out of date: rewritten from the secondary."),
+        (16384 + 110, "Secondary LUKS2 header is damaged or out of date: rewritten from the primary."),
+        (5000, "Primary LUKS2 header is damaged: put back as it was: JSON area (bytes 5000 to 5006)."),
+        (
+            16384 + 5000,
+            "Secondary LUKS2 header is damaged: put back as it was: JSON area (bytes 21384 to 21390).",
+        ),
     ] {
         let (storage, _) = luks2_volume();
         storage.memory.write_at(b"damage", offset).unwrap();
