@@ -120,7 +120,7 @@ fn a_passphrase_brings_back_luks1s_magic() {
     let written = read(&v.path).expect("the volume can be read");
     damage(&v, 0, 8);
     v.run(cryptsetup, "isLuks").fails(1);
-    v.run(keyway, "repair -q --key-file").arg(&v.first_key).ok();
+    v.run(keyway, "repair -q").arg("--key-file").arg(&v.first_key).ok();
     assert!(read(&v.path).expect("the volume can be read") == written);
     v.opens(cryptsetup, &v.first_key, true);
 }

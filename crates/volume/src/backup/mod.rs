@@ -126,6 +126,7 @@ impl Restore {
         for piece in pieces {
             let new = &self.bytes[piece.start as usize..piece.end as usize];
             write_differing(&**self.target, new, piece.start, SECTOR).map_err(io("writing"))?;
+            self.target.flush().map_err(io("flushing"))?;
         }
         let (header, _) = read_header(&**self.target)?;
         if !header.is_same_state(&self.header) {

@@ -259,6 +259,7 @@ fn restore(storage: &dyn Storage, bytes: &[u8], offset: u64) -> Result<()> {
         source,
     };
     write_differing(storage, bytes, offset, Sectors::SIZE).map_err(|source| io("writing", source))?;
+    storage.flush().map_err(|source| io("flushing", source))?;
     let mut back = vec![0; bytes.len()];
     storage.read_at(&mut back, offset).map_err(|source| io("reading back", source))?;
     match back == bytes {

@@ -5,8 +5,8 @@ use super::Storage;
 use std::io;
 use std::ops::Range;
 
-/// Writes `new` at `offset`, each run of differing blocks in one write, then flushes. Blocks that
-/// cannot be read are written.
+/// Writes `new` at `offset`, each run of differing blocks in one write. Blocks that cannot be read are
+/// written.
 pub(crate) fn write_differing(storage: &dyn Storage, new: &[u8], offset: u64, block: u64) -> io::Result<()> {
     let all = offset..offset + new.len() as u64;
     let read = read_readable(storage, offset, new.len());
@@ -29,7 +29,7 @@ pub(crate) fn write_differing(storage: &dyn Storage, new: &[u8], offset: u64, bl
         }
         at += block;
     }
-    storage.flush()
+    Ok(())
 }
 
 /// `len` bytes at `offset`, and which ranges of the storage among them cannot be read: these are 0xff,
