@@ -19,6 +19,7 @@
 //! rights          what the users of a volume may do with it: every door and gate asks the same value
 //! volume          Volume: the plaintext of an unlocked volume, a Storage itself
 //! stream          whole volumes through all cores in constant memory
+//! partitions      GPT and MBR: where the partitions of a disk or its image are
 //! unused          which holes of an image are free space and may stay holes
 //! facts           what a header says about its volume, and what in it deserves attention
 //! probe           what a device holds: one table of signatures, a row per format, for luksFormat's
@@ -57,6 +58,7 @@ mod luks1_disk;
 mod luks2_disk;
 mod memory;
 pub mod mounts;
+pub mod partitions;
 pub mod plain;
 pub mod policy;
 pub mod probe;

@@ -20,6 +20,7 @@ mod midstate;
 mod nbdkit;
 mod null_cipher;
 mod openssl;
+mod partitions;
 mod qemu;
 mod recovery;
 mod seal;

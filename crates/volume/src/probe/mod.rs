@@ -30,7 +30,7 @@ pub use sectors::{largest_sector, too_small_for};
 pub use table::SIGNATURES;
 
 pub(crate) use content::Content;
-pub(crate) use partition_table::{GPT_HEADER, GPT_PROTECTIVE, MbrEntry, mbr};
+pub(crate) use partition_table::{GPT_HEADER, GPT_PROTECTIVE, MbrEntry, is_mbr_of_disk, mbr};
 pub(crate) use superblock::EXT_MAGIC;
 
 use crate::Storage;

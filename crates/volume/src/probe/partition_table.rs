@@ -1,8 +1,9 @@
 //! Partition tables: GPT (UEFI 2.10, 5.3), MBR (5.2), and those of Apple and Sun.
 
 use super::identity::hyphens;
-use super::{Content, boot_sector};
+use super::{Content, Reach, boot_sector};
 use crate::Storage;
+use std::io;
 
 /// The first bytes of a GPT header.
 pub(crate) const GPT_HEADER: &[u8] = b"EFI PART";
@@ -111,6 +112,17 @@ pub(super) fn is_mbr(content: &Content<'_>, _: u64) -> Option<bool> {
         || boot_sector::is_fat(content);
     let is_table = entries.iter().all(|entry| matches!(entry.flag, 0 | 0x80) && entry.kind != GPT_PROTECTIVE);
     Some(is_table && !is_file_system)
+}
+
+/// Whether a disk's first sector is a partition table rather than a file system's boot sector.
+///
+/// # Errors
+/// The disk cannot be read.
+pub(crate) fn is_mbr_of_disk(disk: &dyn Storage) -> io::Result<bool> {
+    let content = Content::new(disk, 0..disk.len(), Reach::Start)?;
+    let is_table = is_mbr(&content, 0).unwrap_or(false);
+    content.into_error()?;
+    Ok(is_table)
 }
 
 /// The driver descriptor holds the block size at 2; the map begins in the second block.

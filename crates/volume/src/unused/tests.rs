@@ -79,24 +79,13 @@ fn partitions_of_an_mbr() {
 }
 
 #[test]
-fn partitions_of_a_gpt() {
+fn a_gpt_whose_checksums_are_wrong_frees_nothing() {
     let image = Memory::zeroed(1 << 20);
     image.write_at(&[0x55, 0xaa], 510).unwrap();
     entry(&image, 0, 0xee, 1, 2047);
-    let mut header = [0; 92];
-    header[..8].copy_from_slice(b"EFI PART");
-    header[72] = 2;
-    header[80] = 4;
-    header[84] = 128;
-    image.write_at(&header, 512).unwrap();
-    let mut partition = [0; 128];
-    partition[0] = 1;
-    partition[32..40].copy_from_slice(&100u64.to_le_bytes());
-    partition[40..48].copy_from_slice(&199u64.to_le_bytes());
-    image.write_at(&partition, 1024 + 128).unwrap();
-    assert_eq!(partitions::of(&image).unwrap(), Some(std::iter::once(51200..102_400).collect()));
-    image.write_at(&u32::MAX.to_le_bytes(), 512 + 80).unwrap();
-    assert_eq!(partitions::of(&image).unwrap(), Some(vec![]), "an absurd number of entries");
+    assert_eq!(partitions::of(&image).unwrap(), None);
+    image.write_at(b"EFI PART", 512).unwrap();
+    assert_eq!(partitions::of(&image).unwrap(), Some(vec![]));
 }
 
 fn entry(image: &Memory, index: u64, kind: u8, first: u32, sectors: u32) {
