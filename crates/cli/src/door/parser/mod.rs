@@ -1,20 +1,27 @@
 //! From an argument vector to [`Args`], by popt's conventions: options may come before, between and
 //! after the command and its operands, `--name=value` and `--name value` are equivalent, letters
 //! can be bundled, `--` ends the options.
+//!
+//! `tables` makes clap's parser of a command's table, `refusals` the line for a wrong command line, and
+//! `as_cryptsetup` is what the name cryptsetup changes.
+
+mod as_cryptsetup;
+mod refusals;
+mod tables;
+
+pub(super) use as_cryptsetup::CRYPTSETUP;
+pub(crate) use as_cryptsetup::program_name;
+pub(super) use tables::clap_command;
 
 use super::help::{self, Extent};
 use super::release::Release;
 use super::suggest::{did_you_mean, quoted};
-use super::table::{Alias, Command, Commands, Group, Opt, Verb};
+use super::table::{Alias, Command, Commands, Opt, Verb};
 use super::values::Args;
 use super::{foreign, habits, rules, shared};
 use crate::say::failure::{Exit, Failure, Result};
-use clap::builder::ValueParser;
-use clap::error::{ContextKind, ContextValue, ErrorKind};
-use clap::parser::ValueSource;
-use clap::{Arg, ArgAction, ArgMatches};
+use refusals::{check_operands, explain, not_allowed, unknown_option, usage};
 use std::ffi::{OsStr, OsString};
-use std::path::Path;
 
 /// What the command line asks for.
 pub(crate) enum Invocation {
@@ -34,8 +41,7 @@ pub(crate) fn parse(
     Release::check()?;
     let parsed = parse_arguments(commands, program, &typed, argv.collect());
     parsed.map_err(|failure| match program {
-        // How it is used stands before what is wrong, which scripts read as the last line.
-        CRYPTSETUP => failure.after(&help::cryptsetup::usage(commands)),
+        CRYPTSETUP => as_cryptsetup::refused(commands, failure),
         _ => failure,
     })
 }
@@ -49,7 +55,7 @@ fn parse_arguments(
     // -h is --hash, as in cryptsetup. On its own it can only be a request for help.
     if argv.is_empty() || argv == ["-h"] || argv == ["help"] {
         return match (argv.is_empty(), program) {
-            (true, CRYPTSETUP) => Err(no_action()),
+            (true, CRYPTSETUP) => Err(as_cryptsetup::no_action()),
             (true, _) => {
                 Err(Failure::new(Exit::Parameters, help::screen(commands, program, typed).trim_end()))
             }
@@ -74,28 +80,11 @@ fn parse_arguments(
     run_command(commands, program, command, alias, rest)
 }
 
-/// What cryptsetup says where no action is named.
-fn no_action() -> Failure {
-    Failure::new(Exit::Parameters, "cryptsetup: Argument <action> missing.")
-}
-
 /// `--help` without a command; cryptsetup's with one, too.
 fn overview(commands: &Commands, program: &str) -> String {
     match program {
         CRYPTSETUP => help::cryptsetup::help(commands),
         _ => help::overview(commands),
-    }
-}
-
-/// The name by which scripts written for cryptsetup call the program. They read its messages, which
-/// then begin with cryptsetup's words.
-pub(super) const CRYPTSETUP: &str = "cryptsetup";
-
-/// "cryptsetup" if called by that name, else "keyway".
-pub(crate) fn program_name(argv0: &OsStr) -> &'static str {
-    match Path::new(argv0).file_name() {
-        Some(name) if name == CRYPTSETUP => CRYPTSETUP,
-        _ => "keyway",
     }
 }
 
@@ -154,7 +143,7 @@ fn without_command(commands: &Commands, program: &'static str, argv: &[OsString]
         Ok(Invocation::Print(overview(commands, program)))
     } else {
         match program {
-            CRYPTSETUP => Err(no_action()),
+            CRYPTSETUP => Err(as_cryptsetup::no_action()),
             _ => Err(usage(program, "a command is missing; \"--help\" lists them".to_owned())),
         }
     }
@@ -197,11 +186,16 @@ fn run_command(
         .try_get_matches_from(&rest)
         .map_err(|e| explain(commands, program, command, &rest, &e))?;
     let mut operands: Vec<OsString> = matches.remove_many("operands").into_iter().flatten().collect();
-    if let Some(text) = asked_for(commands, program, command, &matches, operands.first()) {
+    let asks = |option: &Opt| matches.get_flag(option.long);
+    let text = match program {
+        CRYPTSETUP => as_cryptsetup::asked_for(commands, asks),
+        _ => asked_for(program, command, asks, operands.first()),
+    };
+    if let Some(text) = text {
         return Ok(Invocation::Print(text));
     }
-    if let Some(option) = shared::NOT_CRYPTSETUPS.iter().find(|option| is_given(&matches, option))
-        && program == CRYPTSETUP
+    if program == CRYPTSETUP
+        && let Some(option) = as_cryptsetup::not_its_own(&matches)
     {
         return Err(unknown_option(commands, program, &format!("--{}", option.long)));
     }
@@ -220,23 +214,18 @@ fn run_command(
     Ok(Invocation::Run(Box::new(args)))
 }
 
-/// The text that is asked for instead of the command. cryptsetup has one help, and no `--help-all`.
+/// The text that is asked for instead of the command.
 fn asked_for(
-    commands: &Commands,
     program: &str,
     command: &'static Command,
-    matches: &ArgMatches,
+    asks: impl Fn(&Opt) -> bool,
     verb: Option<&OsString>,
 ) -> Option<String> {
-    let asks = |option: &Opt| matches.get_flag(option.long);
-    match program {
-        CRYPTSETUP if asks(&shared::HELP) => Some(help::cryptsetup::help(commands)),
-        CRYPTSETUP if asks(&shared::USAGE) => Some(help::cryptsetup::usage(commands)),
-        _ if asks(&shared::VERSION) => Some(help::version(program)),
-        CRYPTSETUP => None,
-        _ if asks(&shared::HELP_ALL) => Some(page(program, command, verb, Extent::All)),
-        _ if asks(&shared::HELP) => Some(page(program, command, verb, Extent::Usual)),
-        _ => asks(&shared::USAGE).then(|| format!("Usage: {}\n", help::synopsis(program, command))),
+    match () {
+        () if asks(&shared::VERSION) => Some(help::version(program)),
+        () if asks(&shared::HELP_ALL) => Some(page(program, command, verb, Extent::All)),
+        () if asks(&shared::HELP) => Some(page(program, command, verb, Extent::Usual)),
+        () => asks(&shared::USAGE).then(|| format!("Usage: {}\n", help::synopsis(program, command))),
     }
 }
 
@@ -247,163 +236,6 @@ fn page(program: &str, command: &'static Command, verb: Option<&OsString>, exten
         Some(verb) => help::verb(program, command, verb, extent),
         None => help::command(program, command, extent),
     }
-}
-
-fn is_given(matches: &ArgMatches, option: &Opt) -> bool {
-    // A flag has a value that nobody typed.
-    matches.try_contains_id(option.long).unwrap_or(false)
-        && matches.value_source(option.long) == Some(ValueSource::CommandLine)
-}
-
-/// The clap parser of one command's table.
-pub(super) fn clap_command(command: &'static Command) -> clap::Command {
-    let mut parser = clap::Command::new(command.name)
-        .about(command.about)
-        .no_binary_name(true)
-        .disable_help_flag(true)
-        .disable_version_flag(true)
-        .args_override_self(true);
-    for option in command.all_options() {
-        parser = parser.arg(clap_arg(option));
-    }
-    parser.arg(Arg::new("operands").num_args(0..).value_parser(ValueParser::os_string()))
-}
-
-fn clap_arg(option: &'static Opt) -> Arg {
-    let mut arg = Arg::new(option.long).long(option.long).help(option.help);
-    if let Some(letter) = option.short {
-        arg = arg.short(letter);
-    }
-    if !option.takes_value() {
-        return arg.action(ArgAction::SetTrue);
-    }
-    // Like popt, takes the next argument as the value even if it starts with a dash.
-    arg.action(ArgAction::Append)
-        .allow_hyphen_values(true)
-        .value_name(option.value)
-        .value_parser(ValueParser::os_string())
-}
-
-fn check_operands(program: &str, command: &Command, operands: &[OsString]) -> Result<()> {
-    let required = command.operands.iter().filter(|o| o.required).count();
-    if operands.len() >= required {
-        return check_extra_operands(program, command, operands);
-    }
-    let missing = match program {
-        CRYPTSETUP => format!("requires {} as arguments", help::operands_of_cryptsetup(command)),
-        _ => {
-            let (missing, synopsis) =
-                (command.operands[operands.len()].name, help::synopsis(program, command));
-            format!("{missing} is missing; usage: {synopsis}")
-        }
-    };
-    Err(usage(program, format!("{}: {missing}", command.name)))
-}
-
-/// Refuses operands that nothing would be done with. cryptsetup ignores them.
-fn check_extra_operands(program: &str, command: &Command, operands: &[OsString]) -> Result<()> {
-    // isLuks refuses them itself, with cryptsetup's own exit code for it.
-    let takes_any =
-        command.name == "isLuks" || command.operands.last().is_some_and(|last| last.name.ends_with("..."));
-    let extra = operands.get(command.operands.len()).filter(|_| program != CRYPTSETUP && !takes_any);
-    let Some(extra) = extra else { return Ok(()) };
-    let (extra, synopsis) = (extra.to_string_lossy(), help::synopsis(program, command));
-    Err(usage(program, format!("{}: \"{extra}\" is one operand too many; usage: {synopsis}", command.name)))
-}
-
-/// clap's error as one line in this program's style.
-fn explain(
-    commands: &Commands,
-    program: &str,
-    command: &Command,
-    typed: &[OsString],
-    error: &clap::Error,
-) -> Failure {
-    let argument = match error.get(ContextKind::InvalidArg) {
-        Some(ContextValue::String(s)) => s.clone(),
-        _ => String::new(),
-    };
-    let name = argument.split([' ', '=']).next().unwrap_or_default();
-    match error.kind() {
-        ErrorKind::UnknownArgument => unknown_option(commands, program, name),
-        ErrorKind::InvalidValue | ErrorKind::TooFewValues | ErrorKind::WrongNumberOfValues => {
-            about_option(program, name, ": missing argument", " needs a value")
-        }
-        ErrorKind::TooManyValues => {
-            let with_value = format!("{name}=");
-            let mut typed = typed.iter().filter_map(|argument| argument.to_str());
-            let given = typed.find(|argument| argument.starts_with(&with_value)).unwrap_or(name);
-            let shown = if program == CRYPTSETUP { given } else { name };
-            about_option(program, shown, ": option does not take an argument", " takes no value")
-        }
-        _ => usage(program, format!("{}: cannot parse the command line near \"{argument}\"", command.name)),
-    }
-}
-
-/// What is wrong with an option as such: in cryptsetup's words (popt's, without the program's name),
-/// or in this program's.
-fn about_option(program: &str, option: &str, theirs: &str, ours: &str) -> Failure {
-    match program {
-        CRYPTSETUP => Failure::new(Exit::Parameters, format!("{option}{theirs}")),
-        _ => usage(program, format!("{option}{ours}")),
-    }
-}
-
-/// An option that belongs to other commands.
-fn not_allowed(commands: &Commands, program: &str, command: &Command, option: &Opt) -> Failure {
-    let takes = |other: &&Command| other.all_options().any(|o| o.long == option.long);
-    // cryptsetup's first: who types its option means one of them.
-    let (theirs, ours): (Vec<&Command>, Vec<&Command>) = commands
-        .all
-        .iter()
-        .copied()
-        .filter(takes)
-        .partition(|other| matches!(other.group, Group::Cryptsetup(_)));
-    let takers: Vec<&str> = theirs.into_iter().chain(ours).map(|other| other.name).collect();
-    let meant = MEANT.iter().find(|(name, long, _)| *name == command.name && *long == option.long);
-    let hint = match (meant, &takers[..]) {
-        (Some((.., hint)), _) => (*hint).to_owned(),
-        (None, [one]) => format!("{one} takes it."),
-        // A list of half the program helps nobody.
-        (None, many) if many.len() > MOST_TAKERS => {
-            let (first, others) = many.split_at(LISTED_TAKERS);
-            format!("{} and {} others take it.", first.join(", "), others.len())
-        }
-        (None, few) => format!("{} take it.", few.join(", ")),
-    };
-    let (option, command) = (option.long, command.name);
-    usage(program, format!("Option --{option} is not allowed with {command} action; {hint}"))
-}
-
-/// Command, option of others, and what is probably meant.
-static MEANT: &[(&str, &str, &str)] = &[
-    (
-        "luksKillSlot",
-        "key-slot",
-        "it takes the number as its second argument: \"luksKillSlot DEVICE NUMBER\".",
-    ),
-    ("luksRemoveKey", "key-slot", "\"luksKillSlot DEVICE NUMBER\" removes a keyslot by its number."),
-];
-
-/// Commands that are listed as those that take an option …
-const MOST_TAKERS: usize = 8;
-/// … and how many of them are where there are more.
-const LISTED_TAKERS: usize = 4;
-
-fn unknown_option(commands: &Commands, program: &str, argument: &str) -> Failure {
-    let name = argument.split('=').next().unwrap_or(argument);
-    let options = commands.options().map(|o| o.long);
-    let near = || did_you_mean(&name[2..], options, |near| format!("--{near}"));
-    let hint = name.starts_with("--").then(near).flatten();
-    let hint = hint.unwrap_or_else(|| "\"--help\" after a command lists its options.".to_owned());
-    match program {
-        CRYPTSETUP => Failure::new(Exit::Parameters, format!("{name}: unknown option; {hint}")),
-        _ => usage(program, format!("unknown option {name}; {hint}")),
-    }
-}
-
-fn usage(program: &str, message: String) -> Failure {
-    Failure::new(Exit::Parameters, format!("{program}: {message}"))
 }
 
 #[cfg(test)]
