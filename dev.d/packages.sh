@@ -25,7 +25,7 @@ declare -A package_of=(
     [mke2fs]=e2fsprogs [debugfs]=e2fsprogs [e2fsck]=e2fsprogs
     [mkfs.xfs]=xfsprogs [mkfs.btrfs]=btrfs-progs [mkfs.vfat]=dosfstools [mkfs.f2fs]=f2fs-tools
     [mkfs.erofs]=erofs-utils [mksquashfs]=squashfs-tools [mkfs.nilfs2]=nilfs-tools [mkntfs]=ntfs-3g
-    [mkfs.exfat]=exfatprogs [mkudffs]=udftools [genisoimage]=genisoimage [sfdisk]=fdisk [blkid]=util-linux
+    [mkfs.exfat]=exfatprogs [mkudffs]=udftools [genisoimage]=genisoimage [sfdisk]=fdisk [fdisk]=fdisk [blkid]=util-linux
     [busybox]=busybox-static
     [losetup]=mount
     [python3]="python3 python3-venv"
@@ -57,7 +57,7 @@ demo_programs="cc mke2fs debugfs"
 interop_programs="cryptsetup keyctl qemu-img nbdkit grub-fstest openssl mke2fs debugfs e2fsck script prlimit"
 # What makes the images that signatures are looked for in.
 interop_programs+=" blkid mkfs.xfs mkfs.btrfs mkfs.vfat mkfs.f2fs mkfs.erofs mksquashfs mkfs.nilfs2 mkntfs mkfs.exfat"
-interop_programs+=" mkudffs genisoimage sfdisk"
+interop_programs+=" mkudffs genisoimage sfdisk fdisk"
 # GRUB itself, on a machine.
 oracle_programs="grub-mkimage /usr/lib/grub/i386-pc/boot.img"
 doors_programs="nbdfuse python3"

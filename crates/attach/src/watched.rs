@@ -303,7 +303,7 @@ mod tests {
         }
 
         fn lock_target(&self) -> Option<LockTarget<'_>> {
-            Some(LockTarget::File(rustix::stdio::stdin()))
+            Some(LockTarget::File { fd: rustix::stdio::stdin(), part: None })
         }
     }
 
@@ -312,7 +312,7 @@ mod tests {
         let (storage, _) = watched(Unusual);
         assert_eq!((storage.len(), storage.refresh_len().unwrap(), storage.unit()), (77, 78, 4096));
         assert!(storage.can_grow() && storage.is_read_only() && storage.is_distant());
-        assert!(matches!(storage.lock_target(), Some(LockTarget::File(_))));
+        assert!(matches!(storage.lock_target(), Some(LockTarget::File { .. })));
         let mut byte = [0];
         storage.read_at(&mut byte, 9).unwrap();
         assert_eq!((byte, storage.next_data(9).unwrap()), ([9], Some(9..14)));

@@ -3,7 +3,7 @@
 use crate::error::At;
 use crate::{Error, ErrorKind, Result};
 use keyway_volume::Address;
-use keyway_volume::storage::{File, Storage};
+use keyway_volume::storage::{File, Storage, image_of};
 use std::fmt;
 use std::fs;
 use std::os::unix::fs::FileTypeExt;
@@ -15,6 +15,9 @@ use std::sync::Arc;
 /// Text is interpreted as on the command line: a URL (`https://…`, `http://…`, `s3://…`, `nbd://…`,
 /// `nbd+unix://…`), `UUID=…` for the device whose header has that UUID, or otherwise a path. A
 /// [`Path`] is always a path. URLs need the features `remote` or `nbd`.
+///
+/// The path `disk.img#2` is partition 2 of the image `disk.img` (GPT or MBR), unless there is a file of
+/// that name. What is opened there ends with the partition, and nothing outside of it is touched.
 ///
 /// ```
 /// # use keyway::Location;
@@ -123,7 +126,9 @@ fn is_url(text: &str) -> bool {
 
 fn open_path(path: &Path, write: bool) -> Result<Arc<dyn Storage>> {
     // Checked before opening: opening a pipe blocks until its other end is opened.
-    if fs::metadata(path).is_ok_and(|found| !found.is_file() && !found.file_type().is_block_device()) {
+    if fs::metadata(image_of(path))
+        .is_ok_and(|found| !found.is_file() && !found.file_type().is_block_device())
+    {
         return Err(Error::unsupported("a regular file or a block device is needed"));
     }
     let file = if write { File::open_rw(path) } else { File::open(path) };

@@ -163,7 +163,7 @@ impl Kept {
 /// at once, one of them is refused.
 fn leave_to_the_kernel(storage: &dyn Storage, path: &Path) -> Result<InUse> {
     let mut mark = InUse::acquire(storage, Access::Write, false)?;
-    if let Some(node) = in_use::loop_device_of(path).filter(|_| path.is_file()) {
+    if let Some(node) = in_use::loop_device_of(path) {
         return Err(Error::new(ErrorKind::InUse { by: format!("attached to {}", node.display()) }));
     }
     mark.leave_to_the_kernel();

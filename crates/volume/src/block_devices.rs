@@ -5,6 +5,7 @@
 use crate::probe::{self, Identity, Partition};
 use crate::storage;
 use std::fs;
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
 /// A block device.
@@ -21,6 +22,16 @@ pub fn all() -> Vec<BlockDevice> {
     names.sort();
     let devices = names.into_iter().map(|name| BlockDevice::at(Path::new(SYS).join(name)));
     devices.flatten().filter(|device| device.node.exists()).collect()
+}
+
+/// The kernel's device for a partition of the disk at `disk`.
+pub fn partition(disk: &Path, number: u32) -> Option<PathBuf> {
+    let found = fs::metadata(disk).ok().filter(|found| found.file_type().is_block_device())?;
+    let (major, minor) = (rustix::fs::major(found.rdev()), rustix::fs::minor(found.rdev()));
+    let below = fs::read_dir(format!("/sys/dev/block/{major}:{minor}")).ok()?;
+    let devices = below.flatten().filter_map(|entry| BlockDevice::at(entry.path()));
+    let mut partitions = devices.filter(|device| device.number() == Some(number) && device.node.exists());
+    partitions.next().map(|device| device.node)
 }
 
 impl BlockDevice {
@@ -56,8 +67,13 @@ impl BlockDevice {
         facts.lines().find_map(|line| line.strip_prefix(key)).map(str::to_owned)
     }
 
+    /// The number of the partition that it is.
+    fn number(&self) -> Option<u32> {
+        fs::read_to_string(self.sys.join("partition")).ok()?.trim().parse().ok()
+    }
+
     fn partition(&self) -> Option<Partition> {
-        let number = fs::read_to_string(self.sys.join("partition")).ok()?.trim().parse().ok()?;
+        let number = self.number()?;
         let disk = Self::at(fs::canonicalize(&self.sys).ok()?.parent()?.to_owned())?;
         let block = fs::read_to_string(disk.sys.join("queue/logical_block_size"));
         let block = block.ok().and_then(|size| size.trim().parse().ok()).unwrap_or(512);

@@ -19,6 +19,7 @@ mod nbd_slow;
 mod neighbours;
 mod open;
 mod options;
+mod partitions;
 mod remote;
 mod serve;
 mod served;

@@ -20,6 +20,7 @@ mod midstate;
 mod nbdkit;
 mod null_cipher;
 mod openssl;
+mod partition_volumes;
 mod partitions;
 mod qemu;
 mod recovery;

@@ -17,6 +17,7 @@ mod midstate;
 mod mkinitramfs;
 mod nbd;
 mod open;
+mod partitions;
 mod plain;
 mod reencrypting;
 mod to_kernel;

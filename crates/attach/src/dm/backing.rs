@@ -22,17 +22,24 @@ pub struct Backing {
 impl Backing {
     /// Attaches the device or file that `storage` has open, even if another one is at `path` by
     /// now, because it is the open one's header that was checked. A regular file gets a loop device
-    /// with blocks of `sector_size` bytes, which is detached automatically along with the mapping.
+    /// with blocks of `sector_size` bytes, which is detached automatically along with the mapping; one of a
+    /// partition shows that alone.
     ///
     /// # Errors
     /// [`Refusal::NotMappable`] if `storage` is neither; those of [`Loop::attach_open`].
     pub fn attach(storage: &dyn Storage, path: &Path, read_only: bool, sector_size: u32) -> Result<Self> {
-        let file = match storage.lock_target() {
+        let (file, part) = match storage.lock_target() {
+            Some(LockTarget::BlockDevice { part: Some(_), .. }) => {
+                let path = path.display();
+                return Err(Refusal::NotMappable.because(format!(
+                    "The kernel maps the partitions of a disk by devices of their own, which partprobe makes, not {path}"
+                )));
+            }
             Some(LockTarget::BlockDevice { major, minor, .. }) => {
                 let number = DeviceNumber { major, minor };
                 return Ok(Self { number, read_only: read_only || number.is_read_only(), _loop: None });
             }
-            Some(LockTarget::File(file)) => file,
+            Some(LockTarget::File { fd, part }) => (fd, part),
             None => {
                 let path = path.display();
                 return Err(Refusal::NotMappable
@@ -40,7 +47,7 @@ impl Backing {
             }
         };
         let block_size = if sector_size > 512 { sector_size } else { 0 };
-        let options = loopback::Options { read_only, autoclear: true, block_size, direct_io: false };
+        let options = loopback::Options { read_only, autoclear: true, block_size, direct_io: false, part };
         let attached = Loop::attach_open(file, path, options)?;
         Ok(Self { number: attached.number()?, read_only, _loop: Some(attached) })
     }

@@ -5,6 +5,7 @@
 
 use super::{DeviceNumber, sys};
 use crate::{Error, Result};
+use keyway_volume::storage::Extent;
 use rustix::fd::{AsFd, AsRawFd, BorrowedFd};
 use rustix::fs::fstat;
 use rustix::io::Errno;
@@ -23,6 +24,8 @@ pub struct Options {
     pub block_size: u32,
     /// Bypass the file's page cache, where its file system supports that.
     pub direct_io: bool,
+    /// The part of the file that it shows; `None` for all of it.
+    pub part: Option<Extent>,
 }
 
 /// A loop device. While this value exists the device stays attached, with autoclear or without.
@@ -60,8 +63,7 @@ impl Loop {
             let number = sys::free_number(control.as_fd()).map_err(io)?;
             let path = PathBuf::from(format!("/dev/loop{number}"));
             let device = open(&path, options.read_only).map_err(io)?;
-            let name = full.as_os_str().as_bytes();
-            match sys::configure(device.as_fd(), backing, options.block_size, flags(options), name) {
+            match sys::configure(device.as_fd(), backing, options.block_size, info(options, &full)) {
                 // Another process took the device first.
                 Err(Errno::BUSY) => continue,
                 Err(error) => return Err(io(error)),
@@ -106,6 +108,15 @@ pub fn backing_file(device: DeviceNumber) -> Option<PathBuf> {
     Some(PathBuf::from(std::ffi::OsStr::from_bytes(text)))
 }
 
+/// The part of its file that a loop device shows; `None` if that is all of it.
+pub fn part(device: DeviceNumber) -> Option<Extent> {
+    let told =
+        |name| fs::read_to_string(format!("/sys/dev/block/{device}/loop/{name}")).ok()?.trim().parse().ok();
+    let (start, limit): (u64, u64) = (told("offset")?, told("sizelimit").unwrap_or(0));
+    let len = if limit == 0 { u64::MAX } else { limit };
+    (start > 0 || limit > 0).then_some(Extent { start, len })
+}
+
 /// The file behind the loop device at `path`.
 pub fn backing_file_of(path: &Path) -> Option<PathBuf> {
     backing_file(DeviceNumber::at(path).ok()?)
@@ -144,6 +155,12 @@ fn refused(error: Errno, what: &str) -> Error {
         Errno::BUSY => Error::Busy(format!("{what}: it is in use")),
         other => Error::Io { what: what.to_owned(), source: other.into() },
     }
+}
+
+fn info(options: Options, file: &Path) -> sys::Info<'_> {
+    let part = options.part.unwrap_or(Extent { start: 0, len: 0 });
+    let (flags, file_name) = (flags(options), file.as_os_str().as_bytes());
+    sys::Info { offset: part.start, size_limit: part.len, flags, file_name }
 }
 
 fn flags(options: Options) -> u32 {

@@ -11,7 +11,7 @@ use keyway_format::text::Shown;
 use keyway_volume::admission::{Exemption, Finding, Rule, Unmet};
 use keyway_volume::in_use::Holder;
 use keyway_volume::seal::Broken;
-use keyway_volume::storage::File;
+use keyway_volume::storage::{File, image_of};
 use keyway_volume::{Error, Storage};
 use std::io::ErrorKind;
 use std::path::Path;
@@ -121,7 +121,7 @@ pub(crate) fn on_device(device: &Path, error: &Error) -> Failure {
         // The remote storage's error already names the place.
         Error::Io { source, .. } if remote::is_failure(source) => plain(error),
         Error::NotAdmitted(Finding { rule: Rule::NoRoom { .. }, .. }) => {
-            let what = if path.is_file() { "LUKS file container" } else { "Device" };
+            let what = if image_of(path).is_file() { "LUKS file container" } else { "Device" };
             let line =
                 format!("{what} {device} is too small for activation, there is no remaining space for data.");
             Failure::new(Exit::Parameters, line)

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 /// The device that a table or a command line names; `None` if it is not there yet.
 pub(crate) fn find(spec: &OsStr) -> Option<PathBuf> {
     let Some(tagged) = Tagged::parse(spec) else {
-        return Some(path_of(spec)).filter(|path| path.exists());
+        return Some(path_of(spec)).filter(|path| device::exists(path));
     };
     let link = tagged.link();
     if link.exists() {

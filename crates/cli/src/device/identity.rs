@@ -4,37 +4,51 @@ use crate::device::location::url;
 use crate::process::handed::handed;
 use keyway_attach::dm::{DeviceNumber, loopback};
 use keyway_volume::Storage;
-use keyway_volume::storage::LockTarget;
+use keyway_volume::storage::{Extent, File, LockTarget, PartitionName, image_of};
 use rustix::fd::AsFd;
 use rustix::fs::fstat;
 use std::fs::Metadata;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::Path;
 
-/// Whether both name the same file, the same block device (under any node), a file and its loop
-/// device, or the same URL.
+/// Whether both name the same file, the same block device (under any node), the same partition of
+/// either, a file and its loop device, or the same URL.
 pub(crate) fn is_same(one: &Path, other: &Path) -> bool {
     if url(one).is_some() {
         return one == other;
     }
-    Identity::at(one).is_some_and(|one| Some(one) == Identity::at(other))
+    Identity::at(one).is_some_and(|one| Identity::at(other).is_some_and(|other| one.is(other)))
 }
 
 /// A regular file by device and inode, or a block device by its number, whatever its name; a loop
-/// device is the file behind it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// device is the file behind it. And which of its bytes are meant.
+#[derive(Debug, Clone, Copy)]
 pub(super) struct Identity {
     is_block: bool,
     device: u64,
     inode: u64,
+    /// From this byte on.
+    start: u64,
+    /// Up to this byte; `u64::MAX` for the end.
+    end: u64,
 }
 
-handed!(Identity { is_block, device, inode });
+handed!(Identity { is_block, device, inode, start, end });
 
 impl Identity {
     /// Of what is at `path`, links followed.
     pub(super) fn at(path: &Path) -> Option<Self> {
-        Self::of(&std::fs::metadata(path).ok()?)
+        let whole = Self::of(&std::fs::metadata(image_of(path)).ok()?)?;
+        if PartitionName::of(path).is_none() {
+            return Some(whole);
+        }
+        Some(whole.within(File::open(path).ok()?.part()))
+    }
+
+    /// Of storage that is open; none of an export or an object.
+    pub(super) fn of_storage(storage: &dyn Storage) -> Option<Self> {
+        let target = storage.lock_target()?;
+        Some(Self::of_open(target.fd())?.within(target.part()))
     }
 
     /// Of an open file.
@@ -47,23 +61,55 @@ impl Identity {
         self.is_block
     }
 
+    fn is(self, other: Self) -> bool {
+        self.is_of(other) && self.start == other.start
+    }
+
+    /// Whether both have some bytes in common.
+    pub(super) fn overlaps(self, other: Self) -> bool {
+        self.is_of(other) && self.start < other.end && other.start < self.end
+    }
+
+    /// Whether both are of the same file or device.
+    fn is_of(self, other: Self) -> bool {
+        (self.is_block, self.device, self.inode) == (other.is_block, other.device, other.inode)
+    }
+
+    /// A part of it.
+    fn within(self, part: Option<Extent>) -> Self {
+        let Some(part) = part else { return self };
+        let place = |at: u64| self.start.saturating_add(at).min(self.end);
+        Self { start: place(part.start), end: place(part.range().end), ..self }
+    }
+
     fn of(found: &Metadata) -> Option<Self> {
         let is_block = |found: &Metadata| found.file_type().is_block_device();
-        let behind = loopback::backing_file(DeviceNumber::from_dev(found.rdev())).filter(|_| is_block(found));
+        let number = DeviceNumber::from_dev(found.rdev());
+        let behind = loopback::backing_file(number).filter(|_| is_block(found));
         let behind = behind.and_then(|file| std::fs::metadata(file).ok());
+        let part = behind.as_ref().and_then(|_| loopback::part(number));
         let found = behind.as_ref().unwrap_or(found);
-        match found.is_file() {
-            true => Some(Self { is_block: false, device: found.dev(), inode: found.ino() }),
-            false => is_block(found).then(|| Self { is_block: true, device: found.rdev(), inode: 0 }),
-        }
+        let (device, inode) = match found.is_file() {
+            true => (found.dev(), found.ino()),
+            false if is_block(found) => (found.rdev(), 0),
+            false => return None,
+        };
+        Some(Self { is_block: !found.is_file(), device, inode, start: 0, end: u64::MAX }.within(part))
     }
 }
 
-/// Whether both are open files or block devices, but not the same one.
+/// Whether both are open files or block devices, but not the same one, or not the same part of it.
 pub(crate) fn is_exchanged(one: &dyn Storage, other: &dyn Storage) -> bool {
-    let identity = |storage: &dyn Storage| match storage.lock_target()? {
-        LockTarget::BlockDevice { major, minor, .. } => Some((true, u64::from(major), u64::from(minor))),
-        LockTarget::File(file) => fstat(file).ok().map(|found| (false, found.st_dev, found.st_ino)),
+    let identity = |storage: &dyn Storage| {
+        let target = storage.lock_target()?;
+        let object = match target {
+            LockTarget::BlockDevice { major, minor, .. } => (true, u64::from(major), u64::from(minor)),
+            LockTarget::File { fd, .. } => {
+                let found = fstat(fd).ok()?;
+                (false, found.st_dev, found.st_ino)
+            }
+        };
+        Some((object, target.part()))
     };
     identity(one).is_some_and(|one| identity(other).is_some_and(|other| one != other))
 }

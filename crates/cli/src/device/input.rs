@@ -2,7 +2,7 @@
 
 use crate::device;
 use crate::say::failure::{Exit, Failure, Result};
-use keyway_volume::storage::File;
+use keyway_volume::storage::{File, PartitionName};
 use keyway_volume::stream::Source;
 use keyway_volume::{Access, Storage};
 use std::fmt;
@@ -34,7 +34,7 @@ impl Input {
     /// Opens `path`; standard input if it is `None` or "-".
     pub(crate) fn open(path: Option<&Path>) -> Result<Self> {
         match path {
-            Some(path) if device::is_url(path) => {
+            Some(path) if device::is_url(path) || PartitionName::of(path).is_some() => {
                 let kind = Kind::Storage(device::storage(path, Access::Probe)?, 0);
                 Ok(Self { name: Name::Path(path.to_owned()), kind })
             }

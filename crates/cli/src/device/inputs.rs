@@ -10,7 +10,6 @@ use crate::door::{Args, Opt, shared};
 use crate::process::handed::handed;
 use crate::say::failure::{Exit, Failure, Result};
 use keyway_volume::Storage;
-use keyway_volume::storage::LockTarget;
 use rustix::fd::AsFd;
 use std::path::{Path, PathBuf};
 
@@ -54,14 +53,13 @@ impl Inputs {
 
     /// The same for storage. (An export or an object has no identity.)
     pub(crate) fn check_storage(&self, opened: &dyn Storage, path: &Path) -> Result<()> {
-        match opened.lock_target() {
-            Some(LockTarget::File(fd) | LockTarget::BlockDevice { fd, .. }) => self.check(fd, path),
-            None => Ok(()),
-        }
+        Identity::of_storage(opened).map_or(Ok(()), |identity| self.check_identity(identity, path))
     }
 
     fn check_identity(&self, identity: Identity, path: &Path) -> Result<()> {
-        let Some(known) = self.known.iter().find(|known| known.identity == identity) else { return Ok(()) };
+        let Some(known) = self.known.iter().find(|known| known.identity.overlaps(identity)) else {
+            return Ok(());
+        };
         let message = match known.name.as_os_str().is_empty() {
             true => format!("{} is this command's standard input; name another file.", path.display()),
             false => format!("{} is an input of this command; name another file.", known.name.display()),

@@ -1,13 +1,19 @@
 //! What an operand names (a path, a device by its UUID, a URL), and whether that exists.
 
 use crate::device::{nbd, remote};
-use keyway_volume::storage::Readers;
+use keyway_volume::block_devices;
+use keyway_volume::storage::{PartitionName, Readers, image_of};
 use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 
 /// "UUID=…", "LABEL=…", "PARTUUID=…" and "PARTLABEL=…" become the links that udev keeps for them;
-/// anything else stays as it is.
+/// a partition of a device is the kernel's device for it, where there is one; anything else stays as
+/// it is.
 pub(crate) fn resolve(spec: &Path) -> PathBuf {
+    if let Some(partition) = PartitionName::of(spec) {
+        let node = block_devices::partition(&partition.image, partition.number);
+        return node.unwrap_or_else(|| spec.to_owned());
+    }
     let link = spec.to_str().and_then(|text| {
         let (folder, value) =
             LINKS.iter().find_map(|(tag, folder)| Some((folder, text.strip_prefix(tag)?)))?;
@@ -61,13 +67,25 @@ pub(crate) fn is_read_only(spec: &Path) -> bool {
 
 /// Whether there is something to open. A URL is assumed to exist: only its server could tell.
 pub(crate) fn exists(spec: &Path) -> bool {
-    url(spec).is_some() || spec.exists()
+    url(spec).is_some() || image_of(spec).exists()
 }
 
-/// Whether it is overwritten in place, at its existing length: a block device, or the storage
-/// behind a URL. Anything else is a file to create.
+/// Whether it is overwritten in place, at its existing length: a block device, a partition, or the
+/// storage behind a URL. Anything else is a file to create.
 pub(crate) fn is_given(spec: &Path) -> bool {
-    url(spec).is_some() || std::fs::metadata(spec).is_ok_and(|found| found.file_type().is_block_device())
+    url(spec).is_some()
+        || PartitionName::of(spec).is_some_and(|partition| partition.has_table())
+        || std::fs::metadata(spec).is_ok_and(|found| found.file_type().is_block_device())
+}
+
+/// The path made absolute, because a session leaves the directory that it was started in; URLs
+/// stay as they are.
+pub(crate) fn absolute(spec: &Path) -> PathBuf {
+    let full = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    match PartitionName::of(spec) {
+        Some(partition) => partition.at(&full(&partition.image)),
+        None => full(spec),
+    }
 }
 
 /// Who may read an input. For a pipe or an export there are no permissions to copy, so only the
@@ -78,7 +96,7 @@ pub(crate) fn readers(spec: &Path) -> Readers {
     match std::fs::metadata(path) {
         _ if is_url(spec) => Readers::Anybody,
         Ok(found) if !has_mode(&found) => Readers::Anybody,
-        _ => Readers::of(path),
+        _ => Readers::of(&image_of(path)),
     }
 }
 

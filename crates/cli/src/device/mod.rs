@@ -9,6 +9,7 @@ mod inputs;
 mod location;
 pub(crate) mod nbd;
 mod open;
+mod partitions;
 pub(crate) mod place;
 pub(crate) mod remote;
 pub(crate) mod sessions;
@@ -20,7 +21,7 @@ pub(crate) mod whole_file;
 
 pub(crate) use identity::{is_exchanged, is_same};
 pub(crate) use inputs::Inputs;
-pub(crate) use location::{exists, is_given, is_read_only, is_url, readers, resolve};
+pub(crate) use location::{absolute, exists, is_given, is_read_only, is_url, readers, resolve};
 pub(crate) use open::{
     check_kind, overwritten, refuse_if_attached, refuse_if_mapped, storage, storage_direct,
 };

@@ -1,9 +1,9 @@
 //! Opening files, devices and exports, and claiming those to be overwritten; a refusal says why.
 
 use crate::device::location::{is_url, url};
-use crate::device::{explain, nbd, place, remote};
+use crate::device::{explain, nbd, partitions, place, remote};
 use crate::say::failure::{Exit, Failure, Result};
-use keyway_volume::storage::{Direct, Exclusive, File};
+use keyway_volume::storage::{Direct, Exclusive, File, NoPartition, image_of};
 use keyway_volume::{Access, Error, InUse, Storage, in_use};
 use std::fmt::Display;
 use std::io::ErrorKind;
@@ -108,7 +108,7 @@ pub(crate) fn refuse_if_mapped(path: &Path) -> Result<()> {
 
 /// Refuses a file that is attached to a loop device.
 pub(crate) fn refuse_if_attached(path: &Path) -> Result<()> {
-    match in_use::loop_device_of(path).filter(|_| path.is_file()) {
+    match in_use::loop_device_of(path) {
         Some(node) => {
             let (path, node) = (path.display(), node.display());
             let message = format!("Cannot use device {path} which is in use (attached to {node}).");
@@ -121,7 +121,7 @@ pub(crate) fn refuse_if_attached(path: &Path) -> Result<()> {
 /// Refuses pipes and terminals before they are opened: opening a pipe blocks until its other end is
 /// opened.
 pub(crate) fn check_kind(path: &Path) -> Result<()> {
-    match std::fs::metadata(path).map(|m| m.file_type()) {
+    match std::fs::metadata(image_of(path)).map(|m| m.file_type()) {
         Ok(kind) if !kind.is_file() && !kind.is_block_device() => {
             Err(cannot_open(path, &ErrorKind::InvalidInput.into(), false))
         }
@@ -133,6 +133,9 @@ pub(crate) fn check_kind(path: &Path) -> Result<()> {
 fn cannot_open(path: &Path, error: &std::io::Error, for_writing: bool) -> Failure {
     if place::is_planted(error) {
         return place::refused(path, error);
+    }
+    if let Some(missing) = NoPartition::of(error) {
+        return partitions::missing(path, missing);
     }
     let path = path.display();
     match error.kind() {

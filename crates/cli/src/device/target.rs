@@ -1,7 +1,7 @@
 //! The volume that a command works on: its data device, where its header is, and how the header is
 //! locked.
 
-use crate::device::{self, Inputs, explain};
+use crate::device::{self, Inputs, explain, partitions};
 use crate::door::{Args, shared};
 use crate::process::handed::{Handed, handed};
 use crate::say::failure::{Cause, Exit, Failure, Result};
@@ -236,7 +236,10 @@ pub(crate) fn not_luks(path: &Path) -> Failure {
              LUKS-{uuid}.state (or cryptsetup's LUKS-{uuid}.log).",
             path.display()
         )),
-        None => failure,
+        None => match partitions::instead_of(path) {
+            Some(listed) => failure.hinting(listed),
+            None => failure,
+        },
     }
 }
 

@@ -1,11 +1,13 @@
 //! The device below a mapping: its node, named as cryptsetup names it, and whether it is read-only.
 
 use keyway_attach::dm::{DeviceNumber, Mapper};
+use keyway_volume::storage::image_of;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Whether the device or file at `path` refuses writes, whoever asks.
 pub(crate) fn is_read_only(path: &Path) -> bool {
+    let path = &image_of(path);
     match DeviceNumber::at(path) {
         Ok(number) => number.is_read_only(),
         Err(_) => fs::File::options().write(true).open(path).is_err(),

@@ -1,15 +1,13 @@
 //! From an unlocked volume to what a session keeps of it: the gate in front of its plaintext, and
 //! the public facts.
 
-use crate::device::explain;
+use crate::device::{self, explain};
 use crate::say::failure::Result;
 use crate::volume::{Format, Unlocked};
 use keyway_attach::session::{Facts, Gate, KeyDigest, Origin, Source};
 use keyway_crypto::Secret;
 use keyway_volume::reencrypt::{UnderWay, VolumeKeys};
 use keyway_volume::{Keys, Layout, Rights, Storage};
-use std::fs;
-use std::path::Path;
 
 /// Puts the plaintext of `unlocked` behind a gate; the volume key is wiped when this returns.
 pub(crate) fn behind_gate(unlocked: Unlocked, rights: Rights) -> Result<(Gate, Facts)> {
@@ -54,7 +52,7 @@ fn facts(unlocked: &Unlocked) -> Facts {
         Format::Plain { hash } => ("PLAIN".to_owned(), String::new(), hash.clone().unwrap_or_default()),
     };
     Facts {
-        device: absolute(&unlocked.device),
+        device: device::absolute(&unlocked.device).display().to_string(),
         format,
         uuid,
         hash,
@@ -62,10 +60,4 @@ fn facts(unlocked: &Unlocked) -> Facts {
         offset: unlocked.layout.segments.first().map_or(0, |segment| segment.storage_offset),
         ..Facts::default()
     }
-}
-
-/// The path made absolute, because the session leaves the directory that it was started in; URLs
-/// stay as they are.
-fn absolute(device: &Path) -> String {
-    fs::canonicalize(device).unwrap_or_else(|_| device.to_owned()).display().to_string()
 }

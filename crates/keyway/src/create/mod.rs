@@ -17,7 +17,7 @@ use crate::error::At;
 use crate::{Device, Error, ErrorKind, Key, Limits, Location, NewKdf, Result, Version};
 use keyway_crypto::CipherSpec;
 use keyway_volume::create::{check_place, plan_luks1_on, plan_luks2_on};
-use keyway_volume::storage::{Exclusive, File, Memory, NewFile, Readers, Topology};
+use keyway_volume::storage::{Exclusive, File, Memory, NewFile, PartitionName, Readers, Topology};
 use keyway_volume::{Locking, Luks, Storage};
 use std::path::Path;
 use std::sync::Arc;
@@ -280,7 +280,10 @@ impl Create {
 
     /// What exists at `location`; refused unless it may be overwritten.
     fn find<'a>(&self, location: &'a Location) -> Result<Found<'a>> {
-        match location.path().filter(|path| path.symlink_metadata().is_err()) {
+        let is_free = |path: &&Path| {
+            path.symlink_metadata().is_err() && !PartitionName::of(path).is_some_and(|it| it.has_table())
+        };
+        match location.path().filter(is_free) {
             Some(path) => Ok(Found::Nothing(path)),
             None if self.overwrite => Ok(Found::Something),
             None => Err(Error::new(ErrorKind::Exists).at(location)),

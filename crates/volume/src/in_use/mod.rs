@@ -8,6 +8,11 @@
 //! can be mounted meanwhile. For a loop device, all other loop devices that expose bytes of the
 //! same file are claimed.
 //!
+//! A partition of an image is marked as such ([`marks`]): those of one image can be used side by
+//! side, but none is written to beside the whole image. Of a loop device over the image, only those that show bytes of
+//! the partition are claimed. A disk is claimed whole, whichever partition of it is meant: the
+//! kernel has devices for its partitions.
+//!
 //! The lock of the header ([`crate::lock`]), which cryptsetup knows, is a separate lock: the
 //! keyslots of a volume in use can be edited.
 
@@ -16,7 +21,7 @@ mod marks;
 
 pub use holder::Holder;
 
-use crate::storage::{self, LockTarget, NewFile};
+use crate::storage::{self, Extent, NewFile, image_of};
 use crate::{Error, Result, Storage};
 use holder::{Kernel, Loop, Subject};
 use marks::Marks;
@@ -92,7 +97,7 @@ impl InUse {
         let Some(backing) = kernel.backing_file(number) else { return Ok(()) };
         let file = File::open(&backing).and_then(|file| Ok((file.metadata()?.is_file(), file)));
         let Ok((true, file)) = file else { return Ok(()) };
-        match Marks::set(file.as_fd(), access, false)? {
+        match Marks::set(file.as_fd(), access, false, None)? {
             Marks::Set(locks) => self.marks.push(locks),
             Marks::Unknown => {}
             Marks::Refused => {
@@ -104,10 +109,11 @@ impl InUse {
     }
 }
 
-/// The loop device over the file at `path`, if there is one.
+/// The loop device over the file, or the partition of an image, at `path`, if there is one.
 pub fn loop_device_of(path: &Path) -> Option<PathBuf> {
-    let found = std::fs::metadata(path).ok()?;
-    Kernel::here().loops_over(Subject::of(&found)).into_iter().next().map(|device| device.node)
+    let found = std::fs::metadata(image_of(path)).ok().filter(std::fs::Metadata::is_file)?;
+    let part = storage::File::open(path).ok().and_then(|file| file.part());
+    Kernel::here().loops_over(Subject::of(&found), part).into_iter().next().map(|device| device.node)
 }
 
 /// Claims the file that a new one is to replace: another program that has it open, or a loop device
@@ -128,7 +134,7 @@ pub fn claim_replaced(new: &NewFile) -> Result<Option<InUse>> {
 pub fn holder_of_file(file: BorrowedFd<'_>) -> Option<Holder> {
     let (kernel, of) = (Kernel::here(), subject(file).ok()?);
     kernel.holder(of).or_else(|| {
-        let Loop { node, number } = kernel.loops_over(of).into_iter().next()?;
+        let Loop { node, number } = kernel.loops_over(of, None).into_iter().next()?;
         Some(match kernel.holder(Subject::Device { number }) {
             Some(holder) => Holder::Through(node, Box::new(holder)),
             None => Holder::Loop(node),
@@ -149,18 +155,18 @@ pub fn locker_of(path: &Path) -> Option<Holder> {
 }
 
 /// Whether both have the same bytes: one file, one block device under any node, or a loop device
-/// and its backing.
+/// and its backing. Two partitions of an image have none in common.
 pub fn is_same(one: &dyn Storage, other: &dyn Storage) -> bool {
     let bottom = |storage: &dyn Storage| {
-        let (LockTarget::File(fd) | LockTarget::BlockDevice { fd, .. }) = storage.lock_target()?;
-        let (kernel, mut at) = (Kernel::here(), subject(fd).ok()?);
+        let (kernel, mut at) = (Kernel::here(), subject(storage.lock_target()?.fd()).ok()?);
         while let Subject::Device { number } = at {
             let Some((_, below)) = kernel.below(number) else { break };
             at = below;
         }
         Some(at)
     };
-    bottom(one).is_some_and(|one| bottom(other) == Some(one))
+    let part = |storage: &dyn Storage| storage.lock_target().and_then(|target| target.part());
+    Extent::overlap(part(one), part(other)) && bottom(one).is_some_and(|one| bottom(other) == Some(one))
 }
 
 /// How something is going to be used.
@@ -189,14 +195,13 @@ impl Wish<'_> {
         let Self { access, shared, .. } = self;
         let exclusive = access == Access::Write && !shared;
         let mut mark = InUse { exclusive, ..InUse::default() };
-        let Some(LockTarget::File(fd) | LockTarget::BlockDevice { fd, .. }) = storage.lock_target() else {
-            return Ok(mark);
-        };
+        let Some(target) = storage.lock_target() else { return Ok(mark) };
+        let (fd, part) = (target.fd(), target.part());
         let kernel = Kernel::here();
         let subject = subject(fd)?;
         // The marks first: a process that leaves a device to the kernel keeps others out by its
         // marks.
-        match Marks::set(fd, access, shared)? {
+        match Marks::set(fd, access, shared, part)? {
             Marks::Set(locks) => mark.marks.push(locks),
             Marks::Unknown => {}
             Marks::Refused => return Err(Error::InUse(kernel.process(subject))),
@@ -214,7 +219,7 @@ impl Wish<'_> {
             _ => {}
         }
         if exclusive {
-            for device in showing_the_same(&kernel, subject)? {
+            for device in showing_the_same(&kernel, subject, part)? {
                 mark.claims.extend(self.claim_loop(&kernel, &device)?);
             }
         }
@@ -259,8 +264,8 @@ impl Wish<'_> {
 
 /// All other devices that expose the same bytes: loop devices over it, the backing if it is a loop
 /// device itself, and other loop devices over that backing.
-fn showing_the_same(kernel: &Kernel, subject: Subject) -> Result<Vec<Loop>> {
-    let mut found = kernel.loops_over(subject);
+fn showing_the_same(kernel: &Kernel, subject: Subject, part: Option<Extent>) -> Result<Vec<Loop>> {
+    let mut found = kernel.loops_over(subject, part);
     let mut at = subject;
     while let Subject::Device { number } = at {
         let Some((path, below)) = kernel.below(number) else { break };

@@ -96,6 +96,44 @@ fn writers_are_alone_readers_are_many_and_sharing_is_said() {
     drop(write(false).unwrap());
 }
 
+#[test]
+fn e21_partitions_of_an_image_are_used_side_by_side_and_the_whole_beside_none() {
+    let image = Image::new("partitions");
+    // Two partitions in the record that an image begins with, of 512 sectors each.
+    let file = image.open();
+    file.write_at(&[0; 512], 0).unwrap();
+    for (entry, first) in [(446u64, 512u32), (462, 1024)] {
+        file.write_at(&[0x83], entry + 4).unwrap();
+        file.write_at(&[first.to_le_bytes(), 512u32.to_le_bytes()].concat(), entry + 8).unwrap();
+    }
+    file.write_at(&[0x55, 0xaa], 510).unwrap();
+    let part = |number: u32| File::open_rw(format!("{}#{number}", image.0.display())).unwrap();
+    let (one, two, again) = (part(1), part(2), part(1));
+    assert!(is_same(&one, &again) && is_same(&one, &file) && !is_same(&one, &two));
+
+    for (access, others) in [(Access::Write, false), (Access::ReadOnly, true)] {
+        let used = InUse::acquire(&one, access, false).unwrap();
+        assert_eq!(used.is_exclusive(), access == Access::Write);
+        drop(write(&two).unwrap());
+        drop(InUse::acquire(&two, Access::ReadOnly, false).unwrap());
+        holder(write(&again));
+        assert_eq!(InUse::acquire(&again, Access::ReadOnly, false).is_ok(), others);
+        holder(write(&file));
+        assert_eq!(InUse::acquire(&file, Access::ReadOnly, false).is_ok(), others);
+        drop(used);
+    }
+    for (access, shared, others) in
+        [(Access::Write, false, false), (Access::Write, true, false), (Access::ReadOnly, false, true)]
+    {
+        let whole = InUse::acquire(&file, access, shared).unwrap();
+        holder(write(&one));
+        assert_eq!(InUse::acquire(&one, Access::ReadOnly, false).is_ok(), others);
+        drop(InUse::acquire(&one, Access::Write, true).unwrap());
+        drop(whole);
+    }
+    drop(write(&one).unwrap());
+}
+
 /// A child that inherited the mark would hold it for as long as it runs.
 #[test]
 fn one_file_is_known_under_all_its_names() {
@@ -277,7 +315,7 @@ fn a11_the_file_behind_a_loop_device_is_marked_with_it() {
     drop(other);
     let mark = write(&device).unwrap();
     let path = image.0.clone();
-    let seen = Marks::set(std::fs::File::open(path).unwrap().as_fd(), Access::Write, false).unwrap();
+    let seen = Marks::set(std::fs::File::open(path).unwrap().as_fd(), Access::Write, false, None).unwrap();
     assert!(matches!(seen, Marks::Refused), "QEMU would write to the file");
     drop(mark);
     drop(write(&file).unwrap());

@@ -4,10 +4,11 @@
 //! `/run/cryptsetup/L_major:minor` (cryptsetup, lib/utils_device_locking.c), in a directory that is
 //! created as cryptsetup creates it. If that directory cannot be used, a reader locks the device
 //! itself, and an edit is refused, because cryptsetup would not see its lock. Readers share the
-//! lock; a writer holds it exclusively.
+//! lock; a writer holds it exclusively. All partitions of an image share its lock, which is held for
+//! moments only.
 
 use crate::in_use::{Holder, locker_of};
-use crate::storage::LockTarget;
+use crate::storage::{LockTarget, image_of};
 use crate::{Error, Result, Storage};
 use rustix::fs::{
     AtFlags, FileType, FlockOperation, Mode, OFlags, flock, fstat, major, minor, mkdir, open, openat, stat,
@@ -126,8 +127,8 @@ impl HeaderLock {
 
     fn open(directory: &str, target: &LockTarget<'_>, mode: LockMode) -> Result<Self> {
         match *target {
-            LockTarget::File(fd) => Ok(Self { fd: reopen(fd)?, resource: None }),
-            LockTarget::BlockDevice { major, minor, fd } => {
+            LockTarget::File { fd, .. } => Ok(Self { fd: reopen(fd)?, resource: None }),
+            LockTarget::BlockDevice { major, minor, fd, .. } => {
                 match Self::of_resource(directory, format!("L_{major}:{minor}")) {
                     Ok(lock) => Ok(lock),
                     Err(why) if mode == LockMode::Exclusive => {
@@ -190,6 +191,7 @@ impl Drop for HeaderLock {
 
 /// The process that holds the lock of the header on `device`, if it can be seen.
 pub fn holder(device: &Path) -> Option<Holder> {
+    let device = &image_of(device);
     let found = stat(device).ok()?;
     match FileType::from_raw_mode(found.st_mode) {
         FileType::BlockDevice => {

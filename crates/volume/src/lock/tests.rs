@@ -63,7 +63,7 @@ impl Storage for Device {
     }
 
     fn lock_target(&self) -> Option<LockTarget<'_>> {
-        Some(LockTarget::BlockDevice { major: 259, minor: 7, fd: self.0.as_file().as_fd() })
+        Some(LockTarget::BlockDevice { major: 259, minor: 7, fd: self.0.as_file().as_fd(), part: None })
     }
 }
 

@@ -9,7 +9,7 @@
 //!     0  an entry's type, zeros if there is none    32  first sector    40  last sector
 //! ```
 
-use super::{Partition, SECTORS, bytes, number};
+use super::{Partition, Purpose, SECTORS, bytes, number};
 use crate::Storage;
 use crate::probe::{GPT_HEADER, GPT_PROTECTIVE, mbr};
 use std::io;
@@ -74,6 +74,7 @@ fn partition(entry: &[u8], index: u32, sector: u64) -> Partition {
     let (first, last) = (number(&entry[32..40]), number(&entry[40..48]));
     Partition {
         number: index,
+        purpose: Purpose::Gpt(entry[..16].try_into().unwrap_or_default()),
         bytes: first.saturating_mul(sector)..last.saturating_add(1).saturating_mul(sector),
     }
 }

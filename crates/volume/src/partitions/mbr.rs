@@ -3,7 +3,7 @@
 //! whose first entry is a logical partition, counted from there, and whose second is the next record,
 //! counted from the extended partition's start.
 
-use super::{Partition, bytes};
+use super::{Partition, Purpose, bytes};
 use crate::Storage;
 use crate::probe::{GPT_PROTECTIVE, MbrEntry, is_mbr_of_disk, mbr};
 use std::io;
@@ -53,10 +53,14 @@ fn is_data(entry: &MbrEntry) -> bool {
 
 fn partition(entry: &MbrEntry, from: u64, number: u32, sector: u64) -> Partition {
     let first = from + u64::from(entry.first);
-    Partition { number, bytes: first * sector..(first + u64::from(entry.sectors)) * sector }
+    Partition {
+        number,
+        purpose: Purpose::Mbr(entry.kind),
+        bytes: first * sector..(first + u64::from(entry.sectors)) * sector,
+    }
 }
 
 /// Logical partitions are counted from here.
-const FIRST_LOGICAL: u32 = 5;
+pub(super) const FIRST_LOGICAL: u32 = 5;
 /// More than anyone makes; the kernel stops at 256 in all.
 const MOST: u32 = 128;

@@ -2,13 +2,18 @@
 //!
 //! A table counts in the disk's sectors, of 512 or 4096 bytes. An image does not say which: a GPT's
 //! header is in the second sector, wherever that is; an MBR counts in those sectors in which more of
-//! its partitions begin with something that is known. Sectors of 512 bytes are asked first.
+//! its partitions begin with something that is known, or are logical ones whose records are there.
+//! Sectors of 512 bytes are asked first.
 
 mod gpt;
 mod mbr;
+mod purpose;
+
+pub use purpose::Purpose;
 
 use crate::Storage;
 use crate::probe::{Reach, Signature, probe_range};
+use std::fmt;
 use std::io;
 use std::ops::Range;
 
@@ -23,7 +28,7 @@ pub struct Partitions {
     pub all: Vec<Partition>,
 }
 
-/// How a partition table is written.
+/// How a partition table is written. `Display` is the short name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Scheme {
     /// A GUID partition table.
@@ -32,11 +37,22 @@ pub enum Scheme {
     Mbr,
 }
 
+impl fmt::Display for Scheme {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Gpt => "GPT",
+            Self::Mbr => "MBR",
+        })
+    }
+}
+
 /// A partition.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Partition {
     /// Its number, counted from 1 as the kernel does: a logical partition's is 5 or more.
     pub number: u32,
+    /// What the table says it is for.
+    pub purpose: Purpose,
     /// Where it is, in bytes of the disk.
     pub bytes: Range<u64>,
 }
@@ -60,7 +76,10 @@ impl Partitions {
         for sector in SECTORS {
             let Some(all) = mbr::partitions(disk, sector)? else { continue };
             let all = within(all, disk);
-            let known = all.iter().filter(|it| it.content(disk).is_ok_and(|found| found.is_some())).count();
+            let is_known = |it: &&Partition| {
+                it.number >= mbr::FIRST_LOGICAL || it.content(disk).is_ok_and(|found| found.is_some())
+            };
+            let known = all.iter().filter(is_known).count();
             if best.as_ref().is_none_or(|(most, _)| known > *most) {
                 best = Some((known, Self { scheme: Scheme::Mbr, sector, all }));
             }
@@ -71,6 +90,13 @@ impl Partitions {
     /// The partition of this number.
     pub fn find(&self, number: u32) -> Option<&Partition> {
         self.all.iter().find(|partition| partition.number == number)
+    }
+
+    /// Whether another one has some of its bytes too: then it is unclear whose these are.
+    pub fn shares_bytes(&self, one: &Partition) -> bool {
+        let overlaps =
+            |other: &&Partition| other.bytes.start < one.bytes.end && one.bytes.start < other.bytes.end;
+        self.all.iter().filter(overlaps).count() > 1
     }
 
     /// Whether two of them share bytes: then it is unclear whose these are.

@@ -94,7 +94,8 @@ fn e21_an_mbr_counts_in_sectors_in_which_its_partitions_hold_something() {
     assert_eq!(found(&disk).unwrap().1, 512);
     put(&mut disk, 8 * 4096, b"LUKS\xba\xbe\0\x01");
     assert_eq!(found(&disk), Some((Scheme::Mbr, 4096, vec![(1, 8 * 4096..16 * 4096)])));
-    let content = Partition { number: 1, bytes: 8 * 4096..16 * 4096 }.content(&Memory::from(disk));
+    let purpose = Purpose::Mbr(0x83);
+    let content = Partition { number: 1, purpose, bytes: 8 * 4096..16 * 4096 }.content(&Memory::from(disk));
     assert_eq!(content.unwrap().map(|it| it.blkid), Some("crypto_LUKS"));
 }
 

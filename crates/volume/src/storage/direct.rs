@@ -36,6 +36,12 @@ impl Direct {
                 format!("its length, {len} bytes, is not a multiple of {block}, as direct access needs it");
             return Err(io::Error::new(io::ErrorKind::InvalidInput, what));
         }
+        if !file.start().is_multiple_of(block) {
+            let start = file.start();
+            let what =
+                format!("it begins at byte {start}, not at a multiple of {block}, as direct access needs it");
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, what));
+        }
         let flags = rustix::fs::fcntl_getfl(file.as_file())?;
         rustix::fs::fcntl_setfl(file.as_file(), flags | OFlags::DIRECT)?;
         Ok(Self { file, block, writers: RangeLocks::default() })

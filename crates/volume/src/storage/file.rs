@@ -1,8 +1,9 @@
 //! Regular files and block devices, read and written at offsets
-//! (pread, pwrite): many threads share one descriptor.
+//! (pread, pwrite): many threads share one descriptor. Of an image or a disk it may be one partition:
+//! then nothing outside of that is read or written.
 
 use super::Place;
-use super::{LockTarget, Storage};
+use super::{Extent, LockTarget, PartitionName, Storage};
 use rustix::fs::{FallocateFlags, FileType, OFlags, SeekFrom};
 use rustix::io::Errno;
 use std::fs;
@@ -13,12 +14,14 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// A regular file or a block device.
+/// A regular file or a block device, or a partition of one.
 #[derive(Debug)]
 pub struct File {
     file: fs::File,
     path: PathBuf,
     kind: Kind,
+    /// The partition that is meant.
+    part: Option<Extent>,
     len: AtomicU64,
     read_only: bool,
 }
@@ -33,12 +36,14 @@ pub struct Sectors {
 }
 
 impl File {
-    /// Opens for reading; [`Storage::write_at`] will fail.
+    /// Opens for reading; [`Storage::write_at`] will fail. `disk.img#2` is a partition
+    /// ([`PartitionName`]).
     ///
     /// # Errors
-    /// The path cannot be opened, or is neither a regular file nor a block device.
+    /// The path cannot be opened, or is neither a regular file nor a block device; `NotFound` with
+    /// [`NoPartition`](super::NoPartition).
     pub fn open(path: impl AsRef<Path>) -> io::Result<Self> {
-        Self::from_file(fs::File::open(path.as_ref())?, path.as_ref())
+        Self::opened(path.as_ref(), |path| fs::File::open(path))
     }
 
     /// Opens for reading and writing what is there, to be edited in place. Links that another user
@@ -47,7 +52,7 @@ impl File {
     /// # Errors
     /// As [`File::open`]; [`Planted`](super::Planted) at what others may have put there.
     pub fn open_rw(path: impl AsRef<Path>) -> io::Result<Self> {
-        Self::from_file(Place::find_to_edit(path.as_ref())?.open_in_place()?, path.as_ref())
+        Self::opened(path.as_ref(), |path| Place::find_to_edit(path)?.open_in_place())
     }
 
     /// As [`File::open_rw`], but for what is to be overwritten, as if it were made: no link in a
@@ -56,7 +61,7 @@ impl File {
     /// # Errors
     /// As [`File::open_rw`].
     pub fn overwrite(path: impl AsRef<Path>) -> io::Result<Self> {
-        Self::from_file(Place::find(path.as_ref(), true)?.open_in_place()?, path.as_ref())
+        Self::opened(path.as_ref(), |path| Place::find(path, true)?.open_in_place())
     }
 
     /// Creates a new empty file, for reading and writing, that only its owner may open.
@@ -85,12 +90,30 @@ impl File {
         };
         let access = rustix::fs::fcntl_getfl(&file)? & OFlags::RWMODE;
         let read_only = access == OFlags::RDONLY || kind.is_write_protected();
-        Ok(Self { file, path: path.into(), kind, len: AtomicU64::new(len), read_only })
+        Ok(Self { file, path: path.into(), kind, part: None, len: AtomicU64::new(len), read_only })
+    }
+
+    /// What `path` names, opened by `open`: a partition's image is, and then the partition looked up.
+    fn opened(path: &Path, open: impl FnOnce(&Path) -> io::Result<fs::File>) -> io::Result<Self> {
+        let Some(partition) = PartitionName::of(path) else { return Self::from_file(open(path)?, path) };
+        let image = Self::from_file(open(&partition.image)?, &partition.image)?;
+        let part = partition.find(&image)?;
+        Ok(Self { path: path.to_owned(), part: Some(part), len: AtomicU64::new(part.len), ..image })
     }
 
     /// Its path when it was opened.
     pub fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// Where it begins in what was opened: not at byte 0 if it is a partition.
+    pub fn start(&self) -> u64 {
+        self.part.map_or(0, |part| part.start)
+    }
+
+    /// Which bytes it is of what was opened; `None` for all of them.
+    pub fn part(&self) -> Option<Extent> {
+        self.part
     }
 
     /// Whether it is a block device, whose length is fixed.
@@ -108,8 +131,11 @@ impl File {
     /// Truncates or extends a regular file to `len` bytes; the extension is a hole.
     ///
     /// # Errors
-    /// It is a block device, or the file system refuses.
+    /// It is a block device or a partition, or the file system refuses.
     pub fn set_len(&self, len: u64) -> io::Result<()> {
+        if self.part.is_some() {
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, "a partition's length is its table's"));
+        }
         self.file.set_len(len)?;
         self.len.store(len, Ordering::Release);
         Ok(())
@@ -122,9 +148,21 @@ impl File {
 
     fn ends_before(&self, buf: &[u8], offset: u64) -> io::Error {
         let end = offset.saturating_add(buf.len() as u64);
-        let now = rustix::fs::seek(&self.file, SeekFrom::End(0)).unwrap_or(0);
+        let now = self.end_now().unwrap_or(0);
         let what = format!("it ends at byte {now}, bytes {offset} to {end} were requested");
         io::Error::new(io::ErrorKind::UnexpectedEof, what)
+    }
+
+    /// The length that it has now, whatever others do: a partition ends with its image at the latest.
+    fn end_now(&self) -> io::Result<u64> {
+        let end = rustix::fs::seek(&self.file, SeekFrom::End(0))?;
+        Ok(self.part.map_or(end, |part| end.saturating_sub(part.start).min(part.len)))
+    }
+
+    /// The place of these bytes in what was opened; `None` if a partition does not have them.
+    fn place(&self, offset: u64, len: u64) -> Option<u64> {
+        let Some(part) = self.part else { return Some(offset) };
+        offset.checked_add(len).filter(|end| *end <= part.len).map(|_| part.start + offset)
     }
 }
 
@@ -134,13 +172,13 @@ impl Storage for File {
     }
 
     fn refresh_len(&self) -> io::Result<u64> {
-        let len = rustix::fs::seek(&self.file, SeekFrom::End(0))?;
+        let len = self.end_now()?;
         self.len.store(len, Ordering::Release);
         Ok(len)
     }
 
     fn can_grow(&self) -> bool {
-        matches!(self.kind, Kind::Regular)
+        matches!(self.kind, Kind::Regular) && self.part.is_none()
     }
 
     /// A file system that does not tell its free space (FUSE) is taken to have enough.
@@ -154,15 +192,22 @@ impl Storage for File {
     }
 
     fn read_at(&self, buf: &mut [u8], offset: u64) -> io::Result<()> {
-        self.file.read_exact_at(buf, offset).map_err(|e| match e.kind() {
+        let Some(place) = self.place(offset, buf.len() as u64) else {
+            return Err(self.ends_before(buf, offset));
+        };
+        self.file.read_exact_at(buf, place).map_err(|e| match e.kind() {
             io::ErrorKind::UnexpectedEof => self.ends_before(buf, offset),
             _ => e,
         })
     }
 
     fn write_at(&self, buf: &[u8], offset: u64) -> io::Result<()> {
-        self.file.write_all_at(buf, offset)?;
-        if let Kind::Regular = self.kind {
+        let Some(place) = self.place(offset, buf.len() as u64) else {
+            let what = self.ends_before(buf, offset).to_string();
+            return Err(io::Error::new(io::ErrorKind::StorageFull, what));
+        };
+        self.file.write_all_at(buf, place)?;
+        if self.can_grow() {
             self.len.fetch_max(offset + buf.len() as u64, Ordering::AcqRel);
         }
         Ok(())
@@ -178,8 +223,12 @@ impl Storage for File {
         if range.is_empty() {
             return Ok(());
         }
+        let len = range.end - range.start;
+        let Some(place) = self.place(range.start, len) else {
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, "it ends before"));
+        };
         let flags = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
-        match rustix::fs::fallocate(&self.file, flags, range.start, range.end - range.start) {
+        match rustix::fs::fallocate(&self.file, flags, place, len) {
             Ok(()) | Err(Errno::OPNOTSUPP) => Ok(()),
             Err(e) => Err(e.into()),
         }
@@ -194,22 +243,23 @@ impl Storage for File {
         if offset >= len {
             return Ok(None);
         }
-        let start = match rustix::fs::seek(&self.file, SeekFrom::Data(offset)) {
-            Ok(start) if start < len => start,
+        let base = self.start();
+        let start = match rustix::fs::seek(&self.file, SeekFrom::Data(base + offset)) {
+            Ok(start) if start - base < len => start,
             Ok(_) | Err(Errno::NXIO) => return Ok(None),
             // Block devices and some file systems cannot report holes.
             Err(Errno::INVAL | Errno::OPNOTSUPP) => return Ok(Some(offset..len)),
             Err(e) => return Err(e.into()),
         };
         let end = rustix::fs::seek(&self.file, SeekFrom::Hole(start))?;
-        Ok(Some(start..end.min(len)))
+        Ok(Some(start - base..(end - base).min(len)))
     }
 
     fn lock_target(&self) -> Option<LockTarget<'_>> {
-        let fd = self.file.as_fd();
+        let (fd, part) = (self.file.as_fd(), self.part);
         Some(match self.kind {
-            Kind::Regular => LockTarget::File(fd),
-            Kind::BlockDevice { major, minor } => LockTarget::BlockDevice { major, minor, fd },
+            Kind::Regular => LockTarget::File { fd, part },
+            Kind::BlockDevice { major, minor } => LockTarget::BlockDevice { major, minor, fd, part },
         })
     }
 }
@@ -264,5 +314,61 @@ mod tests {
     fn a_directory_is_no_storage() {
         let error = File::open(std::env::temp_dir()).unwrap_err();
         assert_eq!(error.to_string(), "not a file or a block device");
+    }
+
+    #[test]
+    fn e21_a_partition_ends_where_its_table_says() {
+        let path = std::env::temp_dir().join(format!("keyway-file-part-{}", std::process::id()));
+        let image = File::create_new(&path).unwrap();
+        image.set_len(1 << 20).unwrap();
+        let named = |number: u32| PathBuf::from(format!("{}#{number}", path.display()));
+        let why = |number| {
+            let error = File::open(named(number)).unwrap_err();
+            assert_eq!(error.kind(), io::ErrorKind::NotFound);
+            error.to_string().replace(&path.display().to_string(), "disk.img")
+        };
+        assert_eq!(why(1), "disk.img has no partition table");
+        // Two partitions of 8 sectors from the sectors 64 and 80 on, and two that overlap.
+        for (entry, first) in [(446u64, 64u32), (462, 80), (478, 800), (494, 804)] {
+            image.write_at(&[0x83], entry + 4).unwrap();
+            image.write_at(&[first.to_le_bytes(), 8u32.to_le_bytes()].concat(), entry + 8).unwrap();
+        }
+        image.write_at(&[0x55, 0xaa], 510).unwrap();
+        assert_eq!(why(5), "disk.img has no partition 5, only 1, 2, 3, 4");
+        assert!(why(3).contains("shares bytes"), "{}", why(3));
+
+        let before = fs::read(&path).unwrap();
+        let part = File::open_rw(named(2)).unwrap();
+        assert_eq!((part.len(), part.start()), (4096, 40960));
+        assert!(!part.can_grow() && !part.can_hold(4097));
+        assert_eq!(part.next_data(0).unwrap(), None);
+        part.write_at(&[7; 4096], 0).unwrap();
+        for (len, offset) in [(4097, 0), (1, 4096), (2, 4095), (1, u64::MAX)] {
+            let error = part.write_at(&vec![1; len], offset).unwrap_err();
+            assert_eq!(error.kind(), io::ErrorKind::StorageFull);
+            let error = part.read_at(&mut vec![1; len], offset).unwrap_err();
+            assert_eq!(error.kind(), io::ErrorKind::UnexpectedEof);
+        }
+        assert!(part.discard(0..4097).is_err() && part.set_len(1).is_err());
+        let mut all = [0; 4096];
+        part.read_at(&mut all, 0).unwrap();
+        assert_eq!(all, [7; 4096]);
+        part.write_zeroes(512..4096, true).unwrap();
+        let mut after = fs::read(&path).unwrap();
+        assert_eq!((&after[40960..41472], &after[41472..45056]), (&[7; 512][..], &[0; 3584][..]));
+        after[40960..41472].fill(0);
+        assert!(after == before, "nothing outside is touched");
+        part.write_at(&[1; 4096], 0).unwrap();
+        assert_eq!(part.next_data(5).unwrap(), Some(5..4096));
+        part.discard(0..4096).unwrap();
+        assert_eq!(part.next_data(0).unwrap(), None);
+
+        image.set_len(41_000).unwrap();
+        assert_eq!((part.refresh_len().unwrap(), part.len()), (40, 40));
+        assert!(part.read_at(&mut [0; 41], 0).is_err());
+        fs::write(named(2), "literal").unwrap();
+        assert_eq!(File::open(named(2)).unwrap().len(), 7);
+        fs::remove_file(named(2)).unwrap();
+        fs::remove_file(path).unwrap();
     }
 }

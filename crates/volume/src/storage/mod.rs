@@ -8,6 +8,7 @@ pub mod faulty;
 pub mod file;
 pub mod memory;
 pub mod new_file;
+pub mod partition_name;
 pub mod place;
 pub mod readers;
 pub mod topology;
@@ -20,6 +21,7 @@ pub use faulty::Faulty;
 pub use file::{File, Sectors};
 pub use memory::Memory;
 pub use new_file::NewFile;
+pub use partition_name::{NoPartition, PartitionName, image_of};
 pub use place::{Place, Planted};
 pub use readers::Readers;
 pub use topology::Topology;
@@ -154,7 +156,12 @@ const ZEROS: u64 = 1 << 20;
 #[derive(Debug, Clone, Copy)]
 pub enum LockTarget<'a> {
     /// A regular file: flock on the file itself.
-    File(BorrowedFd<'a>),
+    File {
+        /// The open file.
+        fd: BorrowedFd<'a>,
+        /// Which of its bytes the storage is; `None` for all of them.
+        part: Option<Extent>,
+    },
     /// A block device: a lock file named by the device number.
     BlockDevice {
         /// The device's major number.
@@ -163,5 +170,45 @@ pub enum LockTarget<'a> {
         minor: u32,
         /// The open device.
         fd: BorrowedFd<'a>,
+        /// Which of its bytes the storage is; `None` for all of them.
+        part: Option<Extent>,
     },
+}
+
+impl<'a> LockTarget<'a> {
+    /// The open file or device.
+    pub fn fd(&self) -> BorrowedFd<'a> {
+        match *self {
+            Self::File { fd, .. } | Self::BlockDevice { fd, .. } => fd,
+        }
+    }
+
+    /// Which of its bytes the storage is; `None` for all of them.
+    pub fn part(&self) -> Option<Extent> {
+        match *self {
+            Self::File { part, .. } | Self::BlockDevice { part, .. } => part,
+        }
+    }
+}
+
+/// Bytes of a file or a device: those of a partition.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Extent {
+    /// The first byte.
+    pub start: u64,
+    /// The number of bytes.
+    pub len: u64,
+}
+
+impl Extent {
+    /// The same as a range.
+    pub fn range(self) -> Range<u64> {
+        self.start..self.start.saturating_add(self.len)
+    }
+
+    /// Whether two parts of an object share bytes; `None` is all of it.
+    pub fn overlap(one: Option<Self>, other: Option<Self>) -> bool {
+        let (one, other) = (one.map_or(0..u64::MAX, Self::range), other.map_or(0..u64::MAX, Self::range));
+        one.start < other.end && other.start < one.end
+    }
 }

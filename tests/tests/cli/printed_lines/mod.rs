@@ -34,6 +34,7 @@ fn every_printed_line_works_as_typed() {
         "qemu-nbd",
         "qemu-img",
         "dtc",
+        "sfdisk",
         "cpio",
         "gzip"
     );

@@ -167,6 +167,12 @@ pub(super) const BEFORE: &[(&str, &str)] = &[
         "keyway seal --remove disk.img\nkeyway luksUUID -q --uuid $(cat /proc/sys/kernel/random/uuid) disk.img",
     ),
     ("keyway passport --target grub-2.12 --measured", "cp \"$ORIGINALS/luks1\" disk.luks"),
+    (
+        "keyway inspect disk.img#2",
+        "rm -f disk.img\ntruncate -s $(($(stat -c %s \"$ORIGINALS/luks2\") + 3145728)) disk.img\n\
+         printf 'label: gpt\\nstart=2048,size=2048\\nstart=4096\\n' | sfdisk -q disk.img\n\
+         dd if=\"$ORIGINALS/luks2\" of=disk.img bs=1M seek=2 conv=notrunc status=none",
+    ),
     ("keyway reencrypt --estimate disk.luks", "keyway seal --remove disk.luks"),
     ("keyway reencrypt --estimate disk.img", "keyway seal --remove disk.img"),
     ("keyway list --place home", "keyway open --backend nbd disk.luks home"),

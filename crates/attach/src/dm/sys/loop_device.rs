@@ -23,11 +23,10 @@ pub(in crate::dm) fn configure(
     device: BorrowedFd<'_>,
     file: BorrowedFd<'_>,
     block_size: u32,
-    flags: u32,
-    file_name: &[u8],
+    info: Info<'_>,
 ) -> Result<()> {
     use rustix::io::Errno;
-    let info = info(flags, file_name);
+    let info = info.to_bytes();
     let mut config = [0; CONFIG];
     config[..4].copy_from_slice(&file.as_raw_fd().to_ne_bytes());
     config[4..8].copy_from_slice(&block_size.to_ne_bytes());
@@ -69,12 +68,26 @@ pub(in crate::dm) fn clear_fd(device: BorrowedFd<'_>) -> Result<()> {
     unsafe { ioctl(device, NoArg::<LOOP_CLR_FD>::new()) }
 }
 
-fn info(flags: u32, file_name: &[u8]) -> [u8; INFO] {
-    let mut info = [0; INFO];
-    info[FLAGS..][..4].copy_from_slice(&flags.to_ne_bytes());
-    let file_name = &file_name[..file_name.len().min(NAME_LEN - 1)];
-    info[FILE_NAME..][..file_name.len()].copy_from_slice(file_name);
-    info
+/// What a `loop_info64` says.
+pub(in crate::dm) struct Info<'a> {
+    /// Where the device begins in the file.
+    pub(in crate::dm) offset: u64,
+    /// Its length; 0 for all that follows.
+    pub(in crate::dm) size_limit: u64,
+    pub(in crate::dm) flags: u32,
+    pub(in crate::dm) file_name: &'a [u8],
+}
+
+impl Info<'_> {
+    fn to_bytes(&self) -> [u8; INFO] {
+        let mut info = [0; INFO];
+        info[OFFSET..][..8].copy_from_slice(&self.offset.to_ne_bytes());
+        info[SIZE_LIMIT..][..8].copy_from_slice(&self.size_limit.to_ne_bytes());
+        info[FLAGS..][..4].copy_from_slice(&self.flags.to_ne_bytes());
+        let file_name = &self.file_name[..self.file_name.len().min(NAME_LEN - 1)];
+        info[FILE_NAME..][..file_name.len()].copy_from_slice(file_name);
+        info
+    }
 }
 
 struct GetFree;
@@ -99,6 +112,8 @@ unsafe impl Ioctl for GetFree {
 
 const INFO: usize = 232;
 const CONFIG: usize = 304;
+const OFFSET: usize = 24;
+const SIZE_LIMIT: usize = 32;
 const FLAGS: usize = 52;
 const FILE_NAME: usize = 56;
 const NAME_LEN: usize = 64;

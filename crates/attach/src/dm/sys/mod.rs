@@ -6,7 +6,7 @@ mod loop_device;
 mod semaphore;
 
 pub(super) use keyctl::{KEYCTL_LINK, KEYCTL_UNLINK, add_key, keyctl, read_key, request_key};
-pub(super) use loop_device::{clear_fd, configure, free_number, set_capacity, set_direct_io};
+pub(super) use loop_device::{Info, clear_fd, configure, free_number, set_capacity, set_direct_io};
 pub(super) use semaphore::Semaphore;
 
 use keyway_crypto::Secret;

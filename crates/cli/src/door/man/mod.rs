@@ -55,6 +55,8 @@ fn overview(commands: &Commands) -> String {
     options(&mut text, "OPTIONS OF CRYPTSETUP'S COMMANDS", shared::CRYPTSETUP_EVERYWHERE.iter().copied());
     text.push_str(".SH \"DEVICES BEHIND URLS\"\n");
     paragraphs(&mut text, URLS);
+    text.push_str(".SH \"PARTITIONS OF AN IMAGE\"\n");
+    paragraphs(&mut text, PARTITIONS);
     text.push_str(".SH PASSPHRASES\n");
     paragraphs(&mut text, PASSPHRASES);
     text.push_str(".SH EXIT STATUS\n");
@@ -165,6 +167,13 @@ web servers and in object stores; they are read-only.\n\nNothing locks an export
 destroy what it holds, and only its server can tell. A lost connection is retried for ten seconds. Reads then \
 continue; a write that was not acknowledged fails, and so does every later one if the server may have lost writes \
 that no flush had followed.\n\nFor a file whose name looks like a URL, write ./nbd://NAME.";
+
+const PARTITIONS: &str = "disk.img#2 is partition 2 of the image disk.img, wherever a device, volume or image is \
+expected, --header included: with a GPT, or an MBR whose logical partitions count from 5, in sectors of 512 or 4096 \
+bytes. A file that is called disk.img#2 comes first. Of a disk, it is the kernel's device for that partition, where \
+there is one. A command that finds partitions where it needs a volume lists them.\n\nNothing outside of the \
+partition is read or written, and it does not grow. The partitions of an image can be in use side by side; beside the whole \
+image, they and it can only be read. Two that share bytes are refused. The kernel maps one through a loop device of that part of the file.";
 
 const PASSPHRASES: &str = "A passphrase typed on a terminal is not echoed and has at most 512 bytes.\n\nIf \
 standard input is not a terminal, the passphrase is read from it up to the first newline, which is dropped. With \

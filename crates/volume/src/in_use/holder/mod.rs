@@ -3,10 +3,10 @@
 
 mod process;
 
+use crate::storage::Extent;
 use std::ffi::{OsStr, OsString};
 use std::fmt;
 use std::fs;
-use std::ops::Range;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
@@ -116,14 +116,15 @@ impl Kernel {
         own.or_else(|| self.above(&directory)).or_else(|| self.beside(&directory))
     }
 
-    /// The loop devices over it, including loop devices over those.
-    pub(super) fn loops_over(&self, of: Subject) -> Vec<Loop> {
+    /// The loop devices over it, or over a part of it, including loop devices over those.
+    pub(super) fn loops_over(&self, of: Subject, part: Option<Extent>) -> Vec<Loop> {
         let (all, mounts) = (self.loops(), self.mounts());
         let mut found: Vec<Loop> = Vec::new();
         let mut below = vec![of];
         while let Some(subject) = below.pop() {
             for (device, backing) in &all {
-                if !found.contains(device) && self.is_at(subject, backing, &mounts) {
+                let shows = || subject != of || Extent::overlap(Some(self.bytes_behind(device.number)), part);
+                if !found.contains(device) && self.is_at(subject, backing, &mounts) && shows() {
                     found.push(device.clone());
                     below.push(Subject::Device { number: device.number });
                 }
@@ -165,18 +166,18 @@ impl Kernel {
         let bytes = self.bytes_behind(own);
         let overlaps = |device: &Loop| {
             let others = self.bytes_behind(device.number);
-            device.number != own && others.start < bytes.end && bytes.start < others.end
+            device.number != own && Extent::overlap(Some(others), Some(bytes))
         };
-        self.loops_over(below).into_iter().filter(overlaps).collect()
+        self.loops_over(below, None).into_iter().filter(overlaps).collect()
     }
 
     /// Which bytes of its backing file a loop device exposes.
-    fn bytes_behind(&self, number: u64) -> Range<u64> {
+    fn bytes_behind(&self, number: u64) -> Extent {
         let directory = self.directory(number).join("loop");
         let told = |name| text(&directory.join(name))?.to_str()?.parse::<u64>().ok();
         let start = told("offset").unwrap_or(0);
         let limit = told("sizelimit").filter(|limit| *limit > 0);
-        start..limit.map_or(u64::MAX, |limit| start.saturating_add(limit))
+        Extent { start, len: limit.unwrap_or(u64::MAX) }
     }
 
     /// The disk that a partition is on, or the device itself.

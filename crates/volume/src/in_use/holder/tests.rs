@@ -219,7 +219,8 @@ fn a11_loop_devices_over_it_are_found_and_those_over_them() {
     let over = |name: &str, file: &Path| {
         told.file(&format!("sys/class/block/{name}/loop/backing_file"), format!("{}\n", file.display()));
     };
-    let nodes = |of| -> Vec<PathBuf> { told.kernel.loops_over(of).into_iter().map(|it| it.node).collect() };
+    let nodes =
+        |of| -> Vec<PathBuf> { told.kernel.loops_over(of, None).into_iter().map(|it| it.node).collect() };
     assert_eq!(nodes(told.subject(&image)), [] as [PathBuf; 0]);
     over("loop0", &other);
     over("loop2", &image);
@@ -227,7 +228,7 @@ fn a11_loop_devices_over_it_are_found_and_those_over_them() {
     fs::hard_link(&image, told.root.join("link")).unwrap();
     assert_eq!(nodes(told.subject(&told.root.join("link"))), [told.root.join("dev/loop2")]);
     assert_eq!(nodes(told.subject(&other)), [told.root.join("dev/loop0")]);
-    let found = told.kernel.loops_over(told.subject(&image));
+    let found = told.kernel.loops_over(told.subject(&image), None);
     assert_eq!(found, [Loop { node: told.root.join("dev/loop2"), number: rustix::fs::makedev(7, 2) }]);
     assert_eq!(told.kernel.backing_file(rustix::fs::makedev(7, 2)), Some(image.clone()));
     assert_eq!(told.kernel.backing_file(rustix::fs::makedev(7, 1)), None);
@@ -259,6 +260,11 @@ fn a11_loop_devices_that_have_bytes_in_common_are_found() {
     assert_eq!(beside(number(0)), [number(2)]);
     assert_eq!(beside(number(2)), [number(0)]);
     assert_eq!(beside(number(1)), [] as [u64; 0], "it begins where the others end");
+    let over = |start, len| -> Vec<u64> {
+        let part = Some(Extent { start, len });
+        told.kernel.loops_over(told.subject(&image), part).into_iter().map(|it| it.number).collect()
+    };
+    assert_eq!((over(4096, 512), over(0, 512)), (vec![number(1)], vec![number(0)]));
     // With an unknown offset, every byte may be the same.
     fs::remove_file(told.root.join("sys/class/block/loop1/loop/offset")).unwrap();
     let mut both = beside(number(1));
@@ -335,7 +341,7 @@ fn a11_a_file_system_that_may_never_answer_is_not_asked() {
     let Subject::File { dev, inode } = subject else { unreachable!() };
     told.device("loop0", "", "7:0");
     told.file("sys/class/block/loop0/loop/backing_file", format!("{}\n", image.display()));
-    let found = || told.kernel.loops_over(subject).len();
+    let found = || told.kernel.loops_over(subject, None).len();
     assert_eq!(found(), 1);
     let place = image.parent().unwrap().to_str().unwrap().to_owned();
     for kind in ["fuse.keyway", "fuseblk", "nfs4", "cifs", "9p", "virtiofs"] {

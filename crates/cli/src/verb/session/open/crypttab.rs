@@ -31,7 +31,7 @@ pub(super) fn look_up(open: &mut Open, is_given: &dyn Fn(&Opt) -> bool) -> Resul
     let entries = tables::read(FILE).or_else(|e| unreadable(open, &e))?;
     let mut done = None;
     match &open.name {
-        None if !open.target.device.exists() => {
+        None if !device::exists(&open.target.device) => {
             done = entries.iter().find(|entry| *entry.name == *open.target.device);
             done.map_or(Ok(()), |entry| complete(open, entry, is_given))?;
         }

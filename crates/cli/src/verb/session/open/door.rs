@@ -15,8 +15,6 @@ use keyway_attach::session::{Facts, Name, Opened};
 use keyway_attach::{Door, Export, fuse, nbd, ublk};
 use keyway_volume::Rights;
 use std::fmt::Write;
-use std::fs;
-use std::path::Path;
 use std::sync::Arc;
 
 /// A volume to be opened by a background process.
@@ -56,7 +54,8 @@ impl Errand for OwnDoor {
         let (gate, mut facts) = session::behind_gate(unlocked, Rights { read_only, discards })?;
         let gate = Arc::new(gate);
         let is_quiet = target.manner.batch_mode || self.is_told;
-        facts.header = target.header.as_deref().map(absolute).unwrap_or_default();
+        let header = target.header.as_deref().map(device::absolute);
+        facts.header = header.map(|header| header.display().to_string()).unwrap_or_default();
         let export = Export {
             name: String::new(),
             description: device.display().to_string(),
@@ -139,8 +138,4 @@ fn usage(name: &str, place: &str, facts: &Facts) -> String {
 /// The path in "nbd+unix:///?socket=PATH".
 fn socket_of(place: &str) -> &str {
     place.split_once("socket=").map_or(place, |(_, path)| path)
-}
-
-fn absolute(path: &Path) -> String {
-    fs::canonicalize(path).unwrap_or_else(|_| path.to_owned()).display().to_string()
 }

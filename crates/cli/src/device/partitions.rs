@@ -1,0 +1,57 @@
+//! The partitions of an image, where one of them is meant: `disk.img#2`.
+
+use crate::say::failure::{Exit, Failure};
+use crate::say::shell;
+use crate::say::size::human;
+use keyway_volume::Storage;
+use keyway_volume::block_devices;
+use keyway_volume::partitions::{Partition, Partitions};
+use keyway_volume::probe::Kind;
+use keyway_volume::storage::{File, NoPartition, PartitionName};
+use std::path::{Path, PathBuf};
+
+/// The failure for a partition that is not there, with those that are.
+pub(super) fn missing(path: &Path, missing: &NoPartition) -> Failure {
+    let line = format!("Device {} does not exist: {missing}.", path.display());
+    let failure = Failure::new(Exit::Device, line);
+    match instead_of(&missing.image) {
+        Some(listed) => failure.hinting(listed),
+        None => failure,
+    }
+}
+
+/// What to name instead of an image with partitions; `None` if it has none.
+pub(super) fn instead_of(image: &Path) -> Option<String> {
+    let disk = File::open(image).ok().filter(|_| PartitionName::of(image).is_none())?;
+    let table = Partitions::of(&disk).ok().flatten().filter(|table| !table.all.is_empty())?;
+    let is_volume = |it: &&Partition| {
+        it.content(&disk).is_ok_and(|found| found.is_some_and(|it| it.kind == Kind::Encrypted))
+    };
+    let first = table.all.iter().find(is_volume).or_else(|| table.all.first())?;
+    let device = shell::word(&name(image, first).to_string_lossy());
+    let mut text =
+        format!("Its partitions ({}), of which \"keyway inspect {device}\" shows one:", table.scheme);
+    let rows: Vec<_> = table.all.iter().map(|it| row(image, it, &table, &disk)).collect();
+    let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
+    let (names, sizes) = (width(0), width(1));
+    for [name, size, rest] in &rows {
+        text.push_str(&format!("\n  {name:<names$}  {size:>sizes$}  {rest}"));
+    }
+    Some(text)
+}
+
+fn row(image: &Path, partition: &Partition, table: &Partitions, disk: &dyn Storage) -> [String; 3] {
+    let bytes = &partition.bytes;
+    let content = match partition.content(disk) {
+        Ok(found) => found.map_or("nothing known", |signature| signature.name),
+        Err(_) => "unreadable",
+    };
+    let rest = format!("from sector {}, {}: {content}", bytes.start / table.sector, partition.purpose);
+    [name(image, partition).display().to_string(), human(bytes.end - bytes.start), rest]
+}
+
+/// What the partition is called: the kernel's device for it, where there is one.
+fn name(image: &Path, partition: &Partition) -> PathBuf {
+    let named = PartitionName { image: image.to_owned(), number: partition.number };
+    block_devices::partition(image, partition.number).unwrap_or_else(|| named.at(image))
+}
