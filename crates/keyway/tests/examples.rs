@@ -1,5 +1,8 @@
 //! The examples, run.
 
+#[path = "../examples/is_luks.rs"]
+#[allow(dead_code, reason = "its main")]
+mod is_luks;
 #[path = "../examples/make_and_fill.rs"]
 #[allow(dead_code, reason = "its main")]
 mod make_and_fill;
@@ -85,6 +88,13 @@ fn each_does_what_it_says() {
         assert!(bytes == content[..5000], "the door has let go of it");
     }
     fs::remove_dir_all(&directory).unwrap();
+}
+
+/// What `main` prints of an error is "Error: " and its `Debug`.
+#[test]
+fn e21_an_error_that_main_returns_is_one_line() {
+    let error = is_luks::is_luks(std::path::Path::new("/nonexistent/disk.luks")).unwrap_err();
+    assert_eq!(format!("{error:?}"), "/nonexistent/disk.luks: No such file or directory (os error 2)");
 }
 
 #[test]

@@ -20,7 +20,14 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 /// let error = std::io::Error::from(error);
 /// assert_eq!(error.kind(), std::io::ErrorKind::NotFound);
 /// ```
-#[derive(Debug)]
+///
+/// A `main` that returns it prints that line, with all causes:
+///
+/// ```
+/// # use keyway::*;
+/// let error = Device::open("/nonexistent/disk.luks").unwrap_err();
+/// assert_eq!(format!("{error:?}"), "/nonexistent/disk.luks: No such file or directory (os error 2)");
+/// ```
 pub struct Error {
     kind: ErrorKind,
     place: Option<String>,
@@ -190,6 +197,22 @@ impl fmt::Display for Error {
     }
 }
 
+/// What `main` prints of it: the same line, and the causes that it does not name.
+impl fmt::Debug for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut line = self.to_string();
+        let mut cause = StdError::source(self);
+        while let Some(found) = cause {
+            let text = found.to_string();
+            if !line.contains(&text) {
+                line = format!("{line}: {text}");
+            }
+            cause = found.source();
+        }
+        f.write_str(&line.replace('\n', " "))
+    }
+}
+
 impl fmt::Display for ErrorKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -234,5 +257,41 @@ impl fmt::Display for ErrorKind {
 impl StdError for Error {
     fn source(&self) -> Option<&(dyn StdError + 'static)> {
         self.source.as_deref().map(|source| source as &(dyn StdError + 'static))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A cause that says nothing of its own cause.
+    struct Outer(std::io::Error);
+
+    impl fmt::Display for Outer {
+        fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("cannot read the header")
+        }
+    }
+
+    impl fmt::Debug for Outer {
+        fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("Outer")
+        }
+    }
+
+    impl StdError for Outer {
+        fn source(&self) -> Option<&(dyn StdError + 'static)> {
+            Some(&self.0)
+        }
+    }
+
+    #[test]
+    fn e21_main_prints_one_line_with_all_causes() {
+        let error =
+            Error::because(ErrorKind::Io, Outer(std::io::Error::other("bad sector 7"))).at(&"disk.luks");
+        assert_eq!(format!("{error:?}"), "disk.luks: cannot read the header: bad sector 7");
+        assert_eq!(error.to_string(), "disk.luks: cannot read the header");
+        let result: Result<(), Error> = Err(Error::new(ErrorKind::WrongPassphrase).at(&"disk.luks"));
+        assert_eq!(format!("{result:?}"), "Err(disk.luks: no keyslot opens with this passphrase)");
     }
 }
