@@ -152,6 +152,36 @@ fn a_volume_is_served_on_a_socket_read_only() {
     o.keyway("close served").ok().quiet();
 }
 
+/// A volume with nothing on it needs a file system first, and one with a file system does not.
+#[test]
+fn e19_the_line_after_opening_an_empty_volume_is_mkfs() {
+    need!("fusermount3", "mke2fs");
+    need_that!(has_fuse(), "/dev/fuse cannot be opened");
+    let o = Opened::new();
+    let open = |options: &str| o.keyway("open volume home --key-file key").args(options).ok().quiet().text();
+    // The look at it is over when the next command comes.
+    for _ in 0..5 {
+        let opened = open("--backend nbd");
+        let last = opened.lines().last().unwrap();
+        assert!(last.starts_with("  mkfs.ext4 '/dev/nbd0'    (once, after nbd-client,"), "{opened}");
+        o.keyway("close home").ok().quiet();
+        let opened = open("--backend fuse");
+        let file = o.file("home").display().to_string();
+        let last = opened.lines().last().unwrap();
+        assert!(last.starts_with(&format!("  mkfs.ext4 '{file}'    (once, if it is new:")), "{opened}");
+        o.keyway("close home").ok().quiet();
+    }
+    for options in ["--backend fuse --readonly", "--backend nbd -q"] {
+        assert!(!open(options).contains("mkfs"), "{options}");
+        o.keyway("close home").ok();
+    }
+    open("--backend fuse");
+    peer("mke2fs", "-q -F -t ext4").arg(o.file("home")).ok();
+    o.keyway("close home").ok();
+    assert!(!open("--backend fuse").contains("mkfs"));
+    o.keyway("close home").ok();
+}
+
 /// The place of one volume, in a terminal's session and where nothing names a runtime directory.
 #[test]
 fn e19_a_script_finds_the_place() {

@@ -6,6 +6,7 @@ pub(crate) mod crypttab;
 mod door;
 mod flags;
 mod kernel;
+mod next_step;
 mod options;
 mod refresh;
 mod test_passphrase;
@@ -259,7 +260,7 @@ impl Open {
             return Err(Failure::new(Exit::Parameters, message));
         }
         let (read_only, keyring, link) = (self.read_only, self.keyring, self.link.clone());
-        let expects_mapping = self.expects_mapping;
+        let (expects_mapping, is_quiet) = (self.expects_mapping, self.target.manner.batch_mode);
         let flags = PersistentFlags { given: self.flags.clone(), kept: self.persistent };
         let opening = self.into_opening(kind)?;
         if backend == Backend::Kernel {
@@ -280,6 +281,8 @@ impl Open {
                 "WARNING: {name} is open through {backend}, as the environment says: there is no /dev/mapper/{name}; \
                  \"status {name}\" shows where it is."
             );
+        } else if !is_quiet {
+            next_step::print(&name)?;
         }
         Ok(())
     }
