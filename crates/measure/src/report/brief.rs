@@ -30,6 +30,12 @@ pub fn brief(results: &Results) -> Option<String> {
     Some(text)
 }
 
+/// A storage run on a terminal: what encryption costs, then everything.
+pub fn brief_of_storage(results: &Results) -> String {
+    let answer = super::disk::answer(results).map_or_else(String::new, |answer| format!("{answer}\n\n"));
+    answer + &terminal(results)
+}
+
 /// What to choose, and why. The default is left only for something much faster.
 fn choice(group: &Group<'_>) -> Option<String> {
     let default = group.entries.iter().find(|entry| entry.case.is_default())?;

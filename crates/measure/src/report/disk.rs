@@ -34,6 +34,37 @@ pub(super) fn tables(results: &Results) -> Vec<Table> {
     tables.flatten().collect()
 }
 
+/// What encryption costs, in a sentence, of Keyway's path with the largest sectors; `None` if nothing was
+/// encrypted.
+pub(super) fn answer(results: &Results) -> Option<String> {
+    let cases = results.rows.iter().filter_map(|row| match &row.case {
+        Case::Disk(case) if case.by == By::Keyway && row.measured().is_some() => Some((case, row)),
+        _ => None,
+    });
+    let all: Vec<Entry<'_>> = cases.collect();
+    let (first, _) = all.iter().max_by_key(|(case, _)| case.sector_size)?;
+    let of = |pattern, what| {
+        let rows =
+            all.iter().filter(|(case, _)| case.sector_size == first.sector_size && case.pattern == pattern);
+        let sized = rows.filter_map(|(case, row)| Some((case.total?, cost::rounds(&results.rows, row)?)));
+        let by_size = BySize(sized.collect());
+        let largest =
+            || by_size.0.iter().max_by_key(|(bytes, _)| *bytes).map(|(_, costs)| Cost::of_rounds(costs));
+        by_size.cost().or_else(largest)?.in_brief(what)
+    };
+    let costs = [of(Pattern::SequentialRead, "reading"), of(Pattern::SequentialWrite, "writing")];
+    let costs: Vec<String> = costs.into_iter().flatten().collect();
+    let spec = first.spec.as_deref().unwrap_or_default();
+    let sectors = first.sector_size.map_or_else(String::new, |size| format!(", sectors of {size} bytes"));
+    let what = format!("({spec} through Keyway{sectors})");
+    Some(match costs.is_empty() {
+        true => {
+            format!("What encryption costs here is not known: too few rounds fitted into the time {what}.")
+        }
+        false => format!("Encryption costs {} here {what}.", costs.join(" and ")),
+    })
+}
+
 type Entry<'a> = (&'a DiskCase, &'a Row);
 
 fn sequential(results: &Results, rows: &[Entry<'_>], pattern: Pattern, by: &str) -> Option<Table> {

@@ -11,7 +11,7 @@ mod markdown;
 mod ranking;
 mod terminal;
 
-pub use brief::brief;
+pub use brief::{brief, brief_of_storage};
 pub use flat::{csv, json_lines};
 pub use html::page as html;
 pub use html::passport::{PassportPage, PassportSlot, passport};
@@ -19,7 +19,7 @@ pub use machines::machines;
 pub use markdown::markdown;
 pub use terminal::terminal;
 
-use crate::results::{By, Case, CipherCase, KdfCase, Machine, Measured, Outcome, Results, Row, Unit, Wrong};
+use crate::results::{By, Case, CipherCase, Machine, Measured, Outcome, Results, Row, Unit, Wrong};
 use crate::stats::Summary;
 
 /// A figure with its unit: "3421.7 MiB/s", "1.52 M/s", "17".
@@ -44,21 +44,9 @@ pub(crate) fn precision(summary: &Summary) -> String {
 pub(crate) fn label(case: &Case) -> String {
     match case {
         Case::Cipher(case) => case.spec.clone(),
-        Case::Kdf(case) => kdf_label(case),
+        Case::Kdf(case) => case.label(),
         other => other.id(),
     }
-}
-
-fn kdf_label(case: &KdfCase) -> String {
-    let hash = case.hash.as_ref().map_or_else(String::new, |hash| format!("-{hash}"));
-    let memory = case.memory_kib.map_or_else(String::new, |kib| format!(" {} MiB", kib / 1024));
-    let what = match (case.hash.is_some(), case.lanes) {
-        (true, _) => "at once",
-        (false, 1) => "lane",
-        (false, _) => "lanes",
-    };
-    let time = case.iter_time_ms.map_or_else(String::new, |ms| format!(" for {ms} ms"));
-    format!("{}{hash}{memory}, {} {what}{time}", case.kdf, case.lanes)
 }
 
 /// "1 thread, messages of 512 bytes"; a run of sectors is named as such.

@@ -8,6 +8,7 @@
 
 mod case;
 mod file;
+mod in_words;
 mod machine;
 mod outcome;
 mod text;

@@ -96,6 +96,11 @@ impl<'a> Lane<'a> {
         }
     }
 
+    /// The fewest samples that it takes.
+    pub(super) fn least(&self) -> usize {
+        self.least
+    }
+
     /// The progress of the case, given the fraction of the time spent.
     pub(super) fn progress(&self, spent: f64) -> f64 {
         let there = self.samples.len() as f64 / self.least as f64;

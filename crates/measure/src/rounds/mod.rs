@@ -24,6 +24,7 @@ use crate::stats::{SMALLEST, summarise};
 use crate::suite::Listed;
 use bound::Bound;
 use lane::Lane;
+use std::cell::RefCell;
 
 /// One sample.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -66,8 +67,11 @@ pub trait Watcher {
     /// Called when a case has its row.
     fn row(&mut self, row: &Row);
 
-    /// Called before a case is prepared, which may take seconds.
-    fn preparing(&mut self, _case: &Case) {}
+    /// Called before a case is prepared, which may take seconds, with the fraction done.
+    fn preparing(&mut self, _part: f64, _case: &Case) {}
+
+    /// Called before each sample of a round, with the fraction done.
+    fn sampling(&mut self, _part: f64, _case: &Case) {}
 
     /// Called after each round with the fraction done and the current case.
     fn progress(&mut self, part: f64, case: &str);
@@ -130,8 +134,9 @@ pub fn run(
         let limit = share.unwrap_or(CASE_SECONDS * batch.len() as f64);
         let mut bound = Bound::after(clock, share);
         let mut lanes = Vec::new();
-        for it in batch {
-            watcher.preparing(&it.case);
+        for (prepared, it) in batch.iter().enumerate() {
+            let known = done as f64 + PREPARED * prepared as f64;
+            watcher.preparing(known / total as f64, &it.case);
             lanes.push(Lane::prepare(it, settings, clock, &mut bound, prepare, watcher.stopped()));
         }
         Batch { lanes, clock, limit, bound, done, total }.measure(watcher);
@@ -144,6 +149,8 @@ pub fn run(
 const BATCH: usize = 100;
 /// The time that a case may take if no limit was given, in seconds.
 const CASE_SECONDS: f64 = 0.5;
+/// What preparing is of a case's progress: with many cases, or large ones, it takes a while.
+const PREPARED: f64 = 0.1;
 /// Less than this many times the time of the fewest samples is short.
 const HURRY: f64 = 8.0;
 
@@ -179,8 +186,13 @@ impl Batch<'_> {
         for number in 1.. {
             let turn = |lane: &Lane<'_>| lane.turn(number, part);
             let at_once = if number == 1 && hurried { SMALLEST } else { 1 };
-            let sample = |lane: &mut Lane<'_>| lane.samples_at_once(at_once, clock, bound);
-            let active = round(&mut self.lanes, turn, || watcher.stopped(), sample);
+            let watching = RefCell::new(&mut *watcher);
+            let mut begun = self.begun(number, part);
+            let sample = |lane: &mut Lane<'_>| {
+                watching.borrow_mut().sampling(begun.next(), lane.case);
+                lane.samples_at_once(at_once, clock, bound);
+            };
+            let active = round(&mut self.lanes, turn, || watching.borrow().stopped(), sample);
             if active == 0 || watcher.stopped() {
                 break;
             }
@@ -188,11 +200,38 @@ impl Batch<'_> {
                 lane.close(false, watcher);
             }
             part = spent();
-            let known = self.lanes.iter().map(|lane| lane.progress(part)).sum::<f64>();
-            watcher.progress((self.done as f64 + known) / self.total as f64, &self.lanes[0].case.id());
+            watcher.progress(self.known(part), &self.lanes[0].case.in_words());
         }
         let stopped = watcher.stopped();
         self.lanes.iter_mut().for_each(|lane| lane.close(stopped, watcher));
+    }
+
+    /// The fraction of the run that is done, given the fraction of this batch's time.
+    fn known(&self, part: f64) -> f64 {
+        let known: f64 =
+            self.lanes.iter().map(|lane| PREPARED + (1.0 - PREPARED) * lane.progress(part)).sum();
+        (self.done as f64 + known) / self.total as f64
+    }
+
+    /// The same at the beginning of each sample of a round.
+    fn begun(&self, number: usize, part: f64) -> Begun {
+        let least = self.lanes.iter().map(Lane::least).max().unwrap_or(1).max(number);
+        let each = (1.0 - PREPARED) / (least as f64 * self.total as f64);
+        Begun { known: self.known(part), each }
+    }
+}
+
+/// The fraction done, which grows with each sample of a round.
+struct Begun {
+    known: f64,
+    each: f64,
+}
+
+impl Begun {
+    fn next(&mut self) -> f64 {
+        let now = self.known;
+        self.known += self.each;
+        now
     }
 }
 

@@ -41,6 +41,19 @@ fn the_default_is_there_wherever_ciphers_are_and_marked() {
 }
 
 #[test]
+fn e20_beside_peers_the_defaults_long_requests_come_first() {
+    let compare = vec!["openssl".to_owned()];
+    let listed = list(&Asked { compare, ..asked(None, &["twofish-xts-plain64"]) }).unwrap();
+    let first: Vec<_> = ciphers(&listed).take_while(|(case, _)| case.message == 65_536).collect();
+    // Two sector sizes, two directions, one thread and all, by both.
+    assert_eq!(first.len(), 16);
+    assert!(first.iter().all(|(case, _)| case.spec == "aes-xts-plain64"));
+    assert_eq!(first.iter().filter(|(case, _)| case.by == By::Peer("openssl".into())).count(), 8);
+    let alone = list(&asked(None, &["twofish-xts-plain64"])).unwrap();
+    assert_eq!(ciphers(&alone).next().unwrap().0.message, 512);
+}
+
+#[test]
 fn the_article_is_whole_and_its_impossible_rows_have_reasons() {
     let listed = list(&asked(Some(Suite::Article), &[])).unwrap();
     for (text, sizes) in article::TYPED {

@@ -109,6 +109,17 @@ impl Cost {
         }
     }
 
+    /// The same for one who wants no interval: "about 12 % of reading"; nothing if it is not known.
+    pub fn in_brief(&self, what: &str) -> Option<String> {
+        match *self {
+            Self::TooFew { .. } => None,
+            Self::Known { part, .. } if self.is_noise() || part <= 0.0 => {
+                Some(format!("nothing measurable of {what}"))
+            }
+            Self::Known { part, .. } => Some(format!("about {:.*} % of {what}", digits(part), 100.0 * part)),
+        }
+    }
+
     /// What the model says of it; nothing if the cost is not known.
     pub fn beside_model(&self, model: &Model) -> Option<String> {
         let ((low, high), expected) = (self.interval()?, model.cost());

@@ -68,7 +68,8 @@ pub(in crate::report) fn fastest<'g, 'a>(group: &'g Group<'a>) -> Option<&'g Ent
 }
 
 pub(super) fn sentences(run: &Run<'_>) -> Vec<Markup> {
-    let mut sentences = Vec::new();
+    let mut sentences: Vec<Markup> = Vec::new();
+    sentences.extend(super::super::disk::answer(run.results).map(|answer| html! { b { (answer) } }));
     if let Some(group) = run.main_group().filter(|group| !is_alone(group)) {
         sentences.extend(of_the_fastest(group));
         sentences.extend(of_the_default(group));

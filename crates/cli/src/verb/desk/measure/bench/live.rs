@@ -32,6 +32,11 @@ impl Line {
         let _ = stderr().write_all(format!("\r\x1b[K{text}").as_bytes());
     }
 
+    /// What is done does not become less.
+    fn reach(&mut self, part: f64) {
+        self.part = self.part.max(part);
+    }
+
     /// Draws the line if it is old enough.
     fn redraw(&mut self, text: impl FnOnce(&Self) -> String) {
         if self.drawn.elapsed() >= EVERY {
@@ -94,14 +99,20 @@ impl Watcher for Live {
         self.note(written);
     }
 
-    fn preparing(&mut self, case: &Case) {
+    fn preparing(&mut self, part: f64, case: &Case) {
         let Some(line) = &mut self.line else { return };
-        line.redraw(|line| format!("{:5.1} %  preparing {}", 100.0 * line.part, short(&case.id())));
+        line.reach(part);
+        line.redraw(|line| format!("{:5.1} %  preparing {}", 100.0 * line.part, short(&case.in_words())));
+    }
+
+    fn sampling(&mut self, part: f64, case: &Case) {
+        self.progress(part, &case.in_words());
     }
 
     fn progress(&mut self, part: f64, case: &str) {
         let Some(line) = &mut self.line else { return };
-        line.part = part;
+        line.reach(part);
+        let part = line.part;
         let left = line.start.elapsed().as_secs_f64() * (1.0 - part) / part.max(1e-6);
         line.redraw(|_| format!("{:5.1} %  {} left  {}", 100.0 * part, minutes(left), short(case)));
     }

@@ -27,7 +27,7 @@ use keyway_measure::rounds::Watcher;
 use keyway_measure::{Results, machine, prepare, report, rounds};
 use paths::Paths;
 use std::collections::BTreeMap;
-use std::io;
+use std::io::{self, IsTerminal, stdout};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -86,7 +86,7 @@ fn measure(asked: &Asked, results: Results, options: RunOptions, clock: &Machine
     let mut target = Target::of(&asked.target)?;
     let region = target.region(asked.region)?;
     let time = results.settings.time_seconds.unwrap_or(TIME);
-    let outputs = options.reports.open(|all| all.iter().map(report::terminal).collect())?;
+    let outputs = options.reports.open(if stdout().is_terminal() { answered } else { tables })?;
     let file = options.file.as_ref().map(|file| file.create(&results)).transpose()?;
     let path = options.file.as_ref().map(|file| file.path.as_path());
     target.confirm(options.manner)?;
@@ -116,6 +116,15 @@ fn measure(asked: &Asked, results: Results, options: RunOptions, clock: &Machine
     let (complete, done) = (results.complete, results.rows.len());
     outputs.write(&[results])?;
     if complete { Ok(()) } else { Err(stopped(path, done, all)) }
+}
+
+fn tables(all: &[Results]) -> String {
+    all.iter().map(report::terminal).collect()
+}
+
+/// What encryption costs, before the tables.
+fn answered(all: &[Results]) -> String {
+    all.iter().map(report::brief_of_storage).collect()
 }
 
 fn stopped(path: Option<&Path>, done: usize, all: usize) -> Failure {
@@ -268,8 +277,12 @@ impl Watcher for Quiet<'_> {
         self.0.row(row);
     }
 
-    fn preparing(&mut self, case: &Case) {
-        self.0.preparing(case);
+    fn preparing(&mut self, part: f64, case: &Case) {
+        self.0.preparing(self.1 + part * CIPHER_PART, case);
+    }
+
+    fn sampling(&mut self, part: f64, case: &Case) {
+        self.0.sampling(self.1 + part * CIPHER_PART, case);
     }
 
     fn progress(&mut self, part: f64, case: &str) {
