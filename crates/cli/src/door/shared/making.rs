@@ -60,7 +60,7 @@ pub(crate) static ITER_TIME: Opt = option(
     Some('i'),
     "MS",
     U32,
-    "Target time to unlock, measured here (2000).",
+    "Time that cryptsetup takes to unlock (2000).",
     "The cost of key derivation is measured on this machine, by the CPU's time, so that it takes cryptsetup about \
      this many milliseconds here, whatever else runs meanwhile: cryptsetup is the slowest program that opens \
      volumes under Linux. --iter-time-for names another. A cost that is cheap to guess is said to be so.",
