@@ -76,10 +76,7 @@ Key material, by sectors of 512 bytes: # random, . not, ? unreadable
     assert_eq!(v.repair("-q").ok().text(), page);
     assert!(v.now() == v.sound);
     v.repair("-q").ok().quiet();
-    v.repair("-v")
-        .ok()
-        .says("No known problems detected for LUKS header.")
-        .says("header at byte 16384: sound");
+    v.repair("-v").ok().says("No known problems detected for LUKS header.").lacks("Found");
     // A dry run needs no right to write.
     fs::set_permissions(&v.volume, std::os::unix::fs::PermissionsExt::from_mode(0o400)).unwrap();
     v.repair("--dry-run").ok().says("sound").lacks("To be written");

@@ -121,7 +121,7 @@ impl RepairRequest {
         match self.form {
             Form::Json => report::json(repair),
             Form::Cryptsetup => report::like_cryptsetup(repair, self.target.header_path()),
-            Form::Text if is_sound && !self.dry_run && !self.target.manner.verbose => Ok(()),
+            Form::Text if is_sound && !self.dry_run => Ok(()),
             Form::Text => output::print(&report::text(repair, Paint::for_stdout())),
         }
     }
