@@ -50,8 +50,8 @@ fn text(outcome: &Outcome, paint: Paint) -> String {
     for note in judgement.notes.iter().map(|finding| &finding.because).chain(&outcome.warnings) {
         let _ = writeln!(page, "  {} {}.", paint.warning("!"), printable(note));
     }
-    if outcome.seconds.iter().any(Option::is_some) {
-        let _ = writeln!(page, "  {}", paint.faint(&format!("Rates: {}.", printable(&outcome.rates))));
+    if let Some(rates) = rates(outcome) {
+        let _ = writeln!(page, "  {}", paint.faint(&rates));
     }
     if let Some(note) = busy(outcome.interference) {
         let _ = writeln!(page, "  {} {note}", paint.warning("!"));
@@ -68,6 +68,18 @@ fn text(outcome: &Outcome, paint: Paint) -> String {
     };
     let _ = writeln!(page, "  {closing}");
     page
+}
+
+/// Where the times come from, or why there are none.
+fn rates(outcome: &Outcome) -> Option<String> {
+    let rates = printable(&outcome.rates);
+    if outcome.seconds.iter().any(Option::is_some) {
+        return Some(format!("Rates: {rates}."));
+    }
+    let opens = outcome.judgement.slots.iter().any(|slot| slot.verdict == Verdict::Opens);
+    opens.then(|| {
+        format!("Rates: {rates}; none of what GRUB's are taken from: PBKDF2 with SHA-512, and Argon2id.")
+    })
 }
 
 fn verdict(slot: &Slot, seconds: Option<Interval>, paint: Paint) -> String {
