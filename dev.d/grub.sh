@@ -31,6 +31,7 @@ keyways_rate() {
 
 # grub_row HASH CODE "RATE KEY"
 grub_row() {
-    awk -v hash="$1" -v code="$2" -v rate="${3%% *}" -v all="$sha512" -v same="$keyway" 'BEGIN {
-        printf "%-10s %-24s %10.0f %17.2f %17s\n", hash, code, rate, rate / all, same > 0 ? sprintf("%.2f", rate / same) : "" }'
+    awk -v hash="$1" -v code="$2" -v rate="${3%% *}" -v all="$sha512" -v own="$keyway" 'BEGIN {
+        beside = own == 0 ? "" : sprintf("%.2f", rate / own)
+        printf "%-10s %-24s %10.0f %17.2f %17s\n", hash, code, rate, rate / all, beside }'
 }
