@@ -7,7 +7,9 @@
 //! for what has happened already, or asking again and again; `model.rs` goes through all of them.
 //!
 //! Whoever wants the gate alone waits for the requests under way, and the others for it. So none may
-//! be long: zeros and discards of any length go in pieces, and give way after each.
+//! be long: zeros and discards of any length go in pieces, and give way after each. A lock that is let
+//! go goes to whoever is awake, which is the next piece: so requests wait at a turnstile while somebody
+//! wants the gate alone.
 
 use self::changes::Changes;
 use super::error::{Error, Result};
@@ -17,8 +19,8 @@ use keyway_volume::reencrypt::Online;
 use keyway_volume::{Keys, Rights, Storage, Volume};
 use std::io::{self, ErrorKind};
 use std::ops::Range;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 mod changes;
 mod reencrypting;
@@ -26,6 +28,10 @@ mod reencrypting;
 /// A volume that can be suspended.
 pub struct Gate {
     behind: RwLock<Behind>,
+    /// How many want `behind` alone and do not have it yet.
+    wanted: AtomicU32,
+    /// Held by one of them until it has it.
+    turnstile: Mutex<()>,
     /// What the volume is built from again; `None` when it does not come back.
     source: Mutex<Option<Arc<Source>>>,
     is_distant: bool,
@@ -84,6 +90,8 @@ impl Gate {
             turned_away: AtomicBool::new(false),
             closing: AtomicBool::new(false),
             behind: RwLock::new(Behind::Settled(Arc::new(volume))),
+            wanted: AtomicU32::new(0),
+            turnstile: Mutex::new(()),
             changes: Changes::default(),
             beginning: Mutex::new(()),
         })
@@ -254,11 +262,22 @@ impl Gate {
     }
 
     fn lock(&self) -> RwLockReadGuard<'_, Behind> {
+        if self.wanted.load(Ordering::SeqCst) > 0 {
+            drop(self.turnstile());
+        }
         self.behind.read().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn lock_alone(&self) -> RwLockWriteGuard<'_, Behind> {
-        self.behind.write().unwrap_or_else(PoisonError::into_inner)
+        self.wanted.fetch_add(1, Ordering::SeqCst);
+        let _turn = self.turnstile();
+        let alone = self.behind.write().unwrap_or_else(PoisonError::into_inner);
+        self.wanted.fetch_sub(1, Ordering::SeqCst);
+        alone
+    }
+
+    fn turnstile(&self) -> MutexGuard<'_, ()> {
+        self.turnstile.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
