@@ -161,7 +161,7 @@ pub static GRUB_2_14: Pace = Pace {
 
 /// The same after `cryptomount -A` (`--hw-accel`), which x86_64 EFI has: SHA-NI for SHA-256, AVX2 for
 /// SHA-512, nothing for the others. Its modules were linked into a program and run beside this
-/// library (tests/grub/efi), which uses the same instructions: so these follow the CPU as they do.
+/// library (tests/grub/speed), which uses the same instructions: so these follow the CPU as they do.
 pub static GRUB_2_14_ACCEL: Pace = Pace {
     own_hash: &[Hash::Sha224, Hash::Sha256, Hash::Sha384, Hash::Sha512],
     argon2: Some(0.36),

@@ -57,18 +57,10 @@ impl Marks {
                 return Ok(Self::Refused);
             }
         }
-        let whole = wants.of_the_whole().filter(|_| part.is_some());
-        if let Some(bytes) = whole
-            && bytes
-                .iter()
-                .map(|byte| is_marked(&own, *byte))
-                .collect::<Result<Vec<_>>>()?
-                .iter()
-                .all(|it| *it)
-        {
-            return Ok(Self::Refused);
+        match wants.of_the_whole().filter(|_| part.is_some()) {
+            Some(bytes) if are_marked(&own, bytes)? => Ok(Self::Refused),
+            _ => Ok(Self::Set(own)),
         }
-        Ok(Self::Set(own))
     }
 }
 
@@ -126,6 +118,16 @@ fn is_marked(own: &OwnedFd, byte: u64) -> Result<bool> {
     let mut found = at(byte, libc::F_WRLCK);
     fcntl(own, FcntlArg::F_OFD_GETLK(&mut found)).map_err(failed)?;
     Ok(found.l_type != libc::F_UNLCK as libc::c_short)
+}
+
+/// Whether others have marked all of these bytes.
+fn are_marked(own: &OwnedFd, bytes: &[u64]) -> Result<bool> {
+    for byte in bytes {
+        if !is_marked(own, *byte)? {
+            return Ok(false);
+        }
+    }
+    Ok(true)
 }
 
 fn bytes(base: u64, permissions: u8) -> impl Iterator<Item = u64> {

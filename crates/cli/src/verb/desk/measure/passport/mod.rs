@@ -38,7 +38,7 @@ pub(crate) static COMMAND: Command = Command {
           --hardware: guesses per second, and years and dollars until half of all passphrases are tried. The weakest \
           keyslot is named. docs/COST.md in the source derives every figure and says what the models leave \
           out.\n\nTargets: grub-2.06, grub-2.12 and grub-2.14 (GRUB in firmware on a CPU like this one), \
-          grub-2.14-accel (the same in x86_64 EFI firmware, by cryptomount -A, which no generated grub.cfg has), linux (Keyway in \
+          grub-2.14-accel (the same in x86_64 EFI firmware, by cryptomount -A, which is not in the grub.cfg that Debian generates), linux (Keyway in \
           an initramfs here, and beside it what cryptsetup takes, by a ratio measured on another CPU), cryptsetup (the \
           latter alone), pi4 (published figures), pi3 (estimated from those); with --rate-file the target's CPU is the \
           one where \"keyway bench kdf --json >FILE\" was run. A time is followed by the range in which it is expected: \
