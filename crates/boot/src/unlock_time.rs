@@ -11,6 +11,10 @@
 //! an AMD EPYC (Zen 5), November 2026. What `cryptomount -A` computes with special instructions is
 //! given relative to Keyway with the same hash. docs/COST.md has the figures, [`pace`] those that are used.
 
+mod argon2;
+
+pub use argon2::Argon2Rates;
+
 use keyway_crypto::Hash;
 use keyway_crypto::kdf::pace::{self, Beside, FIRMWARE, Pace};
 use keyway_format::interval::Interval;
@@ -63,10 +67,11 @@ impl Work {
 pub struct Rates {
     /// PBKDF2 by hash: iterations of one block per second.
     pub pbkdf2: Vec<(String, Interval)>,
-    /// Argon2: KiB of memory times passes per second.
-    pub argon2: Option<Interval>,
-    /// Seconds per keyslot besides the derivations: reading, merging the stripes, decrypting.
-    pub each_slot: f64,
+    /// Argon2.
+    pub argon2: Argon2Rates,
+    /// Seconds per keyslot besides the derivations: reading, merging the stripes, decrypting, and
+    /// the start of the program.
+    pub each_slot: Interval,
 }
 
 impl Rates {
@@ -78,7 +83,7 @@ impl Rates {
                 Some(rate.under(*iterations as f64 * *blocks as f64))
             }
             Work::Argon2 { time, memory_kib, .. } => {
-                Some(self.argon2?.under(*time as f64 * *memory_kib as f64))
+                Some(self.argon2.at(*memory_kib)?.under(*time as f64 * *memory_kib as f64))
             }
         }
     }
@@ -93,7 +98,7 @@ impl Rates {
     pub fn in_turn<'a>(&self, keyslots: impl IntoIterator<Item = &'a [Work]>) -> Vec<Wait> {
         let mut before = Some(Interval::default());
         let wait = |works: &[Work]| {
-            let each = Interval::exact(if works.is_empty() { 0.0 } else { self.each_slot });
+            let each = if works.is_empty() { Interval::default() } else { self.each_slot };
             let alone = self.total(works).map(|sum| sum + each);
             let wait = Wait { alone, before };
             before = wait.until_opened();
@@ -115,8 +120,8 @@ impl Rates {
             Some((hash.name().to_owned(), by(here(beside)?, pace.pbkdf2(hash)?)))
         };
         let pbkdf2 = pace.hashes().filter_map(of_hash).collect();
-        let argon2 = self.argon2.zip(pace.argon2()).map(|(rate, ratio)| by(rate, ratio));
-        let firmware = Self { pbkdf2, argon2, each_slot: 0.02 * FIRMWARE };
+        let argon2 = self.argon2.filter_map(|kib, rate| Some(by(rate, pace.argon2(kib)?)));
+        let firmware = Self { pbkdf2, argon2, each_slot: Interval::exact(0.02 * FIRMWARE) };
         match place {
             Place::Utility => firmware.times(FIRMWARE),
             Place::Firmware => firmware,
@@ -132,9 +137,10 @@ impl Rates {
         let ratio = |name: &str| pace::CRYPTSETUP.pbkdf2(Hash::find(name)?);
         let known = self.pbkdf2.iter().filter_map(|(hash, rate)| Some((hash, rate, ratio(hash)?)));
         let pbkdf2 = known.map(|(hash, rate, ratio)| (hash.clone(), by(rate, ratio, (LIKE, LIKE))));
-        let argon2 = self.argon2.zip(pace::CRYPTSETUP.argon2());
-        let argon2 = argon2.map(|(rate, ratio)| by(&rate, ratio, LIKE_ARGON2));
-        Self { pbkdf2: pbkdf2.collect(), argon2, each_slot: self.each_slot }
+        let of_argon2 = |kib, rate| Some(by(&rate, pace::CRYPTSETUP.argon2(kib)?, LIKE_ARGON2));
+        let argon2 = self.argon2.filter_map(of_argon2);
+        let each_slot = self.each_slot.times(CRYPTSETUPS_START);
+        Self { pbkdf2: pbkdf2.collect(), argon2, each_slot }
     }
 
     /// The rates of a machine on which these computations, which these rates give `told` seconds, took
@@ -149,7 +155,7 @@ impl Rates {
                     let row = rates.pbkdf2.iter_mut().find(|(name, _)| name.eq_ignore_ascii_case(hash));
                     row.into_iter().for_each(|(_, rate)| *rate = known(*rate));
                 }
-                Work::Argon2 { .. } => rates.argon2 = rates.argon2.map(known),
+                Work::Argon2 { .. } => rates.argon2 = rates.argon2.filter_map(|_, rate| Some(known(rate))),
             }
         }
         rates
@@ -159,8 +165,8 @@ impl Rates {
     #[must_use]
     pub fn times(mut self, factor: f64) -> Self {
         self.pbkdf2.iter_mut().for_each(|(_, rate)| *rate = rate.times(factor));
-        self.argon2 = self.argon2.map(|rate| rate.times(factor));
-        self.each_slot /= factor;
+        self.argon2 = self.argon2.filter_map(|_, rate| Some(rate.times(factor)));
+        self.each_slot = self.each_slot.times(1.0 / factor);
         self
     }
 }
@@ -223,8 +229,9 @@ impl Board {
         let of_hash =
             |hash: Hash| Some((hash.name().to_owned(), within(self.pace.pbkdf2(hash)?, self.pbkdf2_range)));
         let pbkdf2 = self.pace.hashes().filter_map(of_hash).collect();
-        let argon2 = self.pace.argon2().map(|rate| within(rate, self.argon2_range));
-        Rates { pbkdf2, argon2, each_slot: 0.05 }
+        let argon2 = self.pace.argon2(ANY_MEMORY).map(|rate| within(rate, self.argon2_range));
+        let argon2 = argon2.map(Argon2Rates::of_any).unwrap_or_default();
+        Rates { pbkdf2, argon2, each_slot: Interval::exact(0.05) }
     }
 }
 
@@ -250,9 +257,13 @@ static BOARDS: &[Board] = &[
 
 /// Ratios of two programs on the same CPU are taken for those on another: good to about a fifth.
 const LIKE: f64 = 1.2;
-/// The same for Argon2, for less and for more: its ratio varies with the memory, from 0.28 where
-/// caches hold most of it (64 MiB) to 0.55 for 1 GiB.
-const LIKE_ARGON2: (f64, f64) = (1.9, 1.5);
+/// The same for Argon2: caches differ.
+const LIKE_ARGON2: (f64, f64) = (1.5, 1.5);
+/// cryptsetup looks at more devices and loads more libraries before it derives.
+const CRYPTSETUPS_START: f64 = 2.0;
+/// Published figures are of one amount of memory, and taken for all.
+const ANY_MEMORY: u64 = 1 << 20;
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -261,8 +272,8 @@ mod tests {
     fn blocks_and_digests_count() {
         let rates = Rates {
             pbkdf2: vec![("sha256".into(), Interval::exact(1000.0))],
-            argon2: Some(Interval::exact(4096.0)),
-            each_slot: 0.0,
+            argon2: Argon2Rates::of_any(Interval::exact(4096.0)),
+            each_slot: Interval::default(),
         };
         let exact = |seconds| Some(Interval::exact(seconds));
         assert_eq!(rates.seconds(&Work::pbkdf2("SHA256", 1000, 64)), exact(2.0));
@@ -277,20 +288,24 @@ mod tests {
     fn what_a_watch_showed_scales_everything_and_narrows_what_was_computed() {
         let around = |rate: f64| Interval::exact(rate).widened(0.5, 2.0);
         let pbkdf2 = vec![("sha256".into(), around(1000.0)), ("sha512".into(), around(100.0))];
-        let rates = Rates { pbkdf2, argon2: Some(around(8.0)), each_slot: 0.1 };
+        let argon2 = Argon2Rates::of_any(around(8.0));
+        let rates = Rates { pbkdf2, argon2, each_slot: Interval::exact(0.1) };
         let work = Work::pbkdf2("SHA256", 1000, 32);
-        let told = rates.seconds(&work).unwrap().likely + rates.each_slot;
+        let told = rates.seconds(&work).unwrap().likely + rates.each_slot.likely;
         let scaled = rates.measured(told, 2.0 * told, [&work]);
-        assert_eq!(scaled.seconds(&work).unwrap().likely + scaled.each_slot, 2.0 * told);
+        assert_eq!(scaled.seconds(&work).unwrap().likely + scaled.each_slot.likely, 2.0 * told);
         let row = |at: usize| (scaled.pbkdf2[at].1.low, scaled.pbkdf2[at].1.high);
         assert_eq!((row(0), row(1)), ((450.0, 550.00), (25.0, 100.0)));
-        assert_eq!(scaled.argon2, Some(around(4.0)));
+        assert_eq!(scaled.argon2, Argon2Rates::of_any(around(4.0)));
     }
 
     #[test]
     fn keyslots_wait_for_those_before_them() {
-        let rates =
-            Rates { pbkdf2: vec![("sha256".into(), Interval::exact(1000.0))], argon2: None, each_slot: 0.5 };
+        let rates = Rates {
+            pbkdf2: vec![("sha256".into(), Interval::exact(1000.0))],
+            each_slot: Interval::exact(0.5),
+            ..Rates::default()
+        };
         let pbkdf2 = |iterations| vec![Work::pbkdf2("sha256", iterations, 32); 2];
         let argon2 = vec![Work::Argon2 { time: 4, memory_kib: 1024, lanes: 4 }];
         let keyslots = [pbkdf2(1000), Vec::new(), pbkdf2(2000), argon2, pbkdf2(1000)];

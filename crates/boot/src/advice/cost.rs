@@ -88,7 +88,7 @@ fn argon2(slot: &Candidate, goal: &Goal<'_>, budget: f64) -> Option<Work> {
     let Work::Argon2 { time, memory_kib, lanes } = slot.derive else { return None };
     let lanes = lanes.min(MOST_LANES);
     let most = memory_kib.min(goal.memory_kib.unwrap_or(u64::MAX));
-    let kib_passes = budget * goal.rates.argon2?.likely;
+    let kib_passes = budget * goal.rates.argon2.at(memory_kib)?.likely;
     let memory = (kib_passes / LEAST_PASSES as f64).min(most as f64);
     let memory_kib = match memory as u64 {
         kib if kib >= 1 << 20 => kib >> 10 << 10,

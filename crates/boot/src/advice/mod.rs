@@ -212,5 +212,5 @@ fn one(slot: &Candidate, rates: &Rates) -> Interval {
 
 /// What trying a keyslot takes besides its derivation.
 fn after(slot: &Candidate, rates: &Rates) -> Interval {
-    rates.seconds(&slot.digest).unwrap_or_default() + Interval::exact(rates.each_slot)
+    rates.seconds(&slot.digest).unwrap_or_default() + rates.each_slot
 }

@@ -1,7 +1,7 @@
 //! Advice on volumes at random, and on each kind that went wrong.
 
 use super::*;
-use crate::unlock_time::{Board, Place};
+use crate::unlock_time::{Argon2Rates, Board, Place};
 use keyway_crypto::kdf::pace;
 
 fn slot(number: u64, iterations: u64) -> Candidate {
@@ -16,11 +16,7 @@ fn slot(number: u64, iterations: u64) -> Candidate {
 
 fn rates() -> Rates {
     let exact = |hash: &str, rate| (hash.to_owned(), Interval::exact(rate));
-    Rates {
-        pbkdf2: vec![exact("sha512", 100_000.0), exact("sha256", 200_000.0)],
-        argon2: None,
-        each_slot: 0.0,
-    }
+    Rates { pbkdf2: vec![exact("sha512", 100_000.0), exact("sha256", 200_000.0)], ..Rates::default() }
 }
 
 fn goal(rates: &Rates, within: f64) -> Goal<'_> {
@@ -96,7 +92,7 @@ fn a_slow_digest_is_named() {
 fn argon2_becomes_cheaper_before_it_becomes_pbkdf2() {
     let argon2 = |memory_kib| Work::Argon2 { time: 4, memory_kib, lanes: 4 };
     let slots = [Candidate { derive: argon2(1 << 20), ..slot(0, 0) }];
-    let rates = Rates { argon2: Some(Interval::exact((1 << 21) as f64)), ..rates() };
+    let rates = Rates { argon2: Argon2Rates::of_any(Interval::exact((1 << 21) as f64)), ..rates() };
     let Advice::Change(change) = advise(&slots, &goal(&rates, 0.5)) else { panic!() };
     let Some(Work::Argon2 { time: 4, memory_kib, .. }) = change.cost else { panic!("{change:?}") };
     assert!((200 << 10..240 << 10).contains(&memory_kib) && change.cheap().is_none());
@@ -105,7 +101,7 @@ fn argon2_becomes_cheaper_before_it_becomes_pbkdf2() {
     let Advice::Change(change) = advise(&slots, &small) else { panic!() };
     assert!(matches!(change.cost, Some(Work::Argon2 { memory_kib: 65536, .. })), "{change:?}");
     // Where it would be cheap to guess, and so would PBKDF2, that is said.
-    let slow = Rates { argon2: Some(Interval::exact(40_000.0)), ..rates };
+    let slow = Rates { argon2: Argon2Rates::of_any(Interval::exact(40_000.0)), ..rates };
     let Advice::Change(change) = advise(&slots, &goal(&slow, 0.5)) else { panic!() };
     assert!(change.cheap().is_some(), "{change:?}");
 }
@@ -172,8 +168,8 @@ impl Seeded {
         let around = |rate: f64| Interval::exact(rate).widened(0.8, 1.3);
         let mut here = Rates {
             pbkdf2: ["sha1", "sha256", "sha512"].map(|hash| (hash.to_owned(), around(speed))).to_vec(),
-            argon2: Some(around(speed * 2.0)),
-            each_slot: 0.01,
+            argon2: Argon2Rates::of_any(around(speed * 2.0)),
+            each_slot: Interval::exact(0.01).widened(0.5, 3.0),
         };
         match self.below(5) {
             0 => Board::find("pi4").unwrap().rates(),
@@ -181,7 +177,9 @@ impl Seeded {
             2 => here.of_grub(&pace::GRUB_2_06, Place::Firmware),
             3 => here.of_grub(&pace::GRUB_2_14, Place::Firmware),
             _ => {
-                here.argon2 = here.argon2.filter(|_| self.below(3) > 0);
+                if self.below(3) == 0 {
+                    here.argon2 = Argon2Rates::default();
+                }
                 here
             }
         }

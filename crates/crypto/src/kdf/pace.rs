@@ -22,7 +22,8 @@ pub struct Pace {
     pbkdf2: &'static [(Hash, f64)],
     /// With hashes that have no figure of their own, if it has them.
     others: Option<f64>,
-    argon2: Option<f64>,
+    /// By KiB of memory, in ascending order; empty if it lacks Argon2.
+    argon2: &'static [(u64, f64)],
 }
 
 /// What a pace is relative to.
@@ -69,9 +70,25 @@ impl Pace {
         self.pbkdf2.iter().map(|(hash, _)| *hash)
     }
 
-    /// KiB of memory times passes of Argon2, in the same way.
-    pub fn argon2(&self) -> Option<f64> {
-        self.argon2.map(|figure| figure / self.slower)
+    /// Whether it has Argon2.
+    pub fn has_argon2(&self) -> bool {
+        !self.argon2.is_empty()
+    }
+
+    /// KiB of memory times passes of Argon2 over so much memory, in the same way: on the line between
+    /// the figures around it.
+    pub fn argon2(&self, memory_kib: u64) -> Option<f64> {
+        let above = self.argon2.partition_point(|(kib, _)| *kib <= memory_kib);
+        let (below, above) = (above.checked_sub(1), self.argon2.get(above));
+        let figure = match (below.map(|at| self.argon2[at]), above.copied()) {
+            (Some((kib, figure)), Some((next, towards))) => {
+                let share = (memory_kib - kib) as f64 / (next - kib) as f64;
+                figure + share * (towards - figure)
+            }
+            (Some((_, figure)), None) | (None, Some((_, figure))) => figure,
+            (None, None) => return None,
+        };
+        Some(figure / self.slower)
     }
 }
 
@@ -85,7 +102,8 @@ impl Eq for Pace {}
 
 /// cryptsetup under Linux: its `benchmark` beside this library's, on an Intel Xeon with SHA-NI and
 /// AVX-512 and on an AMD EPYC (Zen 4), November 2026. The two differ by up to a third; this is the
-/// middle, from which neither is farther than a fifth.
+/// middle, from which neither is farther than a fifth. Its Argon2 takes as long for each KiB of any
+/// memory; this library is faster where caches hold most of it.
 pub static CRYPTSETUP: Pace = Pace {
     name: "cryptsetup",
     place: "in cryptsetup",
@@ -102,12 +120,12 @@ pub static CRYPTSETUP: Pace = Pace {
         (Hash::Whirlpool, 0.39),
     ],
     others: Some(0.8),
-    argon2: Some(0.53),
+    argon2: &[(64 << 10, 0.30), (256 << 10, 0.40), (1 << 20, 0.53)],
 };
 
 const fn grub(name: &'static str, place: &'static str, pbkdf2: &'static [(Hash, f64)]) -> Pace {
     let (beside, own_hash) = (Beside::Sha512, &[]);
-    Pace { name, place, beside, own_hash, slower: FIRMWARE, pbkdf2, others: None, argon2: None }
+    Pace { name, place, beside, own_hash, slower: FIRMWARE, pbkdf2, others: None, argon2: &[] }
 }
 
 /// GRUB 2.06 in firmware, measured with `grub-fstest`.
@@ -143,7 +161,7 @@ pub static GRUB_2_12: Pace = grub(
 /// GRUB 2.14 in firmware. It runs Argon2's lanes one after another; Whirlpool's state is too large
 /// for it.
 pub static GRUB_2_14: Pace = Pace {
-    argon2: Some(0.36),
+    argon2: GRUB_ARGON2,
     ..grub(
         "grub-2.14",
         "in GRUB 2.14",
@@ -164,7 +182,7 @@ pub static GRUB_2_14: Pace = Pace {
 /// library (tests/grub/speed), which uses the same instructions: so these follow the CPU as they do.
 pub static GRUB_2_14_ACCEL: Pace = Pace {
     own_hash: &[Hash::Sha224, Hash::Sha256, Hash::Sha384, Hash::Sha512],
-    argon2: Some(0.36),
+    argon2: GRUB_ARGON2,
     ..grub(
         "grub-2.14-accel",
         "in GRUB 2.14 after cryptomount -A",
@@ -190,7 +208,7 @@ pub static PI4: Pace = Pace {
     slower: 1.0,
     pbkdf2: PI4_PBKDF2,
     others: None,
-    argon2: Some(PI4_ARGON2),
+    argon2: PI4_ARGON2,
 };
 
 /// A Raspberry Pi 3: an estimate, by the speed of aes-xts with 256 bits in MiB/s, averaged over both
@@ -203,7 +221,7 @@ pub static PI3: Pace = Pace {
     slower: 35.2 / 34.8,
     pbkdf2: PI4_PBKDF2,
     others: None,
-    argon2: Some(PI4_ARGON2),
+    argon2: PI4_ARGON2,
 };
 
 static ALL: [&Pace; 7] = [&CRYPTSETUP, &GRUB_2_06, &GRUB_2_12, &GRUB_2_14, &GRUB_2_14_ACCEL, &PI3, &PI4];
@@ -215,7 +233,8 @@ const PI4_PBKDF2: &[(Hash, f64)] = &[
     (Hash::Ripemd160, 2.0 * 120_692.0),
     (Hash::Whirlpool, 48_046.0),
 ];
-const PI4_ARGON2: f64 = 4.0 * 239_062.0 / 2.0;
+const PI4_ARGON2: &[(u64, f64)] = &[(239_062, 4.0 * 239_062.0 / 2.0)];
+const GRUB_ARGON2: &[(u64, f64)] = &[(1 << 20, 0.36)];
 
 /// How much slower GRUB is in firmware than as a program. The article of 2018 (45 s for 2,612,730
 /// iterations of SHA-512 where Linux computes 450,000 per second) is 1.3 times what these ratios
@@ -236,7 +255,17 @@ mod tests {
             let knows_all = pace.pbkdf2(Hash::Blake2b512).is_some();
             assert_eq!(knows_all, pace == &CRYPTSETUP, "{}", pace.name);
         }
-        assert_eq!(GRUB_2_12.argon2(), None);
         assert!(Pace::find("abacus").is_none());
+    }
+
+    #[test]
+    fn argon2_by_memory() {
+        let figure = |mib: u64| (CRYPTSETUP.argon2(mib << 10).unwrap() * 1000.0).round();
+        let figures = [0, 16, 64, 160, 256, 640, 1024, 4096].map(figure);
+        assert_eq!(figures, [300.0, 300.0, 300.0, 350.0, 400.0, 465.0, 530.0, 530.0]);
+        assert_eq!((GRUB_2_12.argon2(65536), GRUB_2_12.has_argon2()), (None, false));
+        let of_pi = [1, 239_062, 1 << 20].map(|kib| PI4.argon2(kib));
+        assert_eq!(of_pi, [Some(478_124.0); 3]);
+        assert!(GRUB_2_14.has_argon2());
     }
 }

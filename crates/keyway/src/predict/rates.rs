@@ -1,6 +1,6 @@
 //! How fast this machine derives keys.
 
-use keyway_boot::unlock_time::{Rates, Work};
+use keyway_boot::unlock_time::{Argon2Rates, Rates, Work};
 use keyway_crypto::Hash;
 use keyway_crypto::kdf::pace::{Beside, Pace};
 use keyway_format::interval::Interval;
@@ -26,7 +26,7 @@ pub(super) fn of_linux<'a>(works: impl Iterator<Item = &'a Work> + Clone) -> Mea
     let mut times = UnlockTimes::new(UnlockOptions::default().threads);
     let pbkdf2 = each_once(hashes(works.clone()).chain(["sha512", "sha256"]), &mut times);
     let argon2 = of_argon2(works, &mut times, None);
-    let rates = Rates { pbkdf2, argon2, each_slot: 0.01 };
+    let rates = Rates { pbkdf2, argon2, each_slot: Interval::exact(0.01).widened(0.5, 3.0) };
     Measured { rates, interference: times.interference() }
 }
 
@@ -37,7 +37,7 @@ pub(super) fn for_grub<'a>(works: impl Iterator<Item = &'a Work> + Clone, pace: 
     let mut times = UnlockTimes::new(1);
     let pbkdf2 = each_once(own.into_iter().chain(["sha512"]), &mut times);
     let argon2 = of_argon2(works, &mut times, Some(1));
-    let rates = Rates { pbkdf2, argon2, each_slot: 0.0 };
+    let rates = Rates { pbkdf2, argon2, each_slot: Interval::default() };
     Measured { rates, interference: times.interference() }
 }
 
@@ -63,20 +63,22 @@ fn of_pbkdf2(hash: Hash, times: &mut UnlockTimes) -> Option<Interval> {
     Some(time.under(SAMPLE.into()))
 }
 
-/// The slowest of several rates, so that the prediction is not too optimistic.
 fn of_argon2<'a>(
     works: impl Iterator<Item = &'a Work>,
     times: &mut UnlockTimes,
     lanes_at_once: Option<u32>,
-) -> Option<Interval> {
-    let rate = |work: &Work| {
+) -> Argon2Rates {
+    let mut rates = Argon2Rates::default();
+    let mut rate = |work: &Work| {
         let Work::Argon2 { time, memory_kib, lanes } = work else { return None };
         let lanes = lanes_at_once.unwrap_or(*lanes as u32);
         let (passes, kib) = (*time as u32, *memory_kib as u32);
         let kdf = Kdf::Argon2id { time: passes, memory_kib: kib, lanes, salt: Vec::new() };
-        Some(times.of_kdf(&kdf, 64).ok()?.under(*time as f64 * *memory_kib as f64))
+        let rate = times.of_kdf(&kdf, 64).ok()?.under(*time as f64 * *memory_kib as f64);
+        Some((*memory_kib, rate))
     };
-    works.filter_map(rate).min_by(|one, other| one.likely.total_cmp(&other.likely))
+    works.filter_map(&mut rate).for_each(|(memory_kib, rate)| rates.add(memory_kib, rate));
+    rates
 }
 
 const SAMPLE: u32 = 100_000;

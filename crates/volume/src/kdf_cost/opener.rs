@@ -74,7 +74,7 @@ impl Opener {
             Beside::Sha512 => took.in_one_thread,
             Beside::Nothing => f64::from(cost.time) * f64::from(cost.memory_kib),
         };
-        Some(here / pace.argon2()?)
+        Some(here / pace.argon2(cost.memory_kib.into())?)
     }
 
     /// Refuses a function whose time there is not known.
@@ -82,7 +82,7 @@ impl Opener {
         let Self::Other(pace) = self else { return Ok(()) };
         let (what, known) = match hash {
             Some(hash) => (format!("PBKDF2 with {}", hash.name()), pace.pbkdf2(hash).is_some()),
-            None => ("Argon2".to_owned(), pace.argon2().is_some()),
+            None => ("Argon2".to_owned(), pace.has_argon2()),
         };
         match known {
             true => Ok(()),

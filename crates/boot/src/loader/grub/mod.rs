@@ -36,7 +36,7 @@ use std::io;
 pub fn reads(cipher: &str, key_len: usize, hash: Option<&str>, version: Version) -> bool {
     let derives = match hash {
         Some(hash) => names::md(hash, version).is_some_and(|md| !md.too_large),
-        None => version.pace().argon2().is_some(),
+        None => version.pace().has_argon2(),
     };
     derives && cipher::reading(cipher, key_len, SECTOR, version) == cipher::Reading::Right
 }

@@ -74,7 +74,7 @@ impl Cpu {
 
 /// The rates in the results of a run; `None` if it has none.
 fn rates(results: &Results) -> Option<Rates> {
-    let mut rates = Rates { each_slot: 0.02, ..Rates::default() };
+    let mut rates = Rates { each_slot: Interval::exact(0.02), ..Rates::default() };
     let mut blocks_of: Vec<u32> = Vec::new();
     for row in &results.rows {
         let (Case::Kdf(case), Outcome::Measured(measured)) = (&row.case, &row.outcome) else { continue };
@@ -100,13 +100,12 @@ fn rates(results: &Results) -> Option<Rates> {
             }
             (Unit::PassesPerSecond, _, Some(memory_kib)) if case.kdf == ARGON2 => {
                 let rate = rate.times(memory_kib.into());
-                let slower = rates.argon2.filter(|known| known.likely <= rate.likely);
-                rates.argon2 = slower.or(Some(rate));
+                rates.argon2.add(memory_kib.into(), rate);
             }
             _ => {}
         }
     }
-    (!rates.pbkdf2.is_empty() || rates.argon2.is_some()).then_some(rates)
+    (!rates.pbkdf2.is_empty() || !rates.argon2.is_empty()).then_some(rates)
 }
 
 fn blocks(case: &KdfCase, hash: Hash) -> u32 {
