@@ -4,7 +4,7 @@
 use super::grub::Grub;
 use super::kit::{Kit, Volume, judge};
 use keyway_boot::loader::grub::{Loader, Version};
-use keyway_boot::unlock_time::{Place, Rates};
+use keyway_boot::unlock_time::{Argon2Rates, Place, Rates};
 use keyway_format::interval::Interval;
 use keyway_tests::{keyway, need};
 use std::time::Instant;
@@ -48,12 +48,10 @@ fn the_article_predicted_and_timed() {
         // The table's ratios carry over from SHA-512 to other hashes; Argon2's rate is unrelated
         // and calibrated separately.
         if grub.version >= Version::V2_14 {
-            let one = Rates { argon2: Some(Interval::exact(1.0)), each_slot: 0.0, ..Rates::default() };
+            let one = Rates { argon2: Argon2Rates::of_any(Interval::exact(1.0)), ..Rates::default() };
             let cost = one.seconds(&works(&argon2, grub)[0]).unwrap().likely;
-            let rates = Rates {
-                argon2: Some(Interval::exact(cost / (seconds(&kit, grub, &argon2) - rates.each_slot))),
-                ..rates.clone()
-            };
+            let took = seconds(&kit, grub, &argon2) - rates.each_slot.likely;
+            let rates = Rates { argon2: Argon2Rates::of_any(Interval::exact(cost / took)), ..rates.clone() };
             report(&kit, grub, "argon2id, four times the memory", &more, &rates);
         }
         // The article's own GRUB was older than all of these: the oldest of these is timed on the
@@ -104,7 +102,7 @@ fn seconds(kit: &Kit, grub: &Grub, volume: &Volume) -> f64 {
 }
 
 fn report(kit: &Kit, grub: &Grub, what: &str, volume: &Volume, rates: &Rates) {
-    let predicted = rates.total(&works(volume, grub)).unwrap().likely + rates.each_slot;
+    let predicted = rates.total(&works(volume, grub)).unwrap().likely + rates.each_slot.likely;
     let took = seconds(kit, grub, volume);
     let ratio = predicted / took;
     println!("GRUB {}, {what}: predicted {predicted:.2} s, took {took:.2} s, ratio {ratio:.2}", grub.name);
