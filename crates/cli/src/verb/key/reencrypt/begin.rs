@@ -1,5 +1,6 @@
 //! Begins what was asked for, with the keys that it needs.
 
+use super::header_backup::copy_to;
 use super::{Asked, Extent};
 use crate::device::{self, Versions, explain};
 use crate::say::failure::{Exit, Failure, Result};
@@ -185,7 +186,7 @@ impl Asked {
         // Before anything is written, the key must be there.
         let (_, key) = self.asked(&header, None)?;
         self.back_up(&header)?;
-        header.backup(path).map_err(|e| self.not_begun(&own, e))?;
+        copy_to(path, &header).map_err(|e| self.not_begun(&own, e))?;
         let device = self.device(data, Access::Write)?;
         let header = device.header()?;
         let found = header.try_key(&key)?;

@@ -60,6 +60,13 @@ impl HeaderBackup {
     }
 }
 
+/// The header in a file of its own, which its owner, root or not, may write to.
+pub(super) fn copy_to(file: &Path, header: &Header) -> keyway::Result<()> {
+    header.backup(file)?;
+    let _ = fs::set_permissions(file, Permissions::from_mode(0o600));
+    Ok(())
+}
+
 impl Asked {
     /// Makes the backup: the last thing before the header changes.
     pub(super) fn back_up(&self, header: &Header) -> Result<()> {
@@ -70,10 +77,9 @@ impl Asked {
                 format!("Header backup file {shown} exists already, of a reencryption before this one.");
             return Err(Failure::new(Exit::Parameters, message).hinting(OTHERWISE));
         }
-        header.backup(&file).map_err(|error| {
+        copy_to(&file, header).map_err(|error| {
             explain::placed(error.into(), Some(self.target.header_path())).hinting(OTHERWISE)
         })?;
-        let _ = fs::set_permissions(&file, Permissions::from_mode(0o600));
         let device = self.target.header_path().display();
         say!(
             "The header as it is now is in {shown}, {}.\nUntil data changes, \"keyway luksHeaderRestore \
