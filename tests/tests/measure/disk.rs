@@ -6,8 +6,10 @@ use keyway_measure::Results;
 use keyway_measure::results::{By, Case, DiskCase, Measured, Outcome, Row};
 use keyway_tests::peers::program;
 use keyway_tests::timeouts;
-use keyway_tests::{Scratch, keyway, need, need_that, peer, until};
+use keyway_tests::{Run, Scratch, keyway, need, need_that, peer, until};
+use rustix::process::geteuid;
 use std::fs;
+use std::os::unix::fs::{PermissionsExt, chown};
 use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -179,10 +181,13 @@ const LONG: Duration = timeouts::LONG_COMMAND;
 
 #[test]
 fn fio_makes_the_requests_where_it_is_installed() {
-    need!("fio");
+    need!("fio", "setpriv");
     let scratch = Scratch::new();
-    let saved = scratch.path("r.json");
-    keyway("bench disk --time 45 --save").arg(&saved).arg(scratch.root()).limit(LONG).ok();
+    let theirs = scratch.path("theirs");
+    fs::create_dir(&theirs).unwrap();
+    let saved = theirs.join("r.json");
+    let run = by_an_ordinary_user(&scratch, &theirs).args("bench disk --time 45 --save");
+    run.arg(&saved).arg(&theirs).limit(LONG).ok();
     let results = results(&saved);
     let buffered = results.warnings.iter().any(|warning| warning.contains("page cache"));
     need_that!(!buffered, "there is no direct access here");
@@ -196,21 +201,36 @@ fn fio_makes_the_requests_where_it_is_installed() {
     assert!(by_fio >= 4, "{by_fio}");
 }
 
+/// Keyway as whoever is not root runs it, in a directory of their own.
+fn by_an_ordinary_user(scratch: &Scratch, theirs: &Path) -> Run {
+    if !geteuid().is_root() {
+        return keyway("");
+    }
+    const NOBODY: u32 = 65534;
+    fs::set_permissions(scratch.root(), fs::Permissions::from_mode(0o755)).unwrap();
+    chown(theirs, Some(NOBODY), Some(NOBODY)).unwrap();
+    let run = peer("setpriv", &format!("--reuid={NOBODY} --regid={NOBODY} --clear-groups"));
+    run.arg(scratch.copy(&program(), "keyway"))
+}
+
 #[test]
 fn nothing_is_left_when_it_is_stopped_or_killed() {
     let scratch = Scratch::new();
+    let saved = scratch.path("r.json");
     for signal in ["INT", "TERM", "KILL"] {
         let place = scratch.path(signal);
         fs::create_dir(&place).unwrap();
-        let run = peer("env", "--default-signal=INT,TERM").arg(program()).args("bench disk --time 100");
-        let mut child = run.arg(&place).spawn().unwrap();
-        until_it_writes(child.id());
-        thread::sleep(Duration::from_millis(1500));
+        let run =
+            peer("env", "--default-signal=INT,TERM").arg(program()).args("bench disk --time 100 --save");
+        let mut child = run.arg(&saved).arg(&place).spawn().unwrap();
+        let measures = || fs::read_to_string(&saved).is_ok_and(|rows| rows.contains("\"id\":\"disk/"));
+        until("it measures the disk", measures);
         peer("kill", &format!("-{signal} {}", child.id())).ok();
         let start = Instant::now();
         let status = child.wait().unwrap();
         assert!(!status.success() && timeouts::is_within(timeouts::EVENT, start), "{signal}: {status}");
         assert_eq!(status.code(), (signal != "KILL").then_some(1), "{signal}: it ends by itself");
+        fs::remove_file(&saved).unwrap();
         assert_eq!(fs::read_dir(&place).unwrap().count(), 0, "{signal}");
         assert!(!fs::read_to_string("/proc/mounts").unwrap().contains("keyway-bench"));
         let loops = fs::read_dir("/sys/block").unwrap().flatten();
@@ -219,17 +239,6 @@ fn nothing_is_left_when_it_is_stopped_or_killed() {
             assert!(!file.starts_with(place.to_str().unwrap()), "{signal}: {file}");
         }
     }
-}
-
-/// Waits until the process has its scratch file.
-#[track_caller]
-fn until_it_writes(process: u32) {
-    let has_scratch = || {
-        let open = fs::read_dir(format!("/proc/{process}/fd")).into_iter().flatten().flatten();
-        let names = open.filter_map(|entry| fs::read_link(entry.path()).ok());
-        names.into_iter().any(|name| name.to_string_lossy().ends_with("(deleted)"))
-    };
-    until("it begins", has_scratch);
 }
 
 #[test]

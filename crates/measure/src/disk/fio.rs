@@ -11,6 +11,7 @@ use crate::Clock;
 use crate::results::Pattern;
 use serde::Deserialize;
 use std::collections::BTreeMap;
+use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -55,7 +56,9 @@ impl Fio {
     /// fio's error message; [`io::ErrorKind::Interrupted`] if the run was stopped.
     pub fn run(&self, device: &Path, job: &Job<'_>) -> io::Result<Run> {
         let mut command = Command::new(&self.program);
-        command.args(arguments(device, job)).stdin(Stdio::null());
+        // An ordinary user's fio may not look for files in this process, which hides its memory from others: it inherits the
+        // device, and opens it again.
+        command.args(arguments(job)).stdin(File::open(device)?);
         let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
         let (output, errors) = Reaped(child).wait(job.stop)?;
         parse(&output, job.workload).map_err(|error| match errors.lines().last() {
@@ -65,7 +68,7 @@ impl Fio {
     }
 }
 
-fn arguments(device: &Path, job: &Job<'_>) -> Vec<String> {
+fn arguments(job: &Job<'_>) -> Vec<String> {
     let workload = job.workload;
     let engine = if workload.depth > 1 { "libaio" } else { "psync" };
     let order = match workload.pattern {
@@ -79,10 +82,9 @@ fn arguments(device: &Path, job: &Job<'_>) -> Vec<String> {
     // visited blocks: the built-in engine has none either. Refilled buffers give disks that
     // compress or deduplicate no advantage.
     let always = "--output-format=json+ --name=keyway --thread --allow_file_create=0 --direct=1 --rwmixread=70 \
-                  --norandommap --refill_buffers --end_fsync=1";
+                  --norandommap --refill_buffers --end_fsync=1 --filename=/proc/self/fd/0";
     let mut all: Vec<String> = always.split(' ').map(str::to_owned).collect();
     all.extend([
-        format!("--filename={}", device.display().to_string().replace(':', "\\:")),
         format!("--ioengine={engine}"),
         format!("--rw={order}"),
         format!("--bs={}", workload.block),
