@@ -175,7 +175,10 @@ fn named(device: &Path, holder: &Holder) -> String {
             sessions::registry().list().into_iter().find(|it| it.facts().pid == *pid)
         }
         Holder::Unseen => {
-            let uses = |it: &session::Session| is_same(Path::new(&it.facts().device), device);
+            let uses = |it: &session::Session| {
+                let facts = it.facts();
+                [&facts.device, &facts.header].iter().any(|path| is_same(Path::new(path), device))
+            };
             sessions::registry().list().into_iter().find(uses)
         }
         Holder::Through(device, holder) => {
