@@ -1,7 +1,7 @@
 //! The program under test and the programs it is measured against.
 
 use crate::run::Run;
-use crate::skip::find;
+use crate::skip::{self, find};
 use crate::timeouts;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -31,7 +31,7 @@ pub fn cryptsetup(line: &str) -> Run {
 pub fn peer(name: &str, line: &str) -> Run {
     let path =
         find(name).unwrap_or_else(|| panic!("{name} is not installed: the test lacks a need!({name:?})"));
-    Run::new(path, line)
+    Run::new(path, line).env("PATH", skip::path())
 }
 
 /// The binary under test: `KEYWAY_BIN`, or the workspace's debug build, built once if out of date.

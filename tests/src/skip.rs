@@ -1,5 +1,6 @@
 //! Tests that cannot run here are recorded by name, in a file that `./dev test` prints at the end.
 
+use std::ffi::OsString;
 use std::fs::OpenOptions;
 use std::io::Write;
 use std::path::PathBuf;
@@ -12,6 +13,19 @@ macro_rules! need {
             $crate::skip::record($crate::test_name!(), concat!($program, " is not installed"));
             return;
         })+
+    };
+}
+
+/// Returns from the test, recording it as skipped, where cryptsetup cannot re-encrypt: that takes a lock
+/// in /run/cryptsetup, which is root's.
+#[macro_export]
+macro_rules! need_cryptsetup_to_reencrypt {
+    () => {
+        $crate::need!("cryptsetup");
+        $crate::need_that!(
+            $crate::skip::is_root(),
+            "cryptsetup takes the lock of a re-encryption only as root"
+        );
     };
 }
 
@@ -36,14 +50,26 @@ macro_rules! test_name {
     }};
 }
 
-/// The program's path, searched in `PATH` and in the system directories missing from an ordinary
-/// user's `PATH`.
+/// The program's path, searched in [`directories`].
 pub fn find(program: &str) -> Option<PathBuf> {
+    directories().map(|directory| directory.join(program)).find(|candidate| candidate.is_file())
+}
+
+/// `PATH` with the system directories, for a script that calls peers by name.
+pub fn path() -> OsString {
+    std::env::join_paths(directories()).expect("they come from PATH, which has no other colons")
+}
+
+/// Those of `PATH`, and the system directories missing from an ordinary user's.
+fn directories() -> impl Iterator<Item = PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
-    std::env::split_paths(&path)
-        .chain(["/usr/sbin", "/sbin", "/usr/local/sbin"].map(PathBuf::from))
-        .map(|directory| directory.join(program))
-        .find(|candidate| candidate.is_file())
+    let path: Vec<PathBuf> = std::env::split_paths(&path).collect();
+    path.into_iter().chain(["/usr/sbin", "/sbin", "/usr/local/sbin"].map(PathBuf::from))
+}
+
+/// Whether root runs the tests.
+pub fn is_root() -> bool {
+    rustix::process::geteuid().is_root()
 }
 
 /// Records that `test` was skipped. [`need!`](crate::need) and [`need_that!`](crate::need_that)

@@ -5,7 +5,9 @@ use crate::volume::Tool;
 use keyway_tests::background::Background;
 use keyway_tests::nbd::{Nbd, listens};
 use keyway_tests::peers::CHEAP_LUKS2_PBKDF2;
-use keyway_tests::{Run, Scratch, assert_same_bytes, cryptsetup, keyway, need, random};
+use keyway_tests::{
+    Run, Scratch, assert_same_bytes, cryptsetup, keyway, need, need_cryptsetup_to_reencrypt, random,
+};
 use std::fs;
 use std::io::Read;
 use std::path::PathBuf;
@@ -140,7 +142,8 @@ fn visit(mut volume: Volume, options: &str, [first, second]: [u64; 2]) {
 
 #[test]
 fn another_key_is_half_there() {
-    need!("cryptsetup", "prlimit");
+    need_cryptsetup_to_reencrypt!();
+    need!("prlimit");
     for resilience in ["checksum", "journal"] {
         for header in [false, true] {
             let volume = Volume::formatted(header, "--sector-size 512");
@@ -152,7 +155,8 @@ fn another_key_is_half_there() {
 
 #[test]
 fn a_disk_is_half_encrypted() {
-    need!("cryptsetup", "prlimit");
+    need_cryptsetup_to_reencrypt!();
+    need!("prlimit");
     // Where the header takes the data's place, and where it is elsewhere.
     let volume = Volume::new(DATA as u64 + (8 << 20), false);
     let mut disk = volume.plaintext.clone();
@@ -173,7 +177,8 @@ fn a_disk_is_half_encrypted() {
 
 #[test]
 fn a_disk_is_half_decrypted() {
-    need!("cryptsetup", "prlimit");
+    need_cryptsetup_to_reencrypt!();
+    need!("prlimit");
     let mut volume = Volume::formatted(false, "");
     volume.header = Some(volume.scratch.path("exported"));
     volume.decrypts = true;

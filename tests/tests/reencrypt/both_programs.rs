@@ -1,7 +1,7 @@
 //! Begun by one program, ended by the other.
 
 use crate::{Fixture, Tool};
-use keyway_tests::{cryptsetup, keyway, need, random};
+use keyway_tests::{cryptsetup, keyway, need_cryptsetup_to_reencrypt, random};
 
 /// Who begins, and who ends.
 const PAIRS: [(&str, Tool, Tool); 3] = [
@@ -12,7 +12,7 @@ const PAIRS: [(&str, Tool, Tool); 3] = [
 
 #[test]
 fn another_volume_key() {
-    need!("cryptsetup");
+    need_cryptsetup_to_reencrypt!();
     for (pair, begins, ends) in PAIRS {
         for resilience in ["checksum", "checksum --resilience-hash sha512", "journal", "none"] {
             eprintln!("{pair}, {resilience}");
@@ -30,7 +30,7 @@ fn another_volume_key() {
 /// The data moves back, and the volume loses as much at its end.
 #[test]
 fn another_volume_key_and_more_room_for_the_header() {
-    need!("cryptsetup");
+    need_cryptsetup_to_reencrypt!();
     for (pair, begins, ends) in PAIRS {
         eprintln!("{pair}");
         let f = Fixture::volume();
@@ -45,7 +45,7 @@ fn another_volume_key_and_more_room_for_the_header() {
 
 #[test]
 fn plaintext_becomes_a_volume_in_place() {
-    need!("cryptsetup");
+    need_cryptsetup_to_reencrypt!();
     for (pair, begins, ends) in PAIRS {
         // Of a header as long as the data, and of one that is longer.
         for mib in [32, 64] {
@@ -71,7 +71,7 @@ fn the_new_volume_has_the_uuid_that_was_asked_for() {
 /// takes its place afterwards.
 #[test]
 fn a_header_that_was_not_put_on_the_device_goes_on_from_its_file() {
-    need!("cryptsetup");
+    need_cryptsetup_to_reencrypt!();
     for ends in [keyway as Tool, cryptsetup] {
         let f = Fixture::plaintext(32 << 20);
         f.reencrypt(keyway, "--encrypt --init-only --reduce-device-size 32M").ok();
@@ -91,7 +91,7 @@ fn a_header_that_was_not_put_on_the_device_goes_on_from_its_file() {
 
 #[test]
 fn plaintext_becomes_a_volume_whose_header_is_elsewhere() {
-    need!("cryptsetup");
+    need_cryptsetup_to_reencrypt!();
     for (pair, begins, ends) in PAIRS {
         eprintln!("{pair}");
         let f = Fixture::plaintext(0);
@@ -107,7 +107,7 @@ fn plaintext_becomes_a_volume_whose_header_is_elsewhere() {
 
 #[test]
 fn a_volume_becomes_plaintext_over_its_own_header() {
-    need!("cryptsetup");
+    need_cryptsetup_to_reencrypt!();
     for (pair, begins, ends) in PAIRS {
         for resilience in ["", "--resilience journal --hotzone-size 1M"] {
             eprintln!("{pair} {resilience}");
@@ -122,7 +122,7 @@ fn a_volume_becomes_plaintext_over_its_own_header() {
 /// What the header says after `--init-only` has the same meaning, whoever wrote it.
 #[test]
 fn both_write_the_same_metadata() {
-    need!("cryptsetup");
+    need_cryptsetup_to_reencrypt!();
     let segments = |tool: Tool, make: fn() -> Fixture, options: &str| {
         let f = make();
         f.reencrypt(tool, options).ok();

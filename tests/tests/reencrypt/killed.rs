@@ -1,7 +1,7 @@
 //! Killed at random moments, by SIGKILL, and gone on with by either program.
 
 use crate::{Fixture, Tool};
-use keyway_tests::{cryptsetup, keyway, killed, need, until};
+use keyway_tests::{cryptsetup, keyway, killed, need_cryptsetup_to_reencrypt, until};
 use std::time::Duration;
 
 /// Kills either program at moments that spread over its way through the zones.
@@ -42,13 +42,13 @@ const KILLS: u64 = 5;
 
 #[test]
 fn checksum() {
-    need!("cryptsetup");
+    need_cryptsetup_to_reencrypt!();
     goes_on_after_kills("checksum");
 }
 
 #[test]
 fn journal() {
-    need!("cryptsetup");
+    need_cryptsetup_to_reencrypt!();
     goes_on_after_kills("journal");
 }
 

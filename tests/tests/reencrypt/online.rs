@@ -3,7 +3,9 @@
 use crate::{Fixture, PLAIN, Tool};
 use keyway_tests::nbd::{Nbd, listens};
 use keyway_tests::peers::CHEAP_LUKS2_PBKDF2;
-use keyway_tests::{Background, Run, cryptsetup, keyway, need, need_that, random, until};
+use keyway_tests::{
+    Background, Run, cryptsetup, keyway, need, need_cryptsetup_to_reencrypt, need_that, random, until,
+};
 use rustix::process::{Pid, Signal, kill_process};
 use std::fs::File;
 use std::os::unix::fs::{FileExt, PermissionsExt};
@@ -213,7 +215,7 @@ fn a_mounts_users_go_on_reading_and_writing() {
 /// session of a later open too.
 #[test]
 fn a_killed_session_loses_nothing_that_was_flushed() {
-    need!("cryptsetup");
+    need_cryptsetup_to_reencrypt!();
     for (number, ends) in [Some(keyway as Tool), Some(cryptsetup), None].into_iter().enumerate() {
         let mut f = Fixture::volume();
         let open = Open::new(&f, "nbd");

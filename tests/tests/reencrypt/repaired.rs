@@ -2,7 +2,7 @@
 
 use crate::refused::forge;
 use crate::{Fixture, Tool};
-use keyway_tests::{Run, cryptsetup, keyway, need};
+use keyway_tests::{Run, cryptsetup, keyway, need, need_cryptsetup_to_reencrypt};
 
 fn repair(f: &Fixture, key: &std::path::Path) -> Run {
     keyway("repair -q --key-file").arg(key).arg(&f.device)
@@ -24,7 +24,8 @@ fn what_is_clean_is_verified_and_left_alone() {
 
 #[test]
 fn a_part_that_was_cut_off_is_completed() {
-    need!("cryptsetup", "prlimit");
+    need_cryptsetup_to_reencrypt!();
+    need!("prlimit");
     let f = Fixture::volume();
     f.cut_off("--hotzone-size 64K");
     repair(&f, &f.key).ok();
@@ -37,7 +38,7 @@ fn a_part_that_was_cut_off_is_completed() {
 /// Begun by a cryptsetup that did not protect it from forgery: `repair` does, and both go on.
 #[test]
 fn an_unprotected_reencryption_is_protected_from_then_on() {
-    need!("cryptsetup");
+    need_cryptsetup_to_reencrypt!();
     for goes_on in [keyway as Tool, cryptsetup] {
         let f = Fixture::volume();
         f.reencrypt(keyway, "--init-only").ok();

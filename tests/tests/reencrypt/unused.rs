@@ -2,7 +2,7 @@
 
 use crate::{Fixture, Tool};
 use keyway_tests::peers::CHEAP_LUKS2_PBKDF2;
-use keyway_tests::{Run, cryptsetup, keyway, killed, need, peer, random};
+use keyway_tests::{Run, cryptsetup, keyway, killed, need, need_cryptsetup_to_reencrypt, peer, random};
 use std::path::Path;
 use std::time::Duration;
 
@@ -143,7 +143,8 @@ fn plaintext_that_becomes_a_volume_leaves_its_unused_blocks_out() {
 /// Killed at several moments; cryptsetup knows nothing of what was left out, keyway is told again or not.
 #[test]
 fn either_program_goes_on_with_what_was_cut_off() {
-    need!("mke2fs", "debugfs", "e2fsck", "cryptsetup");
+    need_cryptsetup_to_reencrypt!();
+    need!("mke2fs", "debugfs", "e2fsck");
     for (number, (ends, resume, resilience)) in [
         (cryptsetup as Tool, "--resume-only", "checksum"),
         (cryptsetup, "--resume-only", "journal"),
