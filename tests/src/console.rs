@@ -1,7 +1,8 @@
 //! A machine of any architecture, booted interactively: QEMU, with reads from and input to its
 //! serial console.
 //!
-//! The machine's writes to its disks are discarded when it ends, so machines may share a volume.
+//! The machine's writes to its disks are discarded when it ends, so machines may share a volume, but for
+//! those to a [`Board::kept_disk`].
 
 use crate::peers::peer;
 use crate::run::Run;
@@ -71,6 +72,17 @@ impl Board {
     /// A raw image as the next virtio disk: /dev/vda, /dev/vdb, ….
     pub fn disk(mut self, image: &Path) -> Self {
         let drive = format!("if=none,id=disk{},format=raw,snapshot=on,file={}", self.disks, image.display());
+        self.qemu = self.qemu.arg("-drive").arg(drive);
+        self.qemu = self.qemu.arg("-device").arg(format!("virtio-blk,drive=disk{}", self.disks));
+        self.disks += 1;
+        self
+    }
+
+    /// A raw image as the next virtio disk, which keeps the machine's writes; of at most so many bytes a
+    /// second.
+    pub fn kept_disk(mut self, image: &Path, rate: Option<u64>) -> Self {
+        let rate = rate.map(|rate| format!(",throttling.bps-total={rate}")).unwrap_or_default();
+        let drive = format!("if=none,id=disk{},format=raw,file={}{rate}", self.disks, image.display());
         self.qemu = self.qemu.arg("-drive").arg(drive);
         self.qemu = self.qemu.arg("-device").arg(format!("virtio-blk,drive=disk{}", self.disks));
         self.disks += 1;
@@ -162,6 +174,28 @@ impl Console {
             let waited = seen.changed.wait_timeout(transcript, left);
             transcript = waited.unwrap_or_else(PoisonError::into_inner).0;
         }
+    }
+
+    /// Waits until what appeared after the last text waited for fulfils this.
+    #[track_caller]
+    pub fn expect_that(&mut self, what: &str, is_there: impl Fn(&str) -> bool) -> &mut Self {
+        let deadline = timeouts::within(self.patience);
+        let seen = Arc::clone(&self.seen);
+        let mut transcript = seen.lock();
+        while !is_there(&transcript.text[self.answered..]) {
+            let left = deadline.saturating_duration_since(Instant::now());
+            let why = if transcript.ended { "the machine is off" } else { "the time is up" };
+            assert!(
+                !transcript.ended && !left.is_zero(),
+                "never {what} on the console: {why}\n$ {}\n{}",
+                self.line,
+                transcript.text
+            );
+            let waited = seen.changed.wait_timeout(transcript, left);
+            transcript = waited.unwrap_or_else(PoisonError::into_inner).0;
+        }
+        drop(transcript);
+        self
     }
 
     /// Types this text unchanged: the return key is "\n".

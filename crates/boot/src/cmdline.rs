@@ -4,7 +4,7 @@
 //! rd.luks.uuid=UUID  rd.luks.name=UUID=NAME  rd.luks.key=[UUID=]PATH[:DEVICE]  rd.luks.options=[UUID=]OPTION,…  rd.luks=0
 //! cryptdevice=DEVICE:NAME[:OPTION,…]  cryptkey=DEVICE:FILE-SYSTEM:PATH | DEVICE:OFFSET:SIZE | rootfs:PATH
 //! keyway.device=DEVICE  keyway.name=NAME  keyway.key=PATH[:DEVICE]  keyway.header=PATH  keyway.options=OPTION,…
-//! keyway.wait=SECONDS  keyway.shell  keyway.require=POLICY
+//! keyway.wait=SECONDS  keyway.shell  keyway.require=POLICY  keyway.rekey=yes|before|after|no
 //! ```
 //! (systemd-cryptsetup-generator(8), also without `rd.`; mkinitcpio's hook
 //! `encrypt`, and what dracut has in common with them.)
@@ -26,6 +26,8 @@ pub struct CommandLine {
     pub shell: bool,
     /// Policies that every volume must meet, wherever it is named.
     pub require: Vec<String>,
+    /// When volumes that wait for their first boot get another volume key, whatever the tables say.
+    pub rekey: Option<String>,
 }
 
 /// Parameters for a volume that another parameter names, or for all volumes.
@@ -60,6 +62,7 @@ impl CommandLine {
                 "keyway.options" => own.options.extend(options_of(value)),
                 "keyway.wait" => this.wait = value.parse().ok().map(Duration::from_secs),
                 "keyway.require" => this.require.push(value.to_owned()),
+                "keyway.rekey" => this.rekey = Some(value.to_owned()),
                 "keyway.shell" => this.shell = !matches!(value, "0" | "no"),
                 _ => {}
             }
@@ -226,6 +229,11 @@ mod tests {
         assert_eq!((found.wait, found.shell), (Some(Duration::from_secs(7)), true));
         let policies = CommandLine::parse("keyway.require=/p keyway.require=sealed").require;
         assert_eq!(policies, ["/p", "sealed"]);
+        let rekey = |text| CommandLine::parse(text).rekey;
+        assert_eq!(
+            (rekey("quiet"), rekey("keyway.rekey=no keyway.rekey=after")),
+            (None, Some("after".into()))
+        );
     }
 
     #[test]

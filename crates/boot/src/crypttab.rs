@@ -44,6 +44,17 @@ impl Entry {
         self.options.extend(new);
     }
 
+    /// What is to become of the volume if it waits for its first boot; an error is the word that means
+    /// nothing.
+    pub fn rekey(&self) -> Result<Rekey, &str> {
+        match self.option(REKEY) {
+            None | Some("" | "yes" | "before") => Ok(Rekey::Before),
+            Some("after") => Ok(Rekey::After),
+            Some("no") => Ok(Rekey::No),
+            Some(other) => Err(other),
+        }
+    }
+
     /// The entry as a line of a table, without the newline.
     pub fn line(&self) -> Vec<u8> {
         let key_file = self.key_file.as_deref().unwrap_or("none".as_ref());
@@ -69,6 +80,20 @@ pub const REQUIRE: &str = "x-keyway.require";
 
 /// The option that names the string which the volume's seal must be bound to.
 pub const SEAL_CONTEXT: &str = "x-keyway.seal-context";
+
+/// The option that says when a volume that waits for its first boot gets another volume key.
+pub const REKEY: &str = "x-keyway.rekey";
+
+/// When a marked volume gets another volume key. The mark asks for it; this only says when.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Rekey {
+    /// Before the volume is mapped and mounted.
+    Before,
+    /// While it is in use: the system does it.
+    After,
+    /// Not this time; the mark stays.
+    No,
+}
 
 const DEMANDS: [&str; 2] = [REQUIRE, SEAL_CONTEXT];
 

@@ -2,11 +2,12 @@
 //! tables; where it names none, those of the first table that is not empty.
 //!
 //! Values are those of the first place that has them. Demands (x-keyway.require) accumulate: those of
-//! every entry of every table that means the volume hold, by whatever name it is opened. What is
+//! every entry of every table that means the volume hold, by whatever name it is opened. keyway.rekey=
+//! on the command line holds for all of them, in place of what a table says. What is
 //! written alike is known here; which devices are one, only whoever can look at them.
 
 use crate::cmdline::CommandLine;
-use crate::crypttab::{Entry, REQUIRE, SEAL_CONTEXT};
+use crate::crypttab::{Entry, REKEY, REQUIRE, SEAL_CONTEXT};
 use std::time::Duration;
 
 /// The volumes to open.
@@ -26,7 +27,7 @@ impl Plan {
     /// From the kernel's command line and the tables, in their order. Every volume must also meet
     /// `policy`.
     pub fn new(line: CommandLine, tables: Vec<Vec<Entry>>, policy: Option<&str>) -> Self {
-        let CommandLine { mut entries, off, wait, shell, mut require } = line;
+        let CommandLine { mut entries, off, wait, shell, mut require, rekey } = line;
         let known = tables.iter().flatten().chain(&entries).filter(|entry| entry.demands().next().is_some());
         let demanding: Vec<Entry> = known.cloned().collect();
         for entry in &mut entries {
@@ -44,6 +45,10 @@ impl Plan {
                 }
             }
             entry.options.extend(require.iter().map(|file| (REQUIRE.to_owned(), file.clone())));
+            if let Some(when) = &rekey {
+                entry.options.retain(|(name, _)| name != REKEY);
+                entry.options.push((REKEY.to_owned(), when.clone()));
+            }
         }
         if off {
             entries.clear();
@@ -71,7 +76,7 @@ fn is_written_alike(one: &Entry, other: &Entry) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::crypttab;
+    use crate::crypttab::{self, Rekey};
 
     #[test]
     fn the_command_line_goes_before_the_tables() {
@@ -88,6 +93,21 @@ mod tests {
             ["a /dev/a none x-keyway.require=sealed,x-keyway.require=/p"]
         );
         assert!(planned("rd.luks=0 keyway.device=/dev/c", None).is_empty());
+    }
+
+    #[test]
+    fn the_command_line_says_when_volumes_get_another_key() {
+        let planned = |text: &str, table: &[u8]| {
+            let plan = Plan::new(CommandLine::parse(text), vec![crypttab::parse(table)], None);
+            let when = plan.entries.iter().map(|entry| entry.rekey().map_err(str::to_owned));
+            when.collect::<Vec<_>>()
+        };
+        let table = b"a /dev/a none x-keyway.rekey=after\nb /dev/b none x-keyway.rekey\nc /dev/c\n";
+        assert_eq!(planned("quiet", table), [Ok(Rekey::After), Ok(Rekey::Before), Ok(Rekey::Before)]);
+        assert_eq!(planned("keyway.rekey=no", table), [Ok(Rekey::No), Ok(Rekey::No), Ok(Rekey::No)]);
+        assert_eq!(planned("keyway.device=/dev/a", table), [Ok(Rekey::After)]);
+        assert_eq!(planned("keyway.device=/dev/a keyway.rekey=yes", table), [Ok(Rekey::Before)]);
+        assert_eq!(planned("keyway.device=/dev/a keyway.rekey=later", table), [Err("later".to_owned())]);
     }
 
     #[test]

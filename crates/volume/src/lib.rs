@@ -15,6 +15,7 @@
 //! create edit convert backup repair   all that writes a header, in an order that survives a kill
 //! build           a volume made together with its content in one pass, its header last
 //! reencrypt       another key or cipher in place, zone by zone; resumed wherever it was cut
+//! rekey           the mark of an image whose clones get a volume key each at their first boot
 //! compare         whether a volume holds what an image holds
 //! rights          what the users of a volume may do with it: every door and gate asks the same value
 //! volume          Volume: the plaintext of an unlocked volume, a Storage itself
@@ -65,6 +66,7 @@ pub mod probe;
 pub mod random;
 mod range_lock;
 pub mod reencrypt;
+pub mod rekey;
 pub mod repair;
 mod rights;
 pub mod seal;

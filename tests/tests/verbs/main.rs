@@ -16,6 +16,7 @@ mod outputs;
 mod planted;
 mod policy;
 mod range;
+mod rekey;
 mod repair;
 mod seal;
 mod seal_edits;

@@ -20,6 +20,7 @@ mod open;
 mod partitions;
 mod plain;
 mod reencrypting;
+mod rekey;
 mod to_kernel;
 mod ublk;
 mod unlock;

@@ -21,7 +21,7 @@ fn volume(scratch: &Scratch, key: &Path, options: &str) -> (PathBuf, PathBuf) {
 }
 
 /// A machine whose /init is Keyway, and whose original /init runs after it.
-fn machine(config: &str) -> Machine {
+pub(crate) fn machine(config: &str) -> Machine {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     Machine::new()
         .directory("keyway")

@@ -4,6 +4,7 @@
 pub(crate) mod calibration;
 pub(crate) mod comparison;
 pub(crate) mod directory;
+pub(crate) mod first_boot;
 pub(crate) mod header;
 pub(crate) mod kdf;
 #[cfg(feature = "desk")]

@@ -3,6 +3,7 @@
 
 use crate::device::{self, explain};
 use crate::door::{Args, Kind, Opt};
+use crate::make::first_boot::FirstBoot;
 use crate::make::header::HeaderParams;
 use crate::make::output_file::{self, Creation};
 use crate::make::replacing::Replacing;
@@ -24,6 +25,7 @@ use std::path::{Path, PathBuf};
 pub(crate) struct NewVolume {
     params: HeaderParams,
     seal: NewSeal,
+    first_boot: Option<FirstBoot>,
     progress: Progress,
 }
 
@@ -40,7 +42,12 @@ impl NewVolume {
             Some(seed) => params.reproducible(seed)?,
             None => params,
         };
-        Ok(Self { params, seal, progress: args.progress() })
+        Ok(Self { params, seal, first_boot: None, progress: args.progress() })
+    }
+
+    /// The same volume, marked if that is requested.
+    pub(crate) fn marked(self, first_boot: FirstBoot) -> Self {
+        Self { first_boot: Some(first_boot), ..self }
     }
 
     /// Asks whether a key derivation of more than a minute is wanted.
@@ -69,6 +76,10 @@ impl NewVolume {
         passphrase: Secret,
     ) -> Result<Filled> {
         let create = self.seal.of(self.params.create()?);
+        let create = match self.first_boot {
+            Some(first_boot) => first_boot.of(create),
+            None => create,
+        };
         let (path, total) = (destination.path().to_owned(), content.len);
         let building = create.begin(destination.target(), &Key::Passphrase(passphrase), &content);
         let building = building.map_err(|e| destination.refused(e))?;

@@ -111,6 +111,15 @@ impl Opening {
         self.take_apart(data, true)
     }
 
+    /// Makes all checks that need no key, for a volume that is edited before it is opened. Nothing is
+    /// claimed.
+    pub(crate) fn judge(&self) -> Result<()> {
+        match self.kind {
+            Kind::Luks(versions) => self.admit(Data::Write, versions, false).map(drop),
+            Kind::Plain(_) => Ok(()),
+        }
+    }
+
     /// As [`Opening::unlock`], but not marked: dm-crypt claims the device itself.
     pub(crate) fn unlock_for_the_kernel(&self, data: Data) -> Result<Unlocked> {
         self.take_apart(data, false)

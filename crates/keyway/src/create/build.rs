@@ -140,8 +140,8 @@ impl Create {
         };
         let plan = build::plan(params, content, &volume_key, &passphrase, &mut *random)?;
         let build = Build::start(plan, target, content.len, &volume_key)?;
-        let seal = self.seal.clone();
-        Ok(Building { build, target, volume_key, random, seal })
+        let additions = self.additions.clone();
+        Ok(Building { build, target, volume_key, random, additions })
     }
 
     fn content<'a>(&self, source: Source<'a>, holes: Holes, headroom: u64) -> Result<build::Content<'a>> {

@@ -1,7 +1,7 @@
 //! A volume between its plan and its header.
 #![cfg_attr(not(feature = "parts"), expect(unreachable_pub, reason = "public with the feature `parts`"))]
 
-use super::Seal;
+use super::Additions;
 use crate::{Error, ErrorKind, Result};
 use keyway_crypto::Secret;
 use keyway_volume::build::{Build, Content, Target};
@@ -16,7 +16,7 @@ pub struct Building<'a> {
     pub(super) target: Target<'a>,
     pub(super) volume_key: Secret,
     pub(super) random: Box<dyn Random>,
-    pub(super) seal: Option<Seal>,
+    pub(super) additions: Additions,
 }
 
 impl Building<'_> {
@@ -47,19 +47,18 @@ impl Building<'_> {
     /// # Errors
     /// [`ErrorKind::NoContent`] for no content at all; writing fails.
     pub fn finish(self, length: u64) -> Result<()> {
-        let Self { build, target, volume_key, mut random, seal } = self;
+        let Self { build, target, volume_key, mut random, additions } = self;
         if length == 0 {
             return Err(Error::new(ErrorKind::NoContent));
         }
         build.settle(length)?;
         build.write_header(&mut *random)?;
-        let Some(seal) = seal else { return Ok(()) };
         let (storage, locking) = match target {
             // Nobody else can see it yet.
             Target::New(new) => (Arc::clone(new.file()) as Arc<dyn Storage>, Locking::Disabled),
             Target::Existing(storage) => (Arc::clone(storage), Locking::default()),
         };
         let len = storage.len();
-        seal.put_on(storage, locking, &volume_key, len, &mut *random)
+        additions.put_on(storage, locking, &volume_key, len, &mut *random)
     }
 }

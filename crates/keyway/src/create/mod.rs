@@ -11,7 +11,7 @@ pub use building::Building;
 #[cfg(not(feature = "parts"))]
 use building::Building;
 pub use content::Content;
-use options::{Geometry, Names, Seal, Secrets};
+use options::{Additions, Geometry, Names, Secrets};
 
 use crate::error::At;
 use crate::{Device, Error, ErrorKind, Key, Limits, Location, NewKdf, Result, Version};
@@ -55,7 +55,7 @@ pub struct Create {
     size: Option<u64>,
     header: Option<Location>,
     secrets: Secrets,
-    seal: Option<Seal>,
+    additions: Additions,
     overwrite: bool,
     weak_cipher: bool,
     locking: Locking,
@@ -92,7 +92,7 @@ impl Create {
             size: None,
             header: None,
             secrets: Secrets::default(),
-            seal: None,
+            additions: Additions::default(),
             overwrite: false,
             weak_cipher: false,
             locking: Locking::default(),
@@ -339,7 +339,7 @@ impl Create {
         };
         let meter = self.limits.begin(Some(plan.wiped(is_detached)));
         let mut luks = plan.write_metered(storage, is_detached, self.locking, &mut *random, &meter)?;
-        self.seal.iter().try_for_each(|seal| seal.put(&mut luks, &volume_key, data.len(), &mut *random))?;
+        self.additions.put(&mut luks, &volume_key, data.len(), &mut *random)?;
         Ok(luks)
     }
 }

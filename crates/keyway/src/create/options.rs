@@ -1,9 +1,9 @@
-//! What few new volumes need: another geometry, a given volume key, a seal, a seed.
+//! What few new volumes need: another geometry, a given volume key, a seal, a mark, a seed.
 
 use super::Create;
-use crate::Result;
+use crate::{Error, Result, Version};
 use keyway_crypto::Secret;
-use keyway_volume::{Locking, Luks, Random, seal};
+use keyway_volume::{Locking, Luks, Random, rekey, seal};
 use std::fmt;
 use std::sync::Arc;
 
@@ -38,13 +38,36 @@ impl fmt::Debug for Secrets {
     }
 }
 
-/// A seal that the volume gets as it is created.
+/// What a new header gets as soon as it is written.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Additions {
+    seal: Option<Seal>,
+    /// The mark of a volume whose key is to be replaced at its first boot.
+    mark: bool,
+}
+
 #[derive(Debug, Clone)]
-pub(super) struct Seal {
+struct Seal {
     context: Option<String>,
 }
 
-impl Seal {
+impl Additions {
+    pub(super) fn are_none(&self) -> bool {
+        self.seal.is_none() && !self.mark
+    }
+
+    /// Refuses what the header has no room for, and what contradicts itself.
+    pub(super) fn check(&self, version: Version) -> Result<()> {
+        match (version, &self.seal, self.mark) {
+            (Version::Luks1, Some(_), _) => Err(Error::refused("a LUKS1 header has no room for a seal")),
+            (Version::Luks1, _, true) => Err(Error::refused("a LUKS1 header has no room for a mark")),
+            (_, Some(_), true) => Err(Error::refused(
+                "a volume that waits for another volume key cannot be sealed with the one that is to go",
+            )),
+            _ => Ok(()),
+        }
+    }
+
     pub(super) fn put(
         &self,
         luks: &mut Luks,
@@ -52,7 +75,13 @@ impl Seal {
         data_len: u64,
         random: &mut dyn Random,
     ) -> Result<()> {
-        Ok(seal::seal(luks, volume_key, data_len, self.context.as_deref(), random)?)
+        if self.mark {
+            rekey::mark(luks, random)?;
+        }
+        match &self.seal {
+            Some(Seal { context }) => Ok(seal::seal(luks, volume_key, data_len, context.as_deref(), random)?),
+            None => Ok(()),
+        }
     }
 }
 
@@ -164,7 +193,32 @@ impl Create {
     /// ```
     #[must_use]
     pub fn seal(mut self, context: Option<&str>) -> Self {
-        self.seal = Some(Seal { context: context.map(str::to_owned) });
+        self.additions.seal = Some(Seal { context: context.map(str::to_owned) });
+        self
+    }
+
+    /// Marks the volume (LUKS2): its key is the image's, which many machines are to get, and is to be
+    /// replaced at the first boot of each. `keyway unlock` does it in a ramdisk, anybody's
+    /// re-encryption ([`Device::begin_reencryption`](crate::Device::begin_reencryption)) does it
+    /// elsewhere; the mark goes when that has ended.
+    ///
+    /// ```
+    /// # use keyway::*;
+    /// # let key = Key::passphrase("correct horse");
+    /// let create = Create::luks2().kdf(NewKdf::pbkdf2(1000)).rekey_at_first_boot();
+    /// let device = create.in_memory(1 << 20, &key)?;
+    /// let header = device.header()?;
+    /// assert!(header.awaits_first_boot());
+    ///
+    /// let keys = vec![(header.try_key(&key)?, Key::passphrase("correct horse"))];
+    /// let mut reencryption = device.begin_reencryption(header, &Reencrypt::new(), keys)?;
+    /// while !reencryption.step()? {}
+    /// assert!(!device.header()?.awaits_first_boot());
+    /// # Ok::<(), keyway::Error>(())
+    /// ```
+    #[must_use]
+    pub fn rekey_at_first_boot(mut self) -> Self {
+        self.additions.mark = true;
         self
     }
 

@@ -1,6 +1,7 @@
 //! Plans a new volume: its parameters, its secrets, and where its bytes go.
 
-use super::{Create, Seal};
+use super::Create;
+use super::options::Additions;
 use crate::{Error, ErrorKind, Key, Result, Version};
 use keyway_crypto::{CipherSpec, Secret};
 use keyway_volume::create::{self, Luks1Params, Luks2Params, Plan, plan_luks1, plan_luks2};
@@ -16,7 +17,7 @@ pub(super) struct Planned<'a> {
     pub(super) data_len: u64,
     volume_key: Secret,
     random: Box<dyn Random>,
-    seal: Option<&'a Seal>,
+    additions: &'a Additions,
 }
 
 impl Planned<'_> {
@@ -29,19 +30,14 @@ impl Planned<'_> {
     /// Writes the header to empty storage, whose data is on `data_len` bytes of storage.
     pub(super) fn write_to_new(mut self, header: Arc<dyn Storage>, data_len: u64) -> Result<()> {
         self.plan.write_to_new(&*header)?;
-        match self.seal {
-            // A header that nobody else can see yet.
-            Some(seal) => {
-                let locking = Locking::Disabled;
-                seal.put_on(header, locking, &self.volume_key, data_len, &mut *self.random)
-            }
-            None => Ok(()),
-        }
+        // A header that nobody else can see yet.
+        let locking = Locking::Disabled;
+        self.additions.put_on(header, locking, &self.volume_key, data_len, &mut *self.random)
     }
 }
 
-impl Seal {
-    /// Seals a header that was just written.
+impl Additions {
+    /// To a header that was just written.
     pub(super) fn put_on(
         &self,
         header: Arc<dyn Storage>,
@@ -50,6 +46,9 @@ impl Seal {
         data_len: u64,
         random: &mut dyn Random,
     ) -> Result<()> {
+        if self.are_none() {
+            return Ok(());
+        }
         let mut luks = Luks::open_with(header, Access::Write, locking)?;
         self.put(&mut luks, volume_key, data_len, random)
     }
@@ -81,7 +80,7 @@ impl Create {
         };
         let data_len = size.max(1).checked_next_multiple_of(sector);
         let data_len = data_len.ok_or_else(|| Error::refused("no file is so long"))?;
-        Ok(Planned { plan, data_len, volume_key, random, seal: self.seal.as_ref() })
+        Ok(Planned { plan, data_len, volume_key, random, additions: &self.additions })
     }
 
     /// Refuses what cannot or should not be created, before anything is read or written.
@@ -96,9 +95,7 @@ impl Create {
         if let Some(bytes) = self.sector_size {
             create::check_sector_size(bytes, self.version.number())?;
         }
-        if self.seal.is_some() && self.version == Version::Luks1 {
-            return Err(Error::refused("a LUKS1 header has no room for a seal"));
-        }
+        self.additions.check(self.version)?;
         if self.secrets.seed.is_some() {
             create::check_reproducible(&spec)?;
             if self.kdf.is_measured() {

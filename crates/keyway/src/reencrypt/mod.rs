@@ -12,6 +12,7 @@ use crate::error::At;
 use crate::{Device, Error, Header, Key, Location, Result};
 use keyway_crypto::Secret;
 use keyway_volume::reencrypt::{self, Job, Options, VolumeKeys};
+use keyway_volume::rekey::FirstBoot;
 use keyway_volume::{Luks, OsRandom, Storage};
 use luks1::Finish;
 use std::fmt;
@@ -196,6 +197,12 @@ impl Header {
                 Ok(found.is_some())
             }
         }
+    }
+
+    /// Whether the volume waits for another volume key, or is getting it: it is a clone of an image
+    /// that was built for that ([`Create::rekey_at_first_boot`](crate::Create::rekey_at_first_boot)).
+    pub fn awaits_first_boot(&self) -> bool {
+        FirstBoot::of(self.luks.header()) == FirstBoot::Due
     }
 
     /// The volume keys of the re-encryption that is under way.

@@ -17,6 +17,7 @@ pub use reencryption::Reencryption;
 pub use seal::SealState;
 pub use segment::{Content, Segment};
 
+use crate::rekey::FirstBoot;
 use crate::{Header, Luks, Result};
 use keyway_format::luks2::{BinaryHeader, Copy, Metadata};
 
@@ -47,6 +48,8 @@ pub struct Facts {
     pub keyslots: Vec<Keyslot>,
     /// The tokens, by number.
     pub tokens: Vec<Token>,
+    /// Whether it waits for its first boot, to get a volume key of its own.
+    pub awaits_first_boot: bool,
 }
 
 /// Whether a header is sound.
@@ -98,6 +101,7 @@ impl Facts {
             reencryption: Reencryption::of(luks.header(), data_len),
             keyslots: keyslots(luks.header()),
             tokens: Vec::new(),
+            awaits_first_boot: FirstBoot::of(luks.header()) == FirstBoot::Due,
         };
         if let Header::Luks2 { binary, metadata } = luks.header() {
             facts.add_luks2(binary, metadata, luks.damaged_copy()?);

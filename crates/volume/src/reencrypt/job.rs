@@ -11,6 +11,7 @@ use super::zone_size::ZoneSize;
 use crate::edit::{commit_luks2, wipe_area};
 use crate::lock::{HeaderLock, LockMode};
 use crate::luks::Edit;
+use crate::rekey::forget_stale;
 use crate::{Access, Error, Header, Luks, Random, Refusal, Result, Storage};
 use keyway_crypto::Cpu;
 use keyway_format::luks2::reencryption::State;
@@ -254,8 +255,8 @@ impl Job {
         Ok(self.state.is_complete())
     }
 
-    /// The header forgets the re-encryption and the old keyslots in one write: there is no moment at
-    /// which all is done and the header does not know.
+    /// The header forgets the re-encryption, the old keyslots and the mark that asked for it in one
+    /// write: there is no moment at which all is done and the header does not know.
     fn end(&mut self, rng: &mut dyn Random) -> Result<()> {
         self.settle()?;
         // Unless an earlier step failed after that write.
@@ -264,7 +265,10 @@ impl Job {
             true => self.luks.lock_for(Edit::Reencryption)?,
             false => {
                 self.freed = metadata(&self.luks)?.clone().end_reencryption(&self.what)?;
-                self.change(rng, |metadata, what| metadata.end_reencryption(what).map(drop))?
+                self.change(rng, |metadata, what| {
+                    metadata.end_reencryption(what)?;
+                    forget_stale(metadata)
+                })?
             }
         };
         // Under the lock: the areas are free now, and a keyslot that somebody adds may be placed there.

@@ -74,6 +74,7 @@ const PARSED: &[(&str, &str)] = &[
     ("https://", "a web server; doors/remote reads volumes from one"),
     ("boot uki", "a kernel that is an EFI program; tests/boot/uki.rs makes images of one"),
     ("keyway unlock", "what this machine boots from; tests/vm/unlock.rs and tests/boot run it"),
+    ("--if-marked", "a mapping that waits for its first boot; tests/vm/rekey.rs has one"),
     ("keyway open {}", "a name in /etc/crypttab; vm/open.rs has one"),
     ("rbd:pool/image", "a Ceph cluster"),
     ("/dev/ram0", "a RAM disk; tests/vm/without_af_alg.rs has one"),

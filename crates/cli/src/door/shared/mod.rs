@@ -85,6 +85,7 @@ pub(crate) static NOT_CRYPTSETUPS: &[&Opt] = &[
     &KEEP_HEADER_BACKUP,
     &NO_HEADER_BACKUP,
     &ESTIMATE,
+    &IF_MARKED,
 ];
 
 /// Taken by every command.

@@ -43,6 +43,13 @@ pub(crate) static LIMIT_RATE: Opt = option(
     "Waits between two parts, so that others get their share of the device: 200M is 200 MiB a second.",
 );
 pub(crate) static ESTIMATE: Opt = plain("estimate", "Only say how long it would take.");
+pub(crate) static IF_MARKED: Opt = flag(
+    "if-marked",
+    None,
+    "Only if it waits for its first boot.",
+    "A volume of build --rekey-at-first-boot whose key was not replaced yet. For any other nothing is done, and the \
+     exit code is 0: for a unit that runs at every boot.",
+);
 pub(crate) static KEEP_HEADER_BACKUP: Opt =
     plain("keep-header-backup", "Keep the header backup: it has the old key.");
 pub(crate) static NO_HEADER_BACKUP: Opt = plain("no-header-backup", "Make no header backup before.");

@@ -12,14 +12,16 @@ mod new;
 mod terminal;
 
 use crate::door::{Args, Opt, shared};
-use crate::process::handed::handed;
+use crate::process::handed::{Handed, handed};
 use crate::say::failure::{Cause, Exit, Failure, Result};
 use crate::unlock::keyring;
 use crate::unlock::passphrase::new::Manners;
 use keyway::Key;
 use keyway_crypto::Secret;
 use keyway_volume::key_file::{End, Part};
+use std::fmt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 /// Where existing and new passphrases come from.
@@ -44,6 +46,33 @@ pub(crate) struct PassphraseOptions {
     manners: Manners,
     /// How long to wait for the user's input.
     pub(crate) timeout: Option<Duration>,
+    /// One that was read before, for the same volume.
+    pub(crate) known: Option<Known>,
+}
+
+/// A passphrase that was read before.
+#[derive(Clone)]
+pub(crate) struct Known(Arc<Secret>);
+
+impl Known {
+    pub(crate) fn new(passphrase: Secret) -> Self {
+        Self(Arc::new(passphrase))
+    }
+}
+
+impl fmt::Debug for Known {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("…")
+    }
+}
+
+/// Never handed on: another process reads it again.
+impl Handed for Known {
+    fn put(&self, _to: &mut Vec<u8>) {}
+
+    fn take(_from: &mut &[u8]) -> Option<Self> {
+        None
+    }
 }
 
 handed!(PassphraseOptions {
@@ -56,7 +85,8 @@ handed!(PassphraseOptions {
     asked_to_verify,
     trusted,
     manners,
-    timeout
+    timeout,
+    known
 });
 handed!(Part { offset, size });
 
@@ -88,6 +118,7 @@ impl PassphraseOptions {
             trusted: args.manner().batch_mode,
             manners: Manners::from_args(args),
             timeout: args.number(&shared::TIMEOUT).filter(|s| *s > 0).map(Duration::from_secs),
+            known: None,
         })
     }
 
@@ -102,6 +133,7 @@ impl PassphraseOptions {
         self.source(prompt.into(), self.key_file.as_deref(), self.part, false)
             .or_command(self.command.as_deref())
             .or_keyring(self.key_description.as_deref())
+            .or_known(self.known.clone())
     }
 
     /// A new passphrase from `key_file` (an operand or option), with `--new-keyfile-offset` and
@@ -138,6 +170,7 @@ impl PassphraseOptions {
             stdin_holds_data: false,
             command: None,
             in_keyring: None,
+            known: None,
             way: WAY,
         }
     }
@@ -169,6 +202,8 @@ pub(crate) struct PassphraseSource {
     command: Option<String>,
     /// The description of the key in the kernel's keyring that it is read from instead.
     in_keyring: Option<String>,
+    /// It was read before.
+    known: Option<Known>,
     /// How to give it where nobody can be asked.
     way: &'static str,
 }
@@ -184,6 +219,12 @@ impl PassphraseSource {
     /// Takes the passphrase from this key in the kernel's keyring, if one is named.
     fn or_keyring(mut self, description: Option<&str>) -> Self {
         self.in_keyring = description.map(str::to_owned);
+        self
+    }
+
+    /// Takes the passphrase that was read before, if one was.
+    fn or_known(mut self, known: Option<Known>) -> Self {
+        self.known = known;
         self
     }
 
@@ -218,7 +259,8 @@ impl PassphraseSource {
 
     /// Whether it comes from standard input or a terminal, not from a key file or a command.
     pub(crate) fn uses_stdin(&self) -> bool {
-        self.in_keyring.is_none()
+        self.known.is_none()
+            && self.in_keyring.is_none()
             && self.command.is_none()
             && self.key_file.as_deref().is_none_or(|f| f == Path::new("-"))
     }
@@ -250,6 +292,9 @@ impl PassphraseSource {
     }
 
     fn read_any(&self) -> Result<Option<Secret>> {
+        if let Some(Known(known)) = &self.known {
+            return Ok(Some(Secret::copy_from(known.expose())));
+        }
         if let Some(description) = &self.in_keyring {
             return keyring::passphrase(description).map(Some);
         }

@@ -104,6 +104,7 @@ pub(crate) static ROWS: &[Row] = &[
     row("serve", "--socket PATH", Replaces, NewName, "serve -d KEY --socket TARGET VOLUME"),
     row("list", "dead sessions", Deletes, Session, ""),
     row("unlock", "VOLUME", Mounts, Claim, ""),
+    row("unlock", "VOLUME, marked", Overwrites, Claim, ""),
     row("unlock --init", "/", Deletes, FirstProcess, ""),
     looks("ciphers"),
     row("bench", "--save FILE", Replaces, NewName, ""),

@@ -6,6 +6,7 @@ use crate::device::{self, Versions};
 use crate::door::{self, Args, Command, Example, Group, Kind, Offers, Operand, Opt, Request, groups, shared};
 use crate::make::comparison::{self, zeros};
 use crate::make::directory;
+use crate::make::first_boot::{FirstBoot, REKEY_AT_FIRST_BOOT};
 use crate::make::new_volume::{self, Destination, FILL, Filled, KEEP_HOLES, NewVolume};
 use crate::make::replacing::Replacing;
 use crate::make::seal::{NewSeal, SEAL};
@@ -72,6 +73,7 @@ pub(crate) static COMMAND: Command = Command {
             &FILL,
             &KEEP_HOLES,
             &REPRODUCIBLE,
+            &REKEY_AT_FIRST_BOOT,
             &VERIFY,
             &shared::FORCE,
             &shared::KEY_SLOT,
@@ -95,6 +97,10 @@ pub(crate) static COMMAND: Command = Command {
         Example {
             line: "keyway build rootfs.ext4 rootfs.luks -d key --reproducible seed",
             does: "the same input gives the same bytes",
+        },
+        Example {
+            line: "keyway build rootfs.ext4 rootfs.luks -d key --rekey-at-first-boot",
+            does: "each machine that boots a clone gets its own volume key",
         },
     ],
     run: door::run::<Build>,
@@ -157,6 +163,7 @@ impl Request for Build {
         let version = Versions::from_args(args)?.only().unwrap_or(Version::Luks2);
         let seed = args.path(&REPRODUCIBLE);
         let seal = NewSeal::from_args(args, version)?;
+        let first_boot = FirstBoot::from_args(args, version)?;
         let new = NewVolume::from_args(args, version, seed.map(read_seed).transpose()?, seal)?;
         let (Some(from), Some(to)) = (args.operand(0), args.operand(1)) else {
             return Err(Failure::silent(Exit::Parameters));
@@ -165,7 +172,7 @@ impl Request for Build {
         let replacing = Replacing::from_args(args, &[0, 1], &[]);
         Ok(Self {
             version,
-            new,
+            new: new.marked(first_boot),
             holes: new_volume::holes_from_args(args)?,
             length: Length::from_args(args)?,
             key: KeyOptions::from_args(args)?,

@@ -6,6 +6,7 @@ mod find;
 mod init;
 mod key_file;
 mod modules;
+mod rekey;
 mod script;
 mod volume;
 
@@ -94,7 +95,16 @@ pub(crate) static COMMAND: Command = Command {
           kernel's command line (FILE, or the word sealed), of x-keyway.require= in every entry of these three tables that \
           means it, and /keyway/policy.toml, which boot initramfs --require puts into the image: keyway-inspect(8) \
           explains the demands. An entry means a volume that has its name or its device, however that is written (a \
-          path, UUID=, a link); all demands hold together. A table that is there and cannot be read opens nothing.\n\nThe exit code is that of open: 2 for a wrong passphrase, 4 for a device that never appeared.",
+          path, UUID=, a link); all demands hold together. A table that is there and cannot be read opens nothing.\n\nA volume that \
+          was built with --rekey-at-first-boot has the volume key of the image until its first boot. Before it is \
+          mapped, it is re-encrypted here under a new one, which comes from the kernel's random generator as soon as \
+          that is seeded; cipher, key size and sector size stay, and so does the passphrase. The console shows how far \
+          it is. If the power fails, the next boot goes on; at the end the mark is removed. x-keyway.rekey= in the \
+          entry's options, or keyway.rekey= on the kernel's command line for all volumes, says when: before (or yes, \
+          the default), after (the volume is opened as it is, and \"keyway reencrypt --if-marked --active-name NAME\" \
+          does it in the running system), or no. A volume without the mark is never re-encrypted. Where it cannot \
+          be done (another keyslot has another passphrase, the header is sealed, the device is read-only, the \
+          entry names a keyslot), a line says why, the boot goes on, and the mark stays.\n\nThe exit code is that of open: 2 for a wrong passphrase, 4 for a device that never appeared.",
     options: &[&[&CMDLINE, &WAIT, &DRY_RUN, &INIT], groups::PROMPT, groups::LIMITS, groups::ADMISSION],
     examples: &[
         Example { line: "keyway unlock", does: "Open everything that this boot names." },

@@ -2,7 +2,7 @@
 //! the console.
 
 use super::key_file::KeyFile;
-use super::{Plan, Terms, find, is_first_process, script};
+use super::{Plan, Terms, find, is_first_process, rekey, script};
 use crate::device::explain;
 use crate::door::Request;
 use crate::mapping;
@@ -52,10 +52,18 @@ impl Terms {
         self.open_as(&Entry { key_file: Some(key.path().as_os_str().to_owned()), ..there.clone() })
     }
 
-    /// Runs `open` with the entry's options and those of this command.
+    /// Runs `open` with the entry's options and those of this command; before, a volume that waits for
+    /// its first boot gets its own key.
     pub(super) fn open_as(&self, entry: &Entry) -> Result<()> {
         let device = Path::new(&entry.device);
-        self.opening(entry)?.run().map_err(|failure| explain::placed(failure, Some(device)).without_hint())
+        let opened = rekey::first_boot(entry, || self.opening(entry)).and_then(|known| {
+            let open = self.opening(entry)?;
+            match known {
+                Some(passphrase) => open.knowing(passphrase).run(),
+                None => open.run(),
+            }
+        });
+        opened.map_err(|failure| explain::placed(failure, Some(device)).without_hint())
     }
 }
 

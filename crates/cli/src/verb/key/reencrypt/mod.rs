@@ -5,6 +5,7 @@ mod estimate;
 mod header_backup;
 mod kernel;
 mod luks1;
+mod marked;
 mod online;
 mod pace;
 mod run;
@@ -27,6 +28,7 @@ use header_backup::HeaderBackup;
 use keyway::{Reencrypt, Resilience, Unlock, Unused, Version};
 use keyway_volume::storage::Exclusive;
 use keyway_volume::{Access, Error};
+pub(in crate::verb) use run::{Steps, to_end};
 
 /// `keyway reencrypt`.
 pub(crate) static COMMAND: Command = Command {
@@ -80,6 +82,7 @@ pub(crate) static COMMAND: Command = Command {
             &shared::NO_HEADER_BACKUP,
             &shared::ESTIMATE,
             &shared::JSON,
+            &shared::IF_MARKED,
             &unused::SKIP_UNUSED,
             &unused::DISCARD_UNUSED,
             &shared::KEEP_KEY,
@@ -197,6 +200,8 @@ struct Asked {
     backup: HeaderBackup,
     /// `--estimate`.
     estimating: Option<Estimating>,
+    /// `--if-marked`.
+    if_marked: bool,
 }
 
 /// Options that are refused by name.
@@ -253,6 +258,7 @@ impl Request for Asked {
             limit_rate: args.number(&shared::LIMIT_RATE),
             backup: HeaderBackup::from_args(args)?,
             estimating: Estimating::from_args(args)?,
+            if_marked: marked::from_args(args)?,
         })
     }
 
@@ -271,6 +277,9 @@ impl Request for Asked {
             return self.resume_luks1(&data, &files);
         }
         let state = self.state(&data)?;
+        if self.passes_by_device(&state, &data)? {
+            return Ok(());
+        }
         self.check_unused(&state, &data)?;
         match state {
             State::UnderWay => self.resume(&data),

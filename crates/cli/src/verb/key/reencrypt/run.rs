@@ -4,14 +4,16 @@ use super::pace::Pace;
 use super::{Asked, Extent};
 use crate::process::interrupt;
 use crate::say::failure::{Exit, Failure, Result};
-use crate::say::{output, progress};
+use crate::say::output;
+use crate::say::progress::{self, Progress};
 use keyway::Reencryption;
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 /// What goes on zone by zone.
-pub(super) trait Steps {
+pub(in crate::verb) trait Steps {
     /// Does the next part; whether it was the last.
     fn step(&mut self) -> Result<bool>;
 
@@ -44,46 +46,13 @@ impl Asked {
     }
 
     /// The same of whatever goes zone by zone.
-    pub(super) fn drive(&self, mut job: impl Steps, line: &str) -> Result<()> {
+    pub(super) fn drive(&self, job: impl Steps, line: &str) -> Result<()> {
+        let (progress, device) = (self.progress, &self.target.device);
         if self.extent == Extent::Begin {
-            let device = self.target.device.display();
-            return output::verbose(self.target.manner, &format!("Reencryption of {device} is prepared."));
+            let message = format!("Reencryption of {} is prepared.", device.display());
+            return output::verbose(self.target.manner, &message);
         }
-        let stopped = Arc::new(AtomicBool::new(false));
-        let asked = Arc::clone(&stopped);
-        let stopping = interrupt::stop_by(move |_| asked.store(true, Ordering::Relaxed));
-        let (before, len) = job.progress();
-        let done = progress::watch(self.progress, &self.target.device, Some(len), |meter| {
-            let mut told = 0;
-            let mut tell = |done: u64| {
-                meter.add(done - told);
-                told = done;
-            };
-            tell(before);
-            let (mut done, mut pace) = (before, self.limit_rate.map(|rate| Pace::new(rate, Instant::now())));
-            loop {
-                if stopped.load(Ordering::Relaxed) {
-                    return Ok(false);
-                }
-                match job.step() {
-                    Ok(is_last) => {
-                        let now = job.progress().0;
-                        tell(now);
-                        if is_last {
-                            return Ok(true);
-                        }
-                        if let Some(pace) = &mut pace {
-                            let wait = pace.wait(now.saturating_sub(done), Instant::now());
-                            Pace::rest(wait, || stopped.load(Ordering::Relaxed));
-                        }
-                        done = now;
-                    }
-                    Err(error) => return Err(error),
-                }
-            }
-        });
-        drop(stopping);
-        match done {
+        match to_end(job, progress, device, self.limit_rate) {
             Ok(true) => {
                 self.end_backup();
                 Ok(())
@@ -96,4 +65,45 @@ impl Asked {
             Err(failure) => Err(failure.hinting(format!("Nothing is lost. \"{line}\" goes on."))),
         }
     }
+}
+
+/// Takes steps until the last, and shows how far it is; whether that was done, or a signal stopped it
+/// between two steps.
+pub(in crate::verb) fn to_end(
+    mut job: impl Steps,
+    progress: Progress,
+    device: &Path,
+    limit_rate: Option<u64>,
+) -> Result<bool> {
+    let stopped = Arc::new(AtomicBool::new(false));
+    let asked = Arc::clone(&stopped);
+    let stopping = interrupt::stop_by(move |_| asked.store(true, Ordering::Relaxed));
+    let (before, len) = job.progress();
+    let done = progress::watch(progress, device, Some(len), |meter| {
+        let mut told = 0;
+        let mut tell = |done: u64| {
+            meter.add(done - told);
+            told = done;
+        };
+        tell(before);
+        let (mut done, mut pace) = (before, limit_rate.map(|rate| Pace::new(rate, Instant::now())));
+        loop {
+            if stopped.load(Ordering::Relaxed) {
+                return Ok(false);
+            }
+            let is_last = job.step()?;
+            let now = job.progress().0;
+            tell(now);
+            if is_last {
+                return Ok(true);
+            }
+            if let Some(pace) = &mut pace {
+                let wait = pace.wait(now.saturating_sub(done), Instant::now());
+                Pace::rest(wait, || stopped.load(Ordering::Relaxed));
+            }
+            done = now;
+        }
+    });
+    drop(stopping);
+    done
 }

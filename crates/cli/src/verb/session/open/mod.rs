@@ -23,6 +23,7 @@ use crate::say::failure::{Exit, Failure, Result};
 use crate::session;
 use crate::unlock::KeyOptions;
 use crate::unlock::admission::Demands;
+use crate::unlock::passphrase::Known;
 use crate::volume::given_plain::GivenPlain;
 use crate::volume::plain_dmcrypt::{self, PlainOptions};
 use crate::volume::{self, Opening, Sharing};
@@ -31,6 +32,7 @@ use conflicts::Kind;
 use flags::PersistentFlags;
 use kernel::KernelDoor;
 use keyway_boot::crypttab::Entry;
+use keyway_crypto::Secret;
 use keyway_volume::Locking;
 use options::{BACKEND, PERSISTENT, REFRESH};
 use refresh::Refresh;
@@ -223,6 +225,25 @@ impl Open {
         let mut this = Self { backend: Some(Backend::Kernel), ..Self::of(target, key, demands) };
         crypttab::complete(&mut this, entry, is_given)?;
         Ok(this)
+    }
+
+    /// Where the volume is, what kind it is and where its key comes from; `None` where it has no header.
+    pub(crate) fn opening_of_luks(self) -> Result<Option<Opening>> {
+        match Kind::named(self.kind.as_deref())? {
+            Kind::Plain => Ok(None),
+            kind => self.into_opening(kind).map(Some),
+        }
+    }
+
+    /// The same request, whose passphrase was read before: it is not asked for again.
+    pub(crate) fn knowing(mut self, passphrase: Secret) -> Self {
+        self.key.passphrase.known = Some(Known::new(passphrase));
+        self
+    }
+
+    /// Whether the volume is to be opened for reading only.
+    pub(crate) fn is_read_only(&self) -> bool {
+        self.read_only
     }
 
     /// How many times the key is asked for.

@@ -67,6 +67,12 @@ fn rows(glance: &Glance, paint: Paint) -> Vec<(&'static str, String)> {
         rows.push(("Goes on by", under_way.who_goes_on().join(", ")));
         rows.push(("Resume", printable(&glance.resume)));
     }
+    if facts.awaits_first_boot {
+        rows.push((
+            "First boot",
+            "to come: \"keyway unlock\" will give it a volume key of its own".to_owned(),
+        ));
+    }
     rows.push(("UUID", printable(&facts.uuid)));
     rows.extend(facts.label.iter().map(|label| ("Label", printable(label))));
     rows.extend(facts.subsystem.iter().map(|subsystem| ("Subsystem", printable(subsystem))));
