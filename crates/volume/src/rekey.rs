@@ -23,6 +23,59 @@ use keyway_format::{Error, base64};
 /// The type of the token.
 pub const TYPE: &str = "keyway-rekey";
 
+/// A mark: for the volume key whose digest has this salt.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Mark {
+    digest_salt: Vec<u8>,
+}
+
+impl Mark {
+    /// Parses a token of this type. Only what [`Mark::to_json`] writes is a mark.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub fn parse(token: &str) -> Result<Self, String> {
+        let token = match json::parse(token.as_bytes()) {
+            Ok(Value::Object(token)) => token,
+            Ok(other) => return Err(format!("it is of type {}, not an object", other.type_name())),
+            Err(error) => return Err(error.to_string()),
+        };
+        match token.get("version") {
+            Some(Value::Number(version)) if version == VERSION => {}
+            Some(version) => return Err(format!("its version is {}, not {VERSION}", version.to_compact())),
+            None => return Err("it has no version".into()),
+        }
+        if let Some((unknown, _)) = token.iter().find(|(name, _)| !MEMBERS.contains(name)) {
+            return Err(format!("its member \"{unknown}\" is unknown"));
+        }
+        let salt = token.get(SALT).and_then(Value::as_str).and_then(base64::decode);
+        salt.map(|digest_salt| Self { digest_salt }).ok_or_else(|| format!("it has no {SALT} in base64"))
+    }
+
+    /// The token, bound to no keyslot.
+    pub fn to_json(&self) -> String {
+        let token = Object::new()
+            .with("type", TYPE)
+            .with("keyslots", Vec::new())
+            .with("version", Value::Number(VERSION.into()))
+            .with(SALT, base64::encode(&self.digest_salt));
+        Value::from(token).to_compact()
+    }
+
+    /// The mark for the volume key as it is; while a re-encryption is under way, for the old one.
+    fn of_key_to_go(metadata: &Metadata) -> Option<Self> {
+        let number = match metadata.reencryption() {
+            Ok(Some(under_way)) => under_way.old.digest,
+            Ok(None) => metadata.digest_of_segment(0),
+            Err(_) => None,
+        };
+        match &metadata.digests.get(&number?)?.kind {
+            DigestKind::Pbkdf2 { salt, .. } => Some(Self { digest_salt: salt.clone() }),
+            DigestKind::Other(_) => None,
+        }
+    }
+}
+
 /// What a header says of a first boot.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum FirstBoot {
@@ -40,9 +93,9 @@ impl FirstBoot {
     /// Of this header.
     pub fn of(header: &Header) -> Self {
         let Header::Luks2 { metadata, .. } = header else { return Self::Unmarked };
-        let current = salt_of_key_to_go(metadata);
-        let states = numbers(metadata).map(|number| match salt_of_mark(metadata, number) {
-            Ok(salt) if Some(&*salt) == current => Self::Due,
+        let current = Mark::of_key_to_go(metadata);
+        let states = marks(metadata).map(|(_, mark)| match mark {
+            Ok(mark) if Some(&mark) == current.as_ref() => Self::Due,
             Ok(_) => Self::Stale,
             Err(why) => Self::Unreadable(why),
         });
@@ -58,16 +111,11 @@ impl FirstBoot {
 pub fn mark(luks: &mut Luks, rng: &mut dyn Random) -> Result<()> {
     edit_luks2(luks, rng, |_, metadata| {
         let unknown = || Refusal::Unusable.because("no digest of a known type verifies the volume key");
-        let salt = base64::encode(salt_of_key_to_go(metadata).ok_or_else(unknown)?);
+        let mark = Mark::of_key_to_go(metadata).ok_or_else(unknown)?;
         let number = metadata.free_token();
         let number =
             number.ok_or_else(|| Refusal::NoFreeToken.because("No free token slot for the mark."))?;
-        let token = Object::new()
-            .with("type", TYPE)
-            .with("keyslots", Vec::new())
-            .with("version", Value::Number(VERSION.into()))
-            .with(SALT, salt);
-        Ok(metadata.add_token(number, Value::from(token).to_compact().as_bytes())?)
+        Ok(metadata.add_token(number, mark.to_json().as_bytes())?)
     })
 }
 
@@ -85,47 +133,18 @@ pub fn remove_stale(luks: &mut Luks, rng: &mut dyn Random) -> Result<bool> {
 
 /// Removes every mark whose volume key is not the volume's any more.
 pub(crate) fn forget_stale(metadata: &mut Metadata) -> Result<(), Error> {
-    let current = salt_of_key_to_go(metadata);
-    let is_stale = |number: &u32| salt_of_mark(metadata, *number).is_ok_and(|salt| Some(&*salt) != current);
-    let stale: Vec<u32> = numbers(metadata).filter(is_stale).collect();
+    let current = Mark::of_key_to_go(metadata);
+    let is_stale =
+        |mark: &Result<Mark, String>| mark.as_ref().is_ok_and(|mark| Some(mark) != current.as_ref());
+    let stale: Vec<u32> =
+        marks(metadata).filter(|(_, mark)| is_stale(mark)).map(|(number, _)| number).collect();
     stale.into_iter().try_for_each(|number| metadata.remove_token(number))
 }
 
-fn numbers(metadata: &Metadata) -> impl Iterator<Item = u32> {
-    metadata.tokens.iter().filter(|(_, token)| token.kind == TYPE).map(|(&number, _)| number)
-}
-
-/// The salt of the digest of the volume key; while a re-encryption is under way, of the old one.
-fn salt_of_key_to_go(metadata: &Metadata) -> Option<&[u8]> {
-    let number = match metadata.reencryption() {
-        Ok(Some(under_way)) => under_way.old.digest,
-        Ok(None) => metadata.digest_of_segment(0),
-        Err(_) => None,
-    };
-    match &metadata.digests.get(&number?)?.kind {
-        DigestKind::Pbkdf2 { salt, .. } => Some(salt),
-        DigestKind::Other(_) => None,
-    }
-}
-
-/// The salt that a mark names. Only what [`mark`] writes is a mark.
-fn salt_of_mark(metadata: &Metadata, number: u32) -> Result<Vec<u8>, String> {
-    let text = metadata.token_json(number).unwrap_or_default();
-    let token = match json::parse(text.as_bytes()) {
-        Ok(Value::Object(token)) => token,
-        Ok(other) => return Err(format!("it is of type {}, not an object", other.type_name())),
-        Err(error) => return Err(error.to_string()),
-    };
-    match token.get("version") {
-        Some(Value::Number(version)) if version == VERSION => {}
-        Some(version) => return Err(format!("its version is {}, not {VERSION}", version.to_compact())),
-        None => return Err("it has no version".into()),
-    }
-    if let Some((unknown, _)) = token.iter().find(|(name, _)| !MEMBERS.contains(name)) {
-        return Err(format!("its member \"{unknown}\" is unknown"));
-    }
-    let salt = token.get(SALT).and_then(Value::as_str).and_then(base64::decode);
-    salt.ok_or_else(|| format!("it has no {SALT}"))
+/// All marks with the numbers of their tokens.
+fn marks(metadata: &Metadata) -> impl Iterator<Item = (u32, Result<Mark, String>)> {
+    let tokens = metadata.tokens.iter().filter(|(_, token)| token.kind == TYPE);
+    tokens.map(|(&number, _)| (number, Mark::parse(&metadata.token_json(number).unwrap_or_default())))
 }
 
 const VERSION: &str = "1";
@@ -159,6 +178,13 @@ mod tests {
     }
 
     #[test]
+    fn a_mark_reads_as_it_is_written() {
+        let mark = Mark { digest_salt: vec![0, 1, 2] };
+        let json = r#"{"type":"keyway-rekey","keyslots":[],"version":1,"digest_salt":"AAEC"}"#;
+        assert_eq!((mark.to_json(), Mark::parse(json)), (json.to_owned(), Ok(mark)));
+    }
+
+    #[test]
     fn a_mark_is_for_one_volume_key() {
         let (mut luks, mut other) = (volume(), volume());
         assert_eq!(FirstBoot::of(luks.header()), FirstBoot::Unmarked);
@@ -189,8 +215,8 @@ mod tests {
         for (json, why) in [
             (r#""version":2,"digest_salt":"AAAA""#, "its version is 2, not 1"),
             (r#""digest_salt":"AAAA""#, "it has no version"),
-            (r#""version":1"#, "it has no digest_salt"),
-            (r#""version":1,"digest_salt":"%""#, "it has no digest_salt"),
+            (r#""version":1"#, "it has no digest_salt in base64"),
+            (r#""version":1,"digest_salt":"%""#, "it has no digest_salt in base64"),
             (r#""version":1,"digest_salt":"AAAA","x":0"#, "its member \"x\" is unknown"),
         ] {
             let mut luks = volume();

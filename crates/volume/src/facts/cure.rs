@@ -70,6 +70,7 @@ mod tests {
             reencryption: Ok(None),
             keyslots: Vec::new(),
             tokens: Vec::new(),
+            awaits_first_boot: false,
         }
     }
 

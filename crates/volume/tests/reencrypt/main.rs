@@ -14,6 +14,7 @@ use keyway_crypto::{Cpu, Secret};
 use keyway_volume::create::{Luks2Params, create_luks2};
 use keyway_volume::edit::AddKey;
 use keyway_volume::reencrypt::{Begin, Job, NewSlot, Options, Terms, Unused, begin, unlock};
+use keyway_volume::rekey::{self, FirstBoot};
 use keyway_volume::storage::Memory;
 use keyway_volume::{Access, Cost, Error, KdfChoice, Luks, Random, Storage, UnlockOptions, Volume};
 use std::ops::Range;
@@ -103,6 +104,10 @@ impl Case {
         usize::from(!self.holds_header())
     }
 
+    fn begins_with_plaintext(&self) -> bool {
+        matches!(self.kind, Kind::Encrypt { .. } | Kind::ShiftEncrypt)
+    }
+
     fn params(&self, offset: u64) -> Luks2Params {
         Luks2Params {
             kdf: kdf(),
@@ -134,7 +139,10 @@ impl Case {
         let params = self.params(offset);
         let header = if self.holds_header() { HEADER + self.data_len } else { HEADER };
         let storage = Arc::new(Memory::zeroed(header));
-        let luks = create_luks2(storage.clone(), &params, &key(1), &secret("one"), rng).unwrap();
+        let mut luks = create_luks2(storage.clone(), &params, &key(1), &secret("one"), rng).unwrap();
+        if !self.begins_with_plaintext() {
+            rekey::mark(&mut luks, rng).unwrap();
+        }
         let data = match self.kind {
             Kind::Encrypt { moves } => {
                 let mut data = plaintext.clone();
@@ -230,12 +238,13 @@ impl Case {
         let luks = Luks::open(header, Access::Write).unwrap_or_else(|e| panic!("{context}: {e}"));
         let keyway_volume::Header::Luks2 { binary, metadata } = luks.header() else { panic!("not LUKS2") };
         if metadata.reencryption().unwrap_or_else(|e| panic!("{context}: {e}")).is_some() {
+            self.check_mark(&luks, false, context);
             return false;
         }
         let data = Arc::new(Memory::from(images[self.data_disk()].clone()));
         let is_old = metadata.keyslots.contains_key(&0);
         // Before it begins the header describes a volume that is not there yet.
-        if matches!(self.kind, Kind::Encrypt { .. } | Kind::ShiftEncrypt) && binary.sequence_id == 1 {
+        if self.begins_with_plaintext() && binary.sequence_id == 1 {
             return false;
         }
         let found = match self.kind {
@@ -246,11 +255,23 @@ impl Case {
         };
         let is_there = |used: &Range<usize>| found[used.clone()] == plaintext[used.clone()];
         assert!(found.len() == plaintext.len() && start.used.iter().all(is_there), "{context}: lost");
-        match self.kind {
+        let is_done = match self.kind {
             Kind::Key { .. } | Kind::Shift | Kind::Decrypt { .. } | Kind::ShiftDecrypt => !is_old,
             Kind::Cipher => is_encrypted_with(&metadata.segments[&0], "serpent-xts-plain64"),
             Kind::Encrypt { .. } | Kind::ShiftEncrypt => true,
+        };
+        self.check_mark(&luks, is_done, context);
+        is_done
+    }
+
+    /// A mark for the first boot is there exactly as long as the key that it is for.
+    fn check_mark(&self, luks: &Luks, is_done: bool, context: &str) {
+        if self.begins_with_plaintext() {
+            return;
         }
+        let stays = !is_done || self.kind == Kind::Cipher;
+        let expected = if stays { FirstBoot::Due } else { FirstBoot::Unmarked };
+        assert_eq!(FirstBoot::of(luks.header()), expected, "{context}");
     }
 }
 

@@ -98,10 +98,6 @@ pub(crate) static COMMAND: Command = Command {
             line: "keyway build rootfs.ext4 rootfs.luks -d key --reproducible seed",
             does: "the same input gives the same bytes",
         },
-        Example {
-            line: "keyway build rootfs.ext4 rootfs.luks -d key --rekey-at-first-boot",
-            does: "each machine that boots a clone gets its own volume key",
-        },
     ],
     run: door::run::<Build>,
 };

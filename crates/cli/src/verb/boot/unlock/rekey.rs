@@ -3,7 +3,7 @@
 //! stays for the next one. Only a wrong key, and a header that must not be opened, end it as they end
 //! `open`.
 
-use crate::device::{Versions, explain};
+use crate::device::Versions;
 use crate::say::failure::{Exit, Failure, Result};
 use crate::say::output;
 use crate::say::progress::Progress;
@@ -14,6 +14,7 @@ use crate::volume::Opening;
 use keyway::{Device, ErrorKind, Header, Key, Reencrypt, Reencryption, Unlock, VolumeKey};
 use keyway_boot::crypttab::{Entry, REKEY, Rekey};
 use keyway_crypto::Secret;
+use keyway_format::text::Shown;
 use keyway_volume::rekey::{self, FirstBoot};
 use keyway_volume::{Access, OsRandom, UnlockOptions};
 use std::sync::Arc;
@@ -57,7 +58,10 @@ impl Volume<'_> {
             FirstBoot::Unmarked => return Ok(false),
             FirstBoot::Stale => return self.forget(is_read_only).map(|()| false),
             FirstBoot::Unreadable(why) => {
-                self.say(&format!("its mark for the first boot cannot be read, and is left alone: {why}."));
+                self.say(&format!(
+                    "its mark for the first boot cannot be read, and is left alone: {}.",
+                    Shown(&why)
+                ));
                 return Ok(false);
             }
             FirstBoot::Due => {}
@@ -128,8 +132,10 @@ impl Volume<'_> {
         let (key, options) =
             (&self.opening.key, UnlockOptions { keyslot: None, ..self.opening.key.limits() });
         let header = device.header_with(&self.terms())?;
-        if let Some((_, passphrase)) = tokens::unlock_keeping_passphrase(key, header.luks(), &options)? {
-            return self.begin_with(device, passphrase).map_err(explain::unlocking);
+        if let Some((_, passphrase)) = tokens::unlock_keeping_passphrase(key, header.luks(), &options)?
+            && let Ok(begun) = self.begin_with(device, passphrase)
+        {
+            return Ok(begun);
         }
         drop(header);
         let source = key.passphrase.existing(unlock::prompt_for(&self.opening.target.device));
