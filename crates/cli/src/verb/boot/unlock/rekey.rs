@@ -222,8 +222,11 @@ fn how() -> Reencrypt {
     Reencrypt::new().unlock(Unlock::new().unclaimed())
 }
 
+/// Volume keys from keyslots, each with the passphrase that opened it.
+type Pairs = Vec<(VolumeKey, Key)>;
+
 /// The keyslots that the passphrase opens, and the numbers of the others.
-fn keys(header: &Header, key: impl Fn() -> Key) -> keyway::Result<(Vec<(VolumeKey, Key)>, Vec<u32>)> {
+fn keys(header: &Header, key: impl Fn() -> Key) -> keyway::Result<(Pairs, Vec<u32>)> {
     let first = header.try_key(&key())?;
     let (mut found, mut others) = (Vec::new(), Vec::new());
     for number in header.luks().bound_keyslots() {
