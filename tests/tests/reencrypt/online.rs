@@ -332,6 +332,21 @@ fn a_session_opened_in_the_middle_goes_on() {
     }
 }
 
+/// What is complete keeps nobody from the next one, in the same session or elsewhere.
+#[test]
+fn one_session_reencrypts_again() {
+    let f = Fixture::volume();
+    let open = Open::new(&f, "nbd");
+    for cipher in ["serpent-xts-plain64", "aes-xts-plain64"] {
+        open.reencrypt(&format!("--cipher {cipher}")).ok();
+        let status = open.keyway("status home").ok().says("done, 100 %");
+        status.says(&format!("cipher:  {cipher}"));
+        assert!(open.client("nbd").read(0, PLAIN) == f.plain, "{cipher}");
+    }
+    open.keyway("close home").ok();
+    f.is_whole(false);
+}
+
 /// A server goes on by itself, if it is told to.
 #[test]
 fn a_server_goes_on_while_it_serves() {

@@ -4,7 +4,7 @@ use super::error::{Error, Result};
 use super::facts::Moved;
 use super::gate::Gate;
 use keyway_volume::OsRandom;
-use keyway_volume::reencrypt::{Online, VolumeKeys};
+use keyway_volume::reencrypt::{Online, Progress, VolumeKeys};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
@@ -27,8 +27,30 @@ pub struct Work {
 
 #[derive(Default)]
 struct State {
-    online: Option<Arc<Online>>,
+    volume: Moving,
     stage: Stage,
+}
+
+/// The volume, as long as its re-encryption is not complete: until then nobody else may go on with it.
+enum Moving {
+    Now(Arc<Online>),
+    /// As it was in the end.
+    Then(Progress),
+}
+
+impl Default for Moving {
+    fn default() -> Self {
+        Self::Then(Progress { done: 0, len: 0 })
+    }
+}
+
+impl Moving {
+    fn progress(&self) -> Progress {
+        match self {
+            Self::Now(online) => online.progress(),
+            Self::Then(progress) => *progress,
+        }
+    }
 }
 
 #[derive(Default, PartialEq, Eq)]
@@ -62,13 +84,16 @@ impl Work {
         if let Some(ended) = thread.take() {
             let _ = ended.join();
         }
-        *unpoisoned(&self.state.0) = State { online: Some(Arc::clone(&online)), stage: Stage::Running };
+        *unpoisoned(&self.state.0) =
+            State { volume: Moving::Now(Arc::clone(&online)), stage: Stage::Running };
         let (state, gate) = (Arc::clone(&self.state), Arc::clone(gate));
         *thread = Some(thread::spawn(move || {
             let stage = run(&online, &state, pace);
             if stage == Stage::Done {
                 gate.settle();
+                unpoisoned(&state.0).volume = Moving::Then(online.progress());
             }
+            drop(online);
             unpoisoned(&state.0).stage = stage;
             let moved = unpoisoned(&state.0).moved();
             state.1.notify_all();
@@ -109,8 +134,7 @@ impl State {
             Stage::Failed(why) => format!("failed: {why}"),
             Stage::Done => "done".to_owned(),
         };
-        let progress = self.online.as_ref().map(|online| online.progress());
-        let (done, len) = progress.map_or((0, 0), |progress| (progress.done, progress.len));
+        let Progress { done, len } = self.volume.progress();
         Moved { stage, done, len }
     }
 }
