@@ -1,7 +1,7 @@
 //! What cryptsetup's own scripts rest upon beyond options: what Keyway does under its name, and not
 //! under its own.
 
-use keyway_tests::{Run, Scratch, cryptsetup, keyway, need};
+use keyway_tests::{Run, Scratch, cryptsetup, keyway, need, random};
 use std::os::unix::fs::symlink;
 
 const CHEAP: &str = "--pbkdf pbkdf2 --pbkdf-force-iterations 1000";
@@ -144,6 +144,18 @@ fn progress_of_reencrypt_is_on_standard_output() {
     assert!(json.stderr.is_empty(), "{json}");
     let lines = beside.named(&format!("{} --progress-frequency 1 disk", reencrypt.replace(" -q", ""))).ok();
     assert!(lines.text().contains("Finished, time 00m00s, "), "{lines}");
+}
+
+/// cryptsetup would open it: a script must not go on as if it were open.
+#[test]
+fn what_begins_to_be_encrypted_is_not_opened() {
+    let beside = Beside::new();
+    beside.scratch.random_file("disk", 4, 20 << 20);
+    beside.scratch.file("key", "secret");
+    let line = format!("reencrypt -q --encrypt --init-only --reduce-device-size 8M {CHEAP} -d key disk home");
+    let refused = beside.named(&line).fails(1);
+    refused.says("reencrypt opens nothing, so it takes no name home. Nothing was written.");
+    assert!(std::fs::read(beside.scratch.path("disk")).unwrap() == random(4, 20 << 20));
 }
 
 /// Lines that scripts and habits of years type: the words that the answer begins with are

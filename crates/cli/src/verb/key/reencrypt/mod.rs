@@ -220,6 +220,9 @@ impl Request for Asked {
                 (_, true) => What::Decrypt,
                 _ => What::Reencrypt,
             };
+        if let (What::Encrypt, Some(name)) = (what, args.operands().get(1)) {
+            return Err(opens_nothing(&name.to_string_lossy()));
+        }
         let extent = match (args.given(&shared::INIT_ONLY), args.given(&shared::RESUME_ONLY)) {
             (true, _) => Extent::Begin,
             (_, true) => Extent::Resume,
@@ -302,6 +305,15 @@ impl Request for Asked {
             State::NotLuks => Err(device::not_luks(self.target.header_path())),
         }
     }
+}
+
+/// cryptsetup opens what it has begun to encrypt under a name that follows the device.
+fn opens_nothing(name: &str) -> Failure {
+    let message = format!("reencrypt opens nothing, so it takes no name {name}. Nothing was written.");
+    Failure::new(Exit::Parameters, message).hinting(format!(
+        "\"reencrypt --encrypt --init-only DEVICE\", \"open DEVICE {name}\", and \"reencrypt --resume-only --active-name \
+         {name}\" do the same."
+    ))
 }
 
 /// How, as far as the options say it.
