@@ -9,7 +9,7 @@ use crate::{
 };
 use keyway_crypto::Secret;
 use keyway_volume::build::{Content, Target};
-use keyway_volume::reencrypt::{Hold, VolumeKeys};
+use keyway_volume::reencrypt::{Begin, Hold, VolumeKeys};
 use keyway_volume::storage::Exclusive;
 use keyway_volume::{DataDevice, KdfChoice, Layout, Luks, PlainVolume, SecondKey, Storage, Terms, Unlocked};
 use std::fmt;
@@ -189,6 +189,41 @@ impl Device {
         how.check_nothing_is_skipped("The volume is in use.").at(self.place())?;
         let data = self.data();
         self.begun(header, how, keys, &data).map(|(_, keys)| keys)
+    }
+
+    /// As [`Device::begin_decryption`], but only the header is written, as with
+    /// [`Device::prepare_reencryption`]. It must be detached: no data moves.
+    ///
+    /// ```
+    /// # use keyway::*;
+    /// # use keyway_volume::{Storage, storage::Memory};
+    /// # use std::sync::Arc;
+    /// # let key = Key::passphrase("correct horse");
+    /// # let (data, header): (Arc<dyn Storage>, _) = (Arc::new(Memory::zeroed(1 << 20)), Arc::new(Memory::zeroed(0)));
+    /// # let create = Create::luks2().kdf(NewKdf::pbkdf2(1000));
+    /// # let claimed = keyway_volume::storage::Exclusive::claim(Arc::clone(&data))?;
+    /// # create.create_on(&claimed, Some(header.clone()), &key)?;
+    /// # drop(claimed);
+    /// # let device = Device::options().write(true).header("header").over("data".as_ref(), data, header);
+    /// let header = device.header()?;
+    /// let found = header.try_key(&key)?;
+    /// let keys = device.prepare_decryption(header, &Reencrypt::new(), found)?;
+    /// assert!(keys.new_key().is_none());
+    /// assert!(device.header()?.is_in_reencryption()?);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Those of [`Device::begin_decryption`]; data would move.
+    pub fn prepare_decryption(&self, header: Header, how: &Reencrypt, key: VolumeKey) -> Result<VolumeKeys> {
+        self.check_durable(how)?;
+        header.check_own(&key)?;
+        if header.segments().first().is_none_or(|segment| segment.offset > 0) {
+            return Err(Error::refused("The data would move, and the volume is in use.").at(self.place()));
+        }
+        let data = self.data();
+        let begun = self.begin_on(header.into_luks(), how, &key.secret, Begin::Decrypt, &data);
+        begun.map(|(_, keys)| keys)
     }
 }
 

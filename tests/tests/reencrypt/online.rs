@@ -19,10 +19,19 @@ struct Open<'a>(&'a Fixture);
 
 impl<'a> Open<'a> {
     fn new(f: &'a Fixture, backend: &str) -> Self {
+        Self::with(f, backend, |run| run)
+    }
+
+    /// With the header on another device.
+    fn detached(f: &'a Fixture, backend: &str) -> Self {
+        Self::with(f, backend, |run| run.arg("--header").arg(f.header()))
+    }
+
+    fn with(f: &'a Fixture, backend: &str, header: impl FnOnce(Run) -> Run) -> Self {
         std::fs::set_permissions(f.scratch.root(), std::fs::Permissions::from_mode(0o700)).unwrap();
         let open = Self(f);
         let run = open.keyway("open --backend").arg(backend).arg("--key-file").arg(&f.key);
-        run.arg(&f.device).arg("home").ok();
+        header(run.arg(&f.device).arg("home")).ok();
         open
     }
 
@@ -31,7 +40,8 @@ impl<'a> Open<'a> {
     }
 
     fn reencrypt(&self, options: &str) -> Run {
-        let cheap = if options.contains("--resume-only") { "" } else { CHEAP_LUKS2_PBKDF2 };
+        let makes_keyslots = !options.contains("--resume-only") && !options.contains("--decrypt");
+        let cheap = if makes_keyslots { CHEAP_LUKS2_PBKDF2 } else { "" };
         let run = self.keyway("reencrypt -q --active-name home").args(cheap).args(options);
         run.arg("--key-file").arg(&self.0.key)
     }
@@ -151,34 +161,39 @@ fn together(plain: &[u8], views: &[(Vec<u8>, Vec<Duration>)]) -> Vec<u8> {
     all
 }
 
+/// Reencrypts it while clients read and write; returns the plaintext that they have made.
+fn meanwhile(open: &Open<'_>, backend: &str, options: &str) -> Vec<u8> {
+    let (f, done) = (open.0, &AtomicBool::new(false));
+    let views: Vec<_> = thread::scope(|scope| {
+        let clients: Vec<_> = (0..CLIENTS)
+            .map(|number| {
+                let (client, known) = (open.client(backend), f.plain.clone());
+                scope.spawn(move || use_it(client, number, known, done))
+            })
+            .collect();
+        let ended = open.reencrypt(options).outcome();
+        done.store(true, Ordering::SeqCst);
+        assert_eq!(ended.code, Some(0), "{ended}");
+        clients.into_iter().map(|client| client.join().unwrap()).collect()
+    });
+    let mut times: Vec<_> = views.iter().flat_map(|(_, times)| times).copied().collect();
+    times.sort();
+    println!(
+        "{backend}, {options}: {} requests meanwhile, half within {:?}, 99 % within {:?}, all within {:?}",
+        times.len(),
+        times[times.len() / 2],
+        times[times.len() * 99 / 100],
+        times[times.len() - 1]
+    );
+    assert!(times.len() > 20, "{} requests", times.len());
+    together(&f.plain, &views)
+}
+
 fn under_load(backend: &str, options: &str) {
     let mut f = Fixture::volume();
     let expected = {
         let open = Open::new(&f, backend);
-        let done = &AtomicBool::new(false);
-        let views: Vec<_> = thread::scope(|scope| {
-            let clients: Vec<_> = (0..CLIENTS)
-                .map(|number| {
-                    let (client, known) = (open.client(backend), f.plain.clone());
-                    scope.spawn(move || use_it(client, number, known, done))
-                })
-                .collect();
-            let ended = open.reencrypt(options).outcome();
-            done.store(true, Ordering::SeqCst);
-            assert_eq!(ended.code, Some(0), "{ended}");
-            clients.into_iter().map(|client| client.join().unwrap()).collect()
-        });
-        let expected = together(&f.plain, &views);
-        let mut times: Vec<_> = views.iter().flat_map(|(_, times)| times).copied().collect();
-        times.sort();
-        println!(
-            "{backend}, {options}: {} requests meanwhile, half within {:?}, 99 % within {:?}, all within {:?}",
-            times.len(),
-            times[times.len() / 2],
-            times[times.len() * 99 / 100],
-            times[times.len() - 1]
-        );
-        assert!(times.len() > 20, "{} requests", times.len());
+        let expected = meanwhile(&open, backend, options);
         assert!(open.client(backend).read(0, PLAIN) == expected, "{backend}, {options}: through the door");
         let status = open.keyway("status home").ok().says("done, 100 %");
         status.says("cipher:  serpent-xts-plain64").says("sector size:  4096 [bytes]");
@@ -209,6 +224,83 @@ fn a_mounts_users_go_on_reading_and_writing() {
         "/dev/fuse cannot be opened"
     );
     under_load("fuse", SERPENT);
+}
+
+/// A volume whose header is elsewhere becomes plaintext under its users; the session ends with the last
+/// of them.
+#[test]
+fn a_volume_in_use_becomes_plaintext() {
+    for options in ["--decrypt", "--decrypt --resilience journal --hotzone-size 256K"] {
+        let mut f = Fixture::plaintext(0);
+        f.reencrypt(keyway, "--encrypt --header").ok();
+        let open = Open::detached(&f, "nbd");
+        let mut stays = open.client("nbd");
+        let expected = meanwhile(&open, "nbd", options);
+        let status = open.keyway("status home").ok().says("done, 100 %").text();
+        assert!(!status.contains("aes-xts"), "{status}");
+        open.keyway("luksSuspend home").fails(1).says("It was decrypted: there is no key to take away");
+        assert!(stays.read(0, PLAIN) == expected, "{options}: through the door");
+        stays.write(5000, b"still in use");
+        stays.flush();
+        drop(stays);
+        until("the session has ended", || open.keyway("status home").outcome().code == Some(4));
+        drop(open);
+        f.plain = expected;
+        f.plain[5000..5012].copy_from_slice(b"still in use");
+        f.is_plaintext();
+    }
+}
+
+/// What moves data begins while nobody uses the volume; the rest goes on under its users.
+#[test]
+fn what_moves_data_goes_on_in_use() {
+    for (make, begin) in [
+        ((|| Fixture::plaintext(32 << 20)) as fn() -> Fixture, "--encrypt --reduce-device-size 32M"),
+        (Fixture::volume, "--decrypt --header"),
+    ] {
+        let mut f = make();
+        f.reencrypt(keyway, &format!("--init-only {begin}")).ok();
+        let is_detached = begin.contains("--header");
+        let open = if is_detached { Open::detached(&f, "nbd") } else { Open::new(&f, "nbd") };
+        let expected = meanwhile(&open, "nbd", "--resume-only --hotzone-size 512K");
+        if !is_detached {
+            open.keyway("close home").ok();
+        }
+        until("the session has ended", || open.keyway("status home").outcome().code == Some(4));
+        drop(open);
+        f.plain = expected;
+        if is_detached { f.is_plaintext() } else { f.is_whole(false) }
+    }
+}
+
+/// A decryption whose session is killed goes on with cryptsetup.
+#[test]
+fn cryptsetup_ends_a_decryption_that_was_killed_in_use() {
+    need!("cryptsetup");
+    let mut f = Fixture::plaintext(0);
+    f.reencrypt(keyway, "--encrypt --header").ok();
+    let open = Open::detached(&f, "nbd");
+    let mut child = open.reencrypt("--decrypt --hotzone-size 64K --limit-rate 8M").spawn().unwrap();
+    until("it is at it", || open.keyway("status home").ok().text().contains("running,"));
+    let mut client = open.client("nbd");
+    let fresh = random(9, 2 << 20);
+    for at in [0, PLAIN - fresh.len()] {
+        client.write(at, &fresh);
+        client.flush();
+    }
+    open.kill();
+    child.wait_with_output_of();
+    drop(open);
+    f.plain[..fresh.len()].copy_from_slice(&fresh);
+    f.plain[PLAIN - fresh.len()..].copy_from_slice(&fresh);
+    let _ = cryptsetup("repair -q --key-file")
+        .arg(&f.key)
+        .arg("--header")
+        .arg(f.header())
+        .arg(&f.device)
+        .outcome();
+    f.reencrypt(cryptsetup, "--resume-only --header").ok();
+    f.is_plaintext();
 }
 
 /// The session is killed in the middle: what was flushed is there, and either program goes on, the
@@ -382,7 +474,9 @@ fn what_cannot_be_reencrypted_in_use_is_refused_and_nothing_changes() {
     for (line, code, said) in [
         ("--active-name away", 4, "away"),
         ("--active-name home --encrypt", 1, "home is open: only its volume key and its cipher can change"),
-        ("--active-name home --decrypt", 1, "home is open: only its volume key and its cipher can change"),
+        ("--active-name home --decrypt", 1, "home is open, and its data would move to the start of "),
+        ("--active-name home --decrypt --header new", 1, "begins while nobody uses it. Nothing was changed."),
+        ("--active-name home --header key", 1, "home was opened with the header on "),
         ("--active-name home --reduce-device-size 8M", 1, "home is open: only its volume key"),
         (
             "--active-name home --skip-unused",
@@ -393,7 +487,8 @@ fn what_cannot_be_reencrypted_in_use_is_refused_and_nothing_changes() {
         ("--active-name home --keep-key", 1, "No data segment parameters changed."),
         ("--active-name home --hotzone-size 1000", 1, "Hotzone size must be multiple of"),
     ] {
-        let run = open.keyway("reencrypt -q").args(line).args(CHEAP_LUKS2_PBKDF2).arg("--key-file");
+        let cheap = if line.contains("--decrypt") { "" } else { CHEAP_LUKS2_PBKDF2 };
+        let run = open.keyway("reencrypt -q").args(line).args(cheap).arg("--key-file");
         run.arg(&f.key).fails(code).says(said);
     }
     let key = || open.keyway("reencrypt -q --active-name home --key-file").arg(&f.key);

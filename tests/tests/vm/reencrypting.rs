@@ -80,6 +80,33 @@ const SCENARIO: &str = r#"
     keyway reencrypt -q --active-name two --encrypt --key-file /key 2>&1 | sed 's/^/ENCRYPT=/'
     cryptsetup close two
 
+    # A header elsewhere: the volume becomes plaintext under its users, found by its device.
+    keyway luksFormat -q --type luks2 $CHEAP --header /detached /dev/vdd /key
+    keyway open --backend kernel --header /detached --key-file /key /dev/vdd three
+    dd if=/tail of=/dev/mapper/three bs=1M seek=16 oflag=direct 2>/dev/null
+    exec 4</dev/mapper/three
+    run_fio three 4
+    read_tail three & reader=$!
+    code=0; keyway reencrypt -q --decrypt --header /detached --key-file /key --hotzone-size 1M /dev/vdd || code=$?
+    echo DECRYPTED=$code
+    result DECRYPTED
+    dmsetup table three | sed 's/^/PLAIN_TABLE=/'
+    exec 4<&-
+    dmsetup info three >/dev/null 2>&1 || echo PLAIN_MAPPING=gone
+    dd if=/dev/vdd bs=1M skip=16 2>/dev/null | cmp - /tail && echo DECRYPTED_TAIL=same
+
+    # What moves is begun while nobody uses it.
+    keyway luksFormat -q --type luks2 $CHEAP --offset 32768 /dev/vdd /key
+    keyway open --backend kernel --key-file /key /dev/vdd three
+    dd if=/tail of=/dev/mapper/three bs=1M oflag=direct 2>/dev/null
+    keyway reencrypt -q --decrypt --active-name three --header /moving --key-file /key 2>&1 | sed 's/^/MOVES=/'
+    [ -e /moving ] || echo EXPORTED=no
+    keyway close three
+    keyway reencrypt -q --decrypt --init-only --header /moving --key-file /key /dev/vdd 2>/dev/null
+    keyway open --backend kernel --header /moving --key-file /key /dev/vdd three
+    keyway reencrypt -q --resume-only --header /moving --key-file /key --active-name three && echo MOVED=0
+    dd if=/dev/vdd bs=1M count=16 2>/dev/null | cmp - /tail && echo MOVED_TAIL=same
+
     # One header for two devices: what was mapped with the key before is not taken for the volume.
     for n in 1 2 3; do dd if=/dev/zero of=/loop$n bs=1M count=4 2>/dev/null; losetup /dev/loop$n /loop$n; done
     keyway luksFormat -q --type luks2 $CHEAP --header /hdr /dev/loop1 /key
@@ -103,6 +130,7 @@ fn a_mapping_is_reencrypted_under_fio() {
     let key = scratch.file("key", "correct horse battery staple");
     let disks = ["one", "two"].map(|name| volume(&scratch, name, &key));
     let machine = Machine::new().processors(2).disk(&disks[0]).disk(&disks[1]).disk(&fio::disk(&scratch));
+    let machine = machine.disk(&scratch.sized("three", DATA as u64));
     let report = machine
         .with_keyway()
         .file("key", fs::read(&key).unwrap())
@@ -111,7 +139,7 @@ fn a_mapping_is_reencrypted_under_fio() {
         .limit(Duration::from_secs(300))
         .run(SCENARIO);
     let number = |key: &str| report.value(key).parse::<u32>().unwrap_or(0);
-    for which in ["WHOLE", "KILLED"] {
+    for which in ["WHOLE", "KILLED", "DECRYPTED"] {
         report.has(&format!("{which}_FIO"), "0");
         // How many a machine makes in these seconds is its own affair.
         assert!(number(&format!("{which}_WRITES")) > 10, "{report:?}");
@@ -123,6 +151,16 @@ fn a_mapping_is_reencrypted_under_fio() {
     let table = report.value("WHOLE_TABLE");
     assert!(table.starts_with("0 65536 crypt aes-xts-plain64 :64:logon:-d1 0 254:0 32768"), "{table}");
     report.has("KILLED", "2");
+    report.has("DECRYPTED", "0");
+    report.has("PLAIN_TABLE", "0 65536 linear 254:48 0");
+    report.has("PLAIN_MAPPING", "gone");
+    assert!(
+        report.value("MOVES").contains("three is open, and its data would move to the start"),
+        "{report:?}"
+    );
+    for (key, value) in [("EXPORTED", "no"), ("MOVED", "0"), ("MOVED_TAIL", "same")] {
+        report.has(key, value);
+    }
     // It may have been killed while requests were held back.
     let said = report.value("SUSPEND");
     assert!(said.contains("in which its keys stay") || said.contains("already suspended"), "{said}");

@@ -65,6 +65,15 @@ impl DeviceNumber {
         let holders = std::fs::read_dir(format!("/sys/dev/block/{self}/holders"));
         holders.is_ok_and(|mut holders| holders.next().is_some())
     }
+
+    /// The block devices that are stacked on top of it.
+    pub fn holders(self) -> Vec<Self> {
+        let holders = std::fs::read_dir(format!("/sys/dev/block/{self}/holders"));
+        let number = |holder: std::fs::DirEntry| {
+            std::fs::read_to_string(holder.path().join("dev")).ok()?.trim().parse().ok()
+        };
+        holders.into_iter().flatten().flatten().filter_map(number).collect()
+    }
 }
 
 impl fmt::Display for DeviceNumber {

@@ -54,6 +54,8 @@ pub enum Error {
     Suspended,
     /// The volume is in the middle of a re-encryption, in which its keys and size stay.
     Reencrypting,
+    /// The volume is to be suspended, and was decrypted: it has no key.
+    Plaintext,
     /// The volume is to be re-encrypted, and is open for reading only.
     ReadOnly,
     /// The volume is to be re-encrypted, and has no LUKS2 header.
@@ -168,6 +170,7 @@ impl fmt::Display for Error {
                 "it is in the middle of a reencryption, in which its size and its keys stay: \"keyway reencrypt \
                  --resume-only --active-name NAME\" goes on with it",
             ),
+            Self::Plaintext => f.write_str("it was decrypted: there is no key to take away"),
             Self::ReadOnly => f.write_str("the volume is open for reading only, and cannot be reencrypted"),
             Self::OnlyLuks2 => f.write_str("only a LUKS2 volume can be reencrypted while it is open"),
             Self::Resized => f.write_str(

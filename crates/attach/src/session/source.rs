@@ -65,6 +65,11 @@ impl Source {
         found.unwrap_or_default()
     }
 
+    /// Whether nothing of it is encrypted, as after a decryption.
+    pub(super) fn is_plaintext(&self) -> bool {
+        self.layout.segments.iter().all(|segment| segment.mapping == Mapping::Linear)
+    }
+
     /// The length of the volume key in bits, where a header says it.
     pub(super) fn key_bits(&self) -> Option<u64> {
         match &self.origin {

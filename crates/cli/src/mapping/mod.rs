@@ -129,6 +129,18 @@ pub(crate) fn find_mapping(name: &str) -> Result<Option<Mapping>> {
     }
 }
 
+/// The mapping of the LUKS2 volume on this block device, if there is one.
+pub(crate) fn above(device: &Path) -> Option<Mapping> {
+    let holders = DeviceNumber::at(device).ok()?.holders();
+    let found = |holder: DeviceNumber| {
+        let mapper = Mapper::open().ok()?;
+        let info = mapper.status_of(holder).ok()?;
+        Some(Mapping { mapper, info })
+    };
+    let is_luks2 = |found: &Mapping| found.kind().is_some_and(|(kind, _)| kind == "LUKS2");
+    holders.into_iter().filter_map(found).find(is_luks2)
+}
+
 /// The kernel's device-mapper, or cryptsetup's message if it is not available.
 pub(crate) fn mapper() -> Result<Mapper> {
     Mapper::open().map_err(|error| no_mapper(&error))

@@ -123,7 +123,7 @@ impl Device {
         self.claim(&how.unlock)
     }
 
-    fn begin_on(
+    pub(crate) fn begin_on(
         &self,
         mut luks: Luks,
         how: &Reencrypt,

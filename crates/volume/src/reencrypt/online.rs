@@ -244,7 +244,8 @@ pub(super) fn in_order<'a>(job: &Job, keys: &'a VolumeKeys) -> Result<Keys<'a>> 
         Header::Luks2 { metadata, .. } => metadata.reencryption()?.is_some(),
         Header::Luks1(_) => false,
     };
-    let first = if is_under_way { keys.old().or(keys.new_key()) } else { keys.new_key() };
+    // Plaintext, which a decryption leaves, has no key: there the old one is named, and not used.
+    let first = if is_under_way { keys.old().or(keys.new_key()) } else { keys.new_key().or(keys.old()) };
     let second = keys.new_key().filter(|_| is_under_way);
     first.map(|first| Keys::new(first, second)).ok_or(Error::WrongVolumeKey)
 }

@@ -18,8 +18,13 @@ fn case(kind: Kind, resilience: &'static str, sectors: (u32, u32), data_len: usi
 }
 
 fn keys(case: &Case) -> VolumeKeys {
-    let new = if case.kind == Kind::Cipher { 1 } else { 2 };
-    VolumeKeys::new(Some(key(1)), Some(key(new)))
+    let (old, new) = match case.kind {
+        Kind::Key { .. } | Kind::Shift => (Some(key(1)), Some(key(2))),
+        Kind::Cipher => (Some(key(1)), Some(key(1))),
+        Kind::Encrypt { .. } | Kind::ShiftEncrypt => (None, Some(key(1))),
+        Kind::Decrypt { .. } | Kind::ShiftDecrypt => (Some(key(1)), None),
+    };
+    VolumeKeys::new(old, new)
 }
 
 fn online(case: &Case, disks: &Disks, rng: &mut dyn Random) -> Online {
@@ -33,9 +38,14 @@ fn online(case: &Case, disks: &Disks, rng: &mut dyn Random) -> Online {
 fn plaintext(case: &Case, images: &[Vec<u8>; 2], len: usize) -> Vec<u8> {
     let luks = Luks::open(Arc::new(Memory::from(images[0].clone())), Access::Write).unwrap();
     let keyway_volume::Header::Luks2 { metadata, .. } = luks.header() else { panic!("not LUKS2") };
-    let is_new = case.kind != Kind::Cipher && !metadata.keyslots.contains_key(&0);
-    let data = Arc::new(Memory::from(images[case.data_disk()].clone()));
-    read_volume(&luks, data, &key(if is_new { 2 } else { 1 }), len)
+    let is_old = metadata.keyslots.contains_key(&0);
+    let data = &images[case.data_disk()];
+    let key = match case.kind {
+        Kind::Decrypt { .. } | Kind::ShiftDecrypt if !is_old => return data[..len].to_vec(),
+        Kind::Key { .. } | Kind::Shift if !is_old => key(2),
+        _ => key(1),
+    };
+    read_volume(&luks, Arc::new(Memory::from(data.clone())), &key, len)
 }
 
 /// What its users wrote, when.
@@ -97,7 +107,17 @@ fn no_power_cut_loses_what_was_flushed() {
     let seed = std::env::var("KEYWAY_SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or(7);
     let share = if std::env::var_os("KEYWAY_SLOW").is_some() { 1000 } else { 25 };
     let mut states = 0;
-    for kind in [Kind::Key { detached: false }, Kind::Key { detached: true }, Kind::Cipher] {
+    let kinds = [
+        Kind::Key { detached: false },
+        Kind::Key { detached: true },
+        Kind::Cipher,
+        Kind::Encrypt { moves: false },
+        Kind::Encrypt { moves: true },
+        Kind::Decrypt { moves: false },
+        Kind::Decrypt { moves: true },
+        Kind::Shift,
+    ];
+    for kind in kinds {
         for resilience in ["checksum", "journal"] {
             for sectors in [(512, 512), (512, 4096), (4096, 512), (4096, 4096)] {
                 let case = case(kind, resilience, sectors, 160 << 10, 32 << 10);
@@ -151,8 +171,15 @@ fn cut(case: &Case, share: usize, seed: u64) -> usize {
 /// Readers and writers of parts of shared sectors, all over the volume, while it changes underneath.
 #[test]
 fn nobody_reads_anything_but_what_was_written() {
-    for sectors in [(512, 4096), (4096, 512)] {
-        let case = case(Kind::Key { detached: true }, "checksum", sectors, 4 << 20, 64 << 10);
+    let kinds = [
+        (Kind::Key { detached: true }, (512, 4096)),
+        (Kind::Key { detached: true }, (4096, 512)),
+        (Kind::Decrypt { moves: false }, (4096, 4096)),
+        (Kind::Decrypt { moves: true }, (512, 512)),
+        (Kind::Encrypt { moves: true }, (512, 4096)),
+    ];
+    for (kind, sectors) in kinds {
+        let case = case(kind, "checksum", sectors, 4 << 20, 64 << 10);
         let rng = &mut seeded(3);
         let start = case.start(rng);
         let disks = Disks::new(start.images.clone());
@@ -178,12 +205,14 @@ fn nobody_reads_anything_but_what_was_written() {
         }
         let mut found = vec![0; expected.len()];
         volume.read_at(&mut found, 0).unwrap();
-        assert!(found == expected, "{sectors:?}: through the volume");
+        assert!(found == expected, "{kind:?}, {sectors:?}: through the volume");
         let (settled, layout, luks) = volume.finished().unwrap();
         assert_eq!(layout.segments.len(), 1);
         settled.read_at(&mut found, 0).unwrap();
-        assert!(found == expected, "{sectors:?}: afterwards");
+        assert!(found == expected, "{kind:?}, {sectors:?}: afterwards");
         assert!(luks.check_requirements().is_ok(), "the header speaks of no reencryption");
+        let is_plaintext = layout.segments[0].mapping == keyway_volume::Mapping::Linear;
+        assert_eq!(is_plaintext, matches!(kind, Kind::Decrypt { .. }), "{kind:?}");
     }
 }
 
@@ -239,9 +268,13 @@ fn a_zone_that_fails_is_taken_up_again() {
                     volume.read_at(&mut part, 0).unwrap();
                     assert!(part == start.plaintext[..4096], "what is done");
                     let at = volume.progress().done;
-                    if at < 128 << 10 {
-                        volume.read_at(&mut part, 156 << 10).unwrap();
-                        assert!(part == start.plaintext[156 << 10..], "what is not");
+                    // All of both sides, up to the zone's borders.
+                    let (before, behind) = (at as usize, (at as usize + (32 << 10)).min(160 << 10));
+                    for range in [0..before, behind..160 << 10].into_iter().filter(|range| !range.is_empty())
+                    {
+                        let mut side = vec![0; range.len()];
+                        volume.read_at(&mut side, range.start as u64).unwrap();
+                        assert!(side == start.plaintext[range], "beside the zone");
                     }
                     if let Err(error) = volume.read_at(&mut part, at) {
                         hot += 1;
@@ -255,6 +288,121 @@ fn a_zone_that_fails_is_taken_up_again() {
         while !volume.step(rng).unwrap() {}
         assert!(plaintext(&case, &disks.images(), start.plaintext.len()) == start.plaintext, "{resilience}");
     }
+}
+
+/// A device that cannot be written, and is far away, with a hole in it.
+struct Odd(Memory, AtomicUsize);
+
+impl Storage for Odd {
+    fn len(&self) -> u64 {
+        self.0.len()
+    }
+
+    fn read_at(&self, buf: &mut [u8], offset: u64) -> std::io::Result<()> {
+        self.0.read_at(buf, offset)
+    }
+
+    fn write_at(&self, buf: &[u8], offset: u64) -> std::io::Result<()> {
+        self.0.write_at(buf, offset)
+    }
+
+    fn flush(&self) -> std::io::Result<()> {
+        self.1.fetch_add(1, Ordering::SeqCst);
+        Ok(())
+    }
+
+    fn discard(&self, range: Range<u64>) -> std::io::Result<()> {
+        self.0.discard(range)
+    }
+
+    fn is_read_only(&self) -> bool {
+        true
+    }
+
+    fn is_distant(&self) -> bool {
+        true
+    }
+
+    fn next_data(&self, offset: u64) -> std::io::Result<Option<Range<u64>>> {
+        let data = 8192..self.len();
+        Ok((offset < data.end).then(|| offset.max(data.start)..data.end))
+    }
+}
+
+/// What the device is, the volume is, whoever else is at work on it; and each kind of request reaches it.
+#[test]
+fn it_is_as_its_device_is() {
+    let case = case(Kind::Key { detached: true }, "checksum", (4096, 512), 64 << 10, 32 << 10);
+    let rng = &mut seeded(6);
+    let start = case.start(rng);
+    let disks = Disks::new(start.images.clone());
+    case.begin(&disks, rng).unwrap();
+    let data = Arc::new(Odd(Memory::from(start.images[1].clone()), AtomicUsize::new(0)));
+    let luks = Luks::open(disks.disk(0), Access::Write).unwrap();
+    let options = Options { zone: case.zone, ..Options::default() };
+    let job = Job::resume(luks, data.clone(), &keys(&case), &options, rng).unwrap();
+    let volume = Online::new(job, keys(&case), false).unwrap();
+    assert!(volume.is_read_only() && volume.is_distant());
+    assert_eq!((volume.len(), volume.unit()), (64 << 10, 4096));
+    assert_eq!(volume.next_data(0).unwrap(), Some(8192..64 << 10));
+    assert_eq!(volume.next_data(64 << 10).unwrap(), None);
+    let flushed = data.1.load(Ordering::SeqCst);
+    volume.flush().unwrap();
+    assert_eq!(data.1.load(Ordering::SeqCst), flushed + 1);
+
+    let mut part = vec![0; 4096];
+    rng.fill(&mut part).unwrap();
+    let written = part.clone();
+    volume.write_from(&mut part, 40960).unwrap();
+    volume.read_at(&mut part, 40960).unwrap();
+    assert!(part == written, "written from a buffer that may be changed");
+    volume.discard(45056..49152).unwrap();
+    data.read_at(&mut part, 45056).unwrap();
+    assert!(part.iter().all(|byte| *byte == 0), "discarded");
+    assert_eq!(volume.requests(), 3);
+
+    assert_eq!(volume.progress().done, 0);
+    assert!(!volume.step(rng).unwrap());
+    assert_eq!((volume.progress().done, volume.progress().len), (32 << 10, 64 << 10));
+    assert!(volume.step(rng).unwrap());
+    assert_eq!((volume.progress().done, volume.unit()), (64 << 10, 512));
+}
+
+/// The part that moved is done last, and counts only then.
+#[test]
+fn progress_counts_what_moved_at_the_end() {
+    let case = case(Kind::Decrypt { moves: true }, "checksum", (512, 512), 160 << 10, 32 << 10);
+    let rng = &mut seeded(8);
+    let disks = Disks::new(case.start(rng).images);
+    case.begin(&disks, rng).unwrap();
+    let volume = online(&case, &disks, rng);
+    let mut done = vec![volume.progress().done];
+    while !volume.step(rng).unwrap() {
+        done.push(volume.progress().done);
+    }
+    assert_eq!(done, [0, 32 << 10, 64 << 10, 96 << 10, 128 << 10]);
+    assert_eq!((volume.progress().done, volume.progress().len), (160 << 10, 160 << 10));
+}
+
+/// A zone is whole blocks, and not none.
+#[test]
+fn a_zone_of_no_whole_blocks_is_refused() {
+    let case = case(Kind::Key { detached: true }, "checksum", (4096, 4096), 64 << 10, 32 << 10);
+    let rng = &mut seeded(9);
+    let disks = Disks::new(case.start(rng).images);
+    case.begin(&disks, rng).unwrap();
+    for (zone, is_taken) in [(0, false), (2048, false), (4096, true), (6144, false)] {
+        let luks = Luks::open(disks.disk(0), Access::Write).unwrap();
+        let options = Options { zone: Some(zone), ..Options::default() };
+        let job = Job::resume(luks, disks.disk(1), &keys(&case), &options, rng);
+        assert_eq!(job.is_ok(), is_taken, "{zone}");
+        let said = job.map(drop).map_err(|error| error.to_string());
+        assert!(is_taken || said.unwrap_err().contains("Hotzone size must be multiple of"), "{zone}");
+    }
+    // A header that is only read is not gone on with.
+    let luks = Luks::open(disks.disk(0), Access::Read).unwrap();
+    let job = Job::resume(luks, disks.disk(1), &keys(&case), &Options::default(), rng);
+    assert!(job.map(drop).unwrap_err().to_string().contains("not opened for editing"));
 }
 
 /// Other keys do not go on with it.

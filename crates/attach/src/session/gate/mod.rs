@@ -106,9 +106,12 @@ impl Gate {
     /// with its key. Requests wait from now on.
     ///
     /// # Errors
-    /// [`Error::AlreadySuspended`], [`Error::NotFlushed`], [`Error::Reencrypting`]; nothing changes
-    /// then.
+    /// [`Error::AlreadySuspended`], [`Error::NotFlushed`], [`Error::Reencrypting`],
+    /// [`Error::Plaintext`]; nothing changes then.
     pub fn suspend(&self) -> Result<()> {
+        if self.source().is_some_and(|source| source.is_plaintext()) {
+            return Err(Error::Plaintext);
+        }
         // Most is flushed while requests go on.
         self.flush_settled(&self.lock())?;
         let behind = self.lock_alone();

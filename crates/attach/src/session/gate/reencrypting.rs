@@ -42,11 +42,13 @@ impl Gate {
         Ok(online)
     }
 
-    /// What the volume is encrypted with by now: cipher, sector size in bytes, key size in bits.
+    /// What the volume is encrypted with by now: cipher, sector size in bytes, key size in bits. Nothing
+    /// and 0 where it is plaintext.
     pub fn encryption(&self) -> Option<(String, u64, u64)> {
         let source = self.source()?;
         let (cipher, sector_size) = source.encryption();
-        Some((cipher, sector_size, source.key_bits()?))
+        let key_bits = if source.is_plaintext() { Some(0) } else { source.key_bits() };
+        Some((cipher, sector_size, key_bits?))
     }
 
     /// The volume stays as it is now: its re-encryption is complete.

@@ -164,7 +164,7 @@ impl Asked {
         };
         let device = self.device(data, Access::Write)?;
         let header = self.header_of(&device)?;
-        if header.segments().first().is_none_or(|segment| segment.offset > 0) {
+        if has_data_behind(&header) {
             return Err(Failure::new(Exit::Parameters, NOT_DETACHED));
         }
         self.confirm(&self.warning_of_plaintext(path))?;
@@ -202,7 +202,7 @@ impl Asked {
         self.target.header.as_ref().is_some_and(|header| !device::exists(header))
     }
 
-    fn warning_of_plaintext(&self, header: &Path) -> String {
+    pub(super) fn warning_of_plaintext(&self, header: &Path) -> String {
         format!(
             "This will decrypt all data on {}, in place. Its header is kept in {} until that is done.",
             self.target.device.display(),
@@ -356,7 +356,7 @@ impl Asked {
     }
 
     /// The volume key, by any passphrase or as given.
-    fn one_key(&self, header: &Header) -> Result<VolumeKey> {
+    pub(super) fn one_key(&self, header: &Header) -> Result<VolumeKey> {
         match self.key.given_key(header)? {
             Some(key) => Ok(key),
             None => Ok(self.asked(header, self.key.keyslot)?.0),
@@ -397,6 +397,11 @@ impl Asked {
     pub(super) fn failed(&self, error: keyway::Error) -> Failure {
         explain::opening(&self.target.device, self.target.header_path(), error)
     }
+}
+
+/// Whether the data begins behind a header, so that it moves where it is decrypted.
+pub(super) fn has_data_behind(header: &Header) -> bool {
+    header.segments().first().is_none_or(|segment| segment.offset > 0)
 }
 
 fn new_file(path: &Path) -> Result<File> {

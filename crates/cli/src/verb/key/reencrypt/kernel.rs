@@ -1,7 +1,7 @@
 //! A volume that the kernel maps: it is mapped anew after each zone, as cryptsetup does it.
 
 use super::Asked;
-use super::online::refused;
+use super::online::{note_plaintext, refused};
 use super::run::Steps;
 use crate::device::{self, explain};
 use crate::mapping::{self, Mapping};
@@ -28,8 +28,9 @@ impl Asked {
             let message = format!("{name} is open for reading only, and cannot be reencrypted.");
             return Err(refused(&message));
         }
-        let (number, line) = one_device(found)?;
+        let (number, options) = one_device(found)?;
         self.target.device = self.device_below(found, number)?;
+        self.check_data_stays(name)?;
         let device = self.device_in_use()?;
         let header = device.header_with(&self.key.terms_without_seal())?;
         if self.passes_by(&header)? {
@@ -55,12 +56,18 @@ impl Asked {
                 check_keys(found, &both.into_iter().flatten().collect::<Vec<_>>())?;
                 Some(keys)
             }
-            false => self.begin_in_use(&device, |key| check_keys(found, &[key]))?,
+            false => self.begin_in_use(&device, name, |key| check_keys(found, &[key]))?,
         };
         let Some(keys) = keys else {
             return output::verbose(self.target.manner, &format!("Reencryption of {name} is prepared."));
         };
-        self.go_on_mapped(found, keys, Below { device: number, len: 0, options: line.options }, uuid)
+        let is_decryption = keys.new_key().is_none();
+        self.go_on_mapped(found, keys, Below { device: number, len: 0, options }, uuid)?;
+        if is_decryption {
+            note_plaintext(name);
+            found.mapper.remove(name, true).map_err(|error| sentence::door(&error))?;
+        }
+        Ok(())
     }
 
     fn go_on_mapped(&self, found: &Mapping, keys: VolumeKeys, below: Below, uuid: String) -> Result<()> {
@@ -130,18 +137,20 @@ impl Asked {
     }
 }
 
-/// The device below, where the whole table is of it, with the first line of dm-crypt's.
-fn one_device(found: &Mapping) -> Result<(DeviceNumber, Line)> {
+/// The device below, where the whole table is of it, with dm-crypt's options. Only in the middle of an
+/// encryption or a decryption are there lines that are not dm-crypt's.
+fn one_device(found: &Mapping) -> Result<(DeviceNumber, dm::crypt::Options)> {
     let table = found.table(false)?;
     let lines: Vec<Line> = table.iter().filter_map(|target| target.as_crypt().ok()).collect();
     let unfit = || refused(&format!("{} has a table that cannot be reencrypted.", found.name()));
     let [number] = found.mapper.deps(found.name()).map_err(|e| sentence::door(&e))?[..] else {
         return Err(unfit());
     };
-    let is_plain = |target: &Target| matches!(target.kind.as_str(), "crypt" | "error");
-    match lines.into_iter().next() {
-        Some(line) if table.iter().all(is_plain) && line.options.integrity.is_none() => Ok((number, line)),
-        _ => Err(unfit()),
+    let is_plain = |target: &Target| matches!(target.kind.as_str(), "crypt" | "linear" | "error");
+    let options = lines.into_iter().next().map(|line| line.options).unwrap_or_default();
+    match table.iter().all(is_plain) && options.integrity.is_none() {
+        true => Ok((number, options)),
+        false => Err(unfit()),
     }
 }
 

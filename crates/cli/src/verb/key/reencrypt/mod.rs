@@ -41,7 +41,7 @@ pub(crate) static COMMAND: Command = Command {
           without a second disk. Passphrases stay: each is asked for, unless --key-slot names the only one to keep, or a token \
           leads to it (--token-id, --token-type, --token-only). \
           A volume that is open (keyway open, mount; as root, a mapping of the kernel's, too) stays in use meanwhile: \
-          --active-name names it, or in a session its device does; a request to the part that is being written waits a \
+          --active-name names it, or its device does; a request to the part that is being written waits a \
           moment. Otherwise the volume must not be in \
           use.\n\nIt may be stopped at any moment, by Ctrl-C or by a power failure: the same \
           command goes on from there, and so does cryptsetup. What is being written at that moment is protected by \
@@ -58,7 +58,8 @@ pub(crate) static COMMAND: Command = Command {
           the last 32 MiB of the device are free and --reduce-device-size 32M moves the data back to make room: \
           shrink the file system first.\n\n--decrypt turns a volume into plaintext. --header names the file that \
           holds the header meanwhile: with a file that does not exist, the header is moved there and the data moves \
-          to the start of the device.\n\nLUKS1 has no room for any of this: while a LUKS1 volume changes, its state and \
+          to the start of the device. Only where the header is elsewhere already can the volume stay in use from the start; \
+          where data moves, --init-only begins, and --resume-only goes on in use.\n\nLUKS1 has no room for any of this: while a LUKS1 volume changes, its state and \
           both its headers are in files LUKS-UUID.* of the current directory, from where the same command goes on. \
           --key-size and --volume-key-file are of the new volume key there, and --decrypt needs no --header \
           (--decrypt --uuid UUID goes on). --encrypt --type luks1 makes a LUKS1 volume.",

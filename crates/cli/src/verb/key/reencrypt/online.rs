@@ -1,6 +1,7 @@
 //! A volume that is open in a session: the header begins here, and the process that has the volume in
 //! use goes on, while it is used.
 
+use super::begin::has_data_behind;
 use super::{Asked, Extent, What};
 use crate::device::{self, explain, sessions};
 use crate::mapping::{self, Open};
@@ -9,7 +10,7 @@ use crate::say::failure::{Exit, Failure, Result};
 use crate::say::{output, progress};
 use crate::unlock;
 use keyway::{Device, Key};
-use keyway_attach::session::{Moved, Pace, Session, Status};
+use keyway_attach::session::{Close, Facts, Moved, Pace, Session, Status};
 use keyway_crypto::Secret;
 use keyway_volume::reencrypt::VolumeKeys;
 use keyway_volume::{Access, Storage};
@@ -27,11 +28,14 @@ impl Asked {
             return mapping::find_active(name).map(Some);
         }
         let device = &self.target.device;
-        if self.offline || device.as_os_str().is_empty() || self.what != What::Reencrypt {
+        if self.offline || device.as_os_str().is_empty() || self.what == What::Encrypt {
             return Ok(None);
         }
         let is_of = |session: &Session| device::is_same(Path::new(&session.facts().device), device);
-        Ok(sessions::registry().list().into_iter().find(is_of).map(Open::Session))
+        match sessions::registry().list().into_iter().find(is_of) {
+            Some(session) => Ok(Some(Open::Session(session))),
+            None => Ok(mapping::above(device).map(Open::Kernel)),
+        }
     }
 
     /// Begins, or goes on, with what a session has open.
@@ -42,6 +46,8 @@ impl Asked {
         if self.target.header.is_none() && !status.facts.header.is_empty() {
             self.target.header = Some(PathBuf::from(&status.facts.header));
         }
+        let name = &status.facts.name;
+        self.check_data_stays(name)?;
         let device = self.device_in_use()?;
         let header = device.header_with(&self.key.terms_without_seal())?;
         if self.passes_by(&header)? {
@@ -52,15 +58,16 @@ impl Asked {
         let Some(keys) = (match is_under_way {
             true => Some(self.keys_under_way(&device)?),
             // The session checks what it is handed.
-            false => self.begin_in_use(&device, |_| Ok(()))?,
+            false => self.begin_in_use(&device, name, |_| Ok(()))?,
         }) else {
-            let name = &status.facts.name;
             return output::verbose(self.target.manner, &format!("Reencryption of {name} is prepared."));
         };
         let pace = Pace { zone: self.zone, limit: self.limit_rate };
         session.reencrypt(&keys, pace).map_err(explain::session)?;
+        let is_decryption = keys.new_key().is_none();
         drop(keys);
-        self.watch(session, &status.facts.name)
+        self.watch(session, name)?;
+        if is_decryption { close_plaintext(session, &status.facts) } else { Ok(()) }
     }
 
     fn check_open(&self, status: &Status) -> Result<()> {
@@ -74,6 +81,7 @@ impl Asked {
                 device.display()
             )));
         }
+        self.check_header_is_its_own(&status.facts)?;
         if status.facts.format != "LUKS2" {
             return Err(refused(&format!(
                 "{name} is a {} volume: only LUKS2 can be reencrypted while it is open. Nothing was changed.",
@@ -92,6 +100,21 @@ impl Asked {
         }
     }
 
+    /// Whoever has the volume open goes on with the header that it was opened with.
+    fn check_header_is_its_own(&self, facts: &Facts) -> Result<()> {
+        let own = if facts.header.is_empty() { &facts.device } else { &facts.header };
+        match &self.target.header {
+            Some(given) if device::exists(given) && !device::is_same(Path::new(own), given) => {
+                Err(refused(&format!(
+                    "{} was opened with the header on {own}, not with {}. Nothing was changed.",
+                    facts.name,
+                    given.display()
+                )))
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// Only what no data moves for can be done while the volume is open.
     pub(super) fn check_is_changed_in_place(&self, name: &str) -> Result<()> {
         if self.unused.is_some() {
@@ -100,13 +123,35 @@ impl Asked {
                  Nothing was changed."
             )));
         }
-        if self.what == What::Reencrypt && self.reduce.is_none() {
+        if self.what != What::Encrypt && self.reduce.is_none() {
             return Ok(());
         }
         Err(refused(&format!(
-            "{name} is open: only its volume key and its cipher can change meanwhile. \"keyway close {name}\" first. \
-             Nothing was changed."
+            "{name} is open: only its volume key and its cipher can change meanwhile, or go (--decrypt). \"keyway close \
+             {name}\" first. Nothing was changed."
         )))
+    }
+
+    /// Refuses a decryption for which there is no header, or one that is in the way of the data.
+    pub(super) fn check_data_stays(&self, name: &str) -> Result<()> {
+        let is_elsewhere =
+            |path: &PathBuf| device::exists(path) && !device::is_same(path, &self.target.device);
+        match self.what == What::Decrypt && !self.target.header.as_ref().is_some_and(is_elsewhere) {
+            true => Err(self.data_moves(name)),
+            false => Ok(()),
+        }
+    }
+
+    fn data_moves(&self, name: &str) -> Failure {
+        let device = self.target.device.display();
+        let message = format!(
+            "{name} is open, and its data would move to the start of {device}, over its header: that begins while nobody \
+             uses it. Nothing was changed."
+        );
+        refused(&message).hinting(format!(
+            "\"keyway close {name}\", \"keyway reencrypt --decrypt --init-only --header FILE {device}\", and open it again with \
+             --header FILE: all the rest is done in use."
+        ))
     }
 
     /// The device that somebody has claimed: only its header is written here.
@@ -124,17 +169,30 @@ impl Asked {
     pub(super) fn begin_in_use(
         &self,
         device: &Device,
+        name: &str,
         check: impl Fn(&Secret) -> Result<()>,
     ) -> Result<Option<VolumeKeys>> {
         if self.extent == Extent::Resume {
             return Err(refused("Device reencryption not in progress."));
         }
         let header = self.header_of(device)?;
-        let how = self.new_encryption(&header)?;
-        let keys = self.keys(&header)?;
-        keys.first().map_or(Ok(()), |(key, _)| check(key.expose()))?;
-        self.back_up(&header)?;
-        let begun = device.prepare_reencryption(header, &how, keys);
+        let begun = match (self.what, &self.target.header) {
+            (What::Decrypt, Some(_)) if has_data_behind(&header) => return Err(self.data_moves(name)),
+            (What::Decrypt, Some(path)) => {
+                self.confirm(&self.warning_of_plaintext(path))?;
+                let key = self.one_key(&header)?;
+                check(key.expose())?;
+                self.back_up(&header)?;
+                device.prepare_decryption(header, &self.how, key)
+            }
+            _ => {
+                let how = self.new_encryption(&header)?;
+                let keys = self.keys(&header)?;
+                keys.first().map_or(Ok(()), |(key, _)| check(key.expose()))?;
+                self.back_up(&header)?;
+                device.prepare_reencryption(header, &how, keys)
+            }
+        };
         let keys = begun.map_err(|error| self.not_begun(device, error))?;
         Ok(Some(keys).filter(|_| self.extent != Extent::Begin))
     }
@@ -194,6 +252,22 @@ impl Asked {
                 .hinting(format!("{name} stays open as it is. \"{line}\" goes on."))),
         }
     }
+}
+
+/// Closes what is no volume any more with its last user, where its door sees all of them.
+fn close_plaintext(session: &Session, facts: &Facts) -> Result<()> {
+    let name = &facts.name;
+    if facts.door == "ublk" {
+        say!("{name} is plaintext now: \"keyway close {name}\" once nobody uses {} any more.", facts.place);
+        return Ok(());
+    }
+    note_plaintext(name);
+    session.close(Close::Deferred).map(drop).map_err(explain::session)
+}
+
+/// Says that what was opened as a volume is none any more.
+pub(super) fn note_plaintext(name: &str) {
+    say!("{name} is plaintext now: it closes when its last user lets go of it.");
 }
 
 pub(super) fn refused(message: &str) -> Failure {
