@@ -1,10 +1,10 @@
 //! The ublk door under a kernel that has it (Linux 6.12): a file system on /dev/ublkbN, discards, a
-//! read-only disk, a server that dies, an ordinary user; and cryptsetup's mapping of the written
-//! data.
+//! read-only disk, a server that dies, a session that is re-encrypted under fio, an ordinary user; and
+//! cryptsetup's mapping of the written data.
 
 use crate::need_machine;
 use keyway_tests::vm::{Machine, has_kernel};
-use keyway_tests::{Scratch, need_that, random};
+use keyway_tests::{Scratch, fio, need, need_that, random};
 use std::fs;
 
 /// `serve OPTIONS…` starts a server whose answers come to /tmp/said and whose commands go to
@@ -85,6 +85,35 @@ const SCENARIO: &str = r#"
     kill -9 $(grep -l ^keyway-session /proc/[0-9]*/cmdline | cut -d/ -f3)
     keyway close session 2>/dev/null || echo CLEARED=$(ls /dev | grep -c ublk[bc])
 
+    # A session's users go on while its volume gets another key and cipher, and while it becomes plaintext.
+    mkdir -p /fio; mount -t ext4 -o ro /dev/vdc /fio
+    run_fio() {
+        (cd /tmp; LD_LIBRARY_PATH=/fio/lib /fio/fio --name=w --filename=/dev/ublkb0 --rw=randwrite --bs=4k \
+            --direct=1 --size=16m --verify=crc32c --verify_fatal=1 --time_based --runtime=$1 --fsync=64 \
+            >/tmp/fio.out 2>&1; echo $? >/tmp/fio.rc) &
+        fio=$!
+    }
+    result() {
+        wait $fio
+        echo $1_FIO=$(cat /tmp/fio.rc); [ $(cat /tmp/fio.rc) = 0 ] || cat /tmp/fio.out
+        echo $1_WRITES=$(sed -n 's/.*issued rwts: total=[0-9]*,\([0-9]*\),.*/\1/p' /tmp/fio.out)
+        dd if=/dev/ublkb0 bs=1M skip=16 iflag=direct 2>/dev/null | cmp - /tail && echo $1_TAIL=same
+    }
+    CHEAP='--pbkdf pbkdf2 --pbkdf-force-iterations 1000'
+    keyway luksFormat -q --type luks2 $CHEAP --header /header /dev/vdb /key
+    keyway open -q --key-file /key --header /header --backend ublk /dev/vdb moving
+    dd if=/tail of=/dev/ublkb0 bs=1M seek=16 oflag=direct 2>/dev/null
+    run_fio 4
+    keyway reencrypt -q --active-name moving --key-file /key $CHEAP --cipher serpent-xts-plain64 --hotzone-size 1M && echo REKEYED=0
+    result REKEYED
+    keyway status moving | sed -n 's/  cipher: */CIPHER=/p; s/  size: */SIZE_2=/p'
+    run_fio 4
+    keyway reencrypt -q --decrypt --active-name moving --key-file /key --hotzone-size 1M && echo DECRYPTED=0
+    # Its users cannot be seen, so it stays until it is closed.
+    result DECRYPTED
+    keyway close moving && echo LEFT_5=$(ls /dev | grep -c ublk[bc])
+    dd if=/dev/vdb bs=1M skip=16 2>/dev/null | cmp - /tail && echo PLAIN=same
+
     mkdir -p /etc; echo user:x:1000:1000::/:/bin/sh >>/etc/passwd
     chmod 666 /dev/vda; chmod 644 /key
     as="su user -c"
@@ -104,12 +133,15 @@ const SCENARIO: &str = r#"
 #[test]
 fn a_block_device_that_keyway_serves() {
     need_machine!();
+    need!("fio", "ldd");
     need_that!(has_kernel("6.12"), "there is no kernel with ublk: ./dev test vm fetches it");
     let scratch = Scratch::new();
     let image = scratch.random_file("image", 151, 64 << 20);
     let server = fs::read(env!("CARGO_BIN_EXE_ublk-disk")).unwrap();
     let machine =
         Machine::new().processors(2).kernel("6.12").disk(&image).with_keyway().file("bin/ublk-disk", server);
+    let machine = machine.disk(&scratch.sized("moving", 32 << 20)).disk(&fio::disk(&scratch));
+    let machine = machine.file("tail", random(154, 16 << 20));
     let report = machine.file("key", random(152, 64)).file("large", random(153, 7_654_321)).run(SCENARIO);
     for (key, value) in [
         ("DISK", "/dev/ublkb0"),
@@ -141,11 +173,25 @@ fn a_block_device_that_keyway_serves() {
         ("SESSION", "same"),
         ("CLOSED", "0"),
         ("CLEARED", "0"),
+        ("REKEYED", "0"),
+        ("REKEYED_FIO", "0"),
+        ("REKEYED_TAIL", "same"),
+        ("CIPHER", "serpent-xts-plain64"),
+        ("DECRYPTED", "0"),
+        ("DECRYPTED_FIO", "0"),
+        ("DECRYPTED_TAIL", "same"),
+        ("LEFT_5", "0"),
+        ("PLAIN", "same"),
         ("OWN", "same"),
         ("OWN_STOPPED", "stopped, true"),
         ("OWN_MODULE", "free"),
     ] {
         report.has(key, value);
+    }
+    for which in ["REKEYED", "DECRYPTED"] {
+        // How many a machine makes in these seconds is its own affair.
+        let writes: u32 = report.value(&format!("{which}_WRITES")).parse().unwrap_or(0);
+        assert!(writes > 10, "{report:?}");
     }
     assert!(report.value("USER").starts_with("Permission: this user cannot use /dev/ublk-control"));
     assert!(report.value("MISSING").contains("modprobe ublk_drv"));
