@@ -107,6 +107,15 @@ const SCENARIO: &str = r#"
     keyway reencrypt -q --resume-only --header /moving --key-file /key --active-name three && echo MOVED=0
     dd if=/dev/vdd bs=1M count=16 2>/dev/null | cmp - /tail && echo MOVED_TAIL=same
 
+    # What encrypts nothing has no key in the kernel.
+    keyway luksFormat -q --type luks2 $CHEAP --cipher cipher_null-ecb --key-size 128 --weak-cipher-is-fine /dev/vdd /key 2>/dev/null
+    keyway open --backend kernel --weak-cipher-is-fine --key-file /key /dev/vdd three 2>/dev/null
+    dd if=/tail of=/dev/mapper/three bs=1M oflag=direct 2>/dev/null
+    keyway reencrypt -q --active-name three --cipher aes-xts-plain64 --weak-cipher-is-fine --key-file /key $CHEAP --hotzone-size 4M 2>/dev/null && echo NULL=0
+    dd if=/dev/mapper/three bs=1M count=16 iflag=direct 2>/dev/null | cmp - /tail && echo NULL_TAIL=same
+    dmsetup table three | cut -d' ' -f4 | sed 's/^/NULL_CIPHER=/'
+    keyway close three
+
     # One header for two devices: what was mapped with the key before is not taken for the volume.
     for n in 1 2 3; do dd if=/dev/zero of=/loop$n bs=1M count=4 2>/dev/null; losetup /dev/loop$n /loop$n; done
     keyway luksFormat -q --type luks2 $CHEAP --header /hdr /dev/loop1 /key
@@ -158,9 +167,12 @@ fn a_mapping_is_reencrypted_under_fio() {
         report.value("MOVES").contains("three is open, and its data would move to the start"),
         "{report:?}"
     );
-    for (key, value) in [("EXPORTED", "no"), ("MOVED", "0"), ("MOVED_TAIL", "same")] {
+    for (key, value) in
+        [("EXPORTED", "no"), ("MOVED", "0"), ("MOVED_TAIL", "same"), ("NULL", "0"), ("NULL_TAIL", "same")]
+    {
         report.has(key, value);
     }
+    report.has("NULL_CIPHER", "aes-xts-plain64");
     // It may have been killed while requests were held back.
     let said = report.value("SUSPEND");
     assert!(said.contains("in which its keys stay") || said.contains("already suspended"), "{said}");

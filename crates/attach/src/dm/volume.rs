@@ -112,7 +112,8 @@ fn target(segment: &MappedSegment, place: &KeyPlace<'_>, below: &Below) -> Resul
             }
             let line = Line {
                 cipher: spec.to_string(),
-                key: place.key(),
+                // The kernel's cipher_null takes none, also where the volume has one for other segments.
+                key: if spec.is_null() { Key::Absent } else { place.key() },
                 iv_offset: *iv_tweak,
                 device: below.device,
                 offset,
@@ -193,6 +194,13 @@ mod tests {
         assert!(!encrypts_nothing(&[linear.clone(), crypt("aes-xts-plain64")]));
         let made = table(&[linear], (&KeyPlace::Absent).into(), &below(17 << 20)).unwrap();
         assert_eq!((made[0].kind.as_str(), made[0].length), ("linear", 2048));
+        let key = Secret::copy_from(&[1; 64]);
+        let segments = [crypt("cipher_null-ecb"), crypt("aes-xts-plain64")];
+        let made = table(&segments, (&KeyPlace::Line(&key)).into(), &below(17 << 20)).unwrap();
+        let keys = made.iter().map(|target| target.as_crypt().unwrap().key);
+        assert!(
+            matches!(&keys.collect::<Vec<_>>()[..], [Key::Absent, Key::Bytes(own)] if own.ct_eq(key.expose()))
+        );
         let (empty, features) = (Secret::zeroed(0), Features::of(None));
         assert!(matches!(KeyPlace::find(true, &empty, None, &features), Ok(KeyPlace::Absent)));
     }
