@@ -52,6 +52,7 @@ fn plaintext_becomes_a_volume_in_place() {
             eprintln!("{pair}, {mib} MiB");
             let f = Fixture::plaintext(mib << 20);
             f.reencrypt(begins, &format!("--encrypt --init-only --reduce-device-size {mib}M")).ok();
+            keyway("open --test-passphrase --key-file").arg(&f.key).arg(&f.device).ok();
             f.reencrypt(ends, "--resume-only").ok();
             f.is_whole(false);
         }
@@ -96,6 +97,9 @@ fn plaintext_becomes_a_volume_whose_header_is_elsewhere() {
         eprintln!("{pair}");
         let f = Fixture::plaintext(0);
         f.reencrypt(begins, "--encrypt --init-only --header").ok();
+        keyway("open --test-passphrase --key-file").arg(&f.key).arg(f.header()).ok();
+        let wrong = f.scratch.file("wrong", "battery staple");
+        keyway("open --test-passphrase --key-file").arg(wrong).arg(f.header()).fails(2);
         f.reencrypt(ends, "--resume-only --header").ok();
         f.is_whole(true);
         // And back again, from the end to the start.

@@ -77,9 +77,12 @@ fn first_cipher(metadata: &Metadata) -> Option<&str> {
     })
 }
 
-/// Whether one of `segments` is part of the volume.
+/// Whether one of `segments` is part of the volume. Where nothing of that is encrypted yet, backup
+/// segments say what is to be.
 pub(super) fn serves_data(metadata: &Metadata, segments: &[u32]) -> bool {
-    segments.iter().any(|number| metadata.segments.get(number).is_some_and(|segment| !segment.is_backup()))
+    let is_planned = first_cipher(metadata).is_none();
+    let serves = |number| metadata.segments.get(number).is_some_and(|own| is_planned || !own.is_backup());
+    segments.iter().any(serves)
 }
 
 /// Whether `key` has the length that the digest's keyslots state or, without keyslots, that the
