@@ -9,8 +9,9 @@ use crate::unlock::{self, passphrase};
 use crate::verb::key::keyslot;
 use keyway::{Device, Header, Key, Probe, Reencrypt, VolumeKey};
 use keyway_crypto::CipherSpec;
+use keyway_format::luks2::SegmentKind;
 use keyway_volume::storage::{Exclusive, File};
-use keyway_volume::{Access, Error, OsRandom, Storage, create, random::random_uuid};
+use keyway_volume::{Access, Error, Luks, OsRandom, Storage, create, random::random_uuid};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -19,12 +20,26 @@ impl Asked {
     pub(super) fn reencrypt(&self, data: &Exclusive) -> Result<()> {
         let device = self.device(data, Access::Write)?;
         let header = self.header_of(&device)?;
+        if self.is_cryptsetup && !self.offline && self.larger_sectors(header.luks()).is_some() {
+            return Err(Failure::new(Exit::Parameters, SECTORS_GROW));
+        }
         let how = self.new_encryption(&header)?;
         self.confirm_reduction()?;
         let keys = self.keys(&header)?;
         self.back_up(&header)?;
         let begun = device.begin_reencryption(header, &how, keys).map_err(|e| self.not_begun(&device, e))?;
         self.go_on(begun)
+    }
+
+    /// The sector size as it is, where a larger one is asked for: a file system may have blocks that
+    /// larger sectors could not store.
+    pub(super) fn larger_sectors(&self, luks: &Luks) -> Option<(u32, u32)> {
+        let keyway_volume::Header::Luks2 { metadata, .. } = luks.header() else { return None };
+        let old = metadata.segments.values().find_map(|segment| match segment.kind {
+            SegmentKind::Crypt { sector_size, .. } => Some(sector_size),
+            _ => None,
+        });
+        old.zip(self.new_sector_size).filter(|(old, new)| new > old)
     }
 
     /// As in cryptsetup, nobody is asked before what loses nothing: whatever stops it, it goes on.
@@ -93,6 +108,7 @@ impl Asked {
     }
 
     fn encrypt_in_place(&self, data: &Exclusive, reduce: u64) -> Result<()> {
+        let reduce = self.reduction(reduce)?;
         let offset = reduce / 2;
         self.check_reduction(data.len(), reduce)?;
         self.confirm(&format!(
@@ -136,6 +152,20 @@ impl Asked {
     pub(super) fn create(&self) -> Result<keyway::Create> {
         let create = self.header.create()?;
         Ok(if self.new_sector_size.is_some() { create } else { create.sector_size(512) })
+    }
+
+    /// Where `--offset` says where the data is to begin, no more room is made.
+    fn reduction(&self, reduce: u64) -> Result<u64> {
+        match self.offset {
+            0 => Ok(reduce),
+            offset if offset > reduce / 2 => Err(Failure::new(Exit::Parameters, OFFSET_TOO_LARGE)),
+            offset if offset < reduce / 2 => {
+                let sectors = 2 * offset / 512;
+                say!("Adjusting --reduce-device-size value to twice the --offset {sectors} (sectors).");
+                Ok(2 * offset)
+            }
+            _ => Ok(reduce),
+        }
     }
 
     /// Twice the header must fit.
@@ -417,6 +447,10 @@ pub(super) const NOT_DETACHED: &str =
     "LUKS2 decryption is supported with detached header device only (with data offset set to 0).";
 pub(super) const REDUCES_DETACHED: &str =
     "With a header on another device (--header) the data needs no --reduce-device-size.";
+const OFFSET_TOO_LARGE: &str =
+    "Requested data offset must be less than or equal to half of --reduce-device-size parameter.";
+const SECTORS_GROW: &str = "Encryption sector size increase on offline device is not supported.\nActivate the device \
+     first or use --force-offline-reencrypt option (dangerous!).";
 pub(super) const NO_ROOM_FOR_HEADER: &str = "Encryption without detached header (--header) is not possible without data \
      device size reduction (--reduce-device-size).";
 

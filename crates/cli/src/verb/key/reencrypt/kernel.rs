@@ -12,7 +12,6 @@ use keyway_attach::dm::reencrypting::{Fault, Reencrypting};
 use keyway_attach::dm::volume::Below;
 use keyway_attach::dm::{self, DeviceNumber, Target, loopback};
 use keyway_crypto::Secret;
-use keyway_format::luks2::SegmentKind;
 use keyway_volume::reencrypt::{Job, Mapped, Options, Progress, UnderWay, VolumeKeys};
 use keyway_volume::{Access, Header, Luks, OsRandom, Storage};
 use std::path::{Path, PathBuf};
@@ -121,18 +120,12 @@ impl Asked {
         Ok(node)
     }
 
-    /// A file system may have blocks that larger sectors could not store.
     fn check_sector_size(&self, luks: &Luks, name: &str) -> Result<()> {
-        let Header::Luks2 { metadata, .. } = luks.header() else { return Ok(()) };
-        let old = metadata.segments.values().find_map(|segment| match segment.kind {
-            SegmentKind::Crypt { sector_size, .. } => Some(sector_size),
-            _ => None,
-        });
-        match (self.new_sector_size, old) {
-            (Some(new), Some(old)) if new > old => Err(refused(&format!(
+        match self.larger_sectors(luks) {
+            Some((old, new)) => Err(refused(&format!(
                 "{name} is in use with sectors of {old} bytes: --sector-size {new} needs it closed. Nothing was changed."
             ))),
-            _ => Ok(()),
+            None => Ok(()),
         }
     }
 }
