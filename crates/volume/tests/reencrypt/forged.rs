@@ -46,11 +46,19 @@ fn check(case: &Case, rows: &[Row]) {
             assert!(said.contains(expected), "row {number} {changes:?}: {said}");
             assert!(disks.images() == forged && disks.events() == 0, "row {number}: something was written");
         }
+        // Whoever goes on with it asks the same keys.
+        let disks = Disks::new(forged.clone());
+        let Err(error) = case.job(&disks, None, &mut seeded(3)) else {
+            panic!("row {number} {changes:?}: it goes on")
+        };
+        let said = error.to_string();
+        assert!(*expected != VOUCH || said.contains(VOUCH), "row {number} {changes:?}: {said}");
+        assert!(disks.images() == forged && disks.events() == 0, "row {number}: something was written");
     }
 }
 
 /// Puts another document into both copies of the header, with the right checksums.
-fn forge(images: &[Vec<u8>; 2], changes: &[(&str, &str)], context: &str) -> [Vec<u8>; 2] {
+pub(crate) fn forge(images: &[Vec<u8>; 2], changes: &[(&str, &str)], context: &str) -> [Vec<u8>; 2] {
     let mut forged = images.clone();
     let luks = Luks::open(Arc::new(Memory::from(images[0].clone())), Access::Probe).unwrap();
     let Header::Luks2 { binary, metadata } = luks.header() else { panic!("not LUKS2") };

@@ -7,6 +7,7 @@ mod locked;
 mod luks1;
 mod online;
 mod open;
+mod resumed;
 mod unused;
 
 use disk::Disks;
