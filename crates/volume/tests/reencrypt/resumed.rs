@@ -5,6 +5,8 @@ use super::open::{in_the_zone, simple};
 use super::*;
 use keyway_volume::reencrypt::{VolumeKeys, protect};
 use keyway_volume::{Header, Refusal};
+use std::io;
+use std::sync::atomic::{AtomicIsize, Ordering};
 
 fn keys(old: u8, new: u8) -> VolumeKeys {
     VolumeKeys::new(Some(key(old)), Some(key(new)))
@@ -140,6 +142,62 @@ fn a_job_goes_on_after_any_error() {
             disks.mend();
             while failed && !job.step(rng).unwrap_or_else(|e| panic!("{context}: {e}")) {}
             assert!(case.check(&disks.images(), &start, &context), "{context}: it has not ended");
+        }
+    }
+}
+
+/// A disk that refuses one of its writes.
+struct Refusing {
+    disk: Arc<dyn Storage>,
+    /// How many it takes before that.
+    takes: AtomicIsize,
+}
+
+impl Storage for Refusing {
+    fn len(&self) -> u64 {
+        self.disk.len()
+    }
+
+    fn read_at(&self, buf: &mut [u8], offset: u64) -> io::Result<()> {
+        self.disk.read_at(buf, offset)
+    }
+
+    fn write_at(&self, buf: &[u8], offset: u64) -> io::Result<()> {
+        match self.takes.fetch_sub(1, Ordering::Relaxed) {
+            0 => Err(io::Error::other("refused")),
+            _ => self.disk.write_at(buf, offset),
+        }
+    }
+
+    fn flush(&self) -> io::Result<()> {
+        self.disk.flush()
+    }
+
+    fn discard(&self, range: Range<u64>) -> io::Result<()> {
+        self.disk.discard(range)
+    }
+}
+
+/// The header says that a zone is being written, and nothing of it is: it is not taken for done.
+#[test]
+fn a_zone_whose_write_was_refused_is_written() {
+    for resilience in ["checksum", "journal"] {
+        let case = simple(Kind::Key { detached: true }, resilience);
+        let (rng, start) = (&mut seeded(7), case.start(&mut seeded(7)));
+        for takes in 0..5 {
+            let disks = Disks::new(start.images.clone());
+            case.begin(&disks, rng).unwrap();
+            let luks = Luks::open(disks.disk(0), Access::Write).unwrap();
+            let data = Arc::new(Refusing { disk: disks.disk(1), takes: AtomicIsize::new(takes) });
+            let options = Options { zone: case.zone, ..Options::default() };
+            let mut job = Job::resume(luks, data, &keys(1, 2), &options, rng).unwrap();
+            let mut refused = 0;
+            while !job.step(rng).unwrap_or_else(|_| {
+                refused += 1;
+                false
+            }) {}
+            assert_eq!(refused, 1, "{resilience}, write {takes}");
+            assert!(case.check(&disks.images(), &start, &format!("{resilience}, write {takes}")));
         }
     }
 }
