@@ -65,9 +65,10 @@ impl Source {
         found.unwrap_or_default()
     }
 
-    /// Whether nothing of it is encrypted, as after a decryption.
+    /// Whether a decryption has left nothing of it encrypted.
     pub(super) fn is_plaintext(&self) -> bool {
-        self.layout.segments.iter().all(|segment| segment.mapping == Mapping::Linear)
+        let is_linear = self.layout.segments.iter().all(|segment| segment.mapping == Mapping::Linear);
+        is_linear && matches!(self.origin, Origin::Luks { .. })
     }
 
     /// The length of the volume key in bits, where a header says it.
