@@ -204,7 +204,7 @@ impl Device {
     /// # let claimed = keyway_volume::storage::Exclusive::claim(Arc::clone(&data))?;
     /// # create.create_on(&claimed, Some(header.clone()), &key)?;
     /// # drop(claimed);
-    /// # let device = Device::options().write(true).header("header").over("data".as_ref(), data, header);
+    /// # let device = Device::options().write(true).header("header").over(std::path::Path::new("data"), data, header);
     /// let header = device.header()?;
     /// let found = header.try_key(&key)?;
     /// let keys = device.prepare_decryption(header, &Reencrypt::new(), found)?;
