@@ -149,8 +149,8 @@ impl Asked {
              uses it. Nothing was changed."
         );
         refused(&message).hinting(format!(
-            "\"keyway close {name}\", \"keyway reencrypt --decrypt --init-only --header FILE {device}\", and open it again with \
-             --header FILE: all the rest is done in use."
+            "\"keyway close {name}\", \"keyway reencrypt --decrypt --init-only --header {name}.header {device}\", and open it again with \
+             --header {name}.header: all the rest is done in use."
         ))
     }
 
