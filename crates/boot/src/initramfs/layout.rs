@@ -16,6 +16,7 @@
 //! /keyway/modules        kernel modules to load, a path a line, in this order, before anything else; those that are loaded
 //!                        already or built in are passed over, and one that fails is said and passed over
 //! /keyway/modules.d/…    these modules, unpacked, whatever they were packed with
+//! /keyway/firmware/NAME  firmware that they may ask for, unpacked: the kernel looks there while they are loaded
 //! ```
 //!
 //! Nothing is added elsewhere to an existing image: adding a directory where the image has a link
@@ -42,6 +43,8 @@ pub const HEADERS: &str = "keyway/headers";
 pub const MODULES: &str = "keyway/modules";
 /// The directory with these modules.
 pub const MODULES_DIRECTORY: &str = "keyway/modules.d";
+/// The directory with firmware for these modules.
+pub const FIRMWARE: &str = "keyway/firmware";
 /// The program that the kernel runs.
 pub const INIT: &str = "init";
 
@@ -60,6 +63,8 @@ pub struct Contents {
     pub headers: Vec<(String, Vec<u8>)>,
     /// Modules by the name of their file ("dm-crypt.ko"), unpacked, in the order of loading.
     pub modules: Vec<(String, Vec<u8>)>,
+    /// Firmware by its name ("vendor/file.bin"), unpacked.
+    pub firmware: Vec<(String, Vec<u8>)>,
 }
 
 impl Contents {
@@ -96,6 +101,9 @@ impl Contents {
             let path = format!("{MODULES_DIRECTORY}/{file}");
             tree.add(&path, Node::file(0o644, object.as_slice()));
             list += &format!("/{path}\n");
+        }
+        for (name, content) in &self.firmware {
+            tree.add(&format!("{FIRMWARE}/{name}"), Node::file(0o644, content.as_slice()));
         }
         if !list.is_empty() {
             tree.add(MODULES, Node::file(0o644, list));

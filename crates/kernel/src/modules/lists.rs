@@ -4,6 +4,7 @@
 //! ```text
 //! modules.alias            alias crypto-xts xts
 //! modules.dep              kernel/crypto/xts.ko: kernel/crypto/ecb.ko
+//! modules.softdep          softdep libcrc32c pre: crc32c
 //! modules.builtin          kernel/crypto/xts.ko
 //! modules.builtin.modinfo  xts.alias=crypto-xts\0…
 //! ```
@@ -22,13 +23,13 @@ impl Inventory {
         match name {
             "modules.alias" => text.lines().for_each(|line| self.alias(line)),
             "modules.dep" => text.lines().for_each(|line| self.dependencies(line)),
+            "modules.softdep" => text.lines().for_each(|line| self.soft_dependencies(line)),
             "modules.builtin" => {
                 text.lines().filter_map(module_of).for_each(|module| self.is_built_in(&module, None));
             }
             "modules.builtin.modinfo" => {
                 let entries = text.split('\0').filter_map(|entry| entry.split_once('.'));
-                entries
-                    .for_each(|(module, rest)| self.is_built_in(module, rest.strip_prefix("alias=crypto-")));
+                entries.for_each(|(module, rest)| self.built_in_says(module, rest));
             }
             _ => {}
         }
@@ -36,10 +37,28 @@ impl Inventory {
     }
 
     fn alias(&mut self, line: &str) {
-        let words = line.strip_prefix("alias crypto-").and_then(|rest| rest.split_once(' '));
-        if let Some((name, module)) = words {
-            self.implemented(name, module.trim());
+        let words = line.strip_prefix("alias ").and_then(|rest| rest.split_once(' '));
+        let Some((alias, module)) = words else { return };
+        match alias.strip_prefix("crypto-") {
+            Some(name) => self.implemented(name, module.trim()),
+            None => self.is_also(alias, module.trim()),
         }
+    }
+
+    fn soft_dependencies(&mut self, line: &str) {
+        let words = line.strip_prefix("softdep ").and_then(|rest| rest.trim_start().split_once(' '));
+        if let Some((module, list)) = words {
+            self.depend_softly(module, list);
+        }
+    }
+
+    /// Takes a text of a built-in module: "alias=fs-ext4", "softdep=pre: crypto-crc32c".
+    fn built_in_says(&mut self, module: &str, text: &str) {
+        if let Some(list) = text.strip_prefix("softdep=") {
+            self.depend_softly(module, list);
+        }
+        let plain = |alias: &&str| alias.starts_with("crypto-") || alias.starts_with("fs-");
+        self.is_built_in(module, text.strip_prefix("alias=").filter(plain));
     }
 
     fn dependencies(&mut self, line: &str) {
@@ -53,4 +72,5 @@ impl Inventory {
 
 /// Distributions' lists have one or two MiB.
 const LARGEST: usize = 16 << 20;
-const LISTS: [&str; 4] = ["modules.alias", "modules.dep", "modules.builtin", "modules.builtin.modinfo"];
+const LISTS: [&str; 5] =
+    ["modules.alias", "modules.dep", "modules.softdep", "modules.builtin", "modules.builtin.modinfo"];

@@ -4,10 +4,14 @@
 //! `modules.alias`, the kernel's build those of built-in code in `modules.builtin.modinfo`. If such
 //! a list is missing, the modules' own `.modinfo` is read.
 
+mod file_systems;
 mod lists;
 mod object;
 mod order;
 mod tree;
+
+pub use file_systems::asked_by_file_system;
+pub use object::firmware;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -23,13 +27,28 @@ pub struct Inventory {
     crypto: BTreeMap<String, BTreeSet<String>>,
     /// Module → the modules that must be loaded before it.
     depends: BTreeMap<String, BTreeSet<String>>,
+    /// Module → what it asks for by name once it runs.
+    soft: BTreeMap<String, Soft>,
+    /// "fs-xfs" → modules: aliases that are plain names, other than crypto's.
+    aliases: BTreeMap<String, BTreeSet<String>>,
     built_in: BTreeSet<String>,
     /// "aes" → the built-in module.
     built_in_crypto: BTreeMap<String, String>,
+    /// "fs-ext4" → the built-in module.
+    built_in_aliases: BTreeMap<String, String>,
     /// Whether there was a list of built-in modules.
     pub knows_built_in: bool,
     /// How many aliases, dependencies and built-in modules were read.
     facts: usize,
+}
+
+/// Soft dependencies (modprobe.d(5)): modules, aliases, or names of the crypto API.
+#[derive(Debug, Clone, Default)]
+struct Soft {
+    /// To be loaded before the module.
+    before: Vec<String>,
+    /// To be loaded after it.
+    after: Vec<String>,
 }
 
 /// Where something was found.
@@ -97,11 +116,15 @@ impl Inventory {
 
     /// Looks up what implements a template, cipher or hash of the crypto API.
     pub fn algorithm(&self, name: &str) -> Found {
-        if let Some(module) = self.built_in_crypto.get(name) {
+        let named = [normal(name), format!("{}_generic", normal(name))];
+        self.among(self.built_in_crypto.get(name), self.crypto.get(name).into_iter().flatten().chain(&named))
+    }
+
+    /// Looks up what is built in, or else the first of these modules that can be loaded.
+    fn among<'a>(&self, built_in: Option<&String>, modules: impl Iterator<Item = &'a String>) -> Found {
+        if let Some(module) = built_in {
             return Found::BuiltIn(module.clone());
         }
-        let named = [normal(name), format!("{}_generic", normal(name))];
-        let modules = self.crypto.get(name).into_iter().flatten().chain(&named);
         let mut incomplete = None;
         for module in modules {
             match self.module(module) {
@@ -124,6 +147,7 @@ impl Inventory {
     pub fn learn_built_in(&mut self, other: &Self) {
         self.built_in.extend(other.built_in.iter().cloned());
         self.built_in_crypto.extend(other.built_in_crypto.iter().map(|(a, b)| (a.clone(), b.clone())));
+        self.built_in_aliases.extend(other.built_in_aliases.iter().map(|(a, b)| (a.clone(), b.clone())));
         self.knows_built_in |= other.knows_built_in;
     }
 
@@ -159,14 +183,43 @@ impl Inventory {
         self.depends.entry(module.to_owned()).or_default().extend(known);
     }
 
-    /// Records a built-in module, and what it implements.
-    fn is_built_in(&mut self, module: &str, name: Option<&str>) {
+    /// Records what a module asks for by name: "pre: crc32c post: x". Words before the first of the
+    /// two mean nothing.
+    fn depend_softly(&mut self, module: &str, text: &str) {
+        let mut is_before = None;
+        for word in text.split_ascii_whitespace() {
+            match word {
+                "pre:" => is_before = Some(true),
+                "post:" => is_before = Some(false),
+                name if is_before.is_some() && self.takes(&[module, name]) => {
+                    let soft = self.soft.entry(normal(module)).or_default();
+                    let list = if is_before == Some(true) { &mut soft.before } else { &mut soft.after };
+                    list.push(name.to_owned());
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// Records another name of a module; patterns for devices are not kept.
+    fn is_also(&mut self, alias: &str, module: &str) {
+        if !alias.contains([':', '*', '?', '[']) && self.takes(&[alias, module]) {
+            self.aliases.entry(alias.to_owned()).or_default().insert(normal(module));
+        }
+    }
+
+    /// Records a built-in module, and another name of it.
+    fn is_built_in(&mut self, module: &str, alias: Option<&str>) {
         if !self.takes(&[module]) {
             return;
         }
         self.built_in.insert(normal(module));
-        if let Some(name) = name.filter(|name| self.takes(&[name])) {
-            self.built_in_crypto.insert(name.to_owned(), normal(module));
+        if let Some(alias) = alias.filter(|alias| self.takes(&[alias])) {
+            let (names, name) = match alias.strip_prefix("crypto-") {
+                Some(name) => (&mut self.built_in_crypto, name),
+                None => (&mut self.built_in_aliases, alias),
+            };
+            names.insert(name.to_owned(), normal(module));
         }
     }
 

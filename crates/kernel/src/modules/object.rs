@@ -1,5 +1,5 @@
 //! A module's own metadata: its section `.modinfo`, which consists of NUL-terminated texts
-//! ("alias=crypto-xts", "depends=a,b").
+//! ("alias=crypto-xts", "depends=a,b", "softdep=pre: c", "firmware=d/e.bin").
 //!
 //! The texts are searched for in the whole ELF file, in which they appear verbatim, so a truncated
 //! or unusual file still yields what it contains.
@@ -24,6 +24,10 @@ impl Inventory {
         for text in object.split(|byte| *byte == 0) {
             if let Some(alias) = said(text, b"alias=crypto-", LONGEST_NAME) {
                 self.implemented(alias, name);
+            } else if let Some(alias) = said(text, b"alias=", LONGEST_NAME) {
+                self.is_also(alias, name);
+            } else if let Some(list) = said(text, b"softdep=", LONGEST_LIST) {
+                self.depend_softly(name, list);
             } else if let Some(before) = said(text, b"depends=", LONGEST_LIST) {
                 self.depend(name, before.split(','));
             } else if self.release.is_empty()
@@ -34,6 +38,16 @@ impl Inventory {
         }
         Ok(())
     }
+}
+
+/// The firmware that an unpacked module may ask for, by the names of its files.
+pub fn firmware(object: &[u8]) -> Vec<&str> {
+    let texts = object.split(|byte| *byte == 0);
+    let mut names: Vec<&str> = texts.filter_map(|text| said(text, b"firmware=", LONGEST_NAME)).collect();
+    names.retain(|name| !name.is_empty() && !name.split('/').any(|part| matches!(part, "" | "." | "..")));
+    names.sort_unstable();
+    names.dedup();
+    names
 }
 
 /// The value of `key`, unless it is longer than the kernel's build makes it.

@@ -30,12 +30,15 @@ pub(super) fn run(asked: &Unlock) -> Result<()> {
     let image = Initramfs::prove().map_err(|why| failed(&format!("unlock --init: {why}")))?;
     let mounts = Mounts::missing(&image);
     use_console(&image);
+    let firmware = modules::Firmware::here(&image);
     modules::load(&image);
     let plan = Plan::made(asked)?;
     for entry in &plan.entries {
         until_open(asked, &plan, || asked.terms.unlock_or_pass(entry, &plan))?;
     }
     keyway_crypto::secret::wipe_all();
+    // Until now, since a device may ask for it late.
+    drop(firmware);
     if has_original() {
         mounts.take_back();
         hand_over(&image)

@@ -10,6 +10,7 @@ use crate::say::failure::{Exit, Failure, Result};
 use crate::say::output;
 use crate::say::paint::printable_lines;
 use crate::say::size::human;
+use keyway_boot::initramfs::Compression;
 use keyway_volume::Storage;
 use keyway_volume::storage::Readers;
 use std::fmt::Display;
@@ -30,6 +31,17 @@ impl Ingredients {
     pub(super) fn read(&mut self, path: &Path) -> Result<Vec<u8>> {
         self.0 = self.0.and(device::readers(path));
         read(path)
+    }
+
+    /// The whole content of a module or firmware, unpacked so that the kernel can load it without help.
+    pub(super) fn unpacked(&mut self, path: &Path) -> Result<Vec<u8>> {
+        let file = self.read(path)?;
+        match Compression::of(&file) {
+            None => Ok(file),
+            Some(compression) => {
+                compression.unpack_all(&file, LARGEST_UNPACKED).map_err(|why| unusable(path, &why))
+            }
+        }
     }
 
     /// Records that a key is part of the image.
@@ -140,3 +152,6 @@ impl Output {
 fn cannot_write(file: &Creation, error: &io::Error) -> Failure {
     Failure::new(Exit::Device, format!("Cannot write {}: {error}.", file.path().display()))
 }
+
+/// The size limit for a module with debugging information; larger ones are refused.
+const LARGEST_UNPACKED: u64 = 256 << 20;

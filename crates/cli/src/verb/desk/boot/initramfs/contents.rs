@@ -6,6 +6,7 @@ use super::modules::Modules;
 use super::options::*;
 use crate::door::{Args, Opt, shared};
 use crate::say::failure::{Exit, Failure, Result};
+use crate::say::size::human;
 use crate::verb::desk::boot::files::Ingredients;
 use keyway_boot::crypttab::{self, Entry};
 use keyway_boot::elf::Program;
@@ -68,7 +69,8 @@ impl Wanted {
         }
         contents.policy = self.policy.as_deref().map(|path| policy(path, from)).transpose()?;
         if let Some(modules) = &self.modules {
-            contents.modules = modules.gather(from, has_original)?;
+            let gathered = modules.gather(from, has_original)?;
+            (contents.modules, contents.firmware) = (gathered.modules, gathered.firmware);
         }
         machine::check_modules(&contents)?;
         Ok(contents)
@@ -115,12 +117,22 @@ fn program(named: Option<&Path>, from: &mut Ingredients) -> Result<Vec<u8>> {
     let small = std::env::current_exe().map(|own| own.with_file_name(SMALL_PROGRAM));
     let small = small.ok().filter(|small| small.exists());
     let path = named.or(small.as_deref());
+    let is_whole = path.is_none();
     let named = path.map_or_else(|| "This keyway".to_owned(), |path| path.display().to_string());
     let file = from.read(path.unwrap_or(Path::new("/proc/self/exe")))?;
     let program =
         Program::parse(&file).map_err(|why| Failure::new(Exit::Parameters, format!("{named}: {why}.")))?;
     match program.wants_libraries {
-        false => Ok(file),
+        false => {
+            if is_whole {
+                say!(
+                    "There is no {SMALL_PROGRAM} beside this program, which is a third as large: this program \
+                     itself goes into the image ({}). \"./dev build ramdisk\" makes it; --program FILE names one.",
+                    human(file.len() as u64)
+                );
+            }
+            Ok(file)
+        }
         true => {
             let why = "it is dynamically linked, and an initramfs has no libraries; name a static one with --program FILE";
             Err(Failure::new(Exit::Parameters, format!("{named}: {why}.")))

@@ -1,9 +1,11 @@
 //! `boot initramfs`: adds keyway to an initramfs, or makes one of only keyway and modules.
 
 mod contents;
+mod firmware;
 mod machine;
 mod modules;
 mod options;
+mod root;
 mod show;
 
 pub(super) use options::OPTIONS;
@@ -46,7 +48,7 @@ impl Request for Initramfs {
     fn from_args(args: &Args) -> Result<Self> {
         let wrong = |what: String| Err(Failure::new(Exit::Parameters, what));
         let looks_only = args.given(&LIST) || args.given(&DIFF);
-        let making: [&Opt; 5] = [&OUTPUT, &VOLUME, &MODULES, &PROGRAM, &KEYWAY];
+        let making: [&Opt; 6] = [&OUTPUT, &VOLUME, &MODULES, &ROOTFSTYPE, &PROGRAM, &KEYWAY];
         if let Some(option) = making.into_iter().find(|option| looks_only && args.given(option)) {
             return wrong(format!(
                 "--list and --diff make no image: --{} does not apply to them.",
@@ -68,6 +70,11 @@ impl Request for Initramfs {
                 Some(original) => Self::Difference { original, image },
                 None => Self::List(image),
             });
+        }
+        if image.is_some() && args.given(&ROOTFSTYPE) {
+            return wrong(
+                "--rootfstype is for a new image: one that has an /init mounts its root itself.".to_owned(),
+            );
         }
         if image.is_none() && !args.given(&MODULES) {
             return wrong(

@@ -1,13 +1,14 @@
 //! The kernel modules that go into the image: those for the volume's ciphers, its disk and the
 //! keyboard and, for a whole image, its file system; all unpacked, in loading order.
 
+use super::firmware;
 use super::options::*;
+use super::root::Root;
 use crate::device::{self, explain};
 use crate::door::{Args, shared};
 use crate::say::failure::{Exit, Failure, Result};
 use crate::verb::desk::boot::files::{Ingredients, unusable};
 use crate::verb::desk::boot::options::KERNEL;
-use keyway_boot::initramfs::Compression;
 use keyway_crypto::CipherSpec;
 use keyway_kernel::modules::{Found, Inventory};
 use keyway_kernel::{Version, needs, needs_of_tags};
@@ -26,6 +27,15 @@ pub(super) struct Modules {
     volume: Option<PathBuf>,
     locking: Locking,
     also: Vec<String>,
+    root_file_system: Root,
+}
+
+/// Modules by the names of their files, in loading order, and what they need.
+#[derive(Default)]
+pub(super) struct Gathered {
+    pub(super) modules: Vec<(String, Vec<u8>)>,
+    /// Firmware by the names that modules have for it.
+    pub(super) firmware: Vec<(String, Vec<u8>)>,
 }
 
 impl Modules {
@@ -34,27 +44,36 @@ impl Modules {
         let root = args.path(&MODULES).filter(|root| *root != Path::new("none"))?.to_owned();
         let also = args.text(&ALSO).into_iter().flat_map(|list| list.split(','));
         Some(Self {
-            root,
             kernel: args.text(&KERNEL).map(str::to_owned),
             ciphers: args.texts(&CIPHER).into_iter().map(str::to_owned).collect(),
             header: args.path(&shared::HEADER).map(Path::to_owned),
             volume: args.path(&VOLUME).map(device::resolve),
             locking: device::locking(args),
             also: also.filter(|name| !name.is_empty()).map(str::to_owned).collect(),
+            root_file_system: Root::known(args.text(&ROOTFSTYPE), &root),
+            root,
         })
     }
 
-    /// The module files with their names, in loading order.
-    pub(super) fn gather(
-        &self,
-        from: &mut Ingredients,
-        has_original: bool,
-    ) -> Result<Vec<(String, Vec<u8>)>> {
+    /// The module files and their firmware.
+    pub(super) fn gather(&self, from: &mut Ingredients, has_original: bool) -> Result<Gathered> {
         let inventory = self.inventory()?;
+        let names = self.names(&inventory, has_original)?;
+        let ordered = inventory.in_order(names.iter().map(String::as_str));
+        let files = ordered
+            .into_iter()
+            .map(|(name, file)| Ok((format!("{name}.ko"), from.unpacked(Path::new(file))?)));
+        let modules = files.collect::<Result<Vec<_>>>()?;
+        let firmware = firmware::gather(&modules, &self.root, &inventory.release, from)?;
+        Ok(Gathered { modules, firmware })
+    }
+
+    /// What the image has to load, without dependencies.
+    fn names(&self, inventory: &Inventory, has_original: bool) -> Result<Vec<String>> {
         let (specs, with_tags) = self.specs()?;
         let mut names = Vec::new();
         for spec in &specs {
-            names.extend(of_spec(&inventory, spec)?);
+            names.extend(of_spec(inventory, spec)?);
         }
         if with_tags {
             names.extend(needs_of_tags().map(|need| need.name));
@@ -62,21 +81,17 @@ impl Modules {
         // Needed even in front of another /init, which loads its own modules only after the volume
         // is open.
         names.extend(DRIVERS.iter().chain(KEY_FILES).map(|name| (*name).to_owned()));
-        if !has_original {
-            names.extend(ROOTS.iter().map(|name| (*name).to_owned()));
-        }
         names.extend(inventory.implementations("crc32c").into_iter().map(str::to_owned));
+        if !has_original {
+            names.extend(self.root_file_system.modules(inventory)?);
+        }
         for name in &self.also {
             if inventory.module(name) == Found::Missing {
-                return Err(lacks(&inventory, name, "--also"));
+                return Err(lacks(inventory, name, "--also"));
             }
             names.push(name.clone());
         }
-        let ordered = inventory.in_order(names.iter().map(String::as_str));
-        ordered
-            .into_iter()
-            .map(|(name, file)| Ok((format!("{name}.ko"), unpacked(Path::new(file), from)?)))
-            .collect()
+        Ok(names)
     }
 
     /// The modules of the named kernel, or of the only one.
@@ -164,15 +179,6 @@ fn lacks(inventory: &Inventory, name: &str, why: &str) -> Failure {
     Failure::new(Exit::Device, format!("The modules of Linux {release} lack {name} ({why})."))
 }
 
-/// A module, unpacked so that the kernel can load it without help.
-fn unpacked(path: &Path, from: &mut Ingredients) -> Result<Vec<u8>> {
-    let file = from.read(path)?;
-    match Compression::of(&file) {
-        None => Ok(file),
-        Some(compression) => compression.unpack_all(&file, LARGEST).map_err(|why| unusable(path, &why)),
-    }
-}
-
 /// luksFormat's default cipher.
 const DEFAULT: &str = CipherSpec::DEFAULT;
 /// Drivers that a disk or a keyboard may need; one that a kernel does not have as a module is built
@@ -201,7 +207,3 @@ const DRIVERS: &[&str] = &[
 ];
 /// File systems for disks with key files; FAT can only be mounted with its character set tables.
 const KEY_FILES: &[&str] = &["ext4", "vfat", "nls_cp437", "nls_ascii", "nls_iso8859_1", "nls_utf8"];
-/// File systems of root volumes.
-const ROOTS: &[&str] = &["xfs", "btrfs"];
-/// The size limit for a module with debugging information; larger ones are refused.
-const LARGEST: u64 = 256 << 20;

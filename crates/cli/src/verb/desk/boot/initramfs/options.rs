@@ -41,8 +41,18 @@ pub(super) static MODULES: Opt = file(
     "DIR",
     "Add kernel modules from this root file system.",
     "Adds what volumes need and drivers for common disks and keyboards, with their dependencies, uncompressed, \
-     as /keyway/modules.d; nothing in the image is replaced. A new image also gets common file systems. Use none for \
-     kernels that have everything built in.",
+     as /keyway/modules.d; nothing in the image is replaced. They are loaded in modprobe's order, with what they ask \
+     for by name (modules.softdep). Firmware that they name is taken from DIR's lib/firmware; what is not there is said. \
+     A new image also gets the root's file system: see --rootfstype. Use none for kernels that have everything built in.",
+);
+pub(super) static ROOTFSTYPE: Opt = text(
+    "rootfstype",
+    "LIST",
+    "A new image: the root's file system, or several.",
+    "Modules for these go into the image, and no others. Without it: the file system that is mounted on DIR, or that DIR's \
+     etc/fstab says, beside ext4, xfs and btrfs. If the modules of one that was said or found are not in DIR, no image is \
+     made. squashfs and erofs come with overlay, for systemd.volatile=overlay and overlayroot=tmpfs on the kernel's \
+     command line; for others name it, too (ext4,overlay). An image that already has an /init mounts its root itself.",
 );
 pub(super) static CIPHER: Opt = Opt {
     long: "cipher",
@@ -80,6 +90,7 @@ pub(in crate::verb::desk::boot) static OPTIONS: &[&Opt] = &[
     &PROGRAM,
     &KEYWAY,
     &MODULES,
+    &ROOTFSTYPE,
     &CIPHER,
     &ALSO,
     &COMPRESS,
