@@ -7,7 +7,8 @@
 //!                an image and where (its layout is the agreement with the program that runs there)
 //! architecture   which machine programs, modules and kernels are for
 //! crypttab       /etc/crypttab and tables like it, read and written; cmdline: what the kernel's
-//!                command line names; plan: which volumes a boot then opens
+//!                command line names; plan: which volumes a boot then opens; root: how the root is
+//!                mounted then
 //! fdt fit uboot  device trees; FIT images, from parts or from a source; U-Boot's legacy header
 //! pe             sections added to an EFI program: unified kernel images
 //! loader::grub   GRUB's cryptodisk, walked as GRUB walks it: each rule with its place in GRUB's
@@ -30,5 +31,6 @@ pub mod initramfs;
 pub mod loader;
 pub mod pe;
 pub mod plan;
+pub mod root;
 pub mod uboot;
 pub mod unlock_time;

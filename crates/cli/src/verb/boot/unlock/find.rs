@@ -1,6 +1,7 @@
 //! Waiting for a device that appears late.
 
 use crate::device::found::find;
+use keyway_boot::root::WITHOUT_END;
 use std::ffi::OsStr;
 use std::path::PathBuf;
 use std::thread;
@@ -19,7 +20,11 @@ pub(super) fn wait(spec: &OsStr, limit: Duration) -> Option<PathBuf> {
             return None;
         }
         if !said && start.elapsed() > PATIENCE {
-            say!("Waiting for {} ({} s at most).", spec.to_string_lossy(), limit.as_secs());
+            let at_most = match limit {
+                WITHOUT_END => "without end: rootwait".to_owned(),
+                _ => format!("{} s at most", limit.as_secs()),
+            };
+            say!("Waiting for {} ({at_most}).", spec.to_string_lossy());
             said = true;
         }
         thread::sleep(LOOK_AGAIN);

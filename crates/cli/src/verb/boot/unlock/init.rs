@@ -1,16 +1,15 @@
 //! The first process of an initramfs: opens the volumes and hands over, leaving nothing behind.
 
-use super::key_file::{c_string, mount_any};
-use super::{Plan, Unlock, find, modules, say_unknown};
-use crate::mapping;
+use super::{Plan, Unlock, modules, resume, root, say_unknown};
 use crate::say::failure::{Cause, Exit, Failure, Result};
 use crate::say::output;
 use keyway_attach::initramfs::Initramfs;
 use keyway_boot::cmdline::parameter;
+use keyway_boot::crypttab::Entry;
 use keyway_boot::initramfs::layout;
+use keyway_boot::root::Root;
 use rustix::fs::{Mode, OFlags};
 use rustix::mount::{MountFlags, UnmountFlags, mount, mount_move, unmount};
-use std::ffi::OsStr;
 use std::fs;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
@@ -33,8 +32,19 @@ pub(super) fn run(asked: &Unlock) -> Result<()> {
     let firmware = modules::Firmware::here(&image);
     modules::load(&image);
     let plan = Plan::made(asked)?;
-    for entry in &plan.entries {
-        until_open(asked, &plan, || asked.terms.unlock_or_pass(entry, &plan))?;
+    let mut wanted = Root::parse(&plan.command_line);
+    // Another /init does that itself.
+    let mut resume = wanted.resume.take().filter(|_| !has_original());
+    let (first, rest): (Vec<_>, Vec<_>) =
+        plan.entries.iter().partition(|entry| resume::is_on(resume.as_ref(), entry));
+    let open = |entry: &&Entry| until_open(asked, &plan, || asked.terms.unlock_or_pass(entry, &plan));
+    first.iter().try_for_each(open)?;
+    if let Some(resume) = resume.take_if(|_| !first.is_empty()) {
+        resume::go_on(&image, &resume, &plan);
+    }
+    rest.iter().try_for_each(open)?;
+    if let Some(resume) = resume {
+        resume::go_on(&image, &resume, &plan);
     }
     keyway_crypto::secret::wipe_all();
     // Until now, since a device may ask for it late.
@@ -43,7 +53,7 @@ pub(super) fn run(asked: &Unlock) -> Result<()> {
         mounts.take_back();
         hand_over(&image)
     } else {
-        switch_root(image, &plan)
+        switch_root(image, &plan, &wanted)
     }
 }
 
@@ -64,12 +74,16 @@ pub(super) fn show(asked: &Unlock) -> Result<()> {
         say_unknown(entry);
         text += &format!("{}\n", plan.shown(entry));
     }
-    text += &match (has_original(), root(&plan)) {
+    let wanted = Root::parse(&plan.command_line);
+    text += &match (has_original(), root::device(&wanted, &plan)) {
         (true, _) => format!("# puts {ORIGINAL} back as /init, removes /keyway, starts /init\n"),
-        (false, Some(root)) => {
-            format!("# mounts {root} on {SYSROOT}, makes it the root, empties the image, starts its init\n")
+        (false, Some(device)) => {
+            let how = root::in_words(&wanted);
+            format!(
+                "{how}# mounts {device} on {SYSROOT}, makes it the root, empties the image, starts its init\n"
+            )
         }
-        (false, None) => format!("# then stops: {NOTHING_TO_START}\n"),
+        (false, None) => format!("# then stops: {}\n", root::NOTHING_TO_START),
     };
     output::print(&text)
 }
@@ -155,32 +169,11 @@ fn hand_over(image: &Initramfs) -> Result<()> {
     Err(failed(&format!("the image's own /init cannot be started: {error}")))
 }
 
-/// The root file system that the kernel's command line names, else the first volume.
-fn root(plan: &Plan) -> Option<String> {
-    let named = parameter(&plan.command_line, "root").filter(|root| !root.is_empty());
-    named
-        .or_else(|| Some(mapping::place(&plan.entries.first()?.name.to_string_lossy()).display().to_string()))
-}
-
 /// For an image without another /init: mounts the root file system, starts its first program and
 /// frees the image's memory.
-fn switch_root(image: Initramfs, plan: &Plan) -> Result<()> {
-    let line = &plan.command_line;
-    let Some(spec) = root(plan) else { return Err(failed(NOTHING_TO_START)) };
-    let Some(root) = find::wait(OsStr::new(&spec), plan.wait) else {
-        return Err(failed(&format!("root={spec} did not appear within {} s", plan.wait.as_secs())));
-    };
-    let _ = fs::create_dir_all(SYSROOT);
-    let access = if parameter(line, "rw").is_some() { MountFlags::empty() } else { MountFlags::RDONLY };
-    let options = parameter(line, "rootflags").and_then(|flags| c_string(&flags));
-    let mounted = match parameter(line, "rootfstype") {
-        Some(kind) => {
-            mount(&root, SYSROOT, kind, access, options.as_deref()).map_err(|error| error.to_string())
-        }
-        None => mount_any(&root, Path::new(SYSROOT), access, options.as_ref()),
-    };
-    mounted.map_err(|why| failed(&format!("{} cannot be mounted: {why}", root.display())))?;
-    let init = first_program(line)?;
+fn switch_root(image: Initramfs, plan: &Plan, wanted: &Root) -> Result<()> {
+    root::mount_on(&image, SYSROOT, wanted, plan).map_err(|why| failed(&why))?;
+    let init = first_program(&plan.command_line)?;
     let change = image.replaceable_by(Path::new(SYSROOT)).map_err(|why| failed(&why.to_string()))?;
     for (place, ..) in NEEDED {
         let below = format!("{SYSROOT}{place}");
@@ -209,8 +202,6 @@ fn failed(what: &str) -> Failure {
 /// Where the image's maker moved its original /init.
 const ORIGINAL: &str = "/keyway/original-init";
 const SYSROOT: &str = "/sysroot";
-const NOTHING_TO_START: &str =
-    "there is nothing to start: no /init in the image, no root= on the kernel's command line";
 const INITS: &[&str] = &["/sbin/init", "/etc/init", "/bin/init", "/bin/sh"];
 /// Mount point, file system, and a path that exists once it is mounted.
 const NEEDED: &[(&str, &str, &str)] = &[

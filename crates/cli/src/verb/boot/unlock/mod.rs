@@ -7,6 +7,8 @@ mod init;
 mod key_file;
 mod modules;
 mod rekey;
+mod resume;
+mod root;
 mod script;
 mod volume;
 
@@ -44,7 +46,8 @@ static WAIT: Opt = Opt {
     value: "SECONDS",
     kind: Kind::Number(86_400),
     help: "How long to wait for a device (30).",
-    man: "Disks behind USB or a network appear late. keyway.wait= on the kernel's command line says the same.",
+    man: "Disks behind USB or a network appear late. keyway.wait= on the kernel's command line says the same; without \
+          it, rootwait waits without end, rootwait=SECONDS and a longer rootdelay= so long.",
 };
 static DRY_RUN: Opt = Opt {
     long: "dry-run",
@@ -64,7 +67,10 @@ static INIT: Opt = Opt {
     man: "Mounts /proc, /sys, /dev and /run if they are missing, loads the modules that /keyway/modules lists, \
           opens the volumes, undoes its mounts and hands over to the image's own /init. If there is none, it mounts \
           the root file system that root= names (else the first volume), starts its init, and removes the image from \
-          memory. A program whose name ends in \"init\" and that is process 1 does this without being told.\n\nIt \
+          memory. It is mounted read-only, unless rw or rootflags= says otherwise; rootflags= is read as mount(8) reads \
+          options, and of the types of rootfstype= the first that works is taken. With systemd.volatile=overlay or \
+          overlayroot=tmpfs all writes go to memory. With resume=, that volume is opened first, and a system that was \
+          suspended there goes on (resume_offset= for a file; noresume). A program whose name ends in \"init\" and that is process 1 does this without being told.\n\nIt \
           refuses, with nothing changed, unless it is process 1, / is ramfs or tmpfs and no chroot, and /init \
           exists; and nothing of / is removed unless another file system is mounted on /sysroot and the kernel \
           unpacked the image itself or runs this program as its /init.",
@@ -237,7 +243,7 @@ impl Plan {
         let policy = fs::symlink_metadata(POLICY).is_ok().then_some(POLICY);
         let plan = plan::Plan::new(CommandLine::parse(&command_line), tables, policy);
         let plan::Plan { entries, demanding, wait, shell } = plan;
-        let wait = asked.wait.or(wait).unwrap_or(USUAL_WAIT);
+        let wait = asked.wait.or(wait).unwrap_or_else(|| keyway_boot::root::wait(&command_line, USUAL_WAIT));
         Ok(Self { command_line, entries, demanding, wait, shell })
     }
 

@@ -1,0 +1,167 @@
+//! How the kernel's command line wants the root file system to be mounted (Linux,
+//! Documentation/admin-guide/kernel-parameters.txt; kernel-command-line(7) of systemd; overlayroot of
+//! Debian's cloud-initramfs-tools).
+//!
+//! ```text
+//! root=DEVICE  rootfstype=TYPE,…  rootflags=OPTION,…  ro  rw  rootdelay=SECONDS  rootwait[=SECONDS]
+//! resume=DEVICE  resume_offset=PAGES  noresume  systemd.volatile=overlay  overlayroot=tmpfs
+//! ```
+
+mod options;
+
+pub use options::{MountOptions, RDONLY};
+
+use crate::cmdline::parameter;
+use std::time::Duration;
+
+/// What the command line says of the root.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Root {
+    /// The device, in any spelling.
+    pub device: Option<String>,
+    /// File systems to try, in this order; if empty, what the device holds.
+    pub kinds: Vec<String>,
+    /// Flags and options: read-only, unless it says otherwise.
+    pub options: MountOptions,
+    /// Whether an overlay in memory takes all writes.
+    pub overlay: bool,
+    /// Parameters that ask for more than that, and are not obeyed.
+    pub not_obeyed: Vec<String>,
+    /// Where the system was suspended to.
+    pub resume: Option<Resume>,
+}
+
+/// A device, or a file on it, that may hold a suspended system.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Resume {
+    /// The device, in any spelling.
+    pub device: String,
+    /// Where a swap file begins, in pages.
+    pub offset: Option<u64>,
+}
+
+impl Root {
+    /// Parses the text of /proc/cmdline.
+    pub fn parse(line: &str) -> Self {
+        let said = |name: &str| parameter(line, name).filter(|value| !value.is_empty());
+        let kinds = said("rootfstype").unwrap_or_default();
+        let kinds = kinds.split(',').map(str::trim).filter(|kind| !kind.is_empty() && *kind != "auto");
+        let mut options = MountOptions::parse(&said("rootflags").unwrap_or_default());
+        match access(line) {
+            Some(true) => options.flags |= RDONLY,
+            Some(false) => options.flags &= !RDONLY,
+            None if !options.says_access => options.flags |= RDONLY,
+            None => {}
+        }
+        let (mut overlay, mut not_obeyed) = (false, Vec::new());
+        for (name, obeyed) in [("systemd.volatile", "overlay"), ("overlayroot", "tmpfs")] {
+            match said(name) {
+                Some(value) if value.split(':').next() == Some(obeyed) => overlay = true,
+                Some(value) if NONE.contains(&value.as_str()) => {}
+                Some(value) => not_obeyed.push(format!("{name}={value}")),
+                None => {}
+            }
+        }
+        let resume = said("resume").filter(|_| parameter(line, "noresume").is_none());
+        let offset = said("resume_offset").and_then(|pages| pages.parse().ok());
+        Self {
+            device: said("root"),
+            kinds: kinds.map(str::to_owned).collect(),
+            options,
+            overlay,
+            not_obeyed,
+            resume: resume.map(|device| Resume { device, offset }),
+        }
+    }
+}
+
+/// Whether it says ro or rw, whichever comes last: true for ro.
+fn access(line: &str) -> Option<bool> {
+    let word = line.split_ascii_whitespace().rfind(|word| matches!(*word, "ro" | "rw"));
+    word.map(|word| word == "ro")
+}
+
+/// How long devices are waited for at most: without end for rootwait, rootwait='s seconds, rootdelay='s
+/// where that is longer than `usual` (as initramfs-tools reads it), else `usual`.
+pub fn wait(line: &str, usual: Duration) -> Duration {
+    let seconds = |name: &str| parameter(line, name)?.parse().ok().map(Duration::from_secs);
+    match parameter(line, "rootwait").as_deref() {
+        Some("") => WITHOUT_END,
+        Some(_) => seconds("rootwait").unwrap_or(usual),
+        None => seconds("rootdelay").unwrap_or(usual).max(usual),
+    }
+}
+
+/// What `rootwait` means.
+pub const WITHOUT_END: Duration = Duration::MAX;
+/// Values that ask for nothing.
+const NONE: &[&str] = &["no", "0", "off", "false", "disabled"];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_root_is_read_only_unless_something_says_otherwise() {
+        for (line, flags, data) in [
+            ("root=/dev/sda", RDONLY, ""),
+            ("root=/dev/sda rw", 0, ""),
+            ("rw ro", RDONLY, ""),
+            ("ro rw", 0, ""),
+            ("rootflags=rw", 0, ""),
+            ("rootflags=rw ro", RDONLY, ""),
+            ("rootflags=subvol=@,noatime rw", 1 << 10, "subvol=@"),
+            ("rootflags=defaults,discard", RDONLY, "discard"),
+            ("rootflags=subvol=a rootflags=subvol=b", RDONLY, "subvol=b"),
+            ("rw.x=1 root=rw", RDONLY, ""),
+        ] {
+            let options = Root::parse(line).options;
+            assert_eq!((options.flags, &options.data[..]), (flags, data), "{line}");
+        }
+    }
+
+    #[test]
+    fn types_overlays_and_suspended_systems() {
+        for (line, kinds, overlay, not_obeyed, resume) in [
+            ("root=/dev/x", "", false, "", None),
+            ("rootfstype=btrfs,ext4", "btrfs ext4", false, "", None),
+            ("rootfstype=auto", "", false, "", None),
+            ("systemd.volatile=overlay", "", true, "", None),
+            ("overlayroot=tmpfs:swap=1,recurse=0", "", true, "", None),
+            ("overlayroot=disabled systemd.volatile=no", "", false, "", None),
+            ("systemd.volatile=state", "", false, "systemd.volatile=state", None),
+            ("overlayroot=device:dev=/dev/sdb1", "", false, "overlayroot=device:dev=/dev/sdb1", None),
+            ("resume=UUID=ab", "", false, "", Some(("UUID=ab", None))),
+            (
+                "resume=/dev/mapper/swap resume_offset=34816",
+                "",
+                false,
+                "",
+                Some(("/dev/mapper/swap", Some(34816))),
+            ),
+            ("resume=/dev/sda2 noresume", "", false, "", None),
+            ("resume=", "", false, "", None),
+        ] {
+            let root = Root::parse(line);
+            assert_eq!((root.kinds.join(" "), root.overlay), (kinds.to_owned(), overlay), "{line}");
+            assert_eq!(root.not_obeyed.join(" "), not_obeyed, "{line}");
+            let found = root.resume.as_ref().map(|resume| (&resume.device[..], resume.offset));
+            assert_eq!(found, resume, "{line}");
+        }
+    }
+
+    #[test]
+    fn how_long_devices_are_waited_for() {
+        for (line, seconds) in [
+            ("quiet", 30),
+            ("rootdelay=5", 30),
+            ("rootdelay=50", 50),
+            ("rootdelay=x", 30),
+            ("rootwait=x", 30),
+            ("rootwait=7 rootdelay=50", 7),
+        ] {
+            assert_eq!(wait(line, Duration::from_secs(30)).as_secs(), seconds, "{line}");
+        }
+        assert_eq!(wait("rootwait", Duration::ZERO), WITHOUT_END);
+    }
+}
