@@ -148,6 +148,8 @@ layer_boot() {
     # Without the kernel the tests that need its modules leave themselves out, by name. The same for aarch64.
     tests/vm/prepare "$vm" || true
     tests/vm/prepare-aarch64 "$vm/aarch64" || { may_install && apt_get update -q && tests/vm/prepare-aarch64 "$vm/aarch64"; } || true
+    # A kernel whose file systems and checksums are modules.
+    tests/vm/prepare-full "$vm/full" || true
     # Four minutes, for its size and for images without --program.
     if [ -n "${KEYWAY_SLOW:-}" ]; then
         build_ramdisk || layer_fails "the build for ramdisks"

@@ -23,7 +23,7 @@ declare -A package_of=(
     [setpriv]=util-linux [prlimit]=util-linux
     [openssl]=openssl
     [mke2fs]=e2fsprogs [debugfs]=e2fsprogs [e2fsck]=e2fsprogs
-    [mkfs.xfs]=xfsprogs [mkfs.btrfs]=btrfs-progs [mkfs.vfat]=dosfstools [mkfs.f2fs]=f2fs-tools
+    [mkfs.xfs]=xfsprogs [mkfs.btrfs]=btrfs-progs [mkfs.vfat]=dosfstools [mkfs.f2fs]=f2fs-tools [sload.f2fs]=f2fs-tools
     [mkfs.erofs]=erofs-utils [mksquashfs]=squashfs-tools [mkfs.nilfs2]=nilfs-tools [mkntfs]=ntfs-3g
     [mkfs.exfat]=exfatprogs [mkudffs]=udftools [genisoimage]=genisoimage [sfdisk]=fdisk [fdisk]=fdisk [blkid]=util-linux
     [busybox]=busybox-static

@@ -8,6 +8,7 @@ mod kernel;
 mod lies;
 mod ramdisk;
 mod root;
+mod roots;
 mod uboot;
 mod uki;
 mod unlock;

@@ -7,29 +7,37 @@ use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 
+/// Where the files of the root file system are, before an image is made of them.
+pub(crate) const TREE: &str = "root-tree";
 /// The passphrase of the volume.
 pub(crate) const PASSPHRASE: &str = "correct horse battery staple";
 
 /// A root file system of this busybox (static, of the machine's architecture), as an image of ext4.
 pub(crate) fn ext4(scratch: &Scratch, busybox: &Path) -> PathBuf {
-    let tree = scratch.path("root-tree");
-    for directory in ["bin", "sbin", "dev", "proc", "sys", "run", "etc"] {
-        fs::create_dir_all(tree.join(directory)).unwrap();
-    }
-    fs::copy(busybox, tree.join("bin/busybox")).unwrap();
-    for applet in ["awk", "cut", "grep", "ls", "mount", "poweroff", "ps", "sha256sum"] {
-        symlink("busybox", tree.join("bin").join(applet)).unwrap();
-    }
-    script(&tree.join("sbin/init"), INIT);
-    symlink("../sbin/init", tree.join("bin/other-init")).unwrap();
-    fs::write(tree.join("data"), data()).unwrap();
-    let image = scratch.path("root.ext4");
+    let (tree, image) = (tree(scratch, busybox), scratch.path("root.ext4"));
     peer("mke2fs", "-q -t ext4 -b 4096 -L system -E root_owner=0:0 -d")
         .arg(&tree)
         .arg(&image)
         .arg("24M")
         .ok();
     image
+}
+
+/// The files of that root file system, in a directory.
+pub(crate) fn tree(scratch: &Scratch, busybox: &Path) -> PathBuf {
+    let tree = scratch.path(TREE);
+    for directory in ["bin", "sbin", "dev", "proc", "sys", "run", "etc", "mnt"] {
+        fs::create_dir_all(tree.join(directory)).unwrap();
+    }
+    fs::copy(busybox, tree.join("bin/busybox")).unwrap();
+    for applet in ["awk", "cat", "cut", "grep", "ls", "mount", "poweroff", "ps", "sha256sum", "umount"] {
+        symlink("busybox", tree.join("bin").join(applet)).unwrap();
+    }
+    script(&tree.join("sbin/init"), INIT);
+    symlink("../sbin/init", tree.join("bin/other-init")).unwrap();
+    script(&tree.join("sbin/mount-all"), MOUNT_ALL);
+    fs::write(tree.join("data"), data()).unwrap();
+    tree
 }
 
 /// This image encrypted with LUKS2, [`PASSPHRASE`] and Argon2id; `options` are those of `keyway
@@ -97,14 +105,19 @@ pub(crate) fn assert_reached(console: &str) {
 /// The same for another init and another way to mount the root.
 #[track_caller]
 pub(crate) fn assert_reached_through(console: &str, init: &str, mount: &str) {
-    let sum = peer("sha256sum", "").stdin(data()).ok().text();
-    let sum = sum.split_whitespace().next().unwrap_or_default();
+    let sum = data_sum();
     for line in
         [format!("REAL-INIT={init} 1"), format!("ROOT={mount}"), format!("DATA={sum}"), "LEFT=nothing".into()]
     {
         assert!(console.lines().any(|said| said == line), "{line} is missing in\n{console}");
     }
     assert!(!console.contains(PASSPHRASE), "the passphrase is on the console\n{console}");
+}
+
+/// The SHA-256 of the file `data` in the root file system.
+pub(crate) fn data_sum() -> String {
+    let sum = peer("sha256sum", "").stdin(data()).ok().text();
+    sum.split_whitespace().next().unwrap_or_default().to_owned()
 }
 
 fn data() -> Vec<u8> {
@@ -120,10 +133,27 @@ export PATH=/bin
 exec </dev/console >/dev/console 2>&1
 echo REAL-INIT=$0 $$
 echo ROOT=$(awk '$2 == \"/\" { print $1, $3, substr($4, 1, 2) }' /proc/mounts)
+echo OPTIONS=$(awk '$2 == \"/\" { print $4 }' /proc/mounts)
+echo RESUME=$(cat /sys/power/resume)
+echo WRITTEN=$(echo yes 2>/dev/null >/written && cat /written)
 echo DATA=$(sha256sum </data | cut -d' ' -f1)
 echo LEFT=$(ls -d /keyway /run/keyway* /run/cryptsetup/* 2>/dev/null || echo nothing)
 echo MEMORY=$(awk '$1 == \"Shmem:\" { print $2 }' /proc/meminfo)
 echo PROCESSES=$(ps -o comm | grep -c keyway)
+poweroff -f
+";
+
+/// Mounts every other volume, whose name begins with its file system's, with the modules that the image
+/// has loaded.
+const MOUNT_ALL: &str = "#!/bin/busybox sh
+export PATH=/bin
+exec </dev/console >/dev/console 2>&1
+for name in $(ls /dev/mapper | grep -v -e control -e root); do
+    mount -t ${name%%-*} -o ro /dev/mapper/$name /mnt
+    echo MOUNTED $name=$(sha256sum </mnt/data | cut -d' ' -f1)
+    umount /mnt
+done
+mount -t overlay -o lowerdir=/etc:/bin overlay /mnt && echo OVERLAY=$(ls /mnt/busybox)
 poweroff -f
 ";
 
