@@ -25,6 +25,7 @@
 //! facts           what a header says about its volume, and what in it deserves attention
 //! probe           what a device holds: one table of signatures, a row per format, for luksFormat's
 //!                 warnings and wiping, LUKS2's recovery, build, bench and the ramdisk's mounts
+//! layers          what a block device is built of: dm-crypt, LVM, md …
 //! address         Address: a URL that prints without password, signature and query
 //! policy seal     demands on a volume (TOML), judged on the header alone; a MAC over the header, keyed
 //!                 from the volume key; admission asks both, before and after it has the key
@@ -52,6 +53,7 @@ pub mod kdf_cost;
 pub mod kdf_rate;
 pub mod key_file;
 mod keyslot;
+pub mod layers;
 pub mod layout;
 pub mod lock;
 pub mod luks;

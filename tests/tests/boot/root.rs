@@ -36,6 +36,7 @@ pub(crate) fn tree(scratch: &Scratch, busybox: &Path) -> PathBuf {
     script(&tree.join("sbin/init"), INIT);
     symlink("../sbin/init", tree.join("bin/other-init")).unwrap();
     script(&tree.join("sbin/mount-all"), MOUNT_ALL);
+    script(&tree.join("sbin/fill"), FILL);
     fs::write(tree.join("data"), data()).unwrap();
     tree
 }
@@ -154,6 +155,15 @@ for name in $(ls /dev/mapper | grep -v -e control -e root); do
     umount /mnt
 done
 mount -t overlay -o lowerdir=/etc:/bin overlay /mnt && echo OVERLAY=$(ls /mnt/busybox)
+poweroff -f
+";
+
+/// Copies the system to btrfs over two volumes.
+const FILL: &str = "#!/bin/busybox sh
+export PATH=/bin
+exec </dev/console >/dev/console 2>&1
+mount -t btrfs -o device=/dev/mapper/two /dev/mapper/one /mnt && cd /mnt &&
+    busybox cp -a /bin /sbin /data . && busybox mkdir dev proc sys run etc mnt && cd / && umount /mnt && echo FILLED=yes
 poweroff -f
 ";
 

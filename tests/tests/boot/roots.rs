@@ -132,7 +132,7 @@ fn initramfs(key: &Path, scratch: &Scratch, kinds: &str) -> PathBuf {
 }
 
 fn booted(initramfs: &Path, disks: &[PathBuf], line: &str) -> Console {
-    let line = format!("console=ttyS0 panic=-1 quiet cryptomgr.notests=1 {line}");
+    let line = format!("{CONSOLE} {line}");
     let board = Board::pc().kernel(&prepared("full/vmlinuz")).initrd(initramfs).append(&line);
     disks.iter().fold(board, |board, disk| board.disk(disk)).start()
 }
@@ -209,6 +209,31 @@ fn a_root_of_squashfs_boots_under_an_overlay() {
     let line = format!("keyway.device=/dev/vda {PLAIN_AT_BOOT} systemd.volatile=overlay");
     let said = boots("squashfs", "plain", &line, "overlay overlay rw");
     has(&said, "WRITTEN=yes");
+}
+
+/// A root over two volumes, each of which is told to btrfs before one is mounted. One machine fills it,
+/// another boots from it.
+#[test]
+fn a_root_of_btrfs_over_two_volumes_boots() {
+    need_machine!("mkfs.btrfs");
+    need_that!(is_slow(), "two machines, one after the other: KEYWAY_SLOW=1 ./dev test boot starts them");
+    let scratch = Scratch::new();
+    let ext4 = root::ext4(&scratch, Path::new("/bin/busybox"));
+    let parts = ["one", "two"].map(|name| scratch.sized(name, 200 << 20));
+    peer("mkfs.btrfs", "-q -d raid1 -m raid1").arg(&parts[0]).arg(&parts[1]).ok();
+    let parts = [encrypted(&scratch, &parts[0], "luks2", 1), encrypted(&scratch, &parts[1], "luks1", 2)];
+    let system = encrypted(&scratch, &ext4, "luks2", 0);
+    let image = initramfs(&key(&scratch, "luks2"), &scratch, "ext4,btrfs");
+    let named = |names: &[(usize, &str)]| {
+        let named = names.iter().map(|(number, name)| format!("rd.luks.name={}={name} ", uuid(*number)));
+        named.collect::<String>() + "rd.luks.key=/keyway/keys/root root=/dev/mapper/root"
+    };
+    let line = format!("{CONSOLE} {} init=/sbin/fill", named(&[(0, "root"), (1, "one"), (2, "two")]));
+    let board = Board::pc().kernel(&prepared("full/vmlinuz")).initrd(&image).append(&line).disk(&system);
+    let filled = board.kept_disk(&parts[0], None).kept_disk(&parts[1], None).start().ends();
+    has(&filled, "FILLED=yes");
+    let said = booted(&image, &parts, &named(&[(1, "root"), (2, "other")])).ends();
+    root::assert_reached_through(&said, "/sbin/init", "/dev/mapper/root btrfs ro");
 }
 
 /// The rest of the list, each as a root, on each format.
@@ -304,6 +329,10 @@ fn what_a_root_lacks_is_said_when_the_image_is_made() {
         fs::write(&file, content).unwrap();
         make(kind).ok();
     }
+    for (kind, name) in [("zfs", "ZFS"), ("ext4,LVM2_member", "LVM"), ("linux_raid_member", "md RAID")] {
+        let refused = make(kind).fails(1);
+        refused.says(&format!("The root is {name}")).says("Wrap the distribution's image");
+    }
     make("bcachefs").fails(4).says("lack bcachefs for the root's file system");
     // What the machine of the modules says counts as well.
     fs::create_dir(tree.join("etc")).unwrap();
@@ -335,6 +364,7 @@ fn firmware_that_modules_name_is_taken_along_or_named() {
     assert!(taken.contains(" 10000 "), "{taken}");
 }
 
+const CONSOLE: &str = "console=ttyS0 panic=-1 quiet cryptomgr.notests=1";
 /// `keyway build`'s and crypttab's words for the same.
 const PLAIN: &str = "--cipher aes-xts-plain64 --key-size 512";
 const PLAIN_AT_BOOT: &str =

@@ -8,6 +8,8 @@
 mod alone;
 mod empty;
 mod facts;
+#[expect(unsafe_code)]
+mod sys;
 
 pub use facts::{Change, Facts, Refusal};
 
@@ -17,6 +19,7 @@ use rustix::fs::{AtFlags, Mode, OFlags, fstat, open, openat, renameat, stat, unl
 use rustix::io::Errno;
 use rustix::mount::mount_move;
 use rustix::process::{chdir, chroot, fchdir};
+use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 /// The root file system of an initramfs whose first process is this one.
@@ -52,6 +55,18 @@ impl Initramfs {
             let _ = unlinkat(&self.root, directory, AtFlags::REMOVEDIR);
         }
         Ok(())
+    }
+
+    /// Tells the kernel's btrfs that a part of a file system is on this device: one over several devices is
+    /// mounted once all are known.
+    ///
+    /// # Errors
+    /// If there is no btrfs, or it does not take the device.
+    pub fn btrfs_part(&self, device: &Path) -> Result<()> {
+        let control = open("/dev/btrfs-control", OFlags::RDWR | OFlags::CLOEXEC, Mode::empty());
+        let told =
+            control.and_then(|control| sys::scan_device(control.as_fd(), device.as_os_str().as_bytes()));
+        told.map_err(|why| failed(&format!("telling btrfs of {}", device.display()), why))
     }
 
     /// Decides whether `new_root` may replace the root. /proc must be mounted.

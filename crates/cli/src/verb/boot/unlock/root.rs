@@ -5,6 +5,9 @@ use super::{Plan, find};
 use crate::mapping;
 use keyway_attach::initramfs::Initramfs;
 use keyway_boot::root::{RDONLY, Root};
+use keyway_volume::block_devices::{self, BlockDevice};
+use keyway_volume::probe::{Reach, file_system};
+use keyway_volume::storage::File;
 use rustix::io::Errno;
 use rustix::mount::{MountFlags, UnmountFlags, mount, mount_move, unmount};
 use std::ffi::{CStr, OsStr};
@@ -58,6 +61,9 @@ pub(super) fn mount_on(proof: &Initramfs, place: &str, wanted: &Root, plan: &Pla
     let mut flags = MountFlags::from_bits_retain(wanted.options.flags);
     // What is below an overlay stays as it is.
     flags.set(MountFlags::from_bits_retain(RDONLY), flags.contains(MountFlags::RDONLY) || wanted.overlay);
+    if wanted.kinds.is_empty() || wanted.kinds.iter().any(|kind| kind == BTRFS) {
+        gather_btrfs(proof, &node);
+    }
     let mounted = match &wanted.kinds[..] {
         [] => mount_any(&node, Path::new(place), flags, data.as_ref()),
         kinds => mount_first(&node, place, kinds, flags, data.as_deref()),
@@ -67,6 +73,22 @@ pub(super) fn mount_on(proof: &Initramfs, place: &str, wanted: &Root, plan: &Pla
         cover(proof, place).map_err(|why| format!("the root cannot get an overlay in memory: {why}"))?;
     }
     Ok(())
+}
+
+/// A root of btrfs may be over several devices, which udev would tell the kernel of.
+fn gather_btrfs(proof: &Initramfs, root: &Path) {
+    let holds = |node: &Path| {
+        let found = File::open(node).and_then(|device| file_system(&device, Reach::Start));
+        found.ok().flatten().is_some_and(|signature| signature.blkid == BTRFS)
+    };
+    if !holds(root) {
+        return;
+    }
+    for device in block_devices::all().iter().map(BlockDevice::node).filter(|node| holds(node)) {
+        if let Err(why) = proof.btrfs_part(device) {
+            say!("keyway: {why}.");
+        }
+    }
 }
 
 /// Mounts with the first of these file systems that works.
@@ -115,4 +137,5 @@ fn cover(_proof: &Initramfs, place: &str) -> Result<(), String> {
 
 pub(super) const NOTHING_TO_START: &str =
     "there is nothing to start: no /init in the image, no root= on the kernel's command line";
+const BTRFS: &str = "btrfs";
 const MEMORY: &str = "/run/keyway-overlay";

@@ -2,6 +2,7 @@
 
 mod contents;
 mod firmware;
+mod layers;
 mod machine;
 mod modules;
 mod options;

@@ -1,9 +1,9 @@
 //! The kernel modules that go into the image: those for the volume's ciphers, its disk and the
 //! keyboard and, for a whole image, its file system; all unpacked, in loading order.
 
-use super::firmware;
 use super::options::*;
 use super::root::Root;
+use super::{firmware, layers};
 use crate::device::{self, explain};
 use crate::door::{Args, shared};
 use crate::say::failure::{Exit, Failure, Result};
@@ -25,6 +25,8 @@ pub(super) struct Modules {
     header: Option<PathBuf>,
     /// The volume's name on the machine that boots.
     volume: Option<PathBuf>,
+    /// In whatever spelling.
+    volume_as_named: Option<String>,
     locking: Locking,
     also: Vec<String>,
     root_file_system: Root,
@@ -48,6 +50,7 @@ impl Modules {
             ciphers: args.texts(&CIPHER).into_iter().map(str::to_owned).collect(),
             header: args.path(&shared::HEADER).map(Path::to_owned),
             volume: args.path(&VOLUME).map(device::resolve),
+            volume_as_named: args.text(&VOLUME).map(str::to_owned),
             locking: device::locking(args),
             also: also.filter(|name| !name.is_empty()).map(str::to_owned).collect(),
             root_file_system: Root::known(args.text(&ROOTFSTYPE), &root),
@@ -58,6 +61,9 @@ impl Modules {
     /// The module files and their firmware.
     pub(super) fn gather(&self, from: &mut Ingredients, has_original: bool) -> Result<Gathered> {
         let inventory = self.inventory()?;
+        if let Some(volume) = &self.volume_as_named {
+            layers::check_volume(volume, self.root.canonicalize().is_ok_and(|root| root == Path::new("/")))?;
+        }
         let names = self.names(&inventory, has_original)?;
         let ordered = inventory.in_order(names.iter().map(String::as_str));
         let files = ordered

@@ -52,7 +52,8 @@ pub(super) static ROOTFSTYPE: Opt = text(
     "Modules for these go into the image, and no others. Without it: the file system that is mounted on DIR, or that DIR's \
      etc/fstab says, beside ext4, xfs and btrfs. If the modules of one that was said or found are not in DIR, no image is \
      made. squashfs and erofs come with overlay, for systemd.volatile=overlay and overlayroot=tmpfs on the kernel's \
-     command line; for others name it, too (ext4,overlay). An image that already has an /init mounts its root itself.",
+     command line; for others name it, too (ext4,overlay). An image that already has an /init mounts its root itself, \
+     and is needed for roots on LVM, md RAID, multipath, bcache or ZFS, which are refused here.",
 );
 pub(super) static CIPHER: Opt = Opt {
     long: "cipher",

@@ -1,17 +1,18 @@
 //! The root's file system, which a new image mounts itself: what it is, and its modules.
 
+use super::layers;
 use crate::device::whole_file;
 use crate::say::failure::{Exit, Failure, Result};
 use keyway_kernel::modules::{Found, Inventory, asked_by_file_system};
 use keyway_volume::mounts;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// What is known of the root's file system.
 pub(super) enum Root {
     /// `--rootfstype`: these and no others.
     Said(Vec<String>),
-    /// One of the machine that the modules are taken from: beside the usual ones.
-    Found(String, String),
+    /// The one of the machine that the modules are taken from, and where that stands: beside the usual ones.
+    Found { kind: String, source: String, device: Option<PathBuf> },
     /// Nothing: the usual ones.
     Unknown,
 }
@@ -28,11 +29,12 @@ impl Root {
         let fstab = directory.join("etc/fstab");
         let listed = || {
             let table = whole_file::read_text(&fstab, LARGEST_TABLE).unwrap_or_default();
-            of_fstab(&table).map(|kind| Self::Found(kind, format!("{} says so", fstab.display())))
+            let kind = of_fstab(&table)?;
+            Some(Self::Found { kind, source: format!("{} says so", fstab.display()), device: None })
         };
-        let mounted = mounted(directory)
-            .map(|kind| Self::Found(kind, format!("as mounted on {}", directory.display())));
-        mounted.or_else(listed).unwrap_or(Self::Unknown)
+        let source = format!("as mounted on {}", directory.display());
+        let found = |(kind, device)| Self::Found { kind, source, device: Some(device) };
+        mounted(directory).map(found).or_else(listed).unwrap_or(Self::Unknown)
     }
 
     /// The modules that mount it, after what they ask of the crypto API.
@@ -44,7 +46,8 @@ impl Root {
                     names.extend(needed(inventory, kind, "--rootfstype")?);
                 }
             }
-            Self::Found(kind, source) => {
+            Self::Found { kind, source, device } => {
+                device.as_deref().map_or(Ok(()), layers::check_root)?;
                 names.extend(USUAL.iter().flat_map(|usual| of_kind(inventory, usual)));
                 names.extend(needed(inventory, kind, source)?);
             }
@@ -63,6 +66,7 @@ impl Root {
 
 /// The modules of a file system without which the image would not boot.
 fn needed(inventory: &Inventory, kind: &str, source: &str) -> Result<Vec<String>> {
+    layers::check_kind(kind)?;
     let lacks = |what: &str| {
         Err(Failure::new(
             Exit::Device,
@@ -96,11 +100,12 @@ fn of_kind(inventory: &Inventory, kind: &str) -> Vec<String> {
     names
 }
 
-/// The file system on a device that is mounted here.
-fn mounted(directory: &Path) -> Option<String> {
+/// The file system that is mounted here, and the device it is on (a pool of ZFS is none).
+fn mounted(directory: &Path) -> Option<(String, PathBuf)> {
     let place = directory.canonicalize().ok()?;
     let mount = mounts::topmost(&mounts::all(), &place)?;
-    mount.source.starts_with("/dev").then_some(mount.kind).filter(|kind| is_name(kind))
+    let is_meant = mount.source.starts_with("/dev") || mount.kind == "zfs";
+    is_meant.then_some((mount.kind, mount.source)).filter(|(kind, _)| is_name(kind))
 }
 
 /// The type of the root in a table of fstab(5), if it is on a device.
@@ -147,7 +152,7 @@ mod tests {
     fn what_is_said_counts_alone() {
         let known = |said| match Root::known(said, Path::new("/nonexistent")) {
             Root::Said(kinds) => kinds.join(" "),
-            Root::Found(kind, _) => format!("found {kind}"),
+            Root::Found { kind, .. } => format!("found {kind}"),
             Root::Unknown => "unknown".to_owned(),
         };
         assert_eq!(known(Some("erofs,squashfs")), "erofs squashfs");

@@ -1,0 +1,135 @@
+//! What a block device is built of, by sysfs: `/sys/dev/block/MAJOR:MINOR` has `dm/uuid` with a prefix of
+//! who made it, or `md/`, or `bcache/`, and `slaves/` with what lies below (Linux,
+//! Documentation/ABI/testing/sysfs-block-dm, sysfs-bcache; Documentation/admin-guide/md.rst).
+
+use std::fmt;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// One layer between a file system and the disks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Layer {
+    /// A volume of dm-crypt's.
+    Crypt,
+    /// A logical volume of LVM's.
+    Lvm,
+    /// An array of md's.
+    Md,
+    /// Several paths to one disk.
+    Multipath,
+    /// An array of a controller's BIOS.
+    DmRaid,
+    /// A cache of bcache's.
+    Bcache,
+}
+
+/// The layers of the device with this number, the topmost first; partitions and disks are none.
+pub fn below(device: (u32, u32)) -> Vec<Layer> {
+    let (major, minor) = device;
+    of(Path::new("/sys"), &PathBuf::from(format!("/sys/dev/block/{major}:{minor}")))
+}
+
+fn of(sys: &Path, device: &Path) -> Vec<Layer> {
+    let (mut layers, mut next) = (Vec::new(), vec![device.to_owned()]);
+    for _ in 0..MOST {
+        let Some(device) = next.pop() else { break };
+        if let Some(layer) = Layer::of(&device)
+            && !layers.contains(&layer)
+        {
+            layers.push(layer);
+        }
+        let slaves = fs::read_dir(device.join("slaves")).into_iter().flatten().flatten();
+        next.extend(slaves.map(|slave| sys.join("class/block").join(slave.file_name())));
+        // A partition's disk may be an array.
+        if device.join("partition").exists() {
+            next.extend(fs::canonicalize(&device).ok().and_then(|place| Some(place.parent()?.to_owned())));
+        }
+    }
+    layers
+}
+
+impl Layer {
+    fn of(device: &Path) -> Option<Self> {
+        let uuid = fs::read_to_string(device.join("dm/uuid")).unwrap_or_default();
+        // Of partitions on a mapped disk, kpartx says "part1-mpath-…".
+        let made =
+            DM.iter().find(|(prefix, _)| uuid.starts_with(prefix) || uuid.contains(&format!("-{prefix}")));
+        let there = |name: &str| device.join(name).is_dir();
+        match made {
+            Some((_, layer)) => Some(*layer),
+            None if there("md") => Some(Self::Md),
+            None if there("bcache") => Some(Self::Bcache),
+            None => None,
+        }
+    }
+}
+
+impl fmt::Display for Layer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Crypt => "dm-crypt",
+            Self::Lvm => "LVM",
+            Self::Md => "md RAID",
+            Self::Multipath => "multipath",
+            Self::DmRaid => "dmraid",
+            Self::Bcache => "bcache",
+        })
+    }
+}
+
+const DM: &[(&str, Layer)] = &[
+    ("CRYPT-", Layer::Crypt),
+    ("LVM-", Layer::Lvm),
+    ("mpath-", Layer::Multipath),
+    ("DMRAID-", Layer::DmRaid),
+];
+/// An array may have hundreds of members; they do not go in circles.
+const MOST: usize = 1024;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::symlink;
+
+    #[test]
+    fn what_lies_between_a_file_system_and_its_disks() {
+        let sys = std::env::temp_dir().join(format!("keyway-layers-{}", std::process::id()));
+        let class = sys.join("class/block");
+        let device = |name: &str, slaves: &[&str]| {
+            fs::create_dir_all(class.join(name).join("slaves")).unwrap();
+            slaves
+                .iter()
+                .for_each(|slave| symlink("x", class.join(name).join("slaves").join(slave)).unwrap());
+        };
+        let uuid = |name: &str, uuid: &str| {
+            fs::create_dir_all(class.join(name).join("dm")).unwrap();
+            fs::write(class.join(name).join("dm/uuid"), uuid).unwrap();
+        };
+        device("sda1", &[]);
+        device("sdb1", &[]);
+        device("md0", &["sda1", "sdb1"]);
+        fs::create_dir(class.join("md0/md")).unwrap();
+        device("dm-0", &["md0"]);
+        uuid("dm-0", "CRYPT-LUKS2-0815-root\n");
+        device("dm-1", &["dm-0"]);
+        uuid("dm-1", "LVM-abc\n");
+        device("dm-2", &["dm-3"]);
+        uuid("dm-2", "CRYPT-PLAIN-x\n");
+        device("dm-3", &["dm-4"]);
+        uuid("dm-3", "part2-mpath-3600\n");
+        device("dm-4", &["dm-4"]);
+        device("md127", &[]);
+        fs::create_dir(class.join("md127/md")).unwrap();
+        fs::create_dir(class.join("md127/md127p1")).unwrap();
+        fs::write(class.join("md127/md127p1/partition"), "1\n").unwrap();
+        symlink("md127/md127p1", class.join("md127p1")).unwrap();
+        let layers = |name: &str| of(&sys, &class.join(name));
+        assert_eq!(layers("sda1"), []);
+        assert_eq!(layers("dm-0"), [Layer::Crypt, Layer::Md]);
+        assert_eq!(layers("dm-1"), [Layer::Lvm, Layer::Crypt, Layer::Md]);
+        assert_eq!(layers("dm-2"), [Layer::Crypt, Layer::Multipath], "a circle ends");
+        assert_eq!(layers("md127p1"), [Layer::Md], "a partition of an array");
+        assert_eq!(layers("nowhere"), []);
+        fs::remove_dir_all(sys).unwrap();
+    }
+}
