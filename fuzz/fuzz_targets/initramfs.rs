@@ -18,5 +18,8 @@ fuzz_target!(|image: &[u8]| {
     }
     if let Ok(inventory) = Inventory::of_image(image) {
         let _ = (inventory.module("dm-crypt"), inventory.algorithm("xts"), inventory.implementations("aes"));
+        let order = inventory.in_order(["btrfs"]);
+        assert!(order.len() <= inventory.len());
+        let _ = (inventory.file_system("btrfs"), inventory.unmet("btrfs"));
     }
 });

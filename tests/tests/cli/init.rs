@@ -87,6 +87,18 @@ fn a01_init_with_dry_run_shows_the_plan_alone() {
         .says("# mounts proc on /proc\n")
         .says("\ndata UUID=0815 none nofail\n")
         .says("# mounts /dev/vda2 on /sysroot, makes it the root, empties the image, starts its init\n");
+    run()
+        .arg("/bin/keyway")
+        .args("unlock --init --dry-run --cmdline")
+        .arg(
+            "root=LABEL=x rootfstype=btrfs,ext4 rootflags=noatime,rw,subvol=@ resume=UUID=y resume_offset=9 \
+             systemd.volatile=overlay",
+        )
+        .ok()
+        .says("# goes on with a system that was suspended to UUID=y\n")
+        .says("# the root is btrfs or ext4\n")
+        .says("# options of its file system: subvol=@\n# its flags: NOATIME\n# writes go to memory\n")
+        .says("# mounts LABEL=x on /sysroot, makes it the root");
     assert!(content(&root) == before);
     // The original init kept in an image has precedence.
     fs::create_dir(root.join("keyway")).unwrap();

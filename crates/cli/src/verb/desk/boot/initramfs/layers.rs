@@ -57,7 +57,7 @@ fn judged(layers: &[Layer]) -> Option<(Layer, bool)> {
 fn helps(is_below: bool) -> &'static str {
     match is_below {
         false => {
-            "Wrap the distribution's image, which does: \"keyway boot initramfs /boot/initrd.img -o FILE\" opens the \
+            "Wrap the distribution's image, which does: \"keyway boot initramfs /boot/initrd.img -o initrd.keyway\" opens the \
              volume, and that image's own init goes on."
         }
         true => {
@@ -112,7 +112,7 @@ mod tests {
             refused("zfs")
                 .starts_with("The root is ZFS, whose pools its own tools import, which an image of")
         );
-        assert!(refused("LVM2_member").contains("keyway boot initramfs /boot/initrd.img -o FILE"));
+        assert!(refused("LVM2_member").contains("keyway boot initramfs /boot/initrd.img -o initrd.keyway"));
         assert!(check_kind("btrfs").is_ok());
         assert!(check_volume("/nonexistent", true).is_ok());
     }
