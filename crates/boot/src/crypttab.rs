@@ -12,6 +12,7 @@
 use std::ffi::{OsStr, OsString};
 use std::fmt;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::time::Duration;
 
 /// A line of the table.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -35,7 +36,7 @@ impl Entry {
     /// The options that make a demand of the volume. Demands accumulate: one that is made in one place
     /// cannot be withdrawn in another.
     pub fn demands(&self) -> impl Iterator<Item = &(String, String)> {
-        self.options.iter().filter(|(name, _)| DEMANDS.contains(&name.as_str()))
+        self.options.iter().filter(|(name, _)| is_demand(name))
     }
 
     /// Adds the demands that `other` makes and this entry does not make yet.
@@ -95,34 +96,90 @@ pub enum Rekey {
     No,
 }
 
-const DEMANDS: [&str; 2] = [REQUIRE, SEAL_CONTEXT];
+/// Whether the option demands something of the volume. So does every word of ours that does not exist:
+/// what is mistyped may have been a demand, and nothing opens a volume that it is written for.
+pub fn is_demand(option: &str) -> bool {
+    option.starts_with(OURS) && option != REKEY
+}
+
+/// How the names of our own options begin.
+const OURS: &str = "x-keyway.";
+
+/// A time as systemd.time(7) writes it: `90`, `90s`, `1min 30s`, `500ms`; 0 and `infinity` are for ever. `None` if it is
+/// none.
+pub fn duration(text: &str) -> Option<Duration> {
+    if text == "infinity" {
+        return Some(Duration::ZERO);
+    }
+    let (mut whole, mut rest) = (Duration::ZERO, text.trim());
+    while !rest.is_empty() {
+        let digits = rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len());
+        let (number, after) = rest.split_at(digits);
+        let letters = after.trim_start().find(|c: char| !c.is_ascii_alphabetic());
+        let (unit, after) = after.trim_start().split_at(letters.unwrap_or(after.trim_start().len()));
+        let millis = match unit {
+            "ms" | "msec" => 1,
+            "" | "s" | "sec" | "second" | "seconds" => 1000,
+            "m" | "min" | "minute" | "minutes" => 60_000,
+            "h" | "hr" | "hour" | "hours" => 3_600_000,
+            "d" | "day" | "days" => 86_400_000,
+            _ => return None,
+        };
+        let time = number.parse::<u64>().ok()?.checked_mul(millis)?;
+        whole = whole.checked_add(Duration::from_millis(time))?;
+        rest = after.trim_start();
+    }
+    (!text.trim().is_empty()).then_some(whole)
+}
 
 /// The entries of a table.
 pub fn parse(text: &[u8]) -> Vec<Entry> {
     text.split(|&byte| byte == b'\n').filter_map(entry).take(MOST_ENTRIES).collect()
 }
 
-/// Parses a comma-separated list of options.
+/// Parses a comma-separated list of options. In a value, `\,` is a comma and `\\` a backslash (systemd's
+/// crypttab(5): `cipher=xchacha12\,aes-adiantum-plain64`).
 pub fn options_of(list: &str) -> Vec<(String, String)> {
-    let options = list.split(',').map(|option| {
-        let (name, value) = option.split_once('=').unwrap_or((option, ""));
+    let options = split(list).into_iter().map(|option| {
+        let (name, value) = option.split_once('=').unwrap_or((&option, ""));
         (name.trim().to_owned(), value.trim().to_owned())
     });
     options.filter(|(name, _)| !name.is_empty()).take(MOST_OPTIONS).collect()
 }
 
+fn split(list: &str) -> Vec<String> {
+    let (mut parts, mut part, mut letters) = (Vec::new(), String::new(), list.chars().peekable());
+    while let Some(c) = letters.next() {
+        match c {
+            ',' => parts.push(std::mem::take(&mut part)),
+            '\\' => part.push(letters.next_if(|next| [',', '\\'].contains(next)).unwrap_or(c)),
+            c => part.push(c),
+        }
+    }
+    parts.push(part);
+    parts
+}
+
 /// Formats options as a comma-separated list.
 pub fn list_of(options: &[(String, String)]) -> String {
     let option = |(name, value): &(String, String)| match value.is_empty() {
-        true => name.clone(),
-        false => format!("{name}={value}"),
+        true => in_list(name),
+        false => format!("{}={}", in_list(name), in_list(value)),
     };
     options.iter().map(option).collect::<Vec<_>>().join(",")
+}
+
+fn in_list(text: &str) -> String {
+    text.replace('\\', "\\\\").replace(',', "\\,")
 }
 
 /// Whether crypttab(5) or this program gives the option a meaning. Other programs' own options begin
 /// with `x-`.
 pub fn is_known(option: &str) -> bool {
+    let ours = [REQUIRE, SEAL_CONTEXT, REKEY];
+    if option.starts_with(OURS) {
+        return ours.contains(&option);
+    }
     option.starts_with("x-") || KNOWN.iter().any(|names| names.contains(&option))
 }
 
@@ -167,8 +224,11 @@ static KNOWN: [&[&str]; 4] = [
         "keyscript",
         "keyslot",
         "loud",
+        "lvm",
         "noearly",
         "quiet",
+        "resumedev",
+        "rootdev",
         "tcrypthidden",
         "tcryptsystem",
         "veracrypt",
@@ -321,8 +381,37 @@ mod tests {
         {
             assert!(is_known(option), "{option}");
         }
-        for option in ["frobnicate", "discards", "Luks", ""] {
+        for option in ["frobnicate", "discards", "Luks", "", "x-keyway.requires", "x-keyway."] {
             assert!(!is_known(option), "{option}");
+        }
+    }
+
+    /// A word of ours that does not exist was perhaps meant as a demand.
+    #[test]
+    fn a_mistyped_demand_is_one() {
+        assert!(is_demand(REQUIRE) && is_demand(SEAL_CONTEXT) && is_demand("x-keyway.requires"));
+        assert!(!is_demand(REKEY) && !is_demand("x-systemd.device-timeout") && !is_demand("luks"));
+    }
+
+    #[test]
+    fn a_comma_in_a_value_is_escaped() {
+        let list = "cipher=xchacha12\\,aes-adiantum-plain64,header=/a\\\\,x=\\040";
+        let options = options_of(list);
+        let values: Vec<_> = options.iter().map(|(_, value)| value.as_str()).collect();
+        assert_eq!(values, ["xchacha12,aes-adiantum-plain64", "/a\\", "\\040"]);
+        assert_eq!(options_of(&list_of(&options)), options);
+    }
+
+    #[test]
+    fn times_as_systemd_writes_them() {
+        let seconds = |text| duration(text).map(|time| time.as_secs_f32());
+        for (text, is) in [("90", 90.0), ("10s", 10.0), ("1min 30s", 90.0), ("1min30s", 90.0), ("500ms", 0.5)]
+        {
+            assert_eq!(seconds(text), Some(is), "{text}");
+        }
+        assert_eq!((seconds("0"), seconds("infinity"), seconds("2 h")), (Some(0.0), Some(0.0), Some(7200.0)));
+        for text in ["", "soon", "10 parsecs", "-1", "99999999999999999999"] {
+            assert_eq!(seconds(text), None, "{text}");
         }
     }
 

@@ -1,5 +1,11 @@
-//! How tables and command lines name a device: by a path, or by a tag and a value (fstab(5),
-//! crypttab(5)).
+//! How tables and command lines name a device: by a path, or by a tag and a value (fstab(5), crypttab(5), blkid(8)).
+//!
+//! ```text
+//! UUID=… LABEL=… PARTUUID=… PARTLABEL=…   the value quoted or not; \xHH in it is a byte, as udev writes it
+//! /dev/disk/by-uuid/… by-label by-partuuid by-partlabel   udev's links for the same: read as tags, so that no udev is needed
+//! UUID=luks-…      as dracut(8) takes it;  UUID=477e*  the one whose UUID begins so (rd.luks.uuid= of dracut.cmdline(7))
+//! PARTUUID=…/PARTNROFF=1   the partition after that one (the kernel's root=, admin-guide/kernel-parameters)
+//! ```
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -9,8 +15,12 @@ use std::path::{Path, PathBuf};
 pub struct Tagged {
     /// What the value names.
     pub tag: Tag,
-    /// The value, without quotes.
+    /// The value, without quotes and escapes.
     pub value: String,
+    /// The value is only how the UUID begins.
+    pub is_start: bool,
+    /// How many partitions after the named one.
+    pub after: i32,
 }
 
 /// What a tag's value names.
@@ -30,22 +40,44 @@ impl Tagged {
     /// Parses the name of a device; `None` if it is a path.
     pub fn parse(spec: &OsStr) -> Option<Self> {
         let text = spec.to_string_lossy();
-        TAGS.iter().find_map(|(start, tag, _)| {
-            let value = text.strip_prefix(start)?.trim_matches('"');
-            Some(Self { tag: *tag, value: value.to_owned() })
+        let text = unquoted(&text);
+        TAGS.iter().find_map(|(name, tag, links)| {
+            let link = || text.strip_prefix("/dev/disk/")?.strip_prefix(links)?.strip_prefix('/');
+            let value = tag_value(text, name).map(unquoted).or_else(link)?;
+            Some(Self::of(*tag, value))
         })
     }
 
-    /// Where udev puts a link to the device.
-    pub fn link(&self) -> PathBuf {
-        let links = TAGS.iter().find_map(|(_, tag, links)| (*tag == self.tag).then_some(*links));
-        Path::new("/dev/disk").join(links.unwrap_or_default()).join(&self.value)
+    fn of(tag: Tag, value: &str) -> Self {
+        let value = unescaped(value);
+        let (value, after) = match value.split_once("/PARTNROFF=") {
+            Some((uuid, offset)) if tag == Tag::PartUuid => {
+                (uuid.to_owned(), offset.parse().unwrap_or(i32::MAX))
+            }
+            _ => (value, 0),
+        };
+        let is_uuid = matches!(tag, Tag::Uuid | Tag::PartUuid);
+        let bare = Some(&*value).filter(|_| is_uuid).and_then(|value| value.strip_prefix("luks-"));
+        let bare = bare.unwrap_or(&value);
+        let start = bare.strip_suffix('*').filter(|_| is_uuid);
+        Self { tag, value: start.unwrap_or(bare).to_owned(), is_start: start.is_some(), after }
+    }
+
+    /// Where udev puts a link to the device; `None` where it makes none.
+    pub fn link(&self) -> Option<PathBuf> {
+        let links = TAGS.iter().find_map(|(_, tag, links)| (*tag == self.tag).then_some(*links))?;
+        let name = escaped(&self.value);
+        let has = !self.is_start && self.after == 0 && !name.is_empty();
+        has.then(|| Path::new("/dev/disk").join(links).join(name))
     }
 
     /// Whether this is the device whose UUID or label is `found`.
     pub fn means(&self, found: &str) -> bool {
         match self.tag {
-            Tag::Uuid | Tag::PartUuid => found.eq_ignore_ascii_case(&self.value),
+            Tag::Uuid | Tag::PartUuid if self.is_start => {
+                found.get(..self.value.len()).is_some_and(|start| start.eq_ignore_ascii_case(&self.value))
+            }
+            Tag::Uuid | Tag::PartUuid => !found.is_empty() && found.eq_ignore_ascii_case(&self.value),
             // Most file systems have no label.
             Tag::Label => !found.is_empty() && found == self.value,
             Tag::PartLabel => found == self.value,
@@ -53,28 +85,139 @@ impl Tagged {
     }
 }
 
+/// The name of a device in the one form in which two names of it that are written differently are equal.
+pub fn same_form(spec: &OsStr) -> String {
+    match Tagged::parse(spec) {
+        Some(tagged) => {
+            let is_uuid = matches!(tagged.tag, Tag::Uuid | Tag::PartUuid);
+            let value = if is_uuid { tagged.value.to_ascii_lowercase() } else { tagged.value.clone() };
+            let star = if tagged.is_start { "*" } else { "" };
+            format!("{:?}={value}{star}+{}", tagged.tag, tagged.after)
+        }
+        None => spec.to_string_lossy().to_ascii_lowercase(),
+    }
+}
+
+/// Whether the text names a device, and no file elsewhere.
+pub fn is_device(text: &str) -> bool {
+    text.starts_with("/dev/") || text.starts_with("ID=") || Tagged::parse(text.as_ref()).is_some()
+}
+
+/// `PATH[:DEVICE[:DEVICE]]` in its parts. Names of devices may have colons (by-path).
+pub fn parts(text: &str) -> Vec<&str> {
+    let mut parts = Vec::new();
+    let (mut start, starts) = (0, text.match_indices(':'));
+    for (at, _) in starts.filter(|(at, _)| is_device(&text[at + 1..])) {
+        parts.push(&text[start..at]);
+        start = at + 1;
+    }
+    parts.push(&text[start..]);
+    parts
+}
+
+/// The value of `NAME=…`, in upper or lower case.
+fn tag_value<'a>(text: &'a str, name: &str) -> Option<&'a str> {
+    let (found, value) = text.split_once('=')?;
+    found.eq_ignore_ascii_case(name).then_some(value)
+}
+
+fn unquoted(text: &str) -> &str {
+    text.trim_matches(['"', '\''])
+}
+
+/// `\xHH` decoded.
+fn unescaped(text: &str) -> String {
+    let (mut bytes, mut rest) = (Vec::with_capacity(text.len()), text.as_bytes());
+    while let Some((&first, after)) = rest.split_first() {
+        let digits = rest.strip_prefix(b"\\x").and_then(|digits| std::str::from_utf8(digits.get(..2)?).ok());
+        let byte = digits.and_then(|digits| u8::from_str_radix(digits, 16).ok());
+        bytes.push(byte.unwrap_or(first));
+        rest = if byte.is_some() { &rest[4..] } else { after };
+    }
+    String::from_utf8(bytes).unwrap_or_else(|_| text.to_owned())
+}
+
+/// As udev writes it in the name of a link.
+fn escaped(text: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "#+-.:=@_".contains(c) || !c.is_ascii();
+    text.chars().map(|c| if plain(c) { c.to_string() } else { format!("\\x{:02x}", u32::from(c)) }).collect()
+}
+
 const TAGS: &[(&str, Tag, &str)] = &[
-    ("UUID=", Tag::Uuid, "by-uuid"),
-    ("LABEL=", Tag::Label, "by-label"),
-    ("PARTUUID=", Tag::PartUuid, "by-partuuid"),
-    ("PARTLABEL=", Tag::PartLabel, "by-partlabel"),
+    ("UUID", Tag::Uuid, "by-uuid"),
+    ("LABEL", Tag::Label, "by-label"),
+    ("PARTUUID", Tag::PartUuid, "by-partuuid"),
+    ("PARTLABEL", Tag::PartLabel, "by-partlabel"),
 ];
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn tagged(text: &str) -> Tagged {
+        Tagged::parse(text.as_ref()).unwrap()
+    }
+
     #[test]
     fn tags_and_their_values() {
-        let tagged = |text: &str| Tagged::parse(text.as_ref()).unwrap();
         let uuid = tagged("UUID=0A1B");
-        assert_eq!(uuid.link(), Path::new("/dev/disk/by-uuid/0A1B"));
+        assert_eq!(uuid.link().as_deref(), Some(Path::new("/dev/disk/by-uuid/0A1B")));
         assert!(uuid.means("0a1b") && !uuid.means("0a1"));
         let label = tagged("LABEL=\"my disk\"");
         assert_eq!((label.tag, &*label.value), (Tag::Label, "my disk"));
         assert!(label.means("my disk") && !label.means("My disk") && !tagged("LABEL=").means(""));
-        assert_eq!(tagged("PARTUUID=0815-01").link(), Path::new("/dev/disk/by-partuuid/0815-01"));
+        assert_eq!(tagged("PARTUUID=0815-01").link().unwrap(), Path::new("/dev/disk/by-partuuid/0815-01"));
         assert!(tagged("PARTLABEL=root").means("root") && !tagged("PARTLABEL=root").means("Root"));
         assert_eq!(Tagged::parse("/dev/sda".as_ref()), None);
+        assert_eq!(Tagged::parse("/dev/disk/by-id/ata-X".as_ref()), None);
+    }
+
+    #[test]
+    fn every_spelling_of_a_device_is_one() {
+        for (one, other) in [
+            ("/dev/disk/by-uuid/477e9f69-B3A3", "UUID=477e9f69-b3a3"),
+            ("\"UUID=477e9f69-b3a3\"", "uuid='477E9F69-b3a3'"),
+            ("UUID=luks-477e9f69-b3a3", "UUID=477e9f69-b3a3"),
+            ("/dev/disk/by-label/my\\x20disk", "LABEL=\"my disk\""),
+            ("LABEL=a\\x2fb", "LABEL=a/b"),
+            ("/dev/disk/by-partlabel/EFI\\x20system", "PARTLABEL=EFI system"),
+            ("/dev/disk/by-partuuid/0815-01", "PARTUUID=0815-01"),
+            ("/dev/SDA", "/dev/sda"),
+        ] {
+            assert_eq!(same_form(one.as_ref()), same_form(other.as_ref()), "{one}");
+        }
+        for (one, other) in [("LABEL=a", "LABEL=A"), ("LABEL=x", "PARTLABEL=x"), ("UUID=ab", "UUID=ab*")] {
+            assert_ne!(same_form(one.as_ref()), same_form(other.as_ref()), "{one}");
+        }
+    }
+
+    #[test]
+    fn a_link_is_named_as_udev_names_it_and_stays_in_its_folder() {
+        assert_eq!(tagged("LABEL=my disk").link().unwrap(), Path::new("/dev/disk/by-label/my\\x20disk"));
+        assert_eq!(tagged("UUID=../sda").link().unwrap(), Path::new("/dev/disk/by-uuid/..\\x2fsda"));
+        assert_eq!(tagged("UUID=ab*").link(), None);
+    }
+
+    #[test]
+    fn a_start_and_the_partition_after() {
+        let start = tagged("UUID=luks-477E*");
+        assert!(
+            start.is_start && start.means("477e9f69-b3a3") && !start.means("477") && !start.means("577e")
+        );
+        let after = tagged("PARTUUID=0815-01/PARTNROFF=1");
+        assert_eq!((&*after.value, after.after, after.link()), ("0815-01", 1, None));
+        assert_eq!(tagged("PARTUUID=0815/PARTNROFF=-2").after, -2);
+        assert_eq!(tagged("LABEL=a*").value, "a*");
+    }
+
+    #[test]
+    fn a_file_and_its_devices() {
+        assert_eq!(parts("/k:LABEL=KEYS:UUID=ab"), ["/k", "LABEL=KEYS", "UUID=ab"]);
+        assert_eq!(
+            parts("/k:/dev/disk/by-path/pci-0000:00:14.0-usb-0:1:1.0"),
+            ["/k", "/dev/disk/by-path/pci-0000:00:14.0-usb-0:1:1.0"]
+        );
+        assert_eq!(parts("/a:b"), ["/a:b"]);
+        assert_eq!(parts("/h:ID=usb-x"), ["/h", "ID=usb-x"]);
     }
 }

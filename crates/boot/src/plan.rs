@@ -7,7 +7,8 @@
 //! written alike is known here; which devices are one, only whoever can look at them.
 
 use crate::cmdline::CommandLine;
-use crate::crypttab::{Entry, REKEY, REQUIRE, SEAL_CONTEXT};
+use crate::crypttab::{Entry, REKEY, REQUIRE, is_demand};
+use crate::device_spec::same_form;
 use std::time::Duration;
 
 /// The volumes to open.
@@ -21,15 +22,24 @@ pub struct Plan {
     pub wait: Option<Duration>,
     /// Whether a shell is offered if no volume opens.
     pub shell: bool,
+    /// Whether a passphrase that opened a volume is not tried on the others.
+    pub forgets: bool,
+    /// What the command line says and is not done: a line each.
+    pub undone: Vec<String>,
+    /// Words of ours on the command line that do not exist.
+    pub unknown: Vec<String>,
 }
 
 impl Plan {
-    /// From the kernel's command line and the tables, in their order. Every volume must also meet
-    /// `policy`.
-    pub fn new(line: CommandLine, tables: Vec<Vec<Entry>>, policy: Option<&str>) -> Self {
-        let CommandLine { mut entries, off, wait, shell, mut require, rekey } = line;
+    /// From the kernel's command line and the tables, in their order; the last one is the image's own, the
+    /// others are crypttabs. Every volume must also meet `policy`.
+    pub fn new(mut line: CommandLine, tables: Vec<Vec<Entry>>, policy: Option<&str>) -> Self {
+        let mut entries = std::mem::take(&mut line.entries);
         let known = tables.iter().flatten().chain(&entries).filter(|entry| entry.demands().next().is_some());
         let demanding: Vec<Entry> = known.cloned().collect();
+        let left_out = if line.without_crypttab { tables.len().saturating_sub(1) } else { 0 };
+        let mut tables: Vec<_> = tables.into_iter().skip(left_out).collect();
+        tables.iter_mut().flatten().for_each(|entry| line.complete(entry));
         for entry in &mut entries {
             complete(entry, tables.iter().flatten());
         }
@@ -37,6 +47,7 @@ impl Plan {
             entries = tables.into_iter().find(|table| !table.is_empty()).unwrap_or_default();
             entries.retain(|entry| entry.option("noauto").is_none());
         }
+        let CommandLine { off, wait, shell, forgets, mut require, rekey, undone, unknown, .. } = line;
         require.extend(policy.map(str::to_owned));
         for entry in &mut entries {
             for other in &demanding {
@@ -53,16 +64,25 @@ impl Plan {
         if off {
             entries.clear();
         }
-        Self { entries, demanding, wait, shell }
+        Self { entries, demanding, wait, shell, forgets, undone, unknown }
     }
 }
 
 /// Adds to a volume named on the command line what is missing there, from the tables.
 fn complete<'a>(entry: &mut Entry, mut known: impl Iterator<Item = &'a Entry>) {
     let Some(same) = known.find(|other| is_written_alike(entry, other)) else { return };
+    // Where only a UUID was given, the name is the table's.
+    if entry
+        .name
+        .to_string_lossy()
+        .strip_prefix("luks-")
+        .is_some_and(|uuid| same_form(&entry.device) == same_form(format!("UUID={uuid}").as_ref()))
+    {
+        entry.name = same.name.clone();
+    }
     entry.key_file = entry.key_file.take().or_else(|| same.key_file.clone());
     for (name, value) in &same.options {
-        if ![REQUIRE, SEAL_CONTEXT].contains(&name.as_str()) && entry.option(name).is_none() {
+        if !is_demand(name) && entry.option(name).is_none() {
             entry.options.push((name.clone(), value.clone()));
         }
     }
@@ -70,7 +90,7 @@ fn complete<'a>(entry: &mut Entry, mut known: impl Iterator<Item = &'a Entry>) {
 
 /// Whether two entries give one device, or one name.
 fn is_written_alike(one: &Entry, other: &Entry) -> bool {
-    one.device.eq_ignore_ascii_case(&other.device) || one.name == other.name
+    same_form(&one.device) == same_form(&other.device) || one.name == other.name
 }
 
 #[cfg(test)]
@@ -120,7 +140,8 @@ mod tests {
             ..Entry::default()
         };
         complete(&mut entry, table.iter());
-        assert_eq!(entry.to_string(), "luks-ab UUID=ab /k tries=9,discard");
+        // The name, too: the command line gave none.
+        assert_eq!(entry.to_string(), "root UUID=ab /k tries=9,discard");
         let mut other = Entry { name: "x".into(), device: "UUID=cd".into(), ..Entry::default() };
         complete(&mut other, table.iter());
         assert_eq!(other.to_string(), "x UUID=cd none");

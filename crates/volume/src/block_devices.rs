@@ -46,6 +46,20 @@ impl BlockDevice {
         &self.node
     }
 
+    /// Its directory in sysfs, and that of the disk if it is a partition.
+    pub fn in_sysfs(&self) -> (PathBuf, Option<u32>) {
+        let number = self.number();
+        let disk = || fs::canonicalize(&self.sys).ok()?.parent().map(Path::to_owned);
+        let disk = number.and_then(|_| disk());
+        (disk.unwrap_or_else(|| self.sys.clone()), number)
+    }
+
+    /// The node of the partition that many after it, on the same disk.
+    pub fn partition_after(&self, count: i32) -> Option<PathBuf> {
+        let wanted = self.number()?.checked_add_signed(count)?;
+        partition(&Self::at(self.in_sysfs().0)?.node, wanted)
+    }
+
     /// The UUID and label of the volume or file system on it.
     pub fn identity(&self) -> Option<Identity> {
         probe::identity(&storage::File::open(&self.node).ok()?).ok()?

@@ -145,3 +145,70 @@ fn a04_unlock_heeds_every_table() {
     let all = format!("home /volume /key luks,{demands}\nelse /other none x-keyway.require=/met\n");
     assert_eq!(shown("quiet"), all);
 }
+
+/// Command lines that were written for other programs, as they are shown; crates/boot has the table of all.
+#[test]
+fn unlock_shows_what_command_lines_of_others_mean() {
+    need_namespaces!();
+    let tree = Tree::new();
+    tree.table("home /volume none luks\n");
+    let a = "477e9f69-b3a3-4ae7-b62c-53577e62fa50";
+    let shown = |line: &str| tree.run("/bin/keyway unlock --dry-run --cmdline").arg(line);
+    for (line, entry) in [
+        (
+            format!("rd.luks.name={a}=root rd.luks.data={a}=/dev/vda2 rd.luks.options={a}=header=/hdr"),
+            "root /dev/vda2 none header=/hdr".to_owned(),
+        ),
+        (
+            format!("rd.luks.uuid={a} rd.luks.key=/k:LABEL=KEYS:UUID={a}"),
+            format!("luks-{a} UUID={a} /k:LABEL=KEYS"),
+        ),
+        (format!("rd.luks.uuid={a} rd.luks.allow-discards"), format!("luks-{a} UUID={a} none discard")),
+        ("rd.luks.uuid=luks-477e9f69".to_owned(), "luks-477e9f69 UUID=477e9f69* none".to_owned()),
+        (
+            "cryptdevice=/dev/sda2:root crypto=sha512:twofish-xts-plain64:512:0:".to_owned(),
+            "root /dev/sda2 none plain,hash=sha512,cipher=twofish-xts-plain64,size=512,offset=0".to_owned(),
+        ),
+        (
+            "cryptdevice=/dev/sda2:root cryptkey=PARTUUID=22222222-2222-4222-8222-222222222222:512:2"
+                .to_owned(),
+            "root /dev/sda2 PARTUUID=22222222-2222-4222-8222-222222222222 keyfile-offset=512,keyfile-size=2"
+                .to_owned(),
+        ),
+        (format!("cryptroot=UUID={a} cryptdm=root cryptkey=/k"), format!("root UUID={a} /k")),
+    ] {
+        assert_eq!(shown(&line).ok().text(), format!("{entry}\n"), "{line}");
+    }
+    shown("rd.luks.crypttab=0").fails(1).says("Nothing to open: neither the kernel's command line nor");
+    // The key that mkinitcpio's images have.
+    fs::write(tree.root.join("crypto_keyfile.bin"), "secret").unwrap();
+    assert_eq!(shown("cryptdevice=/volume:root").ok().text(), "root /volume /crypto_keyfile.bin luks\n");
+    // What is not understood is named.
+    let said = shown("cryptdevice=/volume:root rd.luks.serial=x rd.luks.uid=y").ok();
+    assert_eq!(
+        said.errors(),
+        "WARNING: the kernel's command line says rd.luks.serial=x: not done here (name the volume by rd.luks.uuid=).\n\
+         WARNING: the kernel's command line says rd.luks.uid=y: no parameter that Keyway knows.\n"
+    );
+}
+
+/// A demand that is mistyped is not passed over.
+#[test]
+fn a04_a_mistyped_demand_opens_nothing() {
+    need_namespaces!();
+    let tree = Tree::new();
+    let word = "keyway.requires=sealed, and there is no such word: it may have been meant as a demand, and nothing is \
+                opened.";
+    tree.run("/bin/keyway unlock --dry-run --cmdline")
+        .arg("keyway.device=/volume keyway.requires=sealed")
+        .fails(1)
+        .says(word);
+    // In a table it is kept like a demand, whatever the volume is called, and nothing opens that.
+    let option = "x-keyway.requires=sealed: there is no such option, and it may have been meant as a demand: the volume is \
+                  not opened.";
+    tree.table("other /link none x-keyway.requires=sealed\n");
+    tree.open("/volume").fails(1).says(option);
+    tree.open("/other").ok();
+    let said = tree.run("/bin/keyway unlock --dry-run --cmdline").arg("keyway.device=/volume").ok();
+    assert_eq!(said.text(), "root /volume none x-keyway.requires=sealed\n");
+}

@@ -1,23 +1,38 @@
 //! Finding a device by the name that a table or a command line gives it, without udev too: among the
 //! kernel's block devices, by what is on each. And whether such a name means a given device.
 
-use crate::device;
+use crate::device::{self, hardware};
 use keyway_boot::device_spec::{Tag, Tagged};
 use keyway_volume::block_devices::{self, BlockDevice};
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
-/// The device that a table or a command line names; `None` if it is not there yet.
+/// The device that a table or a command line names; `None` if it is not there yet, or cannot be told from others.
 pub(crate) fn find(spec: &OsStr) -> Option<PathBuf> {
     let Some(tagged) = Tagged::parse(spec) else {
-        return Some(path_of(spec)).filter(|path| device::exists(path));
+        let path = path_of(spec);
+        return if device::exists(&path) { Some(path) } else { hardware::find(&path) };
     };
-    let link = tagged.link();
-    if link.exists() {
+    if let Some(link) = tagged.link().filter(|link| link.exists()) {
         return Some(link);
     }
-    let found = block_devices::all().into_iter().find(|device| is(device, &tagged));
-    found.map(|device| device.node().to_owned())
+    let devices = block_devices::all();
+    let mut found = devices.iter().filter(|device| is(device, &tagged));
+    let (first, another) = (found.next()?, found.next());
+    match tagged.after {
+        _ if tagged.is_start && another.is_some() => None,
+        0 => Some(first.node().to_owned()),
+        after => first.partition_after(after),
+    }
+}
+
+/// Why no device will ever appear under that name, if that is known.
+pub(crate) fn refusal(spec: &OsStr) -> Option<String> {
+    let shown = spec.to_string_lossy();
+    let Some(tagged) = Tagged::parse(spec) else { return hardware::refusal(&path_of(spec)) };
+    let several =
+        tagged.is_start && block_devices::all().iter().filter(|device| is(device, &tagged)).nth(1).is_some();
+    several.then(|| format!("{shown}: several devices have a UUID that begins so; write the whole one"))
 }
 
 /// Whether `spec` names the device at `path`, however that is written: the one that is found first
@@ -32,10 +47,22 @@ pub(crate) fn is_meant(spec: &OsStr, path: &Path) -> bool {
 
 /// A device's path as a table writes it; udev keeps links for each kind of name.
 pub(crate) fn path_of(spec: &OsStr) -> PathBuf {
-    match spec.to_string_lossy().strip_prefix("ID=") {
-        Some(name) => Path::new("/dev/disk/by-id").join(name.trim_matches('"')),
-        None => device::resolve(Path::new(spec)),
+    if let Some(name) = spec.to_string_lossy().strip_prefix("ID=") {
+        return Path::new("/dev/disk/by-id").join(name.trim_matches('"'));
     }
+    let Some(tagged) = Tagged::parse(spec) else { return device::resolve(Path::new(spec)) };
+    let lower = || Tagged { value: tagged.value.to_ascii_lowercase(), ..tagged.clone() }.link();
+    let is_uuid = matches!(tagged.tag, Tag::Uuid | Tag::PartUuid);
+    let link = tagged.link().filter(|link| !is_uuid || link.exists());
+    // FAT's UUIDs are in upper case, all others in lower case.
+    link.or_else(lower).unwrap_or_else(|| PathBuf::from(spec))
+}
+
+/// The UUID of what is on the device.
+pub(crate) fn uuid(device: &Path) -> Option<String> {
+    let storage = keyway_volume::storage::File::open(device).ok()?;
+    let identity = keyway_volume::probe::identity(&storage).ok()??;
+    Some(identity.uuid).filter(|uuid| !uuid.is_empty())
 }
 
 fn is(device: &BlockDevice, tagged: &Tagged) -> bool {

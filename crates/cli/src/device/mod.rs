@@ -3,6 +3,7 @@
 pub(crate) mod content;
 pub(crate) mod explain;
 pub(crate) mod found;
+pub(crate) mod hardware;
 mod identity;
 pub(crate) mod input;
 mod inputs;

@@ -1,6 +1,6 @@
 //! Waiting for a device that appears late.
 
-use crate::device::found::find;
+use crate::device::found::{find, refusal};
 use keyway_boot::root::WITHOUT_END;
 use std::ffi::OsStr;
 use std::path::PathBuf;
@@ -16,6 +16,10 @@ pub(super) fn wait(spec: &OsStr, limit: Duration) -> Option<PathBuf> {
         if let Some(found) = find(spec) {
             return Some(found);
         }
+        if let Some(why) = refusal(spec) {
+            say!("{why}.");
+            return None;
+        }
         if start.elapsed() >= limit {
             return None;
         }
@@ -29,6 +33,16 @@ pub(super) fn wait(spec: &OsStr, limit: Duration) -> Option<PathBuf> {
         }
         thread::sleep(LOOK_AGAIN);
     }
+}
+
+/// As [`wait`], with a sentence for the device that does not come.
+pub(super) fn reach(spec: &OsStr, limit: Duration) -> Result<PathBuf, String> {
+    let never = || match refusal(spec) {
+        // It was said.
+        Some(_) => format!("{} cannot be found", spec.to_string_lossy()),
+        None => format!("{} did not appear within {} s", spec.to_string_lossy(), limit.as_secs()),
+    };
+    wait(spec, limit).ok_or_else(never)
 }
 
 const LOOK_AGAIN: Duration = Duration::from_millis(50);

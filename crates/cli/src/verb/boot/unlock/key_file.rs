@@ -1,9 +1,9 @@
-//! Key files: in the image, or on another device (`PATH:DEVICE`), which is mounted read-only while
-//! the file is needed.
+//! Key files and headers: in the image, on another device (`PATH:DEVICE`), which is mounted read-only while
+//! the file is needed, or a device themselves.
 
 use super::find;
 use crate::say::failure::{Exit, Failure, Result};
-use keyway_boot::device_spec::Tagged;
+use keyway_boot::device_spec::{is_device, parts};
 use keyway_volume::probe::{Reach, file_system};
 use keyway_volume::storage::File;
 use rustix::mount::{MountFlags, UnmountFlags, mount, unmount};
@@ -13,26 +13,33 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// A key file that can be read while this value exists.
+/// A file that can be read while this value exists.
 pub(super) struct KeyFile {
     path: PathBuf,
     mounted: Option<PathBuf>,
 }
 
 impl KeyFile {
-    /// Makes the file reachable; waits for its device at most `limit`.
-    pub(super) fn reach(named: &OsStr, limit: Duration) -> Result<Self> {
+    /// Makes the file reachable; waits for its device at most `limit`. A device alone is the file itself.
+    pub(super) fn reach(named: &OsStr, limit: Duration, what: &str) -> Result<Self> {
         let text = named.to_string_lossy();
-        let Some((path, device)) = text.rsplit_once(':').filter(|(_, device)| is_device(device)) else {
-            return Ok(Self { path: named.into(), mounted: None });
+        let node = |device: &str| {
+            find::reach(device.as_ref(), limit)
+                .map_err(|why| Failure::new(Exit::Device, format!("The {what}'s device {why}.")))
         };
-        let Some(node) = find::wait(device.as_ref(), limit) else {
-            let message =
-                format!("The key file's device {device} did not appear within {} s.", limit.as_secs());
-            return Err(Failure::new(Exit::Device, message));
-        };
-        let place = mount_read_only(&node)?;
-        Ok(Self { path: place.join(path.trim_start_matches('/')), mounted: Some(place) })
+        match parts(&text)[..] {
+            [path, device] => {
+                let place = mount_read_only(&node(device)?, what)?;
+                Ok(Self { path: place.join(path.trim_start_matches('/')), mounted: Some(place) })
+            }
+            [device] if is_device(device) => Ok(Self { path: node(device)?, mounted: None }),
+            _ => Ok(Self { path: named.into(), mounted: None }),
+        }
+    }
+
+    /// Whether it is no file on another device.
+    pub(super) fn mounted_nowhere(&self) -> bool {
+        self.mounted.is_none()
     }
 
     pub(super) fn path(&self) -> &Path {
@@ -49,16 +56,12 @@ impl Drop for KeyFile {
     }
 }
 
-fn is_device(text: &str) -> bool {
-    text.starts_with("/dev/") || Tagged::parse(text.as_ref()).is_some()
-}
-
 /// Tries the kernel's file systems one after the other; the mount point is private to this process.
-fn mount_read_only(node: &Path) -> Result<PathBuf> {
+fn mount_read_only(node: &Path, what: &str) -> Result<PathBuf> {
     use std::os::unix::fs::DirBuilderExt;
-    let place = PathBuf::from(format!("/run/keyway-key-{}", std::process::id()));
+    let place = PathBuf::from(format!("/run/keyway-{}-{}", what.replace(' ', "-"), std::process::id()));
     let cannot = |why: String| {
-        Failure::new(Exit::Device, format!("Cannot mount {} for the key file: {why}.", node.display()))
+        Failure::new(Exit::Device, format!("Cannot mount {} for the {what}: {why}.", node.display()))
     };
     fs::DirBuilder::new()
         .mode(0o700)

@@ -14,8 +14,8 @@ mod volume;
 
 pub(crate) use init::is_first_process;
 
-use crate::device::found;
 use crate::device::tables::{self, Meant};
+use crate::device::{found, hardware};
 use crate::door::{self, Args, Command, Example, Group, Kind, Offers, Operand, Opt, Request, groups, shared};
 use crate::say::failure::{Exit, Failure, Result};
 use crate::say::manner::Manner;
@@ -24,7 +24,7 @@ use crate::say::paint::printable;
 use crate::unlock::KeyOptions;
 use crate::unlock::admission::{Demands, WeakCiphers};
 use crate::verb::session::open::Open;
-use keyway_boot::cmdline::CommandLine;
+use keyway_boot::cmdline::{CommandLine, USUAL_KEY};
 use keyway_boot::crypttab::{self, Entry};
 use keyway_boot::plan;
 use std::ffi::OsString;
@@ -241,8 +241,23 @@ impl Plan {
         };
         let tables = TABLES.iter().map(table).collect::<Result<Vec<_>>>()?;
         let policy = fs::symlink_metadata(POLICY).is_ok().then_some(POLICY);
-        let plan = plan::Plan::new(CommandLine::parse(&command_line), tables, policy);
-        let plan::Plan { entries, demanding, wait, shell } = plan;
+        let mut line = CommandLine::parse(&command_line);
+        if Path::new(USUAL_KEY).exists() {
+            line.give_usual_key();
+        }
+        let plan = plan::Plan::new(line, tables, policy);
+        let plan::Plan { entries, demanding, wait, shell, undone, unknown, .. } = plan;
+        for line in undone {
+            say!("WARNING: the kernel's command line says {}", printable(&line));
+        }
+        if let Some(word) = unknown.first() {
+            let message = format!(
+                "The kernel's command line says {}, and there is no such word: it may have been meant as a demand, \
+                 and nothing is opened.",
+                printable(word)
+            );
+            return Err(Failure::new(Exit::Parameters, message));
+        }
         let wait = asked.wait.or(wait).unwrap_or_else(|| keyway_boot::root::wait(&command_line, USUAL_WAIT));
         Ok(Self { command_line, entries, demanding, wait, shell })
     }
@@ -261,7 +276,7 @@ impl Plan {
         let Some(device) = found::find(&entry.device) else { return entry.clone() };
         let mut there = Entry { device: device.into(), ..entry.clone() };
         self.demand(&mut there);
-        Entry { options: there.options, ..entry.clone() }
+        Entry { name: whole_name(entry, Path::new(&there.device)), options: there.options, ..entry.clone() }
     }
 
     fn named(&self, names: &[OsString]) -> Result<Vec<&Entry>> {
@@ -290,9 +305,22 @@ impl Plan {
     }
 }
 
+/// The name of a volume of which the command line has only the beginning of the UUID, as dracut makes it.
+fn whole_name(entry: &Entry, device: &Path) -> OsString {
+    let (name, spec) = (entry.name.to_string_lossy(), entry.device.to_string_lossy());
+    let start = spec.strip_prefix("UUID=").and_then(|start| start.strip_suffix('*'));
+    let is_of_start = start.is_some() && start == name.strip_prefix("luks-");
+    let uuid = if is_of_start { found::uuid(device) } else { None };
+    uuid.map_or_else(|| entry.name.clone(), |uuid| format!("luks-{uuid}").into())
+}
+
 /// Says which options of an entry no program knows: one that is mistyped does nothing, and nobody
 /// sees it when it matters.
 fn say_unknown(entry: &Entry) {
+    if let Some(better) = hardware::better_name(Path::new(&entry.device)) {
+        let (name, device) = (entry.name.to_string_lossy(), entry.device.to_string_lossy());
+        say!("WARNING: {name}: only udev knows {device}; where none runs, write {better}.");
+    }
     for (option, _) in entry.options.iter().filter(|(option, _)| !crypttab::is_known(option)) {
         say!("WARNING: {}: the option \"{option}\" is unknown, and ignored.", entry.name.to_string_lossy());
     }

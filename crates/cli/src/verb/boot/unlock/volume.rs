@@ -2,7 +2,7 @@
 //! the console.
 
 use super::key_file::KeyFile;
-use super::{Plan, Terms, find, is_first_process, rekey, script};
+use super::{Plan, Terms, find, is_first_process, rekey, script, whole_name};
 use crate::device::explain;
 use crate::door::Request;
 use crate::mapping;
@@ -22,7 +22,7 @@ impl Terms {
         if mapping::find_mapping(&name).is_ok_and(|found| found.is_some()) {
             return output::verbose(self.manner, &format!("{name} is already open."));
         }
-        let mut there = reached(entry, limit)?;
+        let (mut there, _header) = reached(entry, limit)?;
         plan.demand(&mut there);
         if !mapping::has_dm_crypt() {
             return Err(without_dm_crypt(entry));
@@ -48,7 +48,7 @@ impl Terms {
     }
 
     fn by_file(&self, file: &OsStr, there: &Entry, limit: Duration) -> Result<()> {
-        let key = KeyFile::reach(file, limit)?;
+        let key = KeyFile::reach(file, limit, "key file")?;
         self.open_as(&Entry { key_file: Some(key.path().as_os_str().to_owned()), ..there.clone() })
     }
 
@@ -82,26 +82,29 @@ fn without_dm_crypt(entry: &Entry) -> Failure {
 }
 
 /// The entry with its devices located and present, and without keys from elsewhere, which `open`
-/// does not handle.
-fn reached(entry: &Entry, limit: Duration) -> Result<Entry> {
+/// does not handle; and its header, as long as that is needed.
+fn reached(entry: &Entry, limit: Duration) -> Result<(Entry, Option<KeyFile>)> {
     let name = entry.name.to_string_lossy();
-    let wait = |spec: &OsStr| {
-        find::wait(spec, limit).map(|path| path.into_os_string()).ok_or_else(|| {
-            let (spec, seconds) = (spec.to_string_lossy(), limit.as_secs());
-            Failure::new(Exit::Device, format!("{name}: {spec} did not appear within {seconds} s."))
-        })
-    };
-    let mut there = Entry { device: wait(&entry.device)?, key_file: None, ..entry.clone() };
+    let device = find::reach(&entry.device, limit)
+        .map_err(|why| Failure::new(Exit::Device, format!("{name}: {why}.")))?;
+    let whole = whole_name(entry, &device);
+    let mut there = Entry { name: whole, device: device.into(), key_file: None, ..entry.clone() };
     there.options.retain(|(option, _)| {
         if TOKENS.contains(&option.as_str()) {
             say!("{name}: {option}= is ignored: it is not implemented yet.");
         }
         option != "keyscript" && !TOKENS.contains(&option.as_str())
     });
-    if let Some((_, header)) = there.options.iter_mut().find(|(option, _)| option == "header") {
-        *header = wait(header.as_ref())?.to_string_lossy().into_owned();
+    let Some((_, header)) = there.options.iter_mut().find(|(option, _)| option == "header") else {
+        return Ok((there, None));
+    };
+    let file = KeyFile::reach(header.as_ref(), limit, "header")?;
+    if file.mounted_nowhere() {
+        find::reach(file.path().as_os_str(), limit)
+            .map_err(|why| Failure::new(Exit::Device, format!("{name}: {why}.")))?;
     }
-    Ok(there)
+    *header = file.path().to_string_lossy().into_owned();
+    Ok((there, Some(file)))
 }
 
 /// Options that name hardware tokens for the key; the user is asked instead.

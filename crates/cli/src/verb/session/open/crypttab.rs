@@ -13,7 +13,7 @@ use crate::say::output;
 use crate::say::size;
 use crate::unlock::admission::WeakCiphers;
 use crate::unlock::policy::PolicyText;
-use keyway_boot::crypttab::{Entry, REQUIRE, SEAL_CONTEXT};
+use keyway_boot::crypttab::{Entry, REQUIRE, SEAL_CONTEXT, is_demand};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -65,6 +65,12 @@ fn demand(open: &mut Open, entries: &[Entry], done: Option<&Entry>) -> Result<()
 fn make(open: &mut Open, name: &str, value: &str) -> Result<()> {
     match name {
         SEAL_CONTEXT => open.demands.bind_seal(value),
+        name if name != REQUIRE => {
+            let message = format!(
+                "{name}={value}: there is no such option, and it may have been meant as a demand: the volume is not opened."
+            );
+            Err(Failure::new(Exit::Parameters, message))
+        }
         _ => open.demands.require(PolicyText::read(&address::without_secrets(value.into()))?),
     }
 }
@@ -95,7 +101,7 @@ pub(super) fn complete(open: &mut Open, entry: &Entry, is_given: &dyn Fn(&Opt) -
     }
     for (name, value) in &entry.options {
         refuse(entry, name)?;
-        if name == REQUIRE || name == SEAL_CONTEXT {
+        if is_demand(name) {
             // Demands accumulate.
             make(open, name, value)?;
         } else if TYPES.contains(&name.as_str()) {
@@ -266,6 +272,16 @@ mod tests {
         assert!(refused.message().contains("/etc/crypttab: x: keyscript"));
         let open = opened(&self::entry("x /dev/sdb none tcrypt-veracrypt,noauto"), &[]).unwrap();
         assert_eq!(open.kind.as_deref(), Some("tcrypt"));
+    }
+
+    #[test]
+    fn a_mistyped_demand_opens_nothing() {
+        let refused = opened(&entry("x /dev/sdb none luks,x-keyway.requires=sealed"), &[]).unwrap_err();
+        assert_eq!(
+            refused.message(),
+            "x-keyway.requires=sealed: there is no such option, and it may have been meant as a demand: the volume is \
+             not opened."
+        );
     }
 
     #[test]

@@ -1,0 +1,133 @@
+//! What the kernel's command line says about volumes, in the words of the programs that made it: [`table`] has a row for
+//! each parameter, with whose it is and what it does here; `reading` obeys them.
+//!
+//! (systemd-cryptsetup-generator(8), dracut.cmdline(7), mkinitcpio's hooks, Debian's README.initramfs, booster(1), Alpine's
+//! mkinitfs-bootparam(7), genkernel(8).)
+
+mod reading;
+pub mod table;
+#[cfg(test)]
+mod tests;
+
+use crate::crypttab::Entry;
+use crate::device_spec::same_form;
+use reading::{Reading, Whose};
+use std::time::Duration;
+
+/// The parsed command line.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct CommandLine {
+    /// The volumes that it names.
+    pub entries: Vec<Entry>,
+    /// `rd.luks=0`: no volume is to be opened.
+    pub off: bool,
+    /// `rd.luks.crypttab=0`: /etc/crypttab names no volumes. What it demands still holds.
+    pub without_crypttab: bool,
+    /// How long to wait for a device.
+    pub wait: Option<Duration>,
+    /// Whether a shell is offered if no volume opens.
+    pub shell: bool,
+    /// Whether a passphrase that opened a volume is not tried on the others.
+    pub forgets: bool,
+    /// Policies that every volume must meet, wherever it is named.
+    pub require: Vec<String>,
+    /// When volumes that wait for their first boot get another volume key, whatever the tables say.
+    pub rekey: Option<String>,
+    /// What is written in the words of a program that is known, and not done here: a line each.
+    pub undone: Vec<String>,
+    /// Words of ours that do not exist; each could be a demand.
+    pub unknown: Vec<String>,
+    /// Volumes, by their names, that take the key which the image's maker put at [`USUAL_KEY`].
+    usual_key: Vec<std::ffi::OsString>,
+    /// Keys and options for volumes that only a table names.
+    of_uuids: Vec<(String, Given)>,
+}
+
+/// What the command line gives a volume by its UUID.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Given {
+    Key(String),
+    Options(Vec<(String, String)>),
+}
+
+/// The key file that mkinitcpio's hook `encrypt` and Alpine's `cryptkey` take where none is named.
+pub const USUAL_KEY: &str = "/crypto_keyfile.bin";
+
+impl CommandLine {
+    /// Parses the text of /proc/cmdline.
+    pub fn parse(text: &str) -> Self {
+        let mut reading = Reading::default();
+        for word in words(text) {
+            let (name, value) = word.split_once('=').unwrap_or((&word, ""));
+            match table::find(name) {
+                Some(parameter) => match parameter.read {
+                    Some(read) => read(&mut reading, value),
+                    None => reading.undone(&word, &format!("not done here ({})", parameter.here)),
+                },
+                None if name.starts_with("keyway.") => reading.line.unknown.push(word.clone()),
+                None if table::is_of_known_family(name) => {
+                    reading.undone(&word, "no parameter that Keyway knows");
+                }
+                None => {}
+            }
+        }
+        reading.finish()
+    }
+
+    /// Gives the volumes that have no other key the one that is in the image at [`USUAL_KEY`].
+    pub fn give_usual_key(&mut self) {
+        let Self { entries, usual_key, .. } = self;
+        for entry in entries.iter_mut().filter(|entry| usual_key.contains(&entry.name)) {
+            entry.key_file.get_or_insert_with(|| USUAL_KEY.into());
+        }
+    }
+
+    /// Gives an entry of a table what the command line says of its UUID.
+    pub(crate) fn complete(&self, entry: &mut Entry) {
+        let of_entry = same_form(&entry.device);
+        for (_, given) in self.of_uuids.iter().filter(|(uuid, _)| *uuid == of_entry) {
+            match given {
+                Given::Key(key) => entry.key_file = Some(key.into()),
+                Given::Options(options) => {
+                    let names: Vec<&String> = options.iter().map(|(name, _)| name).collect();
+                    entry
+                        .options
+                        .retain(|(name, _)| crate::crypttab::is_demand(name) || !names.contains(&name));
+                    entry.options.extend(options.clone());
+                }
+            }
+        }
+    }
+
+    /// What is given by UUID to volumes that the line itself does not name.
+    fn keep(&mut self, whose: Whose, given: Given) {
+        if let Whose::Uuid(spec) = whose {
+            self.of_uuids.push((same_form(spec.as_ref()), given));
+        }
+    }
+}
+
+/// Splits the text into words as the kernel does: at spaces that are not within double quotes.
+fn words(text: &str) -> Vec<String> {
+    let (mut words, mut word, mut quoted) = (Vec::new(), String::new(), false);
+    for c in text.chars() {
+        match c {
+            '"' => quoted = !quoted,
+            c if c.is_ascii_whitespace() && !quoted => words.push(std::mem::take(&mut word)),
+            c => word.push(c),
+        }
+    }
+    words.push(word);
+    words.retain(|word| !word.is_empty());
+    words
+}
+
+/// The value of another parameter of the kernel's command line; if it is repeated, the last one
+/// counts.
+pub fn parameter(text: &str, name: &str) -> Option<String> {
+    let value = |word: &String| match word.split_once('=') {
+        Some((known, value)) => (known == name).then(|| value.to_owned()),
+        None => (word == name).then(String::new),
+    };
+    words(text).iter().rev().find_map(value)
+}

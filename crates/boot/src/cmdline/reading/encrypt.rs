@@ -1,0 +1,191 @@
+//! The words of mkinitcpio's hook encrypt, of Alpine's mkinitfs-bootparam(7) and of Debian's cryptsetup-initramfs.
+
+use super::{Reading, is_key, is_yes};
+use crate::crypttab::{Entry, options_of};
+use std::ffi::OsString;
+
+impl Reading {
+    pub(in crate::cmdline) fn cryptdevice(&mut self, value: &str) {
+        let Some(mut entry) = cryptdevice(value) else {
+            return self.undone(&format!("cryptdevice={value}"), "DEVICE:NAME is needed");
+        };
+        let known = |(name, value): (String, String)| match name.as_str() {
+            "allow-discards" => ("discard".to_owned(), value),
+            _ => (name, value),
+        };
+        entry.options = entry.options.into_iter().map(known).collect();
+        self.add(entry, true);
+    }
+
+    pub(in crate::cmdline) fn cryptkey(&mut self, value: &str) {
+        self.cryptkey = Some(value.to_owned());
+    }
+
+    pub(in crate::cmdline) fn crypto(&mut self, value: &str) {
+        self.crypto = Some(value.to_owned());
+    }
+
+    pub(in crate::cmdline) fn cryptroot(&mut self, value: &str) {
+        self.alpine.device = value.into();
+    }
+
+    pub(in crate::cmdline) fn cryptdm(&mut self, value: &str) {
+        self.alpine.name = value.into();
+    }
+
+    pub(in crate::cmdline) fn cryptheader(&mut self, value: &str) {
+        self.alpine.options.push(("header".into(), value.into()));
+    }
+
+    pub(in crate::cmdline) fn cryptoffset(&mut self, value: &str) {
+        self.alpine.options.push(("offset".into(), value.into()));
+    }
+
+    pub(in crate::cmdline) fn cryptdiscards(&mut self, value: &str) {
+        if is_yes(value) {
+            self.alpine.options.push(("discard".into(), String::new()));
+        }
+    }
+
+    pub(in crate::cmdline) fn cryptopts(&mut self, value: &str) {
+        // One that is empty turns the table of the image off.
+        self.line.without_crypttab = true;
+        let (mut entry, mut options) = (Entry { name: "cryptroot".into(), ..Entry::default() }, Vec::new());
+        for (name, value) in options_of(value) {
+            match name.as_str() {
+                "target" => entry.name = value.into(),
+                "source" => entry.device = value.into(),
+                "key" => entry.key_file = Some(value).filter(|key| is_key(key)).map(OsString::from),
+                _ => options.push((name, value)),
+            }
+        }
+        entry.options = options;
+        match entry.device.is_empty() {
+            false => self.add(entry, false),
+            true if value.is_empty() => {}
+            true => self.undone(&format!("cryptopts={value}"), "source= is missing"),
+        }
+    }
+
+    /// Alpine's `cryptkey` alone says that the key is at the usual place; `FILE:OFFSET:SIZE` is a part of it.
+    pub(super) fn finish_alpine(&mut self) {
+        let mut entry = std::mem::take(&mut self.alpine);
+        if entry.device.is_empty() {
+            return;
+        }
+        if entry.name.is_empty() {
+            entry.name = "root".into();
+        }
+        let key = self.cryptkey.take();
+        match key.as_deref() {
+            None | Some("" | "yes") => {}
+            Some(command) if command.starts_with("EXEC=") => {
+                self.undone(&format!("cryptkey={command}"), "no program is run for a key here")
+            }
+            Some(key) => match range(key) {
+                Some((file, offset, size)) => part(&mut entry, file, offset, size),
+                None => entry.key_file = Some(key.into()),
+            },
+        }
+        self.add(entry, key.is_some_and(|key| key.is_empty() || key == "yes"));
+    }
+
+    pub(super) fn finish_encrypt(&mut self) {
+        if let Some(value) = self.cryptkey.take() {
+            let first = self.volumes.iter_mut().find(|volume| volume.usual_key);
+            if !first.is_some_and(|volume| give_cryptkey(&mut volume.entry, &value)) {
+                self.undone(
+                    &format!("cryptkey={value}"),
+                    "no cryptdevice= that it is for, or not in its form",
+                );
+            }
+        }
+        if let Some(value) = self.crypto.take() {
+            let first = self.volumes.iter_mut().find(|volume| volume.usual_key);
+            if !first.is_some_and(|volume| give_crypto(&mut volume.entry, &value)) {
+                let why = "HASH:CIPHER:SIZE:OFFSET:SKIP and a cryptdevice= are needed";
+                self.undone(&format!("crypto={value}"), why);
+            }
+        }
+    }
+}
+
+/// `DEVICE:NAME[:OPTION,…]`. A link by path has colons.
+fn cryptdevice(value: &str) -> Option<Entry> {
+    let (device, rest) = match value.starts_with("/dev/disk/by-") && value.matches(':').count() > 2 {
+        true => split_by_path(value)?,
+        false => value.split_once(':')?,
+    };
+    let (name, options) = rest.split_once(':').unwrap_or((rest, ""));
+    (!name.is_empty() && !device.is_empty()).then(|| Entry {
+        name: name.into(),
+        device: device.into(),
+        key_file: None,
+        options: options_of(options),
+    })
+}
+
+/// The end of a device's path is where what follows is no longer of the form of a bus address.
+fn split_by_path(value: &str) -> Option<(&str, &str)> {
+    let is_address = |text: &str| {
+        let text = text.split([':', '-']).next().unwrap_or(text);
+        text.bytes().next().is_some_and(|byte| byte.is_ascii_digit())
+    };
+    let (at, _) = value.match_indices(':').find(|(at, _)| !is_address(&value[at + 1..]))?;
+    Some((&value[..at], &value[at + 1..]))
+}
+
+/// A file in this image, a file on another device, or a range of a device.
+fn give_cryptkey(entry: &mut Entry, value: &str) -> bool {
+    if let Some((device, offset, size)) = range(value) {
+        part(entry, device, offset, size);
+        return true;
+    }
+    if let Some(path) = value.strip_prefix("rootfs:") {
+        entry.key_file = Some(path.into());
+        return true;
+    }
+    let split = match value.starts_with("/dev/disk/by-") && value.matches(':').count() > 2 {
+        true => split_by_path(value),
+        false => value.split_once(':'),
+    };
+    let Some((device, (_, path))) = split.and_then(|(device, rest)| Some((device, rest.split_once(':')?)))
+    else {
+        return false;
+    };
+    entry.key_file = Some(format!("{path}:{device}").into());
+    true
+}
+
+/// `FILE:OFFSET:SIZE`, in bytes.
+fn range(value: &str) -> Option<(&str, &str, &str)> {
+    let is_number = |text: &&str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    let mut fields = value.rsplitn(3, ':');
+    let (size, offset) = (fields.next().filter(is_number)?, fields.next().filter(is_number)?);
+    Some((fields.next()?, offset, size))
+}
+
+fn part(entry: &mut Entry, file: &str, offset: &str, size: &str) {
+    entry.key_file = Some(file.into());
+    entry.options.push(("keyfile-offset".into(), offset.into()));
+    entry.options.push(("keyfile-size".into(), size.into()));
+}
+
+/// The five fields of a volume without a header; those that are empty are cryptsetup's own.
+fn give_crypto(entry: &mut Entry, value: &str) -> bool {
+    let fields: Vec<&str> = value.split(':').collect();
+    // The cipher may have a colon (aes-cbc-essiv:sha256).
+    let cipher = match fields.len() {
+        5 => fields[1].to_owned(),
+        6 => format!("{}:{}", fields[1], fields[2]),
+        _ => return false,
+    };
+    let last = &fields[fields.len() - 3..];
+    entry.options.push(("plain".into(), String::new()));
+    let fields = [("hash", fields[0]), ("cipher", &cipher), ("size", last[0]), ("offset", last[1])];
+    for (name, value) in fields.into_iter().chain([("skip", last[2])]).filter(|(_, value)| !value.is_empty())
+    {
+        entry.options.push((name.into(), value.to_owned()));
+    }
+    true
+}

@@ -1,0 +1,102 @@
+//! The words of systemd-cryptsetup-generator(8), dracut.cmdline(7) and booster(1).
+
+use super::{Reading, Whose, is_yes, of_uuid, uuid_spec};
+use crate::crypttab::duration;
+use crate::device_spec::parts;
+use std::time::Duration;
+
+impl Reading {
+    pub(in crate::cmdline) fn luks(&mut self, value: &str) {
+        self.line.off = !is_yes(value);
+    }
+
+    pub(in crate::cmdline) fn crypttab(&mut self, value: &str) {
+        self.line.without_crypttab = !is_yes(value);
+    }
+
+    pub(in crate::cmdline) fn uuid(&mut self, value: &str) {
+        match value.strip_prefix("keysource:") {
+            Some(_) => self.undone(
+                &format!("rd.luks.uuid={value}"),
+                "a volume that holds the key of others is not opened here",
+            ),
+            None => self.named(&uuid_spec("UUID", value), ""),
+        }
+    }
+
+    pub(in crate::cmdline) fn partuuid(&mut self, value: &str) {
+        self.named(&uuid_spec("PARTUUID", value.trim_start_matches("keysource:")), "");
+    }
+
+    pub(in crate::cmdline) fn name(&mut self, value: &str) {
+        let value = value.strip_prefix("UUID=").unwrap_or(value);
+        let (uuid, name) = value.split_once('=').unwrap_or((value, ""));
+        self.named(&uuid_spec("UUID", uuid), name);
+    }
+
+    pub(in crate::cmdline) fn data(&mut self, value: &str) {
+        match of_uuid(value) {
+            (Whose::Uuid(uuid), device) => self.data.push((uuid, device)),
+            _ => self.undone(&format!("rd.luks.data={value}"), "UUID=DEVICE is needed"),
+        }
+    }
+
+    pub(in crate::cmdline) fn key(&mut self, value: &str) {
+        let (whose, key) = match of_uuid(value) {
+            (Whose::All, _) => match parts(value)[..] {
+                [path, device, whose] => (Whose::Device(whose.to_owned()), format!("{path}:{device}")),
+                _ => (Whose::All, value.to_owned()),
+            },
+            of_uuid => of_uuid,
+        };
+        if parts(&key)[0].ends_with(".gpg") {
+            return self.undone(&format!("rd.luks.key={value}"), "a key that GPG encrypted is not read here");
+        }
+        self.keys.push((whose, key));
+    }
+
+    pub(in crate::cmdline) fn options(&mut self, value: &str) {
+        self.options.push(of_uuid(value));
+    }
+
+    pub(in crate::cmdline) fn header(&mut self, value: &str) {
+        let (whose, header) = of_uuid(value);
+        self.beside.push((whose, format!("header={header}")));
+    }
+
+    pub(in crate::cmdline) fn discards(&mut self, value: &str) {
+        match value {
+            "0" | "no" | "off" | "false" => {}
+            "" | "1" | "yes" | "on" | "true" => self.all.push(("discard".into(), String::new())),
+            uuid => {
+                let uuid = uuid_spec("UUID", uuid);
+                self.beside.push((Whose::Device(uuid.trim_end_matches('*').to_owned()), "discard".into()));
+            }
+        }
+    }
+
+    pub(in crate::cmdline) fn timeout(&mut self, value: &str) {
+        self.all.push(("timeout".into(), value.to_owned()));
+    }
+
+    pub(in crate::cmdline) fn key_tries(&mut self, value: &str) {
+        if value == "0" {
+            return;
+        }
+        self.all.push(("keyfile-timeout".into(), value.to_owned()));
+    }
+
+    pub(in crate::cmdline) fn waits(&mut self, value: &str) {
+        match duration(value) {
+            Some(time) => self.waits.push(time),
+            None => self.undone(&format!("rd.retry={value}"), "a number of seconds is needed"),
+        }
+    }
+
+    pub(in crate::cmdline) fn waits_or_forever(&mut self, value: &str) {
+        match duration(value) {
+            Some(time) => self.waits.push(if time.is_zero() { Duration::MAX } else { time }),
+            None => self.undone(&format!("rd.timeout={value}"), "a number of seconds is needed"),
+        }
+    }
+}

@@ -1,0 +1,57 @@
+//! Our own words.
+
+use super::{Reading, is_yes};
+use crate::crypttab::options_of;
+use std::time::Duration;
+
+impl Reading {
+    pub(in crate::cmdline) fn own_device(&mut self, value: &str) {
+        self.own.device = value.into();
+    }
+
+    pub(in crate::cmdline) fn own_name(&mut self, value: &str) {
+        self.own.name = value.into();
+    }
+
+    pub(in crate::cmdline) fn own_key(&mut self, value: &str) {
+        self.own.key_file = Some(value.into());
+    }
+
+    pub(in crate::cmdline) fn own_header(&mut self, value: &str) {
+        self.own.options.push(("header".into(), value.into()));
+    }
+
+    pub(in crate::cmdline) fn own_options(&mut self, value: &str) {
+        self.own.options.extend(options_of(value));
+    }
+
+    pub(in crate::cmdline) fn own_wait(&mut self, value: &str) {
+        self.line.wait = value.parse().ok().map(Duration::from_secs);
+    }
+
+    pub(in crate::cmdline) fn own_shell(&mut self, value: &str) {
+        self.line.shell = is_yes(value);
+    }
+
+    pub(in crate::cmdline) fn own_cache(&mut self, value: &str) {
+        self.line.forgets = !is_yes(value);
+    }
+
+    pub(in crate::cmdline) fn own_require(&mut self, value: &str) {
+        self.line.require.push(value.to_owned());
+    }
+
+    pub(in crate::cmdline) fn own_rekey(&mut self, value: &str) {
+        self.line.rekey = Some(value.to_owned());
+    }
+
+    pub(super) fn finish_own(&mut self) {
+        let mut own = std::mem::take(&mut self.own);
+        if !own.device.is_empty() {
+            if own.name.is_empty() {
+                own.name = "root".into();
+            }
+            self.add(own, false);
+        }
+    }
+}

@@ -1,0 +1,192 @@
+//! Every parameter of the kernel's command line that says something about encrypted volumes: whose it is, where that is
+//! written, what it does here. The parser and the table in docs/BOOTING.md are made of it.
+
+use super::reading::Reading;
+use Family::{Alpine, Booster, Debian, Dracut, Encrypt, Gentoo, Keyway, Systemd};
+
+/// A parameter.
+pub struct Parameter {
+    /// Its name, without the =.
+    pub name: &'static str,
+    /// What follows the =; empty for a word that stands alone.
+    pub value: &'static str,
+    /// Who else reads it; the first one has it in its documentation.
+    pub of: &'static [Family],
+    /// What it does here.
+    pub here: &'static str,
+    /// How it is read; `None` if it is only known, and named on the console.
+    pub(super) read: Option<Read>,
+}
+
+/// Reads the value.
+pub(super) type Read = fn(&mut Reading, &str);
+
+/// A program that reads the kernel's command line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Family {
+    /// systemd-cryptsetup-generator; mkinitcpio's sd-encrypt.
+    Systemd,
+    /// dracut without systemd, and what it adds to systemd's.
+    Dracut,
+    /// mkinitcpio's hook encrypt.
+    Encrypt,
+    /// Debian's initramfs-tools with cryptsetup-initramfs.
+    Debian,
+    /// booster.
+    Booster,
+    /// Alpine's mkinitfs.
+    Alpine,
+    /// Gentoo's genkernel, and genkernel-next.
+    Gentoo,
+    /// Keyway.
+    Keyway,
+}
+
+impl Family {
+    /// All of them, in the order of the documentation.
+    pub const ALL: [Self; 8] = [Systemd, Dracut, Encrypt, Debian, Booster, Alpine, Gentoo, Keyway];
+
+    /// What people call it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Systemd => "systemd, mkinitcpio's sd-encrypt",
+            Dracut => "dracut",
+            Encrypt => "mkinitcpio's encrypt",
+            Debian => "initramfs-tools",
+            Booster => "booster",
+            Alpine => "Alpine",
+            Gentoo => "Gentoo",
+            Keyway => "Keyway",
+        }
+    }
+
+    /// Where it is documented.
+    pub const fn source(self) -> &'static str {
+        match self {
+            Systemd => "systemd-cryptsetup-generator(8)",
+            Dracut => "dracut.cmdline(7)",
+            Encrypt => "mkinitcpio's hooks/encrypt, wiki.archlinux.org/title/Dm-crypt/System_configuration",
+            Debian => "README.initramfs of cryptsetup-initramfs, its script local-top/cryptroot",
+            Booster => "booster(1)",
+            Alpine => "mkinitfs-bootparam(7)",
+            Gentoo => "genkernel(8)",
+            Keyway => "keyway-unlock(8)",
+        }
+    }
+}
+
+/// The parameter of that name. systemd's are also written without `rd.`.
+pub fn find(name: &str) -> Option<&'static Parameter> {
+    let is = |parameter: &&Parameter| {
+        let bare = parameter.name.strip_prefix("rd.").filter(|bare| bare.starts_with("luks"));
+        name == parameter.name || Some(name) == bare
+    };
+    PARAMETERS.iter().find(is)
+}
+
+/// Whether a name that no parameter has begins as those of a known program do: mistyped, or newer than this table.
+pub fn is_of_known_family(name: &str) -> bool {
+    let starts = ["rd.luks", "luks.", "rd_LUKS", "root_key", "swap_key", "root_header", "swap_header"];
+    // The kernel's own cryptomgr.notests has a point.
+    let crypt = name.starts_with("crypt") && !name.contains('.');
+    crypt || starts.iter().any(|start| name.starts_with(start))
+}
+
+/// The table of the documentation, a section for each program.
+pub fn markdown() -> String {
+    let section = |family: Family| {
+        let rows = PARAMETERS.iter().filter(|parameter| parameter.of[0] == family).map(row);
+        let rows: String = rows.collect();
+        format!(
+            "### {} ({})\n\n| Parameter | Also | Here |\n|---|---|---|\n{rows}",
+            capital(family.name()),
+            family.source()
+        )
+    };
+    Family::ALL.map(section).join("\n")
+}
+
+fn row(parameter: &Parameter) -> String {
+    let value = if parameter.value.is_empty() { String::new() } else { format!("={}", parameter.value) };
+    let also: Vec<_> = parameter.of[1..].iter().map(|family| family.name()).collect();
+    let here = match parameter.read {
+        Some(_) => parameter.here.to_owned(),
+        None => format!("**not done**, and said so: {}", parameter.here),
+    };
+    format!("| `{}{}` | {} | {here} |\n", parameter.name, value.replace('|', "\\|"), also.join(", "))
+}
+
+fn capital(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map(|first| first.to_uppercase().to_string() + letters.as_str()).unwrap_or_default()
+}
+
+macro_rules! parameters {
+    ($($name:literal $value:literal [$($of:ident),+] $read:expr, $here:literal;)*) => {
+        &[$(Parameter { name: $name, value: $value, of: &[$($of),+], here: $here, read: $read }),*]
+    };
+}
+
+/// All of them.
+pub static PARAMETERS: &[Parameter] = parameters! {
+    "rd.luks" "yes|no" [Systemd, Dracut] Some(Reading::luks), "no: nothing is opened";
+    "rd.luks.crypttab" "yes|no" [Systemd, Dracut] Some(Reading::crypttab),
+        "no: /etc/crypttab names no volumes; its demands (x-keyway.require=) still hold";
+    "rd.luks.uuid" "UUID" [Systemd, Dracut, Booster] Some(Reading::uuid),
+        "opens that volume as luks-UUID, or by the name that crypttab gives it; the beginning of a UUID is enough, as for dracut";
+    "rd.luks.name" "UUID=NAME" [Systemd, Booster] Some(Reading::name), "opens that volume as NAME";
+    "rd.luks.data" "UUID=DEVICE" [Systemd] Some(Reading::data),
+        "the data of that volume are on DEVICE, which has no header (header= in its options)";
+    "rd.luks.key" "[UUID=]PATH[:DEVICE]" [Systemd, Booster] Some(Reading::key),
+        "its key file, in the image or on DEVICE; dracut's PATH:DEVICE:VOLUME, too";
+    "rd.luks.options" "[UUID=]OPTION,…" [Systemd, Booster] Some(Reading::options),
+        "crypttab's options; those for a UUID take the place of those for all";
+    "rd.luks.allow-discards" "[UUID]" [Dracut] Some(Reading::discards), "the option discard, for that volume or for all";
+    "rd.luks.partuuid" "UUID" [Dracut] Some(Reading::partuuid), "opens the volume on that partition";
+    "rd.luks.serial" "SERIAL" [Dracut] None, "name the volume by rd.luks.uuid=";
+    "rd.luks.timeout" "SECONDS" [Dracut] Some(Reading::timeout), "how long a passphrase is waited for";
+    "rd.luks.key.tout" "TRIES" [Dracut] Some(Reading::key_tries), "seconds to wait for the key's device";
+    "rd.timeout" "SECONDS" [Dracut] Some(Reading::waits_or_forever), "how long devices are waited for, if that is longer than 30 s; 0: for ever";
+    "rd.retry" "SECONDS" [Dracut] Some(Reading::waits), "the same";
+    "rd_LUKS_UUID" "UUID" [Dracut] Some(Reading::uuid), "the old name of rd.luks.uuid=";
+    "rd_NO_LUKS" "" [Dracut] Some(|reading, _| reading.luks("no")), "the old name of rd.luks=0";
+    "rd_NO_CRYPTTAB" "" [Dracut] Some(|reading, _| reading.crypttab("no")), "the old name of rd.luks.crypttab=0";
+    "cryptdevice" "DEVICE:NAME[:OPTION,…]" [Encrypt] Some(Reading::cryptdevice),
+        "opens DEVICE as NAME; may be repeated. allow-discards is discard";
+    "cryptkey" "DEVICE:FILE-SYSTEM:PATH | DEVICE:OFFSET:SIZE | rootfs:PATH" [Encrypt, Alpine] Some(Reading::cryptkey),
+        "the key of the first cryptdevice=: a file on DEVICE, bytes of DEVICE, a file in the image. Without it, \
+         /crypto_keyfile.bin, if the image has that. With cryptroot=, in Alpine's form: FILE[:OFFSET:SIZE], or the word alone";
+    "crypto" "HASH:CIPHER:SIZE:OFFSET:SKIP" [Encrypt] Some(Reading::crypto), "the first cryptdevice= is a plain volume of that kind";
+    "cryptopts" "target=NAME,source=DEVICE,key=FILE,OPTION,…" [Debian] Some(Reading::cryptopts),
+        "a line of crypttab, in place of crypttab; may be repeated. If it is empty, crypttab names nothing";
+    "rd.luks.header" "UUID=PATH[:DEVICE]" [Booster] Some(Reading::header), "the option header= for that volume";
+    "cryptroot" "DEVICE" [Alpine] Some(Reading::cryptroot), "opens DEVICE as cryptdm= says, else as root";
+    "cryptdm" "NAME" [Alpine] Some(Reading::cryptdm), "the name of cryptroot=";
+    "cryptheader" "DEVICE" [Alpine] Some(Reading::cryptheader), "its header: a device, or a file in the image";
+    "cryptoffset" "SECTORS" [Alpine] Some(Reading::cryptoffset), "where its data begin, if the header is elsewhere";
+    "cryptdiscards" "" [Alpine] Some(Reading::cryptdiscards), "the option discard";
+    "crypt_root" "DEVICE" [Gentoo] Some(Reading::crypt_root), "opens DEVICE as root";
+    "crypt_roots" "DEVICE" [Gentoo] Some(Reading::crypt_root), "the same, several times: root, root1 …";
+    "root_key" "PATH" [Gentoo] Some(Reading::root_key), "its key file, on root_keydev=, else in the image";
+    "root_keydev" "DEVICE" [Gentoo] Some(Reading::root_keydev), "where root_key= is";
+    "root_keydev_fstype" "TYPE" [Gentoo] Some(|_, _| ()), "nothing: the file system is recognised";
+    "root_header" "PATH" [Gentoo] Some(Reading::root_header), "the header of crypt_root=";
+    "root_headerdev" "DEVICE" [Gentoo] Some(Reading::root_headerdev), "where root_header= is";
+    "root_trim" "yes|no" [Gentoo] Some(Reading::root_trim), "yes: the option discard";
+    "crypt_swap" "DEVICE" [Gentoo] Some(Reading::crypt_swap), "opens DEVICE as swap";
+    "crypt_swaps" "DEVICE" [Gentoo] Some(Reading::crypt_swap), "the same, several times: swap, swap1 …";
+    "swap_key" "PATH" [Gentoo] Some(Reading::swap_key), "its key file, on swap_keydev=, else in the image";
+    "swap_keydev" "DEVICE" [Gentoo] Some(Reading::swap_keydev), "where swap_key= is";
+    "swap_keydev_fstype" "TYPE" [Gentoo] Some(|_, _| ()), "nothing: the file system is recognised";
+    "crypt_silent" "" [Gentoo] Some(|_, _| ()), "nothing: only what is wrong is printed anyway";
+    "keyway.device" "DEVICE" [Keyway] Some(Reading::own_device), "opens DEVICE as root";
+    "keyway.name" "NAME" [Keyway] Some(Reading::own_name), "by this name";
+    "keyway.key" "PATH[:DEVICE]" [Keyway] Some(Reading::own_key), "its key file, or a device that is the key";
+    "keyway.header" "PATH[:DEVICE]" [Keyway] Some(Reading::own_header), "its header, a file or a device";
+    "keyway.options" "OPTION,…" [Keyway] Some(Reading::own_options), "crypttab's options";
+    "keyway.wait" "SECONDS" [Keyway] Some(Reading::own_wait), "how long devices are waited for (30)";
+    "keyway.shell" "" [Keyway] Some(Reading::own_shell), "a shell if nothing opens a volume";
+    "keyway.cache" "yes|no" [Keyway] Some(Reading::own_cache), "no: a passphrase that opened a volume is not tried on the others";
+    "keyway.require" "POLICY" [Keyway] Some(Reading::own_require), "every volume must meet it: a file, or the word sealed";
+    "keyway.rekey" "yes|before|after|no" [Keyway] Some(Reading::own_rekey), "when a clone gets a volume key of its own";
+};

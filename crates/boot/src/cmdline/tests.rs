@@ -1,0 +1,214 @@
+//! Command lines as people have them, each with its origin, and the lines of crypttab that they mean here.
+
+use super::*;
+use crate::crypttab;
+use crate::plan::Plan;
+
+const A: &str = "477e9f69-b3a3-4ae7-b62c-53577e62fa50";
+const B: &str = "0a1b2c3d-0000-4000-8000-0123456789ab";
+
+/// Origin, command line, entries (joined with " | "), what is said to be undone.
+type Case = (&'static str, &'static str, &'static str, &'static [&'static str]);
+
+#[test]
+fn command_lines_of_the_world() {
+    let with = |text: &str| text.replace("$A", A).replace("$B", B);
+    for (origin, line, entries, undone) in LINES {
+        let found = CommandLine::parse(&with(line));
+        let shown: Vec<_> = found.entries.iter().map(Entry::to_string).collect();
+        assert_eq!(shown.join(" | "), with(entries), "{origin}: {line}");
+        let undone: Vec<_> = undone.iter().map(|text| with(text)).collect();
+        assert_eq!(found.undone, undone, "{origin}: {line}");
+        assert!(found.unknown.is_empty(), "{origin}: {line}");
+    }
+    assert!(LINES.len() >= 60, "{}", LINES.len());
+}
+
+#[rustfmt::skip]
+const LINES: &[Case] = &[
+    // systemd-cryptsetup-generator(8); sd-encrypt
+    ("systemd(8)", "quiet rd.luks.uuid=$A ro", "luks-$A UUID=$A none", &[]),
+    ("systemd(8), in the main system too", "luks.uuid=$A", "luks-$A UUID=$A none", &[]),
+    ("sd-encrypt, Arch wiki", "rd.luks.name=$A=root root=/dev/mapper/root", "root UUID=$A none", &[]),
+    ("sd-encrypt, Arch wiki, the name later", "luks.uuid=$A luks.name=$A=cryptroot", "cryptroot UUID=$A none", &[]),
+    ("Arch forum, two", "rd.luks.name=$A=root rd.luks.name=$B=swap resume=/dev/mapper/swap", "root UUID=$A none | swap UUID=$B none", &[]),
+    ("systemd(8), options for all", "rd.luks.uuid=$A rd.luks.options=discard", "luks-$A UUID=$A none discard", &[]),
+    ("systemd(8), options for one go before those for all", "rd.luks.options=discard rd.luks.options=$A=tries=5,readonly luks.uuid=$A", "luks-$A UUID=$A none tries=5,readonly", &[]),
+    ("Arch wiki, two lists for one", "rd.luks.uuid=$A rd.luks.options=$A=discard rd.luks.options=$A=timeout=10s", "luks-$A UUID=$A none discard,timeout=10s", &[]),
+    ("systemd(8), key on a stick", "rd.luks.uuid=$A rd.luks.key=$A=/keyfile:LABEL=keydev", "luks-$A UUID=$A /keyfile:LABEL=keydev", &[]),
+    ("systemd(8), key in the image", "rd.luks.uuid=$A rd.luks.key=/etc/k", "luks-$A UUID=$A /etc/k", &[]),
+    ("Arch wiki, key on a partition", "rd.luks.uuid=$A rd.luks.key=$A=/k:UUID=ABCD-1234 rd.luks.options=$A=keyfile-timeout=10s", "luks-$A UUID=$A /k:UUID=ABCD-1234 keyfile-timeout=10s", &[]),
+    ("systemd(8), no key", "rd.luks.uuid=$A rd.luks.key=none", "luks-$A UUID=$A none", &[]),
+    ("systemd(8), detached header", "rd.luks.uuid=$A rd.luks.options=$A=header=/path/to/luks.hdr rd.luks.data=$A=/dev/sdx", "luks-$A /dev/sdx none header=/path/to/luks.hdr", &[]),
+    ("systemd(8), header on a device", "rd.luks.uuid=$A rd.luks.options=$A=header=/luks.hdr:LABEL=hdrdev rd.luks.data=$A=/dev/sdx", "luks-$A /dev/sdx none header=/luks.hdr:LABEL=hdrdev", &[]),
+    ("Arch wiki, header and name", "rd.luks.name=$A=root rd.luks.data=$A=/dev/vda2 rd.luks.options=$A=header=/hdr", "root /dev/vda2 none header=/hdr", &[]),
+    ("mistyped: data of nobody", "rd.luks.data=$A=/dev/vda2", "", &["rd.luks.data=$A=/dev/vda2: no rd.luks.uuid= or rd.luks.name= names that volume."]),
+    ("upper case, as Windows' tools print it", "rd.luks.uuid=477E9F69-B3A3-4AE7-B62C-53577E62FA50", "luks-$A UUID=$A none", &[]),
+    ("GRUB's quotes", "rd.luks.uuid=\"$A\"", "luks-$A UUID=$A none", &[]),
+    ("a forum's UUID=", "rd.luks.name=UUID=$A=root", "root UUID=$A none", &[]),
+    ("systemd(8), FIDO2", "rd.luks.uuid=$A rd.luks.options=$A=fido2-device=auto", "luks-$A UUID=$A none fido2-device=auto", &[]),
+    ("mistyped", "rd.luks.uid=$A", "", &["rd.luks.uid=$A: no parameter that Keyway knows."]),
+    ("mistyped, without rd.", "luks.names=$A=root", "", &["luks.names=$A=root: no parameter that Keyway knows."]),
+    // dracut.cmdline(7)
+    ("Fedora's installer", "rd.luks.uuid=luks-$A rhgb quiet", "luks-$A UUID=$A none", &[]),
+    ("dracut(7), the beginning", "rd.luks.uuid=luks-477e9f69", "luks-477e9f69 UUID=477e9f69* none", &[]),
+    ("dracut(7)", "rd.luks.uuid=$A rd.luks.allow-discards", "luks-$A UUID=$A none discard", &[]),
+    ("Void's guides", "rd.auto=1 rd.luks.name=$A=crypt rd.luks.allow-discards=$A", "crypt UUID=$A none discard", &[]),
+    ("dracut(7), for another", "rd.luks.uuid=$A rd.luks.uuid=$B rd.luks.allow-discards=luks-0a1b", "luks-$A UUID=$A none | luks-$B UUID=$B none discard", &[]),
+    ("dracut(7), off", "rd.luks.uuid=$A rd.luks.allow-discards=0", "luks-$A UUID=$A none", &[]),
+    ("dracut(7), path:keydev:luksdev", "rd.luks.uuid=$A rd.luks.key=/k:LABEL=KEYS:UUID=$A", "luks-$A UUID=$A /k:LABEL=KEYS", &[]),
+    ("dracut(7), for the other", "rd.luks.uuid=$A rd.luks.uuid=$B rd.luks.key=/k:LABEL=KEYS:UUID=0a1b", "luks-$A UUID=$A none | luks-$B UUID=$B /k:LABEL=KEYS", &[]),
+    ("dracut(7), path:keydev", "rd.luks.uuid=$A rd.luks.key=/k:/dev/sdb1", "luks-$A UUID=$A /k:/dev/sdb1", &[]),
+    ("dracut(7), by path", "rd.luks.uuid=$A rd.luks.key=/k:/dev/disk/by-path/pci-0000:00:14.0-usb-0:1:1.0", "luks-$A UUID=$A /k:/dev/disk/by-path/pci-0000:00:14.0-usb-0:1:1.0", &[]),
+    ("dracut(7), GPG", "rd.luks.uuid=$A rd.luks.key=/k.gpg:LABEL=KEYS", "luks-$A UUID=$A none", &["rd.luks.key=/k.gpg:LABEL=KEYS: a key that GPG encrypted is not read here."]),
+    ("dracut(7), keysource", "rd.luks.uuid=$A rd.luks.uuid=keysource:cccc", "luks-$A UUID=$A none", &["rd.luks.uuid=keysource:cccc: a volume that holds the key of others is not opened here."]),
+    ("dracut's parse-crypt", "rd.luks.partuuid=0fc63daf-8483-4772-8e79-3d69d8477de4", "luks-0fc63daf-8483-4772-8e79-3d69d8477de4 PARTUUID=0fc63daf-8483-4772-8e79-3d69d8477de4 none", &[]),
+    ("dracut's parse-crypt, serial", "rd.luks.serial=S1", "", &["rd.luks.serial=S1: not done here (name the volume by rd.luks.uuid=)."]),
+    ("dracut(7), timeouts", "rd.luks.uuid=$A rd.luks.timeout=60 rd.luks.key.tout=5", "luks-$A UUID=$A none timeout=60,keyfile-timeout=5", &[]),
+    ("dracut, old names", "rd_LUKS_UUID=luks-$A", "luks-$A UUID=$A none", &[]),
+    // mkinitcpio's hook encrypt
+    ("Arch wiki", "cryptdevice=UUID=$A:root root=/dev/mapper/root rw", "root UUID=$A none", &[]),
+    ("Arch wiki, TRIM", "cryptdevice=/dev/sdaX:root:allow-discards", "root /dev/sdaX none discard", &[]),
+    ("Arch wiki, SSD", "cryptdevice=UUID=$A:root:allow-discards,no-read-workqueue,no-write-workqueue", "root UUID=$A none discard,no-read-workqueue,no-write-workqueue", &[]),
+    ("the hook, cryptsetup's names", "cryptdevice=PARTUUID=0815-02:luks:perf-no_read_workqueue,sector-size=4096", "luks PARTUUID=0815-02 none perf-no_read_workqueue,sector-size=4096", &[]),
+    ("Arch wiki, label", "cryptdevice=PARTLABEL=cryptsystem:system", "system PARTLABEL=cryptsystem none", &[]),
+    ("Arch wiki, link", "cryptdevice=/dev/disk/by-uuid/$A:cryptroot", "cryptroot /dev/disk/by-uuid/$A none", &[]),
+    ("by path", "cryptdevice=/dev/disk/by-path/pci-0000:01:00.0-nvme-1-part2:root:allow-discards", "root /dev/disk/by-path/pci-0000:01:00.0-nvme-1-part2 none discard", &[]),
+    ("the hook, nothing to name it", "cryptdevice=/dev/sda2", "", &["cryptdevice=/dev/sda2: DEVICE:NAME is needed."]),
+    ("Arch wiki, key on a stick", "cryptdevice=/dev/sda2:r cryptkey=UUID=$B:ext4:/path/to/key", "r /dev/sda2 /path/to/key:UUID=$B", &[]),
+    ("Arch wiki, bytes of a disk", "cryptdevice=/dev/sda2:r cryptkey=/dev/sdb:4096:512", "r /dev/sda2 /dev/sdb keyfile-offset=4096,keyfile-size=512", &[]),
+    ("Arch wiki, bytes of a partition", "cryptdevice=/dev/sda2:root cryptkey=PARTUUID=22222222-2222-4222-8222-222222222222:512:2", "root /dev/sda2 PARTUUID=22222222-2222-4222-8222-222222222222 keyfile-offset=512,keyfile-size=2", &[]),
+    ("Arch wiki, key in the image", "cryptdevice=/dev/sda2:r cryptkey=rootfs:/secret.key", "r /dev/sda2 /secret.key", &[]),
+    ("by id", "cryptdevice=/dev/sda2:r cryptkey=/dev/disk/by-id/usb-X_0-0:0-part1:vfat:/k", "r /dev/sda2 /k:/dev/disk/by-id/usb-X_0-0:0-part1", &[]),
+    ("for nobody", "cryptkey=rootfs:/k", "", &["cryptkey=rootfs:/k: no cryptdevice= that it is for, or not in its form."]),
+    ("Arch wiki, plain", "cryptdevice=/dev/sda2:root crypto=sha512:twofish-xts-plain64:512:0:", "root /dev/sda2 none plain,hash=sha512,cipher=twofish-xts-plain64,size=512,offset=0", &[]),
+    ("Arch wiki, plain, a key's bytes", "cryptdevice=/dev/disk/by-label/x:enc cryptkey=/dev/sdc:0:64 crypto=:aes-xts-plain64:512:0:", "enc /dev/disk/by-label/x /dev/sdc keyfile-offset=0,keyfile-size=64,plain,cipher=aes-xts-plain64,size=512,offset=0", &[]),
+    ("plain, a cipher with a colon", "cryptdevice=/dev/sda2:r crypto=sha256:aes-cbc-essiv:sha256:256::", "r /dev/sda2 none plain,hash=sha256,cipher=aes-cbc-essiv:sha256,size=256", &[]),
+    ("plain, fields missing", "cryptdevice=/dev/sda2:r crypto=sha512:aes", "r /dev/sda2 none", &["crypto=sha512:aes: HASH:CIPHER:SIZE:OFFSET:SKIP and a cryptdevice= are needed."]),
+    ("mistyped", "cryptdevices=/dev/sda2:r", "", &["cryptdevices=/dev/sda2:r: no parameter that Keyway knows."]),
+    ("the kernel's own", "cryptomgr.notests=1", "", &[]),
+    // Debian
+    ("README.initramfs", "root=/dev/mapper/crypt0 cryptopts=target=crypt0,source=/dev/sda1,cipher=aes-xts-plain64,size=256,hash=sha1", "crypt0 /dev/sda1 none cipher=aes-xts-plain64,size=256,hash=sha1", &[]),
+    ("a guide for Ubuntu", "cryptopts=target=rootfs,source=UUID=$A,lvm=hdd-root02", "rootfs UUID=$A none lvm=hdd-root02", &[]),
+    ("a guide, key", "cryptopts=target=root,source=UUID=$A,key=none,luks", "root UUID=$A none luks", &[]),
+    ("local-top/cryptroot, two", "cryptopts=source=/dev/sda1,key=/k cryptopts=target=b,source=LABEL=b", "cryptroot /dev/sda1 /k | b LABEL=b none", &[]),
+    ("local-top/cryptroot, source missing", "cryptopts=target=x", "", &["cryptopts=target=x: source= is missing."]),
+    ("local-top/cryptroot, off", "cryptopts=", "", &[]),
+    // booster(1)
+    ("booster(1)", "rd.luks.uuid=$A root=UUID=$B rd.luks.options=discard", "luks-$A UUID=$A none discard", &[]),
+    ("booster(1), header", "rd.luks.name=$A=root rd.luks.header=$A=/etc/luks/root.hdr", "root UUID=$A none header=/etc/luks/root.hdr", &[]),
+    ("booster(1), header on a device", "rd.luks.name=$A=root rd.luks.header=$A=/h:LABEL=HDR rd.luks.options=$A=discard", "root UUID=$A none discard,header=/h:LABEL=HDR", &[]),
+    // mkinitfs-bootparam(7)
+    ("Alpine's wiki", "cryptroot=UUID=$A cryptdm=root root=/dev/mapper/root", "root UUID=$A none", &[]),
+    ("Alpine, key", "cryptroot=UUID=$A cryptdm=root cryptkey=/k", "root UUID=$A /k", &[]),
+    ("Alpine, part of a key", "cryptroot=/dev/sda3 cryptdm=lvmcrypt cryptkey=/dev/sdb:512:64 cryptdiscards", "lvmcrypt /dev/sda3 /dev/sdb discard,keyfile-offset=512,keyfile-size=64", &[]),
+    ("Alpine, header", "cryptroot=/dev/sda3 cryptheader=/dev/sdb1 cryptoffset=4096", "root /dev/sda3 none header=/dev/sdb1,offset=4096", &[]),
+    ("Alpine, a program", "cryptroot=/dev/sda3 cryptkey=EXEC=getkey", "root /dev/sda3 none", &["cryptkey=EXEC=getkey: no program is run for a key here."]),
+    // genkernel(8)
+    ("genkernel(8)", "dolvm crypt_root=UUID=$A root=/dev/mapper/vg0-root", "root UUID=$A none", &[]),
+    ("a Gentoo guide", "crypt_root=/dev/sda2 root_key=keyfile root_keydev=UUID=$B root_trim=yes", "root /dev/sda2 /keyfile:UUID=$B discard", &[]),
+    ("genkernel's patches, several", "crypt_roots=UUID=$A crypt_roots=UUID=$B root_key=key crypt_swaps=/dev/sdb swap_key=key", "root UUID=$A /key | root1 UUID=$B /key | swap /dev/sdb /key", &[]),
+    ("a Gentoo guide, GPG", "crypt_root=/dev/sda2 root_key=k.gpg root_keydev=/dev/sdb1", "root /dev/sda2 none", &["root_key=: a key that GPG encrypted is not read here."]),
+    ("genkernel-next, header", "crypt_root=/dev/sda2 root_header=h root_headerdev=LABEL=H crypt_silent", "root /dev/sda2 none header=/h:LABEL=H", &[]),
+    // Keyway
+    ("keyway-unlock(8)", "keyway.device=/dev/mmcblk0p2 keyway.header=/h keyway.options=tries=1", "root /dev/mmcblk0p2 none header=/h,tries=1", &[]),
+    ("keyway-unlock(8), key", "keyway.device=LABEL=x keyway.name=n keyway.key=/k:LABEL=stick", "n LABEL=x /k:LABEL=stick", &[]),
+];
+
+#[test]
+fn what_is_said_of_all_volumes() {
+    let of = CommandLine::parse;
+    assert!(of("rd.luks=0").off && of("luks=no").off && !of("rd.luks=1").off && of("rd_NO_LUKS").off);
+    assert!(of("rd.luks.crypttab=0").without_crypttab && of("cryptopts=").without_crypttab);
+    assert!(!of("quiet").without_crypttab);
+    let found = of("keyway.wait=7 keyway.shell rd.timeout=0");
+    assert_eq!((found.wait, found.shell, found.forgets), (Some(Duration::from_secs(7)), true, false));
+    assert!(of("keyway.cache=no").forgets && !of("keyway.cache=yes").forgets);
+    assert_eq!(of("keyway.require=/p keyway.require=sealed").require, ["/p", "sealed"]);
+    let rekey = |text| of(text).rekey;
+    assert_eq!((rekey("quiet"), rekey("keyway.rekey=no keyway.rekey=after")), (None, Some("after".into())));
+}
+
+#[test]
+fn waits_of_others_are_minimums() {
+    let wait = |text| CommandLine::parse(text).wait.map(|time| time.as_secs());
+    assert_eq!(
+        (wait("rd.timeout=90"), wait("rd.timeout=5"), wait("rd.retry=180")),
+        (Some(90), None, Some(180))
+    );
+    assert_eq!(wait("rd.timeout=0"), Some(u64::MAX));
+}
+
+#[test]
+fn words_of_ours_that_do_not_exist_are_kept_apart() {
+    let found = CommandLine::parse("keyway.requires=sealed keyway.wiat=3 keyway.device=/dev/sda");
+    assert_eq!(found.unknown, ["keyway.requires=sealed", "keyway.wiat=3"]);
+}
+
+#[test]
+fn the_key_in_the_image_is_for_whom_its_maker_meant() {
+    let given = |text: &str| {
+        let mut line = CommandLine::parse(text);
+        line.give_usual_key();
+        line.entries.iter().map(Entry::to_string).collect::<Vec<_>>()
+    };
+    assert_eq!(given("cryptdevice=/dev/sda2:r"), ["r /dev/sda2 /crypto_keyfile.bin"]);
+    assert_eq!(given("cryptdevice=/dev/sda2:r cryptkey=rootfs:/k"), ["r /dev/sda2 /k"]);
+    assert_eq!(given("cryptroot=/dev/sda2 cryptkey"), ["root /dev/sda2 /crypto_keyfile.bin"]);
+    assert_eq!(given("cryptroot=/dev/sda2"), ["root /dev/sda2 none"]);
+    assert_eq!(given("keyway.device=/dev/sda2"), ["root /dev/sda2 none"]);
+}
+
+#[test]
+fn a_uuid_on_the_line_completes_a_table() {
+    let planned = |text: &str, table: &[u8]| {
+        let tables = vec![crypttab::parse(table), Vec::new()];
+        let plan = Plan::new(CommandLine::parse(text), tables, None);
+        plan.entries.iter().map(Entry::to_string).collect::<Vec<_>>()
+    };
+    let table = b"home UUID=477e9f69-b3a3-4ae7-b62c-53577e62fa50 none luks,tries=3\n";
+    assert_eq!(
+        planned(&format!("rd.luks.options={A}=tries=1,discard rd.luks.key={A}=/k"), table),
+        [format!("home UUID={A} /k luks,tries=1,discard")]
+    );
+    // For all that no table has.
+    assert_eq!(planned("rd.luks.options=discard", table), [format!("home UUID={A} none luks,tries=3")]);
+    assert_eq!(planned(&format!("rd.luks.uuid={A}"), table), [format!("home UUID={A} none luks,tries=3")]);
+    assert!(planned("rd.luks.crypttab=0", table).is_empty());
+}
+
+#[test]
+fn words_may_be_quoted_and_the_last_counts() {
+    assert_eq!(words("a=\"b c\"  d\n"), ["a=b c", "d"]);
+    assert_eq!(parameter("root=/dev/sda root=/dev/sdb ro", "root").as_deref(), Some("/dev/sdb"));
+    assert_eq!(parameter("ro quiet", "ro").as_deref(), Some(""));
+    assert_eq!(parameter("rootwait", "root"), None);
+}
+
+#[test]
+fn a_parameter_has_one_row_and_a_source() {
+    for (number, parameter) in table::PARAMETERS.iter().enumerate() {
+        let first = table::PARAMETERS.iter().position(|other| other.name == parameter.name);
+        assert_eq!(first, Some(number), "{}", parameter.name);
+    }
+}
+
+/// docs/BOOTING.md has the table as it is here; `KEYWAY_RENEW=1` writes it.
+#[test]
+fn the_documentation_has_the_table() {
+    const BEGIN: &str = "<!-- parameters: generated by crates/boot/src/cmdline -->\n";
+    const END: &str = "<!-- end of parameters -->\n";
+    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/BOOTING.md");
+    let text = std::fs::read_to_string(file).unwrap();
+    let (before, rest) = text.split_once(BEGIN).expect("the beginning of the table");
+    let (_, after) = rest.split_once(END).expect("the end of the table");
+    let now = format!("{before}{BEGIN}{}{END}{after}", table::markdown());
+    if std::env::var_os("KEYWAY_RENEW").is_some() {
+        std::fs::write(file, &now).unwrap();
+    } else {
+        assert!(
+            text == now,
+            "docs/BOOTING.md is old: KEYWAY_RENEW=1 cargo test -p keyway-boot cmdline renews it"
+        );
+    }
+}
