@@ -56,6 +56,11 @@ impl Entry {
         }
     }
 
+    /// Whether it gets a random key each time it is opened: a swap or a /tmp, which the system makes that starts.
+    pub fn is_made_anew(&self) -> bool {
+        self.key_file.as_deref().is_some_and(|file| RANDOM.iter().any(|random| file == *random))
+    }
+
     /// The entry as a line of a table, without the newline.
     pub fn line(&self) -> Vec<u8> {
         let key_file = self.key_file.as_deref().unwrap_or("none".as_ref());
@@ -319,6 +324,9 @@ fn octal(digits: &[u8]) -> Option<u8> {
     })
 }
 
+/// Files whose content is another one at each start.
+const RANDOM: &[&str] = &["/dev/urandom", "/dev/random", "/dev/hw_random", "/dev/hwrng"];
+
 /// No machine opens more volumes; an entry in memory takes fifty times its size in the table.
 const MOST_ENTRIES: usize = 1 << 14;
 /// Both manual pages together list fewer than a hundred.
@@ -384,6 +392,15 @@ mod tests {
         for option in ["frobnicate", "discards", "Luks", "", "x-keyway.requires", "x-keyway."] {
             assert!(!is_known(option), "{option}");
         }
+    }
+
+    #[test]
+    fn a_random_key_is_made_anew() {
+        let is_made_anew = |line: &str| parse(line.as_bytes())[0].is_made_anew();
+        assert!(is_made_anew("swap /dev/sda7 /dev/urandom swap,cipher=aes-xts-plain64,size=256"));
+        assert!(is_made_anew("tmp /dev/sda8 /dev/random tmp=xfs"));
+        // A swap that holds what was suspended.
+        assert!(!is_made_anew("cryptswap /dev/sda2 none luks,swap") && !is_made_anew("x /dev/sda /key"));
     }
 
     /// A word of ours that does not exist was perhaps meant as a demand.

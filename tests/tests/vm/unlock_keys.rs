@@ -176,7 +176,48 @@ fn devices_that_are_late_open_already_or_without_dm_crypt() {
         echo WITHOUT=$(says home)
         insmod /modules/dm-crypt.ko
         keyway unlock home </dev/null
-        echo WITH=$(is_open home)"#);
+        echo WITH=$(is_open home)
+        on() { echo "keyway.device=$1 keyway.name=home keyway.key=${2:-/key}"; }
+        pci=$(readlink -f /sys/block/vda/device | grep -o '[0-9a-f]*:[0-9a-f]*:[0-9a-f]*\.[0-9a-f]' | tail -1)
+        echo BY_PATH=$(says --cmdline "$(on /dev/disk/by-path/virtio-pci-$pci)") $(is_open home)
+        echo BY_ID=$(says --cmdline "$(on /dev/disk/by-id/ata-X)")
+        echo BY_LINK=$(says --cmdline "$(on /dev/disk/by-uuid/$(echo $uuid | tr a-f A-F))") $(is_open home)
+        echo START=$(says --cmdline "rd.luks.uuid=luks-${uuid%%-*} rd.luks.key=/key") $(is_open luks-$uuid)
+        cp /tmp/image /tmp/second; losetup /dev/loop7 /tmp/second
+        (head -c 512 /dev/zero; cat /key; echo more) >/tmp/raw; truncate -s 64K /tmp/raw; losetup /dev/loop4 /tmp/raw
+        echo RANGE=$(says --cmdline "cryptdevice=/dev/vda:home cryptkey=/dev/loop4:512:$(wc -c </key)") $(is_open home)
+        rm -r /tmp/tree; mkdir /tmp/tree; mv /tmp/late-header /tmp/tree/hdr
+        truncate -s 24M /tmp/hdr; mkfs.ext4 -q -L hdr -d /tmp/tree /tmp/hdr; losetup /dev/loop3 /tmp/hdr
+        table 'home /dev/loop7 /key luks,header=/hdr:LABEL=hdr'
+        echo HEADER=$(says) $(is_open home) $(grep -c keyway-header /proc/mounts)
+        table 'one /dev/vda none luks' 'swap /dev/vdz /dev/urandom swap' \
+            'gone /dev/vdz none luks,x-systemd.device-timeout=1s' 'two /dev/loop7 none luks'
+        echo ALL=$(asked) $(is_open one) $(is_open two)
+        table 'one /dev/vda none luks' 'two /dev/loop7 none luks'
+        echo ASKED_ONCE=$(asked) $(is_open one) $(is_open two)
+        echo ASKED_TWICE=$(asked --cmdline keyway.cache=no) $(is_open one) $(is_open two)
+        cp /key /tmp/erased
+        table 'home /dev/vda /tmp/erased luks,keyfile-erase'
+        echo ERASED=$(says) $(is_open home) $([ -e /tmp/erased ] && echo there || echo gone)
+        table 'home /dev/vda none luks,headless=yes'
+        echo HEADLESS=$(asked)"#);
+    report.has("BY_PATH", "0 open");
+    let only_udev = "/dev/disk/by-id/ata-X: only udev knows that name, and none runs here; write UUID=, PARTUUID= or LABEL= \
+                     instead.";
+    report.has("BY_ID", &format!("4 {only_udev}|home: /dev/disk/by-id/ata-X cannot be found.|"));
+    report.has("BY_LINK", "0 open");
+    report.has("START", "0 open");
+    report.has("RANGE", "0 open");
+    report.has("HEADER", "0 open 0");
+    report.has(
+        "ALL",
+        "4 swap: left to the system that starts: it gets a random key each time.|gone: /dev/vdz did not appear within 1 \
+         s.|1 of 3 volumes are not open: gone.| open open",
+    );
+    report.has("ASKED_ONCE", "0 open open");
+    report.has("ASKED_TWICE", "1 Nothing to read on input.|1 of 2 volumes are not open: two.| open closed");
+    report.has("ERASED", "0 open gone");
+    report.has("HEADLESS", "1 home: nobody is asked, as headless says.|");
     report.has("NEVER", "4 late: UUID=0a1b2c3d-0000-4000-8000-0123456789ab did not appear within 1 s.|");
     report.has("LATE", "0 open");
     report.has("ONE", "0");

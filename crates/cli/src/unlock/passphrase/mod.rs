@@ -21,7 +21,7 @@ use keyway_crypto::Secret;
 use keyway_volume::key_file::{End, Part};
 use std::fmt;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 /// Where existing and new passphrases come from.
@@ -48,6 +48,8 @@ pub(crate) struct PassphraseOptions {
     pub(crate) timeout: Option<Duration>,
     /// One that was read before, for the same volume.
     pub(crate) known: Option<Known>,
+    /// Where what the user types is kept, for other volumes.
+    pub(crate) heard: Option<Heard>,
 }
 
 /// A passphrase that was read before.
@@ -63,6 +65,37 @@ impl Known {
 impl fmt::Debug for Known {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("…")
+    }
+}
+
+/// A place for the passphrase that the user typed last; locked in memory, as every `Secret`.
+#[derive(Clone, Default)]
+pub(crate) struct Heard(Arc<Mutex<Option<Secret>>>);
+
+impl Heard {
+    /// What was typed last; it is forgotten here.
+    pub(crate) fn take(&self) -> Option<Secret> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+
+    fn keep(&self, typed: &Secret) {
+        let copy = Secret::copy_from(typed.expose());
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(copy);
+    }
+}
+
+impl fmt::Debug for Heard {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("…")
+    }
+}
+
+/// Never handed on, as `Known`.
+impl Handed for Heard {
+    fn put(&self, _to: &mut Vec<u8>) {}
+
+    fn take(_from: &mut &[u8]) -> Option<Self> {
+        None
     }
 }
 
@@ -86,7 +119,8 @@ handed!(PassphraseOptions {
     trusted,
     manners,
     timeout,
-    known
+    known,
+    heard
 });
 handed!(Part { offset, size });
 
@@ -119,6 +153,7 @@ impl PassphraseOptions {
             manners: Manners::from_args(args),
             timeout: args.number(&shared::TIMEOUT).filter(|s| *s > 0).map(Duration::from_secs),
             known: None,
+            heard: None,
         })
     }
 
@@ -134,6 +169,7 @@ impl PassphraseOptions {
             .or_command(self.command.as_deref())
             .or_keyring(self.key_description.as_deref())
             .or_known(self.known.clone())
+            .heard_in(self.heard.clone())
     }
 
     /// A new passphrase from `key_file` (an operand or option), with `--new-keyfile-offset` and
@@ -171,6 +207,7 @@ impl PassphraseOptions {
             command: None,
             in_keyring: None,
             known: None,
+            heard: None,
             way: WAY,
         }
     }
@@ -204,6 +241,8 @@ pub(crate) struct PassphraseSource {
     in_keyring: Option<String>,
     /// It was read before.
     known: Option<Known>,
+    /// Where what is typed is kept.
+    heard: Option<Heard>,
     /// How to give it where nobody can be asked.
     way: &'static str,
 }
@@ -225,6 +264,12 @@ impl PassphraseSource {
     /// Takes the passphrase that was read before, if one was.
     fn or_known(mut self, known: Option<Known>) -> Self {
         self.known = known;
+        self
+    }
+
+    /// Keeps what the user types there.
+    fn heard_in(mut self, heard: Option<Heard>) -> Self {
+        self.heard = heard;
         self
     }
 
@@ -284,6 +329,12 @@ impl PassphraseSource {
     /// Reads the passphrase; `None` if standard input was empty.
     pub(crate) fn read_if_any(&self) -> Result<Option<Secret>> {
         let secret = self.read_any()?;
+        if let (Some(heard), Some(typed)) = (&self.heard, &secret)
+            && self.uses_stdin()
+            && self.key_file.is_none()
+        {
+            heard.keep(typed);
+        }
         let file = self.key_file.as_deref().filter(|_| self.in_keyring.is_none());
         if let (Some(manners), Some(secret)) = (self.is_set, &secret) {
             manners.check(secret, file, self.quiet)?;

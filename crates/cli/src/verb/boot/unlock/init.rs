@@ -1,11 +1,10 @@
 //! The first process of an initramfs: opens the volumes and hands over, leaving nothing behind.
 
-use super::{Plan, Unlock, modules, resume, root, say_unknown};
+use super::{Plan, Unlock, all, modules, resume, root, say_unknown};
 use crate::say::failure::{Cause, Exit, Failure, Result};
 use crate::say::output;
 use keyway_attach::initramfs::Initramfs;
 use keyway_boot::cmdline::parameter;
-use keyway_boot::crypttab::Entry;
 use keyway_boot::initramfs::layout;
 use keyway_boot::root::Root;
 use rustix::fs::{Mode, OFlags};
@@ -35,14 +34,16 @@ pub(super) fn run(asked: &Unlock) -> Result<()> {
     let mut wanted = Root::parse(&plan.command_line);
     // Another /init does that itself.
     let mut resume = wanted.resume.take().filter(|_| !has_original());
-    let (first, rest): (Vec<_>, Vec<_>) =
-        plan.entries.iter().partition(|entry| resume::is_on(resume.as_ref(), entry));
-    let open = |entry: &&Entry| until_open(asked, &plan, || asked.terms.unlock_or_pass(entry, &plan));
-    first.iter().try_for_each(open)?;
-    if let Some(resume) = resume.take_if(|_| !first.is_empty()) {
-        resume::go_on(&image, &resume, &plan);
-    }
-    rest.iter().try_for_each(open)?;
+    let mut entries: Vec<_> = plan.entries.iter().collect();
+    // A system that was suspended goes on before another volume is touched.
+    entries.sort_by_key(|entry| !resume::is_on(resume.as_ref(), entry));
+    all(&entries, |entry| {
+        until_open(asked, &plan, || asked.terms.unlock_or_pass(entry, &plan))?;
+        if let Some(resume) = resume.take_if(|resume| resume::is_on(Some(resume), entry)) {
+            resume::go_on(&image, &resume, &plan);
+        }
+        Ok(())
+    })?;
     if let Some(resume) = resume {
         resume::go_on(&image, &resume, &plan);
     }

@@ -37,6 +37,20 @@ impl KeyFile {
         }
     }
 
+    /// Overwrites and removes the file (keyfile-erase); one on another device, which is mounted for reading only, stays.
+    pub(super) fn erase(&self) {
+        let shown = self.path.display();
+        let is_file = fs::symlink_metadata(&self.path).is_ok_and(|found| found.is_file());
+        if self.mounted.is_some() || !is_file {
+            say!("WARNING: {shown} is not erased: it is not a file of this system.");
+            return;
+        }
+        let erased = overwrite(&self.path).and_then(|()| fs::remove_file(&self.path));
+        if let Err(error) = erased {
+            say!("WARNING: {shown} is not erased: {error}.");
+        }
+    }
+
     /// Whether it is no file on another device.
     pub(super) fn mounted_nowhere(&self) -> bool {
         self.mounted.is_none()
@@ -54,6 +68,14 @@ impl Drop for KeyFile {
             let _ = fs::remove_dir(place);
         }
     }
+}
+
+fn overwrite(path: &Path) -> std::io::Result<()> {
+    use std::io::Write;
+    let mut file = fs::OpenOptions::new().write(true).open(path)?;
+    let len = usize::try_from(file.metadata()?.len()).unwrap_or_default();
+    file.write_all(&vec![0; len])?;
+    file.sync_all()
 }
 
 /// Tries the kernel's file systems one after the other; the mount point is private to this process.

@@ -10,6 +10,7 @@ mod rekey;
 mod resume;
 mod root;
 mod script;
+mod typed;
 mod volume;
 
 pub(crate) use init::is_first_process;
@@ -23,6 +24,7 @@ use crate::say::output;
 use crate::say::paint::printable;
 use crate::unlock::KeyOptions;
 use crate::unlock::admission::{Demands, WeakCiphers};
+use crate::unlock::passphrase::Heard;
 use crate::verb::session::open::Open;
 use keyway_boot::cmdline::{CommandLine, USUAL_KEY};
 use keyway_boot::crypttab::{self, Entry};
@@ -31,6 +33,7 @@ use std::ffi::OsString;
 use std::fs;
 use std::path::Path;
 use std::time::Duration;
+use typed::Typed;
 
 static CMDLINE: Opt = Opt {
     long: "cmdline",
@@ -88,16 +91,23 @@ pub(crate) static COMMAND: Command = Command {
         offers: Offers::Files,
     }],
     about: "Open what the kernel's command line or crypttab names: at boot.",
-    man: "The volumes are those of the kernel's command line (rd.luks.uuid=, rd.luks.name=, rd.luks.key=, \
-          rd.luks.options=, cryptdevice=, cryptkey=, keyway.device=, keyway.name=, keyway.key=, keyway.header=, \
-          keyway.options=); if it names none, those of /etc/crypttab (in Debian's images /cryptroot/crypttab); else \
-          those of /keyway/unlock.conf, which \"keyway boot initramfs\" embeds. rd.luks=0 opens none.\n\nDevices are \
-          found without udev, by path, UUID=, LABEL=, PARTUUID= or PARTLABEL=, and waited for. A key file may be on \
-          another device, PATH:DEVICE; keyscript= runs a program and takes the key from its output. A LUKS2 token \
-          that names a key in the kernel keyring is tried before both. If nothing opens a volume, the passphrase is \
-          asked for, tries= times (3). As process 1 it then pauses, longer each time, and asks again; keyway.shell \
-          on the kernel's command line gives a shell instead, and nothing else does. A volume with the option nofail \
-          is skipped if it cannot be opened.\n\nEvery volume must meet the policies of keyway.require= on the \
+    man: "The volumes are those of the kernel's command line; if it names none, those of /etc/crypttab (in Debian's \
+          images /cryptroot/crypttab); else those of /keyway/unlock.conf, which \"keyway boot initramfs\" embeds. Read are \
+          the parameters of systemd (rd.luks.uuid=, rd.luks.name=, rd.luks.data=, rd.luks.key=, rd.luks.options=), dracut, \
+          mkinitcpio (cryptdevice=, cryptkey=, crypto=), Debian (cryptopts=), booster, Alpine (cryptroot=) and Gentoo \
+          (crypt_root=), and our own: keyway.device=, keyway.name=, keyway.key=, keyway.header=, keyway.options=. \
+          docs/BOOTING.md in the source has a row for each; one that is known and does nothing here is named, and a \
+          keyway.… that does not exist is refused. rd.luks=0 opens none, rd.luks.crypttab=0 none of crypttab.\n\nDevices are \
+          found without udev, by path, UUID=, LABEL=, PARTUUID= or PARTLABEL=, by the links below /dev/disk, and waited \
+          for, as x-systemd.device-timeout= and keyfile-timeout= say (0: without end). A key file or a header may be on \
+          another device, PATH:DEVICE, or be a device; keyscript= runs a program and takes the key from its output. A \
+          LUKS2 token that names a key in the kernel keyring is tried before both. If nothing opens a volume, what was \
+          typed for another one is tried (keyway.cache=no, password-cache=no: it is not), then the passphrase is asked \
+          for, tries= times (3; 0: without end), unless the entry says headless. As process 1 it then pauses, longer each time, \
+          and asks again; keyway.shell on the kernel's command line gives a shell instead, and nothing else does. A volume \
+          with the option nofail is skipped if it cannot be opened; one that cannot be opened does not keep the others \
+          closed. Swap and /tmp with a random key are left to the system that starts; those with a key are opened, and \
+          nothing is made on them.\n\nEvery volume must meet the policies of keyway.require= on the \
           kernel's command line (FILE, or the word sealed), of x-keyway.require= in every entry of these three tables that \
           means it, and /keyway/policy.toml, which boot initramfs --require puts into the image: keyway-inspect(8) \
           explains the demands. An entry means a volume that has its name or its device, however that is written (a \
@@ -137,6 +147,8 @@ pub(crate) struct Unlock {
 /// The terms for all volumes, which take precedence over an entry's own.
 struct Terms {
     key: KeyOptions,
+    /// What opened volumes so far, as it was typed.
+    typed: Typed,
     demands: Demands,
     manner: Manner,
     /// The options that set them.
@@ -166,10 +178,10 @@ impl Request for Unlock {
                     say_unknown(entry);
                     output::print(&format!("{}\n", printable(&plan.shown(entry).to_string())))
                 };
-                wanted.into_iter().try_for_each(|entry| match dry_run {
-                    true => show(entry),
-                    false => self.terms.unlock_or_pass(entry, &plan),
-                })
+                match dry_run {
+                    true => wanted.into_iter().try_for_each(show),
+                    false => all(&wanted, |entry| self.terms.unlock_or_pass(entry, &plan)),
+                }
             }
         }
     }
@@ -187,8 +199,9 @@ impl Terms {
         key.manner.batch_mode = false;
         // With -v, says why no token opened a volume.
         key.tokens.are_offered = true;
+        key.passphrase.heard = Some(Heard::default());
         let options = COMMAND.own_options().filter(|option| args.given(option));
-        Ok(Self { key, demands, manner: args.manner(), given: options.collect() })
+        Ok(Self { key, typed: Typed::default(), demands, manner: args.manner(), given: options.collect() })
     }
 
     /// The request to `open` for this entry.
@@ -214,7 +227,9 @@ impl Terms {
 pub(crate) fn boot() -> Result<()> {
     let mut key = KeyOptions::default();
     key.tokens.are_offered = true;
-    let terms = Terms { key, demands: Demands::default(), manner: Manner::default(), given: Vec::new() };
+    key.passphrase.heard = Some(Heard::default());
+    let (typed, demands) = (Typed::default(), Demands::default());
+    let terms = Terms { key, typed, demands, manner: Manner::default(), given: Vec::new() };
     Unlock { init: true, dry_run: false, names: Vec::new(), command_line: None, wait: None, terms }.run()
 }
 
@@ -226,6 +241,10 @@ struct Plan {
     demanding: Vec<Entry>,
     wait: Duration,
     shell: bool,
+    /// What opened one volume is not tried on the others.
+    forgets: bool,
+    /// Volumes that are left to the system that starts.
+    left: Vec<OsString>,
 }
 
 impl Plan {
@@ -246,7 +265,7 @@ impl Plan {
             line.give_usual_key();
         }
         let plan = plan::Plan::new(line, tables, policy);
-        let plan::Plan { entries, demanding, wait, shell, undone, unknown, .. } = plan;
+        let plan::Plan { entries, demanding, wait, shell, forgets, undone, unknown } = plan;
         for line in undone {
             say!("WARNING: the kernel's command line says {}", printable(&line));
         }
@@ -259,7 +278,15 @@ impl Plan {
             return Err(Failure::new(Exit::Parameters, message));
         }
         let wait = asked.wait.or(wait).unwrap_or_else(|| keyway_boot::root::wait(&command_line, USUAL_WAIT));
-        Ok(Self { command_line, entries, demanding, wait, shell })
+        let (left, entries): (Vec<Entry>, Vec<Entry>) = entries.into_iter().partition(Entry::is_made_anew);
+        for entry in &left {
+            say!(
+                "{}: left to the system that starts: it gets a random key each time.",
+                entry.name.to_string_lossy()
+            );
+        }
+        let left = left.into_iter().map(|entry| entry.name).collect();
+        Ok(Self { command_line, entries, demanding, wait, shell, forgets, left })
     }
 
     /// Adds to an entry, whose devices were found, what the tables demand of that volume under other
@@ -292,7 +319,7 @@ impl Plan {
             })
         };
         match names {
-            [] if self.entries.is_empty() => Err(Failure::new(
+            [] if self.entries.is_empty() && self.left.is_empty() => Err(Failure::new(
                 Exit::Parameters,
                 format!(
                     "Nothing to open: neither the kernel's command line nor {} names a volume.",
@@ -303,6 +330,25 @@ impl Plan {
             names => names.iter().map(entry).collect(),
         }
     }
+}
+
+/// Opens each, whatever becomes of those before it. What failed is said at once, and summed up at the end.
+fn all(entries: &[&Entry], mut open: impl FnMut(&Entry) -> Result<()>) -> Result<()> {
+    let mut failed = Vec::new();
+    for entry in entries {
+        match open(entry) {
+            Ok(()) => {}
+            Err(failure) if entries.len() == 1 => return Err(failure),
+            Err(failure) => {
+                failure.report();
+                failed.push((entry.name.to_string_lossy(), failure.exit()));
+            }
+        }
+    }
+    let Some((_, exit)) = failed.first() else { return Ok(()) };
+    let names: Vec<_> = failed.iter().map(|(name, _)| &**name).collect();
+    let message = format!("{} of {} volumes are not open: {}.", names.len(), entries.len(), names.join(", "));
+    Err(Failure::new(*exit, message))
 }
 
 /// The name of a volume of which the command line has only the beginning of the UUID, as dracut makes it.

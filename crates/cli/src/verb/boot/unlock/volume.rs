@@ -2,14 +2,17 @@
 //! the console.
 
 use super::key_file::KeyFile;
+use super::typed::is_yes;
 use super::{Plan, Terms, find, is_first_process, rekey, script, whole_name};
 use crate::device::explain;
 use crate::door::Request;
 use crate::mapping;
 use crate::say::failure::{Cause, Exit, Failure, Result};
 use crate::say::output;
+use crate::unlock::passphrase::Heard;
 use crate::verb::session::open::crypttab::is_in_crypttab;
-use keyway_boot::crypttab::Entry;
+use keyway_boot::crypttab::{Entry, duration};
+use keyway_crypto::Secret;
 use std::ffi::OsStr;
 use std::path::Path;
 use std::time::Duration;
@@ -17,20 +20,21 @@ use std::time::Duration;
 impl Terms {
     /// Opens the volume, unless it is open already.
     pub(super) fn unlock(&self, entry: &Entry, plan: &Plan) -> Result<()> {
-        let limit = plan.wait;
         let name = entry.name.to_string_lossy();
         if mapping::find_mapping(&name).is_ok_and(|found| found.is_some()) {
             return output::verbose(self.manner, &format!("{name} is already open."));
         }
-        let (mut there, _header) = reached(entry, limit)?;
+        let (mut there, _header) = reached(entry, limit(entry, "x-systemd.device-timeout", plan))?;
         plan.demand(&mut there);
         if !mapping::has_dm_crypt() {
             return Err(without_dm_crypt(entry));
         }
         let (what, opened) = match (entry.option("keyscript"), &entry.key_file) {
             (Some(program), _) => ("keyscript", script::open(self, program, entry, &there)),
-            (None, Some(file)) => ("key file", self.by_file(file, &there, limit)),
-            (None, None) => return self.open_as(&there),
+            (None, Some(file)) => {
+                ("key file", self.by_file(file, &there, limit(entry, "keyfile-timeout", plan)))
+            }
+            (None, None) => return self.ask(&there, plan),
         };
         let Err(failure) = opened else { return Ok(()) };
         if failure.exit() == Exit::Unmet {
@@ -40,7 +44,7 @@ impl Terms {
         }
         failure.report();
         say!("{name}: the {what} did not open it.");
-        match self.open_as(&there) {
+        match self.ask(&there, plan) {
             // Nobody could be asked: the failure is the one reported before.
             Err(nobody) if nobody.cause() == Cause::NoInput => Err(Failure::silent(failure.exit())),
             asked => asked,
@@ -49,21 +53,67 @@ impl Terms {
 
     fn by_file(&self, file: &OsStr, there: &Entry, limit: Duration) -> Result<()> {
         let key = KeyFile::reach(file, limit, "key file")?;
-        self.open_as(&Entry { key_file: Some(key.path().as_os_str().to_owned()), ..there.clone() })
+        let opened =
+            self.open_as(&Entry { key_file: Some(key.path().as_os_str().to_owned()), ..there.clone() });
+        if is_yes(there.option("keyfile-erase")) {
+            key.erase();
+        }
+        opened
+    }
+
+    /// With what opened another volume, else with what the user types.
+    fn ask(&self, there: &Entry, plan: &Plan) -> Result<()> {
+        for known in self.typed.to_try(there, plan.forgets) {
+            match self.open_with(there, Some(&known)) {
+                Err(wrong) if wrong.cause() == Cause::WrongKey => {}
+                done => return done,
+            }
+        }
+        if is_yes(there.option("headless")) {
+            let message = format!("{}: nobody is asked, as headless says.", there.name.to_string_lossy());
+            return Err(Failure::new(Exit::Parameters, message).because(Cause::NoInput));
+        }
+        // What was typed for a volume that it did not open.
+        drop(self.key.passphrase.heard.as_ref().and_then(Heard::take));
+        self.open_as(there)?;
+        self.typed.keep(self.key.passphrase.heard.as_ref(), there, plan.forgets);
+        Ok(())
     }
 
     /// Runs `open` with the entry's options and those of this command; before, a volume that waits for
     /// its first boot gets its own key.
     pub(super) fn open_as(&self, entry: &Entry) -> Result<()> {
+        self.open_with(entry, None)
+    }
+
+    fn open_with(&self, entry: &Entry, known: Option<&Secret>) -> Result<()> {
         let device = Path::new(&entry.device);
-        let opened = rekey::first_boot(entry, || self.opening(entry)).and_then(|known| {
+        let open = || {
             let open = self.opening(entry)?;
-            match known {
-                Some(passphrase) => open.knowing(passphrase).run(),
-                None => open.run(),
-            }
+            Ok(match known {
+                Some(known) => open.knowing(Secret::copy_from(known.expose())),
+                None => open,
+            })
+        };
+        let opened = rekey::first_boot(entry, open).and_then(|read| match read {
+            Some(passphrase) => open()?.knowing(passphrase).run(),
+            None => open()?.run(),
         });
         opened.map_err(|failure| explain::placed(failure, Some(device)).without_hint())
+    }
+}
+
+/// How long a device is waited for: as the entry says, else as long as any. 0 is without end.
+fn limit(entry: &Entry, option: &str, plan: &Plan) -> Duration {
+    let Some(said) = entry.option(option) else { return plan.wait };
+    match duration(said) {
+        Some(time) if time.is_zero() => Duration::MAX,
+        Some(time) => time,
+        None => {
+            let (name, seconds) = (entry.name.to_string_lossy(), plan.wait.as_secs());
+            say!("WARNING: {name}: {option}={said} is no time (90, 90s, 1min 30s); {seconds} s.");
+            plan.wait
+        }
     }
 }
 
@@ -93,8 +143,12 @@ fn reached(entry: &Entry, limit: Duration) -> Result<(Entry, Option<KeyFile>)> {
         if TOKENS.contains(&option.as_str()) {
             say!("{name}: {option}= is ignored: it is not implemented yet.");
         }
-        option != "keyscript" && !TOKENS.contains(&option.as_str())
+        // A swap and a /tmp that have a key of their own are opened as they are: what is on them stays.
+        !["keyscript", "swap", "tmp"].contains(&option.as_str()) && !TOKENS.contains(&option.as_str())
     });
+    if entry.option("swap").or(entry.option("tmp")).is_some() && entry.option("luks").is_none() {
+        there.options.push(("plain".into(), String::new()));
+    }
     let Some((_, header)) = there.options.iter_mut().find(|(option, _)| option == "header") else {
         return Ok((there, None));
     };

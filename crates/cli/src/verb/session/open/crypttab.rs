@@ -13,7 +13,7 @@ use crate::say::output;
 use crate::say::size;
 use crate::unlock::admission::WeakCiphers;
 use crate::unlock::policy::PolicyText;
-use keyway_boot::crypttab::{Entry, REQUIRE, SEAL_CONTEXT, is_demand};
+use keyway_boot::crypttab::{Entry, REQUIRE, SEAL_CONTEXT, duration, is_demand};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -113,11 +113,23 @@ pub(super) fn complete(open: &mut Open, entry: &Entry, is_given: &dyn Fn(&Opt) -
         {
             // If an option appears twice, the first one counts.
             seen.push(option.long);
+            let value = in_our_words(name, value)?;
             option.check(value.as_ref())?;
-            put(open, value)?;
+            put(open, &value)?;
         }
     }
     Ok(())
+}
+
+/// A value as the option of the command line takes it: crypttab's times have units.
+fn in_our_words(name: &str, value: &str) -> Result<String> {
+    if name != "timeout" {
+        return Ok(value.to_owned());
+    }
+    let seconds = duration(value).map(|time| time.as_secs().max(u64::from(!time.is_zero())));
+    seconds.map(|seconds| seconds.to_string()).ok_or_else(|| {
+        Failure::new(Exit::Parameters, format!("timeout={value}: no time (90, 90s, 1min 30s)."))
+    })
 }
 
 /// Refuses an option that cannot be ignored without opening something other than the entry means.
@@ -191,7 +203,8 @@ static KNOWN: &[(&str, &Opt, Put)] = &[
         Ok(())
     }),
     ("tries", &shared::TRIES, |open, value| {
-        open.key.tries = size::parse_number(value).unwrap_or_default();
+        // 0: without end.
+        open.key.tries = size::parse_number(value).filter(|tries| *tries > 0).unwrap_or(u64::MAX);
         Ok(())
     }),
     ("timeout", &shared::TIMEOUT, |open, value| {
@@ -307,6 +320,13 @@ mod tests {
         open.flags.apply(&mut options);
         assert_eq!((options.allow_discards, open.plain.hash.as_deref()), (true, Some("sha1")));
         assert_eq!(opened(&entry(line), &[]).unwrap().tries(), 7);
+        let timeout = |text: &str| {
+            let open = opened(&entry(&format!("x /dev/sdb none timeout={text},tries=0")), &[]);
+            open.map(|open| (open.key.passphrase.timeout.map(|time| time.as_secs()), open.tries()))
+        };
+        assert_eq!(timeout("1min").unwrap(), (Some(60), u64::MAX));
+        assert_eq!((timeout("500ms").unwrap().0, timeout("0").unwrap().0), (Some(1), None));
+        assert_eq!(timeout("soon").unwrap_err().message(), "timeout=soon: no time (90, 90s, 1min 30s).");
         let wrong = opened(&entry("x /dev/sdb none tries=many"), &[]).unwrap_err();
         assert_eq!(wrong.message(), "--tries many: a whole number from 0 on is needed.");
     }
