@@ -195,3 +195,37 @@ fn scripts_are_mkimages_to_the_byte() {
         .fails(1)
         .says("the checksum of the data after its U-Boot header is wrong");
 }
+
+/// A source as Yocto's recipes wrote it; U-Boot with signatures refuses its names, and starts no arm kernel as arm64.
+#[test]
+fn what_u_boot_would_refuse_is_warned_of() {
+    let scratch = Scratch::new();
+    let mut zimage = keyway_tests::random(5, 4096);
+    zimage[0x24..0x28].copy_from_slice(&0x016f_2818_u32.to_le_bytes());
+    scratch.file("zImage", &zimage);
+    scratch.file("a.dtb", keyway_tests::random(6, 4096));
+    let source = |kernel: &str, arch: &str, load: &str| {
+        let text = format!(
+            r#"/dts-v1/; / {{ #address-cells = <1>; images {{
+            {kernel} {{ data = /incbin/("zImage"); type = "kernel"; arch = "{arch}"; os = "linux"; compression = "none";
+                load = <0x80800000>; entry = <0x80800000>; }};
+            fdt-1 {{ data = /incbin/("a.dtb"); type = "flat_dt"; arch = "{arch}"; compression = "none"; load = <{load}>; }}; }};
+            configurations {{ default = "c"; c {{ kernel = "{kernel}"; fdt = "fdt-1"; }}; }}; }};"#
+        );
+        keyway("boot fit --force").arg(scratch.file("board.its", text)).arg("-o").arg(scratch.path("out"))
+    };
+    let said = source("kernel@1", "arm", "0x80800800").ok();
+    assert_eq!(
+        said.errors(),
+        "WARNING: kernel@1: a U-Boot with FIT_SIGNATURE refuses an image with @ in the name of any node; write kernel-1.\n\
+         WARNING: kernel@1 at 0x80800000 to 0x80801000 and fdt-1 at 0x80800800 to 0x80801800 are loaded over each other.\n"
+    );
+    assert_eq!(source("kernel-1", "arm", "0x83000000").ok().errors(), "");
+    let wrong = "board.its: /images/kernel-1: its arch is arm64, and its data is for arm.";
+    source("kernel-1", "arm64", "0x83000000").fails(1).says(wrong);
+    fs::remove_file(scratch.path("a.dtb")).unwrap();
+    source("kernel-1", "arm", "0x83000000")
+        .fails(1)
+        .says("board.its: line 4: ")
+        .says("No such file or directory");
+}

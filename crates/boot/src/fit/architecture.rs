@@ -62,6 +62,12 @@ mod tests {
             assert_eq!(judged(kind, "arm64", &arm64), None);
             assert_eq!(judged(kind, "x86_64", &arm64), wrong("x86_64", "aarch64"));
         }
+        let mut zimage = vec![0; 64];
+        zimage[0x24..0x28].copy_from_slice(&0x016f_2818_u32.to_le_bytes());
+        assert_eq!(
+            (judged("kernel", "arm", &zimage), judged("kernel", "arm64", &zimage)),
+            (None, wrong("arm64", "arm"))
+        );
         assert_eq!(judged("kernel", "arm", b"unknown"), None);
         assert_eq!(judged("firmware", "arm", &arm64), None);
         assert_eq!(judged("ramdisk", "arm64", &ramdisk("aarch64")), None);

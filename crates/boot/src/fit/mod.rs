@@ -16,10 +16,12 @@ mod build;
 pub mod dts;
 mod hashes;
 mod read;
+mod warnings;
 
 pub use build::{Parts, Piece};
 pub use hashes::{Algorithm, Verdict};
 pub use read::{Configuration, Fit, Image};
+pub use warnings::warnings;
 
 use crate::fdt::{Node, Tree};
 use std::fmt;
@@ -79,7 +81,12 @@ pub fn image(mut tree: Tree<'_>, layout: Layout) -> Result<Vec<u8>, Error> {
 
 /// Builds the image described by a source.
 pub fn from_source(source: &str, include: &mut dts::Include<'_>, layout: Layout) -> Result<Vec<u8>, Error> {
-    image(dts::parse(source, include).map_err(Error::Source)?, layout)
+    image(tree_of(source, include)?, layout)
+}
+
+/// The tree described by a source, without the values of its hashes.
+pub fn tree_of(source: &str, include: &mut dts::Include<'_>) -> Result<Tree<'static>, Error> {
+    dts::parse(source, include).map_err(Error::Source)
 }
 
 fn move_out(image: &mut Node<'_>, external: &mut Vec<u8>, alignment: usize) -> Result<(), Error> {

@@ -207,13 +207,17 @@ fn address(option: &Opt, text: &str) -> Result<u64> {
 fn make(of: Origin, external: Alignment, output: &Destination) -> Result<()> {
     let (output, mut from) = (output.open()?, Ingredients::none());
     let layout = Layout { time: files::source_date()?, external };
-    let image = match of {
-        Origin::Source(source, include) => source::image(&source, &include, &mut from, layout)?,
-        Origin::Pieces(pieces) => {
-            let tree = pieces.read(&mut from)?.tree().map_err(|why| wrong(&why))?;
-            fit::image(tree, layout).map_err(|why| wrong(&why))?
-        }
+    let (tree, source) = match of {
+        Origin::Source(source, include) => (source::tree(&source, &include, &mut from)?, Some(source)),
+        Origin::Pieces(pieces) => (pieces.read(&mut from)?.tree().map_err(|why| wrong(&why))?, None),
     };
+    for warning in fit::warnings(&tree) {
+        say!("WARNING: {}.", printable(&warning));
+    }
+    let image = fit::image(tree, layout).map_err(|why| match &source {
+        Some(path) => unusable(path, &why),
+        None => wrong(&why),
+    })?;
     output.write(&image, &from, "")
 }
 

@@ -9,17 +9,13 @@ use crate::device::whole_file::BOOT_IMAGE;
 use crate::say::failure::{Exit, Failure, Result};
 use crate::say::size::human;
 use crate::verb::desk::boot::files::{Ingredients, unusable};
-use keyway_boot::fit::{self, Layout};
+use keyway_boot::fdt::Tree;
+use keyway_boot::fit;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The image of a source, which may also take files from the folders in `include`.
-pub(super) fn image(
-    path: &Path,
-    include: &[PathBuf],
-    from: &mut Ingredients,
-    layout: Layout,
-) -> Result<Vec<u8>> {
+/// The tree of a source, which may also take files from the folders in `include`.
+pub(super) fn tree(path: &Path, include: &[PathBuf], from: &mut Ingredients) -> Result<Tree<'static>> {
     let source = String::from_utf8(from.read(path)?);
     let source = source.map_err(|_| unusable(path, &"it is not text"))?;
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
@@ -31,7 +27,7 @@ pub(super) fn image(
         allowed.count(content.len() as u64)?;
         Ok(content)
     };
-    fit::from_source(&source, &mut include, layout).map_err(|why| unusable(path, &why))
+    fit::tree_of(&source, &mut include).map_err(|why| unusable(path, &why))
 }
 
 /// The folders that a source may take files from.
@@ -104,8 +100,8 @@ mod tests {
         let text = r#"/dts-v1/; / { images { a { type = "firmware"; data = /incbin/("part"); }; }; };"#;
         fs::write(&source, text).unwrap();
         fs::write(scratch.join("part"), "all that it takes").unwrap();
-        let layout = Layout { time: 0, external: None };
-        let image = image(&source, &[], &mut Ingredients::none(), layout).unwrap();
+        let tree = tree(&source, &[], &mut Ingredients::none()).unwrap();
+        let image = fit::image(tree, fit::Layout { time: 0, external: None }).unwrap();
         assert!(image.windows(17).any(|bytes| bytes == b"all that it takes"));
         fs::remove_dir_all(scratch).unwrap();
     }
