@@ -192,6 +192,36 @@ fn unlock_shows_what_command_lines_of_others_mean() {
     );
 }
 
+/// What the tables of other programs say, as it is shown.
+#[test]
+fn unlock_shows_what_tables_of_others_mean() {
+    need_namespaces!();
+    let tree = Tree::new();
+    let shown = |line: &str| tree.run("/bin/keyway unlock --dry-run --cmdline").arg(line).ok();
+    tree.table(
+        "swap /dev/sda7 /dev/urandom swap,cipher=aes-xts-plain64,size=256\n\
+         root /volume none luks,x-initrd.attach,password-echo=no\n\
+         x /dev/sda3 k:LABEL=keydev keyfile-timeout=10s,cipher=xchacha12\\,aes-adiantum-plain64\n\
+         later /other none noauto\n",
+    );
+    fs::create_dir_all(tree.root.join("etc/cryptsetup-keys.d")).unwrap();
+    fs::write(tree.root.join("etc/cryptsetup-keys.d/root.key"), "secret").unwrap();
+    let said = shown("quiet");
+    assert_eq!(
+        said.text(),
+        "root /volume /etc/cryptsetup-keys.d/root.key luks,x-initrd.attach,password-echo=no\n\
+         x /dev/sda3 k:LABEL=keydev keyfile-timeout=10s,cipher=xchacha12\\134,aes-adiantum-plain64\n"
+    );
+    assert_eq!(said.errors(), "swap: left to the system that starts: it gets a random key each time.\n");
+    // Where nothing else is named, nothing is to be opened, and that is no failure.
+    tree.table("swap /dev/sda7 /dev/urandom swap\n");
+    assert_eq!(shown("quiet").text(), "");
+    tree.table("root /volume none luks,fixate-volume-key=ab\n");
+    let why =
+        "/etc/crypttab: root: fixate-volume-key demands a certain volume key, which is not compared yet.";
+    tree.open("root").fails(1).says(why);
+}
+
 /// A demand that is mistyped is not passed over.
 #[test]
 fn a04_a_mistyped_demand_opens_nothing() {

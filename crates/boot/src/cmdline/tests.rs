@@ -47,6 +47,7 @@ const LINES: &[Case] = &[
     ("GRUB's quotes", "rd.luks.uuid=\"$A\"", "luks-$A UUID=$A none", &[]),
     ("a forum's UUID=", "rd.luks.name=UUID=$A=root", "root UUID=$A none", &[]),
     ("systemd(8), FIDO2", "rd.luks.uuid=$A rd.luks.options=$A=fido2-device=auto", "luks-$A UUID=$A none fido2-device=auto", &[]),
+    ("a script that found no UUID", "rd.luks.uuid= crypt_root=", "", &["rd.luks UUID=*: a UUID is missing.", "root  none: a volume without a name or a device."]),
     ("mistyped", "rd.luks.uid=$A", "", &["rd.luks.uid=$A: no parameter that Keyway knows."]),
     ("mistyped, without rd.", "luks.names=$A=root", "", &["luks.names=$A=root: no parameter that Keyway knows."]),
     // dracut.cmdline(7)

@@ -122,6 +122,9 @@ impl Reading {
 
     /// Adds a volume by its UUID; the name of one that was added before may come later.
     fn named(&mut self, spec: &str, name: &str) {
+        if spec.ends_with("=*") || spec.ends_with('=') {
+            return self.undone(&format!("rd.luks {spec}"), "a UUID is missing");
+        }
         let place = self.volumes.iter().position(|volume| volume.named == spec);
         let place = place.unwrap_or_else(|| {
             let bare = spec.rsplit(['=', '/']).next().unwrap_or(spec).trim_end_matches('*');
@@ -136,6 +139,9 @@ impl Reading {
     }
 
     fn add(&mut self, entry: Entry, usual_key: bool) {
+        if entry.device.is_empty() || entry.name.is_empty() {
+            return self.undone(&entry.to_string(), "a volume without a name or a device");
+        }
         let named = entry.device.to_string_lossy().into_owned();
         self.volumes.push(Volume { entry, named, usual_key });
     }

@@ -100,7 +100,8 @@ pub(crate) static COMMAND: Command = Command {
           keyway.… that does not exist is refused. rd.luks=0 opens none, rd.luks.crypttab=0 none of crypttab.\n\nDevices are \
           found without udev, by path, UUID=, LABEL=, PARTUUID= or PARTLABEL=, by the links below /dev/disk, and waited \
           for, as x-systemd.device-timeout= and keyfile-timeout= say (0: without end). A key file or a header may be on \
-          another device, PATH:DEVICE, or be a device; keyscript= runs a program and takes the key from its output. A \
+          another device, PATH:DEVICE, or be a device; where none is named, /etc/cryptsetup-keys.d/NAME.key is taken, if it \
+          is there; keyscript= runs a program and takes the key from its output. A \
           LUKS2 token that names a key in the kernel keyring is tried before both. If nothing opens a volume, what was \
           typed for another one is tried (keyway.cache=no, password-cache=no: it is not), then the passphrase is asked \
           for, tries= times (3; 0: without end), unless the entry says headless. As process 1 it then pauses, longer each time, \
@@ -278,12 +279,16 @@ impl Plan {
             return Err(Failure::new(Exit::Parameters, message));
         }
         let wait = asked.wait.or(wait).unwrap_or_else(|| keyway_boot::root::wait(&command_line, USUAL_WAIT));
-        let (left, entries): (Vec<Entry>, Vec<Entry>) = entries.into_iter().partition(Entry::is_made_anew);
+        let (left, mut entries): (Vec<Entry>, Vec<Entry>) =
+            entries.into_iter().partition(Entry::is_made_anew);
         for entry in &left {
             say!(
                 "{}: left to the system that starts: it gets a random key each time.",
                 entry.name.to_string_lossy()
             );
+        }
+        for entry in entries.iter_mut().filter(|entry| entry.option("keyscript").is_none()) {
+            entry.key_file = entry.key_file.take().or_else(|| key_of_name(&entry.name));
         }
         let left = left.into_iter().map(|entry| entry.name).collect();
         Ok(Self { command_line, entries, demanding, wait, shell, forgets, left })
@@ -332,6 +337,13 @@ impl Plan {
     }
 }
 
+/// The key file that systemd takes for a volume whose entry names none: its name in one of two directories.
+fn key_of_name(name: &OsString) -> Option<OsString> {
+    let file = Path::new(name).file_name().filter(|file| file == name)?.to_string_lossy().into_owned();
+    let mut files = KEY_DIRECTORIES.iter().map(|directory| Path::new(directory).join(format!("{file}.key")));
+    files.find(|file| file.exists()).map(Into::into)
+}
+
 /// Opens each, whatever becomes of those before it. What failed is said at once, and summed up at the end.
 fn all(entries: &[&Entry], mut open: impl FnMut(&Entry) -> Result<()>) -> Result<()> {
     let mut failed = Vec::new();
@@ -376,4 +388,6 @@ fn say_unknown(entry: &Entry) {
 const TABLES: &[&str] = &["/etc/crypttab", "/cryptroot/crypttab", "/keyway/unlock.conf"];
 /// A policy in the image, which every volume must meet, whatever the kernel's command line says.
 const POLICY: &str = "/keyway/policy.toml";
+/// (systemd's crypttab(5), of the third field.)
+const KEY_DIRECTORIES: &[&str] = &["/etc/cryptsetup-keys.d", "/run/cryptsetup-keys.d"];
 const USUAL_WAIT: Duration = Duration::from_secs(30);

@@ -140,11 +140,11 @@ fn reached(entry: &Entry, limit: Duration) -> Result<(Entry, Option<KeyFile>)> {
     let whole = whole_name(entry, &device);
     let mut there = Entry { name: whole, device: device.into(), key_file: None, ..entry.clone() };
     there.options.retain(|(option, _)| {
-        if TOKENS.contains(&option.as_str()) {
+        if UNDONE.contains(&option.as_str()) {
             say!("{name}: {option}= is ignored: it is not implemented yet.");
         }
         // A swap and a /tmp that have a key of their own are opened as they are: what is on them stays.
-        !["keyscript", "swap", "tmp"].contains(&option.as_str()) && !TOKENS.contains(&option.as_str())
+        !["keyscript", "swap", "tmp"].contains(&option.as_str()) && !UNDONE.contains(&option.as_str())
     });
     if entry.option("swap").or(entry.option("tmp")).is_some() && entry.option("luks").is_none() {
         there.options.push(("plain".into(), String::new()));
@@ -161,5 +161,5 @@ fn reached(entry: &Entry, limit: Duration) -> Result<(Entry, Option<KeyFile>)> {
     Ok((there, Some(file)))
 }
 
-/// Options that name hardware tokens for the key; the user is asked instead.
-const TOKENS: &[&str] = &["tpm2-device", "fido2-device", "pkcs11-uri"];
+/// Options that name hardware tokens for the key (the user is asked instead), and what is done once it is open.
+const UNDONE: &[&str] = &["tpm2-device", "fido2-device", "pkcs11-uri", "link-volume-key", "check"];

@@ -250,6 +250,7 @@ static REFUSED: &[(&str, &str)] = &[
     ("tpm2-device", "takes the key from a TPM, which is not implemented yet"),
     ("fido2-device", "takes the key from a FIDO2 token, which is not implemented yet"),
     ("pkcs11-uri", "takes the key from a smart card, which is not implemented yet"),
+    ("fixate-volume-key", "demands a certain volume key, which is not compared yet"),
 ];
 
 #[cfg(test)]
