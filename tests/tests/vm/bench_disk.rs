@@ -16,7 +16,7 @@ const SCENARIO: &str = r#"
     mkdir /tmp/place
     mkfs.ext4 -q /dev/vda && mount -t ext4 /dev/vda /tmp/place && rmdir /tmp/place/lost+found
 
-    keyway bench disk -q --time 40 --save /tmp/brd.json /dev/ram0 >/tmp/shown || echo BRD_FAILED=$?
+    keyway bench disk -q --time 20 --save /tmp/brd.json /dev/ram0 >/tmp/shown || echo BRD_FAILED=$?
     echo BRD_LEFT=$(left)
     echo BRD_PLAIN=$(rows /tmp/brd.json disk/plain/brd/sequential-read)
     echo BRD_KEYWAY=$(rows /tmp/brd.json disk/keyway/brd)
@@ -28,7 +28,7 @@ const SCENARIO: &str = r#"
     echo BRD_TABLE=$(grep -c 'dm-crypt 4096 nq' /tmp/shown)
     sed 's/^/TABLE /' /tmp/shown
 
-    keyway bench disk --time 30 --save /tmp/loop.json /tmp/place >/tmp/shown || echo LOOP_FAILED=$?
+    keyway bench disk --time 15 --save /tmp/loop.json /tmp/place >/tmp/shown || echo LOOP_FAILED=$?
     echo LOOP_LEFT=$(left)
     echo LOOP_FILES=$(ls -A /tmp/place | wc -l)
     echo LOOP_PLAIN=$(rows /tmp/loop.json disk/plain/loop)
@@ -84,13 +84,13 @@ fn dm_crypt_beside_plain() {
         assert!(count >= least, "{key}: {count} rows\n{report:?}");
     };
     figures("BRD_PLAIN", 1);
-    figures("BRD_KEYWAY", 10);
+    figures("BRD_KEYWAY", 6);
     for size in [512, 4096] {
-        figures(&format!("BRD_{size}"), 5);
-        figures(&format!("BRD_INLINE_{size}"), 5);
+        figures(&format!("BRD_{size}"), 3);
+        figures(&format!("BRD_INLINE_{size}"), 3);
     }
-    figures("LOOP_PLAIN", 5);
-    figures("LOOP_DM_CRYPT", 20);
+    figures("LOOP_PLAIN", 2);
+    figures("LOOP_DM_CRYPT", 6);
     figures("BRD_TABLE", 1);
     for key in ["BRD_WRONG", "LOOP_WRONG", "LOOP_FILES"] {
         report.has(key, "0");
