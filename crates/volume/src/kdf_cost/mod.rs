@@ -211,12 +211,13 @@ fn tell(calibration: Calibration<'_, '_>) {
 
 static LISTENER: OnceLock<fn(Calibration<'_, '_>)> = OnceLock::new();
 
-/// Whether a KDF takes so little time on any machine that it need not be measured.
-pub(crate) fn is_harmless(kdf: &Kdf) -> bool {
+/// Whether a KDF takes less time than this on any machine, so that it need not be measured.
+pub(crate) fn is_harmless(kdf: &Kdf, limit: Duration) -> bool {
+    let hours = (limit.as_secs_f64() / 3600.0).min(1.0);
     match kdf {
-        Kdf::Pbkdf2 { iterations, .. } => *iterations < HARMLESS_ITERATIONS,
+        Kdf::Pbkdf2 { iterations, .. } => f64::from(*iterations) < HARMLESS_ITERATIONS * hours,
         Kdf::Argon2i { time, memory_kib, .. } | Kdf::Argon2id { time, memory_kib, .. } => {
-            u64::from(*time) * u64::from(*memory_kib) < HARMLESS_KIB_PASSES
+            f64::from(*time) * f64::from(*memory_kib) < HARMLESS_KIB_PASSES * hours
         }
     }
 }
@@ -301,9 +302,10 @@ fn check_there_is(memory_kib: u32, memory: Option<Memory>) -> Result<()> {
 
 const ARGON2_MAX_LANES: u32 = 4;
 const DIGEST_TIME: Duration = Duration::from_millis(125);
-const HARMLESS_ITERATIONS: u32 = 100_000_000;
-/// KiB times passes: 4 GiB with four passes.
-const HARMLESS_KIB_PASSES: u64 = 16 << 20;
+/// In an hour, on the slowest machine.
+const HARMLESS_ITERATIONS: f64 = 1e8;
+/// In an hour, on the slowest machine, KiB times passes: 4 GiB with four passes.
+const HARMLESS_KIB_PASSES: f64 = (16 << 20) as f64;
 
 #[cfg(test)]
 mod tests;

@@ -169,7 +169,7 @@ impl Job {
         let digests = self.digests.iter().map(|digest| (digest.kdf(), digest.len()));
         for (kdf, len) in std::iter::once((self.keyslot.kdf.clone(), self.keyslot.derived_len)).chain(digests)
         {
-            if options.time_limit < PATIENT || !is_harmless(&kdf) {
+            if !is_harmless(&kdf, options.time_limit) {
                 seconds += times.of_kdf(&kdf, len)?.likely;
             }
         }
@@ -360,8 +360,6 @@ impl Board {
     }
 }
 
-/// With less patience than this, even a cost that is normally harmless is measured.
-const PATIENT: Duration = Duration::from_secs(300);
 /// The interval of checking for a stop from outside.
 const POLL: Duration = Duration::from_millis(20);
 /// The minimum time that an earlier keyslot gets to finish.
