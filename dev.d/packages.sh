@@ -40,6 +40,7 @@ declare -A package_of=(
     [/usr/lib/u-boot/qemu_arm64/u-boot.bin]=u-boot-qemu
     [/usr/lib/x86_64-linux-gnu/libelf.so.1]=libelf1
     [script]=bsdutils [zsh]=zsh [fish]=fish [groff]=groff-base
+    [loadkeys]=kbd [ckbcomp]=console-setup
     [perl]=perl [make]=make
     [libcrypto.so.3]=libssl3
     [libgcrypt.so.20]=libgcrypt20

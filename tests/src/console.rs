@@ -118,7 +118,7 @@ impl Board {
             patience: timeouts::CONSOLE,
             line: qemu.to_string(),
             monitor,
-            _scratch: scratch,
+            scratch,
         }
     }
 }
@@ -132,7 +132,7 @@ pub struct Console {
     patience: Duration,
     line: String,
     monitor: PathBuf,
-    _scratch: Scratch,
+    scratch: Scratch,
 }
 
 impl Console {
@@ -212,8 +212,48 @@ impl Console {
     pub fn monitor(&mut self, command: &str) -> &mut Self {
         let answer =
             self.ask_monitor(command).unwrap_or_else(|e| panic!("{command}: {e}\n{}", self.transcript()));
-        assert!(!answer.contains("Error") && !answer.contains("unknown"), "{command}: {answer}");
+        let refused = ["Error", "unknown", "invalid"].iter().any(|word| answer.contains(word));
+        assert!(!refused, "{command}: {answer}");
         self
+    }
+
+    /// Presses keys of a US keyboard, by QEMU's names ("shift-3"), and releases each.
+    #[track_caller]
+    pub fn presses(&mut self, keys: &str) -> &mut Self {
+        for key in keys.split_whitespace() {
+            self.monitor(&format!("sendkey {key}"));
+            // The keyboard holds few keys, and each is held down for a tenth of a second.
+            thread::sleep(Duration::from_millis(150));
+        }
+        self
+    }
+
+    /// Waits until the text is so many times on the machine's own screen: a PC's, in text mode (`-vga std`).
+    #[track_caller]
+    pub fn expect_on_screen(&mut self, text: &str, times: usize) -> &mut Self {
+        let deadline = timeouts::within(self.patience);
+        while !self.monitor.exists() || self.screen().matches(text).count() < times {
+            assert!(
+                Instant::now() < deadline,
+                "{text:?} is not {times} times on the screen\n{}",
+                self.screen()
+            );
+            thread::sleep(Duration::from_millis(200));
+        }
+        self
+    }
+
+    /// What the memory of the screen holds: a character and its colours each, lines of 80, older ones too.
+    #[track_caller]
+    pub fn screen(&mut self) -> String {
+        let file = self.scratch.path("screen");
+        self.monitor(&format!("pmemsave 0xb8000 0x8000 \"{}\"", file.display()));
+        let bytes = std::fs::read(file).unwrap_or_default();
+        let lines = bytes.chunks(160).map(|line| {
+            let letters = line.iter().step_by(2).map(|letter| char::from(*letter));
+            letters.collect::<String>().trim_end_matches([' ', '\0']).to_owned()
+        });
+        lines.filter(|line| !line.is_empty()).collect::<Vec<_>>().join("\n")
     }
 
     /// All console output so far.

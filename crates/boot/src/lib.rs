@@ -11,6 +11,7 @@
 //!                mounted then
 //! fdt fit uboot  device trees; FIT images, from parts or from a source; U-Boot's legacy header
 //! pe             sections added to an EFI program: unified kernel images
+//! keymap         the map of the keyboard at which the passphrase is typed
 //! loader::grub   GRUB's cryptodisk, walked as GRUB walks it: each rule with its place in GRUB's
 //!                sources, a verdict per keyslot
 //! unlock_time    what is derived until a keyslot opens, at whose rates; advice: what to change
@@ -28,6 +29,7 @@ pub mod elf;
 pub mod fdt;
 pub mod fit;
 pub mod initramfs;
+pub mod keymap;
 pub mod loader;
 pub mod pe;
 pub mod plan;

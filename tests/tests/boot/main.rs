@@ -5,6 +5,7 @@ mod aarch64;
 mod fit;
 mod images;
 mod kernel;
+mod keyboard;
 mod lies;
 mod ramdisk;
 mod root;

@@ -13,7 +13,6 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::thread;
-use std::time::Duration;
 
 /// One `cryptomount`, on its own drive.
 struct Step {
@@ -304,11 +303,7 @@ fn do_step(console: &mut Console, step: &Step) -> (String, u32) {
         console.expect("): ");
         match &step.typed {
             Typed::Sent(text) => drop(console.types(&format!("{text}\n"))),
-            Typed::Keys(keys) => keys.iter().map(String::as_str).chain(["ret"]).for_each(|key| {
-                console.monitor(&format!("sendkey {key}"));
-                // The keyboard holds few keys, and each is held down for a tenth of a second.
-                thread::sleep(Duration::from_millis(150));
-            }),
+            Typed::Keys(keys) => drop(console.presses(&format!("{} ret", keys.join(" ")))),
         }
     }
     let transcript = console.transcript();

@@ -8,10 +8,12 @@
 mod alone;
 mod empty;
 mod facts;
+mod keyboard;
 #[expect(unsafe_code)]
 mod sys;
 
 pub use facts::{Change, Facts, Refusal};
+pub use keyboard::Keyboard;
 
 use crate::{Error, Result};
 use rustix::fd::{AsFd, OwnedFd};

@@ -11,6 +11,7 @@
 //!                        the root file system is then mounted, and switched to, by `keyway unlock --init` itself
 //! /keyway/unlock.conf    what to open when the kernel's command line and /etc/crypttab name nothing: crypttab(5)
 //! /keyway/policy.toml    what every volume must be that is opened there, whoever names it
+//! /keyway/keymap         the map of the keyboard at which the passphrase is typed, binary (crate::keymap)
 //! /keyway/keys/NAME      key file of the volume NAME, only where that was asked for
 //! /keyway/headers/NAME   detached header of the volume NAME
 //! /keyway/modules        kernel modules to load, a path a line, in this order, before anything else; those that are loaded
@@ -35,6 +36,8 @@ pub const ORIGINAL_INIT: &str = "keyway/original-init";
 pub const CONFIG: &str = "keyway/unlock.conf";
 /// The policy for all volumes.
 pub const POLICY: &str = "keyway/policy.toml";
+/// The map of the keyboard.
+pub const KEYMAP: &str = "keyway/keymap";
 /// Key files, by the volume's name.
 pub const KEYS: &str = "keyway/keys";
 /// Detached headers, by the volume's name.
@@ -57,6 +60,8 @@ pub struct Contents {
     pub volumes: Vec<Entry>,
     /// A policy for all of them.
     pub policy: Option<Vec<u8>>,
+    /// The map of the keyboard.
+    pub keymap: Option<Vec<u8>>,
     /// Key files by the volume's name.
     pub keys: Vec<(String, Vec<u8>)>,
     /// Detached headers by the volume's name.
@@ -89,6 +94,9 @@ impl Contents {
         tree.add(CONFIG, Node::file(0o600, self.config()));
         if let Some(policy) = &self.policy {
             tree.add(POLICY, Node::file(0o644, policy.as_slice()));
+        }
+        if let Some(keymap) = &self.keymap {
+            tree.add(KEYMAP, Node::file(0o644, keymap.as_slice()));
         }
         for (name, key) in &self.keys {
             tree.add(&format!("{KEYS}/{name}"), Node::file(0o400, key.as_slice()));

@@ -1,9 +1,9 @@
 //! The first process of an initramfs: opens the volumes and hands over, leaving nothing behind.
 
-use super::{Plan, Unlock, all, modules, resume, root, say_unknown};
+use super::{Plan, Unlock, all, keyboard, modules, resume, root, say_unknown};
 use crate::say::failure::{Cause, Exit, Failure, Result};
 use crate::say::output;
-use keyway_attach::initramfs::Initramfs;
+use keyway_attach::initramfs::{Initramfs, Keyboard};
 use keyway_boot::cmdline::parameter;
 use keyway_boot::initramfs::layout;
 use keyway_boot::root::Root;
@@ -30,6 +30,7 @@ pub(super) fn run(asked: &Unlock) -> Result<()> {
     use_console(&image);
     let firmware = modules::Firmware::here(&image);
     modules::load(&image);
+    let keyboard = keyboard::prepare(&image);
     let plan = Plan::made(asked)?;
     let mut wanted = Root::parse(&plan.command_line);
     // Another /init does that itself.
@@ -38,7 +39,7 @@ pub(super) fn run(asked: &Unlock) -> Result<()> {
     // A system that was suspended goes on before another volume is touched.
     entries.sort_by_key(|entry| !resume::is_on(resume.as_ref(), entry));
     all(&entries, |entry| {
-        until_open(asked, &plan, || asked.terms.unlock_or_pass(entry, &plan))?;
+        until_open(asked, &plan, keyboard.as_ref(), || asked.terms.unlock_or_pass(entry, &plan))?;
         if let Some(resume) = resume.take_if(|resume| resume::is_on(Some(resume), entry)) {
             resume::go_on(&image, &resume, &plan);
         }
@@ -70,6 +71,9 @@ pub(super) fn show(asked: &Unlock) -> Result<()> {
     for path in modules::list().lines() {
         text += &format!("# loads {path}\n");
     }
+    if keyboard::has_map() {
+        text += &format!("# loads {}\n", keyboard::KEYMAP);
+    }
     let plan = Plan::made(asked)?;
     for entry in &plan.entries {
         say_unknown(entry);
@@ -94,7 +98,12 @@ fn has_original() -> bool {
 }
 
 /// Tries again and again, with growing pauses; offers a shell only if that is permitted.
-fn until_open(asked: &Unlock, plan: &Plan, mut attempt: impl FnMut() -> Result<()>) -> Result<()> {
+fn until_open(
+    asked: &Unlock,
+    plan: &Plan,
+    keyboard: Option<&Keyboard>,
+    mut attempt: impl FnMut() -> Result<()>,
+) -> Result<()> {
     let mut pause = FIRST_PAUSE;
     loop {
         let Err(failure) = attempt() else { return Ok(()) };
@@ -108,6 +117,9 @@ fn until_open(asked: &Unlock, plan: &Plan, mut attempt: impl FnMut() -> Result<(
             let _ = Command::new("/bin/sh").status();
         } else if wrong && !asked.terms.manner.batch_mode {
             failure.report();
+            if keyboard.is_some_and(Keyboard::has_caps_lock) {
+                say!("Caps Lock is on.");
+            }
             say!("The next attempt is possible in {} s.", pause.as_secs());
             std::thread::sleep(pause);
             pause = (pause * 2).min(LONGEST_PAUSE);

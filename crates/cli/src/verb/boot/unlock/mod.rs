@@ -5,6 +5,7 @@
 mod find;
 mod init;
 mod key_file;
+mod keyboard;
 mod modules;
 mod rekey;
 mod resume;
@@ -67,8 +68,8 @@ static INIT: Opt = Opt {
     value: "",
     kind: Kind::Flag,
     help: "Run as the first process of an initramfs.",
-    man: "Mounts /proc, /sys, /dev and /run if they are missing, loads the modules that /keyway/modules lists, \
-          opens the volumes, undoes its mounts and hands over to the image's own /init. If there is none, it mounts \
+    man: "Mounts /proc, /sys, /dev and /run if they are missing, loads the modules that /keyway/modules lists and \
+          the map of the keyboard in /keyway/keymap, opens the volumes, undoes its mounts and hands over to the image's own /init. If there is none, it mounts \
           the root file system that root= names (else the first volume), starts its init, and removes the image from \
           memory. It is mounted read-only, unless rw or rootflags= says otherwise; rootflags= is read as mount(8) reads \
           options, and of the types of rootfstype= the first that works is taken. With systemd.volatile=overlay or \

@@ -1,6 +1,7 @@
 //! What goes into the image: the program, the description of the volume to unlock, and the files
 //! for it.
 
+use super::keymap::Keyboard;
 use super::machine;
 use super::modules::Modules;
 use super::options::*;
@@ -21,6 +22,7 @@ pub(super) struct Wanted {
     volume: Option<Volume>,
     policy: Option<PathBuf>,
     modules: Option<Modules>,
+    keyboard: Keyboard,
 }
 
 /// The volume that the image unlocks, unless the machine names one.
@@ -56,6 +58,7 @@ impl Wanted {
             volume,
             policy: path(&REQUIRE),
             modules: Modules::from_args(args),
+            keyboard: Keyboard::from_args(args),
         })
     }
 
@@ -68,6 +71,7 @@ impl Wanted {
             contents.volumes.push(entry);
         }
         contents.policy = self.policy.as_deref().map(|path| policy(path, from)).transpose()?;
+        contents.keymap = self.keyboard.gather(from)?;
         if let Some(modules) = &self.modules {
             let gathered = modules.gather(from, has_original)?;
             (contents.modules, contents.firmware) = (gathered.modules, gathered.firmware);

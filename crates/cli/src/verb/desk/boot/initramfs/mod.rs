@@ -2,6 +2,7 @@
 
 mod contents;
 mod firmware;
+mod keymap;
 mod layers;
 mod machine;
 mod modules;
@@ -49,7 +50,7 @@ impl Request for Initramfs {
     fn from_args(args: &Args) -> Result<Self> {
         let wrong = |what: String| Err(Failure::new(Exit::Parameters, what));
         let looks_only = args.given(&LIST) || args.given(&DIFF);
-        let making: [&Opt; 6] = [&OUTPUT, &VOLUME, &MODULES, &ROOTFSTYPE, &PROGRAM, &KEYWAY];
+        let making: [&Opt; 7] = [&OUTPUT, &VOLUME, &MODULES, &ROOTFSTYPE, &PROGRAM, &KEYWAY, &KEYMAP];
         if let Some(option) = making.into_iter().find(|option| looks_only && args.given(option)) {
             return wrong(format!(
                 "--list and --diff make no image: --{} does not apply to them.",

@@ -64,6 +64,16 @@ pub(super) static CIPHER: Opt = Opt {
     man: "May be given several times.",
 };
 pub(super) static ALSO: Opt = text("also", "LIST", "Add these modules too, separated by commas.", "");
+pub(super) static KEYMAP: Opt = text(
+    "keymap",
+    "NAME",
+    "The keyboard's map: a name, a file, none (this machine's).",
+    "A map of kbd (de-latin1), a layout of X (de), or a file: what loadkeys(1) reads, or its --bkeymap, which is also \
+     mkinitcpio's keymap.bin. Without it, the map is the one that etc/vconsole.conf or etc/default/keyboard below DIR of \
+     --modules, else of this machine, name; a US keyboard needs none. It is loaded before the first prompt, on the \
+     machine's own console: a serial line's keyboard belongs to the terminal at its other end. Translating needs \
+     loadkeys, for layouts of X also ckbcomp (console-setup).",
+);
 pub(super) static COMPRESS: Opt = Opt {
     long: "compress",
     short: None,
@@ -94,6 +104,7 @@ pub(in crate::verb::desk::boot) static OPTIONS: &[&Opt] = &[
     &ROOTFSTYPE,
     &CIPHER,
     &ALSO,
+    &KEYMAP,
     &COMPRESS,
     &DIFF,
 ];

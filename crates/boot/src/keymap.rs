@@ -1,0 +1,159 @@
+//! The map of a Linux console's keyboard, as `loadkeys --bkeymap` writes it and as busybox's loadkmap
+//! and mkinitcpio's images read it.
+//!
+//! ```text
+//! 7 bytes    "bkeymap"
+//! 256 bytes  a flag for each combination of modifiers: whether its table follows
+//! tables     128 keys each, a u16 of the machine's byte order (little-endian on all of ours)
+//! ```
+//!
+//! A value is what the ioctl KDSKBENT takes: the type of the key in its upper byte and a number in the lower one
+//! (include/uapi/linux/keyboard.h), or, where the upper byte is no type, a character exclusive-or f000.
+
+use std::fmt;
+
+/// The map of a keyboard: tables of values by key.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Keymap(Vec<(u8, [u16; KEYS])>);
+
+/// Why bytes are no map of a keyboard.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Error {
+    /// It does not begin as one.
+    Magic,
+    /// It has fewer or more bytes than its tables take.
+    Length {
+        /// How many tables its flags announce.
+        tables: usize,
+        /// How many bytes it has.
+        bytes: usize,
+    },
+}
+
+impl Keymap {
+    /// Reads the binary form.
+    ///
+    /// # Errors
+    /// The bytes are no map, or not all of one.
+    pub fn parse(bytes: &[u8]) -> Result<Self, Error> {
+        let rest = bytes.strip_prefix(MAGIC).ok_or(Error::Magic)?;
+        let (flags, content) = rest.split_at_checked(256).ok_or(Error::Magic)?;
+        let wanted: Vec<u8> = (0..=u8::MAX).filter(|table| flags[usize::from(*table)] != 0).collect();
+        if content.len() != wanted.len() * TABLE || wanted.is_empty() {
+            return Err(Error::Length { tables: wanted.len(), bytes: bytes.len() });
+        }
+        let values = content.chunks_exact(TABLE).map(|table| {
+            let mut values = [0; KEYS];
+            for (value, pair) in values.iter_mut().zip(table.chunks_exact(2)) {
+                *value = u16::from_le_bytes([pair[0], pair[1]]);
+            }
+            values
+        });
+        Ok(Self(wanted.into_iter().zip(values).collect()))
+    }
+
+    /// Every value with its table (the modifiers held) and its key, as KDSKBENT takes them.
+    pub fn values(&self) -> impl Iterator<Item = (u8, u8, u16)> {
+        self.0.iter().flat_map(|(table, values)| (0..).zip(values).map(|(key, value)| (*table, key, *value)))
+    }
+
+    /// Whether some key types this character: alone, with Shift, AltGr or both; or where it is a letter of
+    /// Latin-1 with an accent, and there are dead keys.
+    pub fn types(&self, character: char) -> bool {
+        let reachable = || self.values().filter(|(table, ..)| *table <= SHIFT_ALTGR).map(|(.., value)| value);
+        let accented = ('\u{c0}'..='\u{ff}').contains(&character);
+        reachable().any(|value| typed(value) == Some(character))
+            || accented && reachable().any(|value| DEAD.contains(&(value >> 8)))
+    }
+}
+
+/// The character that a key with this value types.
+fn typed(value: u16) -> Option<char> {
+    match value >> 8 {
+        LATIN | LETTER => char::from_u32(u32::from(value & 0xff)),
+        ..TYPES => None,
+        _ => char::from_u32(u32::from(value ^ UNICODE)),
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Magic => f.write_str("it is no binary keyboard map, which begins with \"bkeymap\""),
+            Self::Length { tables, bytes } => {
+                let right = MAGIC.len() + 256 + tables * TABLE;
+                write!(f, "a keyboard map of {tables} tables has {right} bytes, and it has {bytes}")
+            }
+        }
+    }
+}
+
+impl std::error::Error for Error {}
+
+const MAGIC: &[u8] = b"bkeymap";
+/// NR_KEYS, of which the format has half.
+const KEYS: usize = 128;
+const TABLE: usize = 2 * KEYS;
+const SHIFT_ALTGR: u8 = 3;
+/// KT_LATIN, KT_LETTER, NR_TYPES; KT_DEAD and KT_DEAD2 (include/uapi/linux/keyboard.h).
+const LATIN: u16 = 0;
+const LETTER: u16 = 11;
+const TYPES: u16 = 15;
+const DEAD: &[u16] = &[5, 13];
+const UNICODE: u16 = 0xf000;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// As `loadkeys` writes it: a table without modifiers, one with Shift.
+    fn german() -> Vec<u8> {
+        let mut bytes = MAGIC.to_vec();
+        bytes.extend((0..256).map(|table| u8::from(table < 2)));
+        let mut tables = [[0x200_u16; KEYS]; 2];
+        tables[0][21] = 0xb00 | u16::from(b'z');
+        tables[1][21] = 0xb00 | u16::from(b'Z');
+        tables[0][26] = 0xbfc;
+        tables[1][4] = 0xa7 ^ UNICODE;
+        tables[0][13] = 0x501;
+        bytes.extend(tables.as_flattened().iter().flat_map(|value| value.to_le_bytes()));
+        bytes
+    }
+
+    #[test]
+    fn values_have_their_table_and_key() {
+        let keymap = Keymap::parse(&german()).unwrap();
+        assert_eq!(keymap.values().count(), 256);
+        let other: Vec<_> = keymap.values().filter(|(.., value)| *value != 0x200).collect();
+        assert_eq!(other, [(0, 13, 0x501), (0, 21, 0xb7a), (0, 26, 0xbfc), (1, 4, 0xf0a7), (1, 21, 0xb5a)]);
+    }
+
+    #[test]
+    fn what_can_be_typed_is_known() {
+        let keymap = Keymap::parse(&german()).unwrap();
+        for letter in ['z', 'Z', '\u{fc}', '\u{a7}', '\u{e9}'] {
+            assert!(keymap.types(letter), "{letter}");
+        }
+        for letter in ['y', '\u{142}', '\u{1}', '\u{200}'] {
+            assert!(!keymap.types(letter), "{letter}");
+        }
+        let mut without_dead_keys = german();
+        without_dead_keys[7 + 256 + 13 * 2..][..2].copy_from_slice(&[0, 2]);
+        assert!(!Keymap::parse(&without_dead_keys).unwrap().types('\u{e9}'));
+    }
+
+    #[test]
+    fn what_is_no_map_is_refused() {
+        let good = german();
+        assert_eq!(Keymap::parse(b"bkeymaq"), Err(Error::Magic));
+        assert_eq!(Keymap::parse(&good[..200]), Err(Error::Magic));
+        for bytes in [good[..good.len() - 1].to_vec(), [&good[..], b"x"].concat()] {
+            let length = bytes.len();
+            assert_eq!(Keymap::parse(&bytes), Err(Error::Length { tables: 2, bytes: length }));
+        }
+        let error = Keymap::parse(&good[..775 - 1 - 1]).unwrap_err().to_string();
+        assert_eq!(error, "a keyboard map of 2 tables has 775 bytes, and it has 773");
+        assert!(matches!(Keymap::parse(&[MAGIC, &[0; 256]].concat()), Err(Error::Length { tables: 0, .. })));
+    }
+}
