@@ -4,6 +4,7 @@
 use super::find;
 use crate::say::failure::{Exit, Failure, Result};
 use keyway_boot::device_spec::{is_device, parts};
+use keyway_volume::Storage;
 use keyway_volume::probe::{Reach, file_system};
 use keyway_volume::storage::File;
 use rustix::mount::{MountFlags, UnmountFlags, mount, unmount};
@@ -71,11 +72,9 @@ impl Drop for KeyFile {
 }
 
 fn overwrite(path: &Path) -> std::io::Result<()> {
-    use std::io::Write;
-    let mut file = fs::OpenOptions::new().write(true).open(path)?;
-    let len = usize::try_from(file.metadata()?.len()).unwrap_or_default();
-    file.write_all(&vec![0; len])?;
-    file.sync_all()
+    let file = File::overwrite(path)?;
+    file.write_at(&vec![0; usize::try_from(file.len()).unwrap_or_default()], 0)?;
+    file.flush()
 }
 
 /// Tries the kernel's file systems one after the other; the mount point is private to this process.

@@ -98,7 +98,7 @@ pub(crate) static COMMAND: Command = Command {
           mkinitcpio (cryptdevice=, cryptkey=, crypto=), Debian (cryptopts=), booster, Alpine (cryptroot=) and Gentoo \
           (crypt_root=), and our own: keyway.device=, keyway.name=, keyway.key=, keyway.header=, keyway.options=. \
           docs/BOOTING.md in the source has a row for each; one that is known and does nothing here is named, and a \
-          keyway.… that does not exist is refused. rd.luks=0 opens none, rd.luks.crypttab=0 none of crypttab.\n\nDevices are \
+          keyway.WORD= that does not exist is refused. rd.luks=0 opens none, rd.luks.crypttab=0 none of crypttab.\n\nDevices are \
           found without udev, by path, UUID=, LABEL=, PARTUUID= or PARTLABEL=, by the links below /dev/disk, and waited \
           for, as x-systemd.device-timeout= and keyfile-timeout= say (0: without end). A key file or a header may be on \
           another device, PATH:DEVICE, or be a device; where none is named, /etc/cryptsetup-keys.d/NAME.key is taken, if it \
