@@ -36,7 +36,7 @@ impl Reading {
 
     pub(in crate::cmdline) fn data(&mut self, value: &str) {
         match of_uuid(value) {
-            (Whose::Uuid(uuid), device) => self.data.push((uuid, device)),
+            (Whose::Uuid(uuid), device) if !device.is_empty() => self.data.push((uuid, device)),
             _ => self.undone(&format!("rd.luks.data={value}"), "UUID=DEVICE is needed"),
         }
     }
