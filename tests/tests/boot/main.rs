@@ -10,6 +10,7 @@ mod lies;
 mod ramdisk;
 mod root;
 mod roots;
+mod stopped;
 mod uboot;
 mod uki;
 mod unlock;

@@ -75,13 +75,15 @@ impl Initramfs {
     ///
     /// # Errors
     /// [`Error::Refused`] gives the reason.
-    pub fn replaceable_by(self, new_root: &Path) -> Result<Replacement> {
+    pub fn replaceable_by(&self, new_root: &Path) -> Result<Replacement> {
         let new_root =
             open(new_root, NO_LINK, Mode::empty()).map_err(|why| failed("opening the new root", why))?;
         let change = Change::gather(self.root.as_fd(), new_root.as_fd())
             .map_err(|why| failed("looking at the new root", why))?;
         change.judge().map_err(refused)?;
-        Ok(Replacement { old: self.root, new: new_root })
+        let old =
+            self.root.try_clone().map_err(|source| Error::Io { what: "opening /".to_owned(), source })?;
+        Ok(Replacement { old, new: new_root })
     }
 }
 

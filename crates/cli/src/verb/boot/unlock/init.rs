@@ -1,6 +1,6 @@
 //! The first process of an initramfs: opens the volumes and hands over, leaving nothing behind.
 
-use super::{Plan, Unlock, all, keyboard, modules, resume, root, say_unknown};
+use super::{Plan, Unlock, all, keyboard, modules, resume, root, say_unknown, stopped};
 use crate::say::failure::{Cause, Exit, Failure, Result};
 use crate::say::output;
 use keyway_attach::initramfs::{Initramfs, Keyboard};
@@ -22,16 +22,39 @@ pub(crate) fn is_first_process() -> bool {
         && Path::new(&name).file_name().is_some_and(|name| name.to_string_lossy().ends_with("init"))
 }
 
-/// Does not return on success. Functions that change something take the proof that this is an
-/// initramfs.
+/// Returns only where this is no initramfs: nothing is changed then. Functions that change something take the proof that it
+/// is one.
 pub(super) fn run(asked: &Unlock) -> Result<()> {
     let image = Initramfs::prove().map_err(|why| failed(&format!("unlock --init: {why}")))?;
-    let mounts = Mounts::missing(&image);
+    let mut mounts = Mounts(Vec::new());
+    mounts.add_missing(&image);
     use_console(&image);
     let firmware = modules::Firmware::here(&image);
     modules::load(&image);
     let keyboard = keyboard::prepare(&image);
-    let plan = Plan::made(asked)?;
+    let mut firmware = Some(firmware);
+    loop {
+        let mut shell = false;
+        let started = Plan::made(asked).and_then(|plan| {
+            shell = plan.shell;
+            start(asked, &plan, &image, keyboard.as_ref(), &mut mounts, &mut firmware)
+        });
+        let Err(failure) = started else { return Ok(()) };
+        stopped::until_wanted(&image, &failure, shell);
+        let _ = unmount(SYSROOT, UnmountFlags::DETACH);
+        mounts.add_missing(&image);
+    }
+}
+
+/// Opens the volumes and starts the system. Does not return on success.
+fn start(
+    asked: &Unlock,
+    plan: &Plan,
+    image: &Initramfs,
+    keyboard: Option<&Keyboard>,
+    mounts: &mut Mounts,
+    firmware: &mut Option<modules::Firmware>,
+) -> Result<()> {
     let mut wanted = Root::parse(&plan.command_line);
     // Another /init does that itself.
     let mut resume = wanted.resume.take().filter(|_| !has_original());
@@ -39,23 +62,23 @@ pub(super) fn run(asked: &Unlock) -> Result<()> {
     // A system that was suspended goes on before another volume is touched.
     entries.sort_by_key(|entry| !resume::is_on(resume.as_ref(), entry));
     all(&entries, |entry| {
-        until_open(asked, &plan, keyboard.as_ref(), || asked.terms.unlock_or_pass(entry, &plan))?;
+        until_open(asked, plan, keyboard, || asked.terms.unlock_or_pass(entry, plan))?;
         if let Some(resume) = resume.take_if(|resume| resume::is_on(Some(resume), entry)) {
-            resume::go_on(&image, &resume, &plan);
+            resume::go_on(image, &resume, plan);
         }
         Ok(())
     })?;
     if let Some(resume) = resume {
-        resume::go_on(&image, &resume, &plan);
+        resume::go_on(image, &resume, plan);
     }
     keyway_crypto::secret::wipe_all();
     // Until now, since a device may ask for it late.
-    drop(firmware);
+    drop(firmware.take());
     if has_original() {
         mounts.take_back();
-        hand_over(&image)
+        hand_over(image)
     } else {
-        switch_root(image, &plan, &wanted)
+        switch_root(image, plan, &wanted)
     }
 }
 
@@ -133,8 +156,7 @@ fn until_open(
 struct Mounts(Vec<&'static str>);
 
 impl Mounts {
-    fn missing(_proof: &Initramfs) -> Self {
-        let mut own = Vec::new();
+    fn add_missing(&mut self, _proof: &Initramfs) {
         for (place, kind, proof) in NEEDED {
             if Path::new(proof).exists() {
                 continue;
@@ -145,16 +167,15 @@ impl Mounts {
             // Only root may create files in /run.
             let options = (*kind == "tmpfs").then_some(c"mode=0755");
             match mount(*kind, *place, *kind, flags, options) {
-                Ok(()) => own.push(*place),
+                Ok(()) => self.0.push(*place),
                 Err(error) => say!("keyway: {place} cannot be mounted: {error}."),
             }
         }
-        Self(own)
     }
 
     /// Unmounts them again, because the image's own /init mounts them itself.
-    fn take_back(self) {
-        for place in self.0.into_iter().rev() {
+    fn take_back(&mut self) {
+        for place in self.0.drain(..).rev() {
             let _ = unmount(place, UnmountFlags::DETACH);
         }
     }
@@ -184,8 +205,8 @@ fn hand_over(image: &Initramfs) -> Result<()> {
 
 /// For an image without another /init: mounts the root file system, starts its first program and
 /// frees the image's memory.
-fn switch_root(image: Initramfs, plan: &Plan, wanted: &Root) -> Result<()> {
-    root::mount_on(&image, SYSROOT, wanted, plan).map_err(|why| failed(&why))?;
+fn switch_root(image: &Initramfs, plan: &Plan, wanted: &Root) -> Result<()> {
+    root::mount_on(image, SYSROOT, wanted, plan).map_err(|why| failed(&why))?;
     let init = first_program(&plan.command_line)?;
     let change = image.replaceable_by(Path::new(SYSROOT)).map_err(|why| failed(&why.to_string()))?;
     for (place, ..) in NEEDED {

@@ -11,6 +11,7 @@ mod rekey;
 mod resume;
 mod root;
 mod script;
+mod stopped;
 mod typed;
 mod volume;
 
@@ -77,7 +78,9 @@ static INIT: Opt = Opt {
           suspended there goes on (resume_offset= for a file; noresume). A program whose name ends in \"init\" and that is process 1 does this without being told.\n\nIt \
           refuses, with nothing changed, unless it is process 1, / is ramfs or tmpfs and no chroot, and /init \
           exists; and nothing of / is removed unless another file system is mounted on /sysroot and the kernel \
-          unpacked the image itself or runs this program as its /init.",
+          unpacked the image itself or runs this program as its /init.\n\nWhere nothing can be started it stays: it says why \
+          and which block devices are there, and tries again when Enter is typed; r reboots, o powers off. With panic=N on \
+          the kernel's command line it reboots after N seconds.",
 };
 
 /// `keyway unlock`.
