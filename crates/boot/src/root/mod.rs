@@ -81,9 +81,29 @@ fn access(line: &str) -> Option<bool> {
     word.map(|word| word == "ro")
 }
 
-/// How long devices are waited for at most: without end for rootwait, rootwait='s seconds, rootdelay='s
-/// where that is longer than `usual` (as initramfs-tools reads it), else `usual`.
-pub fn wait(line: &str, usual: Duration) -> Duration {
+/// How long devices are waited for at most.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Waits {
+    /// The root, and volumes without which the system does not start.
+    pub needed: Duration,
+    /// What a system starts without: volumes with nofail, and devices with keys and headers, in whose
+    /// place somebody can be asked.
+    pub optional: Duration,
+}
+
+impl Waits {
+    /// `said` counts for all devices, and `line`, the text of /proc/cmdline, for the root where nothing was
+    /// said. Only what is needed is waited for without end; the rest for `usual` at most.
+    pub fn new(said: Option<Duration>, line: &str, usual: Duration) -> Self {
+        let needed = said.unwrap_or_else(|| of_root(line, usual));
+        let optional = said.filter(|time| *time != WITHOUT_END).unwrap_or(needed.min(usual));
+        Self { needed, optional }
+    }
+}
+
+/// Without end for rootwait, rootwait='s seconds, rootdelay='s where that is longer than `usual` (as
+/// initramfs-tools reads it), else `usual`.
+fn of_root(line: &str, usual: Duration) -> Duration {
     let seconds = |name: &str| parameter(line, name)?.parse().ok().map(Duration::from_secs);
     match parameter(line, "rootwait").as_deref() {
         Some("") => WITHOUT_END,
@@ -92,7 +112,7 @@ pub fn wait(line: &str, usual: Duration) -> Duration {
     }
 }
 
-/// What `rootwait` means.
+/// What `rootwait` and `rd.timeout=0` mean.
 pub const WITHOUT_END: Duration = Duration::MAX;
 /// Values that ask for nothing.
 const NONE: &[&str] = &["no", "0", "off", "false", "disabled"];
@@ -160,8 +180,27 @@ mod tests {
             ("rootwait=x", 30),
             ("rootwait=7 rootdelay=50", 7),
         ] {
-            assert_eq!(wait(line, Duration::from_secs(30)).as_secs(), seconds, "{line}");
+            assert_eq!(of_root(line, Duration::from_secs(30)).as_secs(), seconds, "{line}");
         }
-        assert_eq!(wait("rootwait", Duration::ZERO), WITHOUT_END);
+        assert_eq!(of_root("rootwait", Duration::ZERO), WITHOUT_END);
+    }
+
+    /// Every Raspberry Pi's command line says rootwait: a stick with a key that is not there must not
+    /// keep it from asking.
+    #[test]
+    fn only_what_is_needed_is_waited_for_without_end() {
+        let seconds = Duration::from_secs;
+        for (said, line, needed, optional) in [
+            (None, "quiet", seconds(30), seconds(30)),
+            (None, "rootwait", WITHOUT_END, seconds(30)),
+            (None, "rootwait=7", seconds(7), seconds(7)),
+            (None, "rootdelay=50", seconds(50), seconds(30)),
+            (Some(WITHOUT_END), "rd.timeout=0", WITHOUT_END, seconds(30)),
+            (Some(seconds(90)), "rootwait", seconds(90), seconds(90)),
+            (Some(seconds(1)), "rootwait", seconds(1), seconds(1)),
+        ] {
+            let expected = Waits { needed, optional };
+            assert_eq!(Waits::new(said, line, seconds(30)), expected, "{said:?} {line}");
+        }
     }
 }

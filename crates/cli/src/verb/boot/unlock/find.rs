@@ -1,7 +1,6 @@
 //! Waiting for a device that appears late.
 
 use crate::device::found::{find, refusal};
-use keyway_boot::root::WITHOUT_END;
 use std::ffi::OsStr;
 use std::path::PathBuf;
 use std::thread;
@@ -24,11 +23,7 @@ pub(super) fn wait(spec: &OsStr, limit: Duration) -> Option<PathBuf> {
             return None;
         }
         if !said && start.elapsed() > PATIENCE {
-            let at_most = match limit {
-                WITHOUT_END => "without end: rootwait".to_owned(),
-                _ => format!("{} s at most", limit.as_secs()),
-            };
-            say!("Waiting for {} ({at_most}).", spec.to_string_lossy());
+            say!("Waiting for {} ({}).", spec.to_string_lossy(), in_words(limit));
             said = true;
         }
         thread::sleep(LOOK_AGAIN);
@@ -45,6 +40,14 @@ pub(super) fn reach(spec: &OsStr, limit: Duration) -> Result<PathBuf, String> {
     wait(spec, limit).ok_or_else(never)
 }
 
+/// A limit for the user.
+pub(super) fn in_words(limit: Duration) -> String {
+    match limit.as_secs() {
+        u64::MAX => "without end".to_owned(),
+        seconds => format!("{seconds} s at most"),
+    }
+}
+
 const LOOK_AGAIN: Duration = Duration::from_millis(50);
 /// No message is printed for devices that appear within this time.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -52,6 +55,19 @@ const PATIENCE: Duration = Duration::from_secs(2);
 #[cfg(test)]
 mod tests {
     use super::*;
+    use keyway_boot::root::WITHOUT_END;
+
+    #[test]
+    fn no_limit_is_said_as_none() {
+        for (limit, words) in [
+            (WITHOUT_END, "without end"),
+            (Duration::from_secs(u64::MAX), "without end"),
+            (Duration::from_secs(90), "90 s at most"),
+            (Duration::ZERO, "0 s at most"),
+        ] {
+            assert_eq!(in_words(limit), words);
+        }
+    }
 
     #[test]
     fn what_never_comes_is_not_waited_for_longer_than_said() {

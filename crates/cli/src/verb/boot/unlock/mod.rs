@@ -31,6 +31,7 @@ use crate::verb::session::open::Open;
 use keyway_boot::cmdline::{CommandLine, USUAL_KEY};
 use keyway_boot::crypttab::{self, Entry};
 use keyway_boot::plan;
+use keyway_boot::root::Waits;
 use std::ffi::OsString;
 use std::fs;
 use std::path::Path;
@@ -52,7 +53,9 @@ static WAIT: Opt = Opt {
     kind: Kind::Number(86_400),
     help: "How long to wait for a device (30).",
     man: "Disks behind USB or a network appear late. keyway.wait= on the kernel's command line says the same; without \
-          it, rootwait waits without end, rootwait=SECONDS and a longer rootdelay= so long.",
+          it, rootwait waits without end, rootwait=SECONDS and a longer rootdelay= so long: for the root and for volumes \
+          without nofail. Volumes with nofail and devices with keys or headers are waited for 30 seconds then, or as their \
+          own options say.",
 };
 static DRY_RUN: Opt = Opt {
     long: "dry-run",
@@ -244,7 +247,7 @@ struct Plan {
     entries: Vec<Entry>,
     /// The entries of all tables that make demands.
     demanding: Vec<Entry>,
-    wait: Duration,
+    waits: Waits,
     shell: bool,
     /// What opened one volume is not tried on the others.
     forgets: bool,
@@ -282,7 +285,7 @@ impl Plan {
             );
             return Err(Failure::new(Exit::Parameters, message));
         }
-        let wait = asked.wait.or(wait).unwrap_or_else(|| keyway_boot::root::wait(&command_line, USUAL_WAIT));
+        let waits = Waits::new(asked.wait.or(wait), &command_line, USUAL_WAIT);
         let (left, mut entries): (Vec<Entry>, Vec<Entry>) =
             entries.into_iter().partition(Entry::is_made_anew);
         for entry in &left {
@@ -295,7 +298,7 @@ impl Plan {
             entry.key_file = entry.key_file.take().or_else(|| key_of_name(&entry.name));
         }
         let left = left.into_iter().map(|entry| entry.name).collect();
-        Ok(Self { command_line, entries, demanding, wait, shell, forgets, left })
+        Ok(Self { command_line, entries, demanding, waits, shell, forgets, left })
     }
 
     /// Adds to an entry, whose devices were found, what the tables demand of that volume under other

@@ -24,7 +24,7 @@ pub(super) fn go_on(_proof: &Initramfs, resume: &Resume, plan: &Plan) {
     if !Path::new(RESUME).exists() {
         return say!("resume={device}: this kernel cannot be suspended to disk.");
     }
-    let limit = plan.wait.min(PATIENCE);
+    let limit = plan.waits.optional.min(PATIENCE);
     let Some(node) = find::wait(OsStr::new(device), limit) else {
         return say!("resume={device} did not appear within {} s: the system starts anew.", limit.as_secs());
     };

@@ -48,8 +48,7 @@ pub(super) fn in_words(wanted: &Root) -> String {
 /// Mounts it on `place`; a failure is told in words.
 pub(super) fn mount_on(proof: &Initramfs, place: &str, wanted: &Root, plan: &Plan) -> Result<(), String> {
     let spec = device(wanted, plan).ok_or(NOTHING_TO_START)?;
-    let node = find::wait(OsStr::new(&spec), plan.wait)
-        .ok_or_else(|| format!("root={spec} did not appear within {} s", plan.wait.as_secs()))?;
+    let node = find::reach(OsStr::new(&spec), plan.waits.needed).map_err(|why| format!("root={why}"))?;
     for parameter in &wanted.not_obeyed {
         say!(
             "keyway: {parameter} is not obeyed: of these, systemd.volatile=overlay and overlayroot=tmpfs are known."

@@ -12,6 +12,7 @@ use crate::say::output;
 use crate::unlock::passphrase::Heard;
 use crate::verb::session::open::crypttab::is_in_crypttab;
 use keyway_boot::crypttab::{Entry, duration};
+use keyway_boot::root::{WITHOUT_END, Waits};
 use keyway_crypto::Secret;
 use std::ffi::OsStr;
 use std::path::Path;
@@ -24,16 +25,14 @@ impl Terms {
         if mapping::find_mapping(&name).is_ok_and(|found| found.is_some()) {
             return output::verbose(self.manner, &format!("{name} is already open."));
         }
-        let (mut there, _header) = reached(entry, limit(entry, "x-systemd.device-timeout", plan))?;
+        let (mut there, _header) = reached(entry, plan.waits)?;
         plan.demand(&mut there);
         if !mapping::has_dm_crypt() {
             return Err(without_dm_crypt(entry));
         }
         let (what, opened) = match (entry.option("keyscript"), &entry.key_file) {
             (Some(program), _) => ("keyscript", script::open(self, program, entry, &there)),
-            (None, Some(file)) => {
-                ("key file", self.by_file(file, &there, limit(entry, "keyfile-timeout", plan)))
-            }
+            (None, Some(file)) => ("key file", self.by_file(file, &there, key_limit(entry, plan.waits))),
             (None, None) => return self.ask(&there, plan),
         };
         let Err(failure) = opened else { return Ok(()) };
@@ -103,18 +102,29 @@ impl Terms {
     }
 }
 
-/// How long a device is waited for: as the entry says, else as long as any. 0 is without end.
-fn limit(entry: &Entry, option: &str, plan: &Plan) -> Duration {
-    let Some(said) = entry.option(option) else { return plan.wait };
-    match duration(said) {
-        Some(time) if time.is_zero() => Duration::MAX,
-        Some(time) => time,
-        None => {
-            let (name, seconds) = (entry.name.to_string_lossy(), plan.wait.as_secs());
-            say!("WARNING: {name}: {option}={said} is no time (90, 90s, 1min 30s); {seconds} s.");
-            plan.wait
-        }
+/// How long the key's device is waited for: as the entry says, else as usual.
+fn key_limit(entry: &Entry, waits: Waits) -> Duration {
+    said_limit(entry, "keyfile-timeout", waits.optional).unwrap_or(waits.optional)
+}
+
+/// How long a volume's device and its header's are waited for.
+fn limits(entry: &Entry, waits: Waits) -> (Duration, Duration) {
+    let usual = if entry.option("nofail").is_some() { waits.optional } else { waits.needed };
+    match said_limit(entry, "x-systemd.device-timeout", usual) {
+        Some(said) => (said, said),
+        None => (usual, waits.optional),
     }
+}
+
+/// What an option says of it: 0 is without end.
+fn said_limit(entry: &Entry, option: &str, usual: Duration) -> Option<Duration> {
+    let said = entry.option(option)?;
+    let time = duration(said).map(|time| if time.is_zero() { WITHOUT_END } else { time });
+    if time.is_none() {
+        let (name, usual) = (entry.name.to_string_lossy(), find::in_words(usual));
+        say!("WARNING: {name}: {option}={said} is no time (90, 90s, 1min 30s); {usual}.");
+    }
+    time
 }
 
 fn without_dm_crypt(entry: &Entry) -> Failure {
@@ -133,9 +143,10 @@ fn without_dm_crypt(entry: &Entry) -> Failure {
 
 /// The entry with its devices located and present, and without keys from elsewhere, which `open`
 /// does not handle; and its header, as long as that is needed.
-fn reached(entry: &Entry, limit: Duration) -> Result<(Entry, Option<KeyFile>)> {
+fn reached(entry: &Entry, waits: Waits) -> Result<(Entry, Option<KeyFile>)> {
     let name = entry.name.to_string_lossy();
-    let device = find::reach(&entry.device, limit)
+    let (of_device, of_header) = limits(entry, waits);
+    let device = find::reach(&entry.device, of_device)
         .map_err(|why| Failure::new(Exit::Device, format!("{name}: {why}.")))?;
     let whole = whole_name(entry, &device);
     let mut there = Entry { name: whole, device: device.into(), key_file: None, ..entry.clone() };
@@ -152,9 +163,9 @@ fn reached(entry: &Entry, limit: Duration) -> Result<(Entry, Option<KeyFile>)> {
     let Some((_, header)) = there.options.iter_mut().find(|(option, _)| option == "header") else {
         return Ok((there, None));
     };
-    let file = KeyFile::reach(header.as_ref(), limit, "header")?;
+    let file = KeyFile::reach(header.as_ref(), of_header, "header")?;
     if file.mounted_nowhere() {
-        find::reach(file.path().as_os_str(), limit)
+        find::reach(file.path().as_os_str(), of_header)
             .map_err(|why| Failure::new(Exit::Device, format!("{name}: {why}.")))?;
     }
     *header = file.path().to_string_lossy().into_owned();
@@ -163,3 +174,26 @@ fn reached(entry: &Entry, limit: Duration) -> Result<(Entry, Option<KeyFile>)> {
 
 /// Options that name hardware tokens for the key (the user is asked instead), and what is done once it is open.
 const UNDONE: &[&str] = &["tpm2-device", "fido2-device", "pkcs11-uri", "link-volume-key", "check"];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use keyway_boot::crypttab;
+
+    /// rootwait is for the root, and an entry's own words go before it.
+    #[test]
+    fn what_the_system_starts_without_is_not_waited_for_without_end() {
+        let seconds = Duration::from_secs;
+        let waits = Waits { needed: WITHOUT_END, optional: seconds(30) };
+        for (options, device, header) in [
+            ("luks", WITHOUT_END, seconds(30)),
+            ("nofail", seconds(30), seconds(30)),
+            ("nofail,x-systemd.device-timeout=0", WITHOUT_END, WITHOUT_END),
+            ("x-systemd.device-timeout=1min 30s", seconds(90), seconds(90)),
+            ("nofail,x-systemd.device-timeout=soon", seconds(30), seconds(30)),
+        ] {
+            let entry = &crypttab::parse(format!("a /dev/a none {}", options.replace(' ', "")).as_bytes())[0];
+            assert_eq!(limits(entry, waits), (device, header), "{options}");
+        }
+    }
+}
