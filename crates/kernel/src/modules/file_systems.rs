@@ -12,22 +12,21 @@ impl Inventory {
         self.among(self.built_in_aliases.get(&alias), modules)
     }
 
-    /// What a module, or one that it depends on, asks for by name when it starts, and is nowhere: the
-    /// module and the name. `None` also where the lists do not tell of everything.
-    pub fn unmet(&self, module: &str) -> Option<(&str, &str)> {
-        let (mut wanted, mut seen) = (vec![module], BTreeSet::new());
+    /// What a module, or those that it depends on, ask for by name when they start, and is nowhere: the
+    /// modules and the names. Empty also where the lists do not tell of everything.
+    pub fn unmet(&self, module: &str) -> Vec<(&str, &str)> {
+        let (mut wanted, mut seen, mut unmet) = (vec![module], BTreeSet::new(), Vec::new());
         while let Some(next) = wanted.pop().filter(|_| self.tells_of_all()) {
             if !seen.insert(next) {
                 continue;
             }
-            if let Some((module, soft)) = self.soft.get_key_value(next)
-                && let Some(name) = soft.before.iter().find(|name| !self.is_met(name))
-            {
-                return Some((module, name));
+            if let Some((module, soft)) = self.soft.get_key_value(next) {
+                let missing = soft.before.iter().filter(|name| !self.is_met(name));
+                unmet.extend(missing.map(|name| (module.as_str(), name.as_str())));
             }
             wanted.extend(self.depends.get(next).into_iter().flatten().map(String::as_str));
         }
-        None
+        unmet
     }
 
     fn is_met(&self, name: &str) -> bool {
@@ -49,6 +48,12 @@ pub fn asked_by_file_system(kind: &str) -> &'static [&'static str] {
         "bcachefs" => &["crc32c", "chacha20", "poly1305", "sha256"],
         _ => &[],
     }
+}
+
+/// Whether a file system cannot be mounted without what its modules ask for by this name: what they need
+/// of the crypto API. All else is optional (modprobe.d(5), softdep).
+pub fn cannot_mount_without(kind: &str, name: &str) -> bool {
+    name.starts_with("crypto-") || asked_by_file_system(kind).contains(&name)
 }
 
 #[cfg(test)]
@@ -82,11 +87,36 @@ mod tests {
     #[test]
     fn what_it_asks_for_by_name_has_to_be_there() {
         let files = "xfs libcrc32c f2fs";
-        assert_eq!(inventory(files, "").unmet("xfs"), Some(("libcrc32c", "crc32c")));
-        assert_eq!(inventory(files, "crc32c_generic.alias=crypto-crc32c\0").unmet("xfs"), None);
-        assert_eq!(inventory("xfs libcrc32c crc32c_generic", "").unmet("xfs"), None, "by its file's name");
-        assert_eq!(inventory(files, "").unmet("f2fs"), Some(("f2fs", "crc32")));
-        assert_eq!(inventory(files, "crc32.license=GPL\0").unmet("f2fs"), None, "a built-in library");
-        assert_eq!(Inventory::default().unmet("xfs"), None, "nothing is known");
+        for (files, built_in, module, unmet) in [
+            (files, "", "xfs", &[("libcrc32c", "crc32c")][..]),
+            (files, "crc32c_generic.alias=crypto-crc32c\0", "xfs", &[]),
+            // By its file's name.
+            ("xfs libcrc32c crc32c_generic", "", "xfs", &[]),
+            (files, "", "f2fs", &[("f2fs", "crc32")]),
+            // A built-in library.
+            (files, "crc32.license=GPL\0", "f2fs", &[]),
+            (
+                files,
+                "f2fs.softdep=pre: lz4 crypto-x\0",
+                "f2fs",
+                &[("f2fs", "crc32"), ("f2fs", "lz4"), ("f2fs", "crypto-x")],
+            ),
+        ] {
+            assert_eq!(inventory(files, built_in).unmet(module), unmet, "{files}; {built_in}");
+        }
+        assert!(Inventory::default().unmet("xfs").is_empty(), "nothing is known");
+    }
+
+    #[test]
+    fn only_what_is_of_the_crypto_api_cannot_be_missing() {
+        for (kind, name, cannot) in [
+            ("f2fs", "crc32", true),
+            ("xfs", "crypto-crc32c", true),
+            ("ext4", "crypto-nowhere", true),
+            ("ext4", "crc32", false),
+            ("overlay", "vfio", false),
+        ] {
+            assert_eq!(cannot_mount_without(kind, name), cannot, "{kind} {name}");
+        }
     }
 }

@@ -10,7 +10,7 @@ mod object;
 mod order;
 mod tree;
 
-pub use file_systems::asked_by_file_system;
+pub use file_systems::{asked_by_file_system, cannot_mount_without};
 pub use object::firmware;
 
 use std::collections::{BTreeMap, BTreeSet};

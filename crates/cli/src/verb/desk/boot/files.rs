@@ -33,7 +33,7 @@ impl Ingredients {
         read(path)
     }
 
-    /// The whole content of a module or firmware, unpacked so that the kernel can load it without help.
+    /// The whole content of a module, unpacked so that the kernel can load it without help.
     pub(super) fn unpacked(&mut self, path: &Path) -> Result<Vec<u8>> {
         let file = self.read(path)?;
         match Compression::of(&file) {
@@ -153,5 +153,5 @@ fn cannot_write(file: &Creation, error: &io::Error) -> Failure {
     Failure::new(Exit::Device, format!("Cannot write {}: {error}.", file.path().display()))
 }
 
-/// The size limit for a module with debugging information; larger ones are refused.
-const LARGEST_UNPACKED: u64 = 256 << 20;
+/// The size limit for a module with debugging information, and for firmware; larger ones are refused.
+pub(super) const LARGEST_UNPACKED: u64 = 256 << 20;

@@ -3,7 +3,7 @@
 use super::layers;
 use crate::device::whole_file;
 use crate::say::failure::{Exit, Failure, Result};
-use keyway_kernel::modules::{Found, Inventory, asked_by_file_system};
+use keyway_kernel::modules::{Found, Inventory, asked_by_file_system, cannot_mount_without};
 use keyway_volume::mounts;
 use std::path::{Path, PathBuf};
 
@@ -80,10 +80,20 @@ fn needed(inventory: &Inventory, kind: &str, source: &str) -> Result<Vec<String>
     match inventory.file_system(kind) {
         Found::Missing => lacks(kind),
         Found::Incomplete { module, without } => lacks(&format!("{without}, on which {module} depends,")),
-        Found::BuiltIn(module) | Found::Module(module) => match inventory.unmet(&module) {
-            Some((module, name)) => lacks(&format!("{name}, which {module} asks for,")),
-            None => Ok(of_kind(inventory, kind)),
-        },
+        Found::BuiltIn(module) | Found::Module(module) => {
+            let (needed, optional): (Vec<_>, Vec<_>) =
+                inventory.unmet(&module).into_iter().partition(|(_, name)| cannot_mount_without(kind, name));
+            if let Some((module, name)) = needed.first() {
+                return lacks(&format!("{name}, which {module} asks for,"));
+            }
+            for (module, name) in optional {
+                say!(
+                    "WARNING: the modules of Linux {} lack {name}, which {module} asks for and can do without.",
+                    inventory.release
+                );
+            }
+            Ok(of_kind(inventory, kind))
+        }
         Found::Loaded | Found::Unknown => Ok(of_kind(inventory, kind)),
     }
 }
@@ -146,6 +156,38 @@ mod tests {
         ] {
             assert_eq!(of_fstab(table).as_deref(), kind, "{table}");
         }
+    }
+
+    /// A soft dependency is optional, unless it is what the file system asks of the crypto API.
+    #[test]
+    fn what_cannot_be_missing_refuses_an_image() {
+        let scratch = std::env::temp_dir().join(format!("keyway-soft-{}", std::process::id()));
+        let release = scratch.join("lib/modules/6.1");
+        std::fs::create_dir_all(&release).unwrap();
+        for (name, content) in [
+            ("modules.alias", &b"alias fs-f2fs f2fs\nalias crypto-xts xts\n"[..]),
+            ("modules.builtin.modinfo", b"aes.alias=crypto-aes\0"),
+            ("modules.builtin", b"kernel/crypto/aes.ko\n"),
+            ("f2fs.ko", b""),
+        ] {
+            std::fs::write(release.join(name), content).unwrap();
+        }
+        for (soft, lacks) in [
+            ("lz4", None),
+            ("lz4 crc32", Some("lack crc32, which f2fs asks for, for the root's file system, f2fs (here)")),
+            ("crypto-x", Some("lack crypto-x, which f2fs asks for,")),
+            ("aes", None),
+        ] {
+            std::fs::write(release.join("modules.softdep"), format!("softdep f2fs pre: {soft}\n")).unwrap();
+            let inventory = Inventory::of_release(&scratch, "6.1").unwrap();
+            let why = needed(&inventory, "f2fs", "here").err().map(|why| why.message().to_owned());
+            let is_as_said = why
+                .as_ref()
+                .zip(lacks)
+                .map_or(why.is_none() && lacks.is_none(), |(why, lacks)| why.contains(lacks));
+            assert!(is_as_said, "{soft}: {why:?}");
+        }
+        std::fs::remove_dir_all(&scratch).unwrap();
     }
 
     #[test]
