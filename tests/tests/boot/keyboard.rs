@@ -119,6 +119,8 @@ fn the_map_is_the_machines_or_the_one_that_is_named() {
         made(&format!("--modules none --keymap {name}")).fails(code).says(why);
         assert!(!image.exists(), "{name}");
     }
+    // A name is never an option of theirs.
+    made("--modules none --keymap=--version").fails(1).says("loadkeys: Unable to open file: --version: ");
     // Without the programs that translate.
     let empty = scratch.path("empty");
     fs::create_dir(&empty).unwrap();

@@ -57,11 +57,18 @@ fn overlaps(root: &Node<'_>) -> Vec<String> {
     let mut found = Vec::new();
     for configuration in root.child(CONFIGURATIONS).map(|all| &*all.children).unwrap_or_default() {
         let named: Vec<&str> = NAMING.iter().flat_map(|property| configuration.texts(property)).collect();
-        let of_it: Vec<_> =
-            loaded.iter().filter(|image| named.contains(&image.name) || boot_loader(image.name)).collect();
+        let is_named = |image: &Loaded<'_>| named.contains(&image.name);
+        // Which U-Boot runs is not known where the configuration names none: any of them.
+        let names_its_own = named.iter().any(|name| boot_loader(name));
+        let of_it: Vec<_> = loaded
+            .iter()
+            .filter(|image| is_named(image) || !names_its_own && boot_loader(image.name))
+            .collect();
         for (number, one) in of_it.iter().enumerate() {
-            for other in of_it[number + 1..].iter().filter(|other| one.from < other.to && other.from < one.to)
-            {
+            let over = |other: &&&Loaded<'_>| one.from < other.to && other.from < one.to;
+            // Two that are not named do not run together.
+            let together = |other: &&&Loaded<'_>| is_named(one) || is_named(other);
+            for other in of_it[number + 1..].iter().filter(over).filter(together) {
                 let line = format!(
                     "{} at {:#x} to {:#x} and {} at {:#x} to {:#x} are loaded over each other",
                     one.name, one.from, one.to, other.name, other.from, other.to
@@ -139,6 +146,24 @@ mod tests {
                         k { type = \"kernel\"; data = [00]; load = <0x801>; }; };
                         configurations { c { kernel = \"k\"; }; };");
         assert_eq!(found, ["u at 0x800 to 0x802 and k at 0x801 to 0x802 are loaded over each other"]);
+    }
+
+    /// As on boards of which each has a U-Boot of its own.
+    #[test]
+    fn two_u_boots_do_not_run_together() {
+        let images = |kernel: &str| {
+            format!(
+                "images {{ u {{ type = \"firmware\"; os = \"u-boot\"; data = [00 11]; load = <0x800>; }};
+                 v {{ type = \"firmware\"; os = \"u-boot\"; data = [00 11]; load = <0x800>; }};
+                 k {{ type = \"kernel\"; data = [00]; load = <{kernel}>; }}; }};"
+            )
+        };
+        let each = "configurations { c { firmware = \"u\"; }; d { firmware = \"v\"; }; };";
+        let none = "configurations { c { kernel = \"k\"; }; };";
+        for configurations in [each, none] {
+            assert!(of(&(images("0x900") + configurations)).is_empty(), "{configurations}");
+        }
+        assert_eq!(of(&(images("0x801") + none)).len(), 2, "over whichever runs");
     }
 
     #[test]

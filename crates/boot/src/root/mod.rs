@@ -77,7 +77,8 @@ impl Root {
 
 /// Whether it says ro or rw, whichever comes last: true for ro.
 fn access(line: &str) -> Option<bool> {
-    let word = line.split_ascii_whitespace().rfind(|word| matches!(*word, "ro" | "rw"));
+    let words = options::split(line, |c| c.is_ascii_whitespace()).map(|word| word.trim_matches('"'));
+    let word = words.filter(|word| matches!(*word, "ro" | "rw")).last();
     word.map(|word| word == "ro")
 }
 
@@ -134,6 +135,8 @@ mod tests {
             ("rootflags=defaults,discard", RDONLY, "discard"),
             ("rootflags=subvol=a rootflags=subvol=b", RDONLY, "subvol=b"),
             ("rw.x=1 root=rw", RDONLY, ""),
+            ("ro dyndbg=\"file a.c rw +p\" quiet", RDONLY, ""),
+            ("ro \"rw\"", 0, ""),
         ] {
             let options = Root::parse(line).options;
             assert_eq!((options.flags, &options.data[..]), (flags, data), "{line}");

@@ -17,7 +17,7 @@ impl MountOptions {
     /// that contradict each other the last counts.
     pub fn parse(list: &str) -> Self {
         let mut this = Self::default();
-        for option in split(list) {
+        for option in split(list, |c| c == ',') {
             let known = FLAGS.iter().find(|(name, ..)| *name == option);
             if let Some((name, set, cleared)) = known {
                 this.flags = (this.flags & !cleared) | set;
@@ -31,16 +31,17 @@ impl MountOptions {
     }
 }
 
-fn split(list: &str) -> impl Iterator<Item = &str> {
+/// The parts between separators that are not within double quotes.
+pub(super) fn split(list: &str, is_separator: impl Fn(char) -> bool) -> impl Iterator<Item = &str> {
     let mut is_quoted = false;
     let options = list.split(move |c| {
         is_quoted ^= c == '"';
-        c == ',' && !is_quoted
+        is_separator(c) && !is_quoted
     });
     options.map(str::trim).filter(|option| !option.is_empty())
 }
 
-/// Whether mount(8) keeps it for itself: who may mount it, and when.
+/// Whether mount(8) keeps it for itself: who may mount it, and when, and operations of their own.
 fn is_of_mount(option: &str) -> bool {
     OWN.contains(&option.split('=').next().unwrap_or_default())
         || option.starts_with("x-")
@@ -104,8 +105,29 @@ const FLAGS: &[(&str, u32, u32)] = &[
     ("group", NOSUID | NODEV, 0),
 ];
 const OWN: &[&str] = &[
-    "auto", "noauto", "nouser", "nousers", "noowner", "nogroup", "nofail", "_netdev", "comment", "helper",
+    "auto",
+    "noauto",
+    "nouser",
+    "nousers",
+    "noowner",
+    "nogroup",
+    "nofail",
+    "_netdev",
+    "comment",
+    "helper",
     "uhelper",
+    "bind",
+    "rbind",
+    "move",
+    "remount",
+    "shared",
+    "rshared",
+    "private",
+    "rprivate",
+    "slave",
+    "rslave",
+    "unbindable",
+    "runbindable",
 ];
 
 #[cfg(test)]
@@ -134,6 +156,7 @@ mod tests {
                 RDONLY,
                 "context=\"system_u:object_r:root_t:s0:c1,c2\"",
             ),
+            ("shared,rprivate,bind,remount,rslave,unbindable,subvol=@", 0, "subvol=@"),
             ("uquota,logbufs=8,nosymfollow", NOSYMFOLLOW, "uquota,logbufs=8"),
         ] {
             let read = MountOptions::parse(list);

@@ -73,7 +73,11 @@ impl Drop for KeyFile {
 
 fn overwrite(path: &Path) -> std::io::Result<()> {
     let file = File::overwrite(path)?;
-    file.write_at(&vec![0; usize::try_from(file.len()).unwrap_or_default()], 0)?;
+    let (zeros, length) = (vec![0; BLOCK], file.len());
+    for start in (0..length).step_by(BLOCK) {
+        let left = usize::try_from(length - start).unwrap_or(BLOCK);
+        file.write_at(&zeros[..left.min(BLOCK)], start)?;
+    }
     file.flush()
 }
 
@@ -135,3 +139,21 @@ pub(super) fn c_string(text: &str) -> Option<CString> {
 /// Tried next: some of them are modules that the kernel loads only when they are requested by name;
 /// other file systems would make the kernel print errors on the console.
 const USUAL: &[&str] = &["ext4", "vfat", "xfs", "btrfs", "f2fs", "iso9660", "exfat"];
+/// As much of a file is overwritten at a time: one with a key may be a whole stick's.
+const BLOCK: usize = 1 << 16;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_of_any_length_is_overwritten_whole() {
+        let path = std::env::temp_dir().join(format!("keyway-erased-{}", std::process::id()));
+        for length in [0, 1, BLOCK - 1, BLOCK, 3 * BLOCK + 5] {
+            fs::write(&path, vec![7; length]).unwrap();
+            overwrite(&path).unwrap();
+            assert_eq!(fs::read(&path).unwrap(), vec![0; length]);
+        }
+        fs::remove_file(&path).unwrap();
+    }
+}

@@ -12,6 +12,8 @@ mod resume;
 mod root;
 mod script;
 mod stopped;
+#[cfg(test)]
+mod tests;
 mod typed;
 mod volume;
 
@@ -322,12 +324,13 @@ impl Plan {
         let entry = |name: &OsString| {
             let found = self.entries.iter().find(|entry| entry.name == *name);
             found.ok_or_else(|| {
-                let message = format!(
-                    "{}: neither the kernel's command line nor {} names it.",
-                    name.to_string_lossy(),
-                    TABLES.join(", ")
-                );
-                Failure::new(Exit::Parameters, message)
+                let why = match self.left.contains(name) {
+                    true => {
+                        "it is left to the system that starts, and gets a random key each time".to_owned()
+                    }
+                    false => format!("neither the kernel's command line nor {} names it", TABLES.join(", ")),
+                };
+                Failure::new(Exit::Parameters, format!("{}: {why}.", name.to_string_lossy()))
             })
         };
         match names {

@@ -130,8 +130,8 @@ fn program(named: Option<&Path>, from: &mut Ingredients) -> Result<Vec<u8>> {
         false => {
             if is_whole {
                 say!(
-                    "There is no {SMALL_PROGRAM} beside this program, which is a third as large: this program \
-                     itself goes into the image ({}). \"./dev build ramdisk\" makes it; --program FILE names one.",
+                    "{SMALL_PROGRAM}, a third of the size, is not beside this program: the whole program, {}, is \
+                     embedded. \"./dev build ramdisk\" makes the small one; --program FILE names one.",
                     human(file.len() as u64)
                 );
             }

@@ -97,7 +97,7 @@ type Translated = std::result::Result<Vec<u8>, String>;
 impl Source {
     fn translated(&self) -> Translated {
         let binary = match self {
-            Self::Console(name) => output("loadkeys", &["--bkeymap", "--unicode", name], &[])?,
+            Self::Console(name) => output("loadkeys", &["--bkeymap", "--unicode", "--", name], &[])?,
             Self::Layout(arguments) => {
                 let arguments: Vec<&str> =
                     std::iter::once("-compact").chain(arguments.iter().map(String::as_str)).collect();
