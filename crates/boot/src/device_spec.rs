@@ -59,7 +59,8 @@ impl Tagged {
         let is_uuid = matches!(tag, Tag::Uuid | Tag::PartUuid);
         let bare = Some(&*value).filter(|_| is_uuid).and_then(|value| value.strip_prefix("luks-"));
         let bare = bare.unwrap_or(&value);
-        let start = bare.strip_suffix('*').filter(|_| is_uuid);
+        // Every UUID begins with nothing.
+        let start = bare.strip_suffix('*').filter(|start| is_uuid && !start.is_empty());
         Self { tag, value: start.unwrap_or(bare).to_owned(), is_start: start.is_some(), after }
     }
 
@@ -96,6 +97,20 @@ pub fn same_form(spec: &OsStr) -> String {
         }
         None => spec.to_string_lossy().to_ascii_lowercase(),
     }
+}
+
+/// Whether two names are written for one device; a beginning of a UUID is one of every UUID that begins so.
+pub fn is_one(one: &OsStr, other: &OsStr) -> bool {
+    let begins = |start: &OsStr, whole: &OsStr| {
+        let tagged = Tagged::parse(start).zip(Tagged::parse(whole));
+        tagged.is_some_and(|(start, whole)| {
+            start.is_start
+                && start.tag == whole.tag
+                && start.after == whole.after
+                && start.means(&whole.value)
+        })
+    };
+    same_form(one) == same_form(other) || begins(one, other) || begins(other, one)
 }
 
 /// Whether the text names a device, and no file elsewhere.
@@ -208,6 +223,12 @@ mod tests {
         assert_eq!((&*after.value, after.after, after.link()), ("0815-01", 1, None));
         assert_eq!(tagged("PARTUUID=0815/PARTNROFF=-2").after, -2);
         assert_eq!(tagged("LABEL=a*").value, "a*");
+        for nothing in ["UUID=*", "UUID=luks-*", "PARTUUID=*"] {
+            assert!(!tagged(nothing).is_start && !tagged(nothing).means("477e9f69-b3a3"), "{nothing}");
+        }
+        let is_one = |one: &str, other: &str| is_one(one.as_ref(), other.as_ref());
+        assert!(is_one("UUID=477E*", "UUID=477e9f69-b3a3") && is_one("UUID=477e9f69", "UUID=477e*"));
+        assert!(!is_one("UUID=477e*", "PARTUUID=477e9f69") && !is_one("UUID=477e*", "UUID=478e9f69"));
     }
 
     #[test]

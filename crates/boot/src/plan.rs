@@ -8,7 +8,7 @@
 
 use crate::cmdline::CommandLine;
 use crate::crypttab::{Entry, REKEY, REQUIRE, is_demand};
-use crate::device_spec::same_form;
+use crate::device_spec::is_one;
 use std::time::Duration;
 
 /// The volumes to open.
@@ -35,8 +35,8 @@ impl Plan {
     /// others are crypttabs. Every volume must also meet `policy`.
     pub fn new(mut line: CommandLine, tables: Vec<Vec<Entry>>, policy: Option<&str>) -> Self {
         let mut entries = std::mem::take(&mut line.entries);
-        let known = tables.iter().flatten().chain(&entries).filter(|entry| entry.demands().next().is_some());
-        let demanding: Vec<Entry> = known.cloned().collect();
+        let known = tables.iter().flatten().chain(&entries).chain(&line.demanding);
+        let demanding: Vec<Entry> = known.filter(|entry| entry.demands().next().is_some()).cloned().collect();
         let left_out = if line.without_crypttab { tables.len().saturating_sub(1) } else { 0 };
         let mut tables: Vec<_> = tables.into_iter().skip(left_out).collect();
         tables.iter_mut().flatten().for_each(|entry| line.complete(entry));
@@ -47,15 +47,18 @@ impl Plan {
             entries = tables.into_iter().find(|table| !table.is_empty()).unwrap_or_default();
             entries.retain(|entry| entry.option("noauto").is_none());
         }
-        let CommandLine { off, wait, shell, forgets, mut require, rekey, undone, unknown, .. } = line;
-        require.extend(policy.map(str::to_owned));
+        if !line.off {
+            line.undone.extend(line.for_nobody());
+        }
+        let CommandLine { off, wait, shell, forgets, mut demands, rekey, undone, unknown, .. } = line;
+        demands.extend(policy.map(|file| (REQUIRE.to_owned(), file.to_owned())));
         for entry in &mut entries {
             for other in &demanding {
                 if is_written_alike(entry, other) {
                     entry.demand_as(other);
                 }
             }
-            entry.options.extend(require.iter().map(|file| (REQUIRE.to_owned(), file.clone())));
+            entry.options.extend(demands.iter().cloned());
             if let Some(when) = &rekey {
                 entry.options.retain(|(name, _)| name != REKEY);
                 entry.options.push((REKEY.to_owned(), when.clone()));
@@ -76,7 +79,7 @@ fn complete<'a>(entry: &mut Entry, mut known: impl Iterator<Item = &'a Entry>) {
         .name
         .to_string_lossy()
         .strip_prefix("luks-")
-        .is_some_and(|uuid| same_form(&entry.device) == same_form(format!("UUID={uuid}").as_ref()))
+        .is_some_and(|uuid| is_one(&entry.device, format!("UUID={uuid}").as_ref()))
     {
         entry.name = same.name.clone();
     }
@@ -90,7 +93,7 @@ fn complete<'a>(entry: &mut Entry, mut known: impl Iterator<Item = &'a Entry>) {
 
 /// Whether two entries give one device, or one name.
 fn is_written_alike(one: &Entry, other: &Entry) -> bool {
-    same_form(&one.device) == same_form(&other.device) || one.name == other.name
+    is_one(&one.device, &other.device) || one.name == other.name
 }
 
 #[cfg(test)]

@@ -9,8 +9,7 @@ pub mod table;
 #[cfg(test)]
 mod tests;
 
-use crate::crypttab::Entry;
-use crate::device_spec::same_form;
+use crate::crypttab::{Entry, is_demand, is_ours};
 use reading::{Reading, Whose};
 use std::time::Duration;
 
@@ -29,8 +28,10 @@ pub struct CommandLine {
     pub shell: bool,
     /// Whether a passphrase that opened a volume is not tried on the others.
     pub forgets: bool,
-    /// Policies that every volume must meet, wherever it is named.
-    pub require: Vec<String>,
+    /// What is demanded of every volume, wherever it is named: options with their values.
+    pub demands: Vec<(String, String)>,
+    /// What is demanded of a device, whatever names it; entries without a name.
+    pub demanding: Vec<Entry>,
     /// When volumes that wait for their first boot get another volume key, whatever the tables say.
     pub rekey: Option<String>,
     /// What is written in the words of a program that is known, and not done here: a line each.
@@ -39,15 +40,30 @@ pub struct CommandLine {
     pub unknown: Vec<String>,
     /// Volumes, by their names, that take the key which the image's maker put at [`USUAL_KEY`].
     usual_key: Vec<std::ffi::OsString>,
-    /// Keys and options for volumes that only a table names.
-    of_uuids: Vec<(String, Given)>,
+    /// Keys and options that volumes of a table get, too.
+    given: Vec<Given>,
 }
 
-/// What the command line gives a volume by its UUID.
+/// What a parameter gives volumes that other parameters or a table name.
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Given {
+struct Given {
+    /// The parameter as it was written.
+    word: String,
+    whose: Whose,
+    what: What,
+    /// A table's volumes get it, too.
+    everywhere: bool,
+    /// Some volume got it.
+    done: bool,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum What {
     Key(String),
-    Options(Vec<(String, String)>),
+    /// The list of options; one for a volume takes the place of one for all.
+    List(Vec<(String, String)>),
+    /// Options beside the list's.
+    Beside(Vec<(String, String)>),
 }
 
 /// The key file that mkinitcpio's hook `encrypt` and Alpine's `cryptkey` take where none is named.
@@ -64,7 +80,7 @@ impl CommandLine {
                     Some(read) => read(&mut reading, value),
                     None => reading.undone(&word, &format!("not done here ({})", parameter.here)),
                 },
-                None if name.starts_with("keyway.") => reading.line.unknown.push(word.clone()),
+                None if is_ours(name) => reading.line.unknown.push(word.clone()),
                 None if table::is_of_known_family(name) => {
                     reading.undone(&word, "no parameter that Keyway knows");
                 }
@@ -82,29 +98,40 @@ impl CommandLine {
         }
     }
 
-    /// Gives an entry of a table what the command line says of its UUID.
-    pub(crate) fn complete(&self, entry: &mut Entry) {
-        let of_entry = same_form(&entry.device);
-        for (_, given) in self.of_uuids.iter().filter(|(uuid, _)| *uuid == of_entry) {
-            match given {
-                Given::Key(key) => entry.key_file = Some(key.into()),
-                Given::Options(options) => {
-                    let names: Vec<&String> = options.iter().map(|(name, _)| name).collect();
-                    entry
-                        .options
-                        .retain(|(name, _)| crate::crypttab::is_demand(name) || !names.contains(&name));
-                    entry.options.extend(options.clone());
+    /// Gives an entry of a table what the command line says of its device, and of all where the table says nothing.
+    pub(crate) fn complete(&mut self, entry: &mut Entry) {
+        for given in &mut self.given {
+            let device = entry.device.to_string_lossy();
+            if !given.everywhere || !given.whose.means(&device) {
+                continue;
+            }
+            given.done = true;
+            let replaces = given.whose != Whose::All;
+            match &given.what {
+                What::Key(key) if replaces || entry.key_file.is_none() => {
+                    entry.key_file = Some(key).filter(|key| reading::is_key(key)).map(Into::into);
                 }
+                What::Key(_) => {}
+                What::List(options) | What::Beside(options) => give(entry, options, replaces),
             }
         }
     }
 
-    /// What is given by UUID to volumes that the line itself does not name.
-    fn keep(&mut self, whose: Whose, given: Given) {
-        if let Whose::Uuid(spec) = whose {
-            self.of_uuids.push((same_form(spec.as_ref()), given));
-        }
+    /// What is written for volumes, and no volume has: a line each.
+    pub(crate) fn for_nobody(&self) -> Vec<String> {
+        let left = self.given.iter().filter(|given| !given.done);
+        left.map(|given| format!("{}: no volume that it is for.", given.word)).collect()
     }
+}
+
+/// Demands are never taken away.
+fn give(entry: &mut Entry, options: &[(String, String)], replaces: bool) {
+    let named = |all: &[(String, String)], name: &str| all.iter().any(|(known, _)| known == name);
+    if replaces {
+        entry.options.retain(|(name, _)| is_demand(name) || !named(options, name));
+    }
+    let before = entry.options.clone();
+    entry.options.extend(options.iter().filter(|(name, _)| !named(&before, name)).cloned());
 }
 
 /// Splits the text into words as the kernel does: at spaces that are not within double quotes.

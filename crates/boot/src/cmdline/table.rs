@@ -145,7 +145,7 @@ pub static PARAMETERS: &[Parameter] = parameters! {
     "rd.luks.partuuid" "UUID" [Dracut] Some(Reading::partuuid), "opens the volume on that partition";
     "rd.luks.serial" "SERIAL" [Dracut] None, "name the volume by rd.luks.uuid=";
     "rd.luks.timeout" "SECONDS" [Dracut] Some(Reading::timeout), "how long a passphrase is waited for";
-    "rd.luks.key.tout" "TRIES" [Dracut] Some(Reading::key_tries), "seconds to wait for the key's device";
+    "rd.luks.key.tout" "TRIES" [Dracut] Some(Reading::key_tries), "seconds to wait for the key's device, if that is longer than 30";
     "rd.timeout" "SECONDS" [Dracut] Some(Reading::waits_or_forever), "how long devices are waited for, if that is longer than 30 s; 0: for ever";
     "rd.retry" "SECONDS" [Dracut] Some(Reading::waits), "the same";
     "rd_LUKS_UUID" "UUID" [Dracut] Some(Reading::uuid), "the old name of rd.luks.uuid=";

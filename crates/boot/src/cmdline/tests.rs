@@ -66,7 +66,8 @@ const LINES: &[Case] = &[
     ("dracut(7), keysource", "rd.luks.uuid=$A rd.luks.uuid=keysource:cccc", "luks-$A UUID=$A none", &["rd.luks.uuid=keysource:cccc: a volume that holds the key of others is not opened here."]),
     ("dracut's parse-crypt", "rd.luks.partuuid=0fc63daf-8483-4772-8e79-3d69d8477de4", "luks-0fc63daf-8483-4772-8e79-3d69d8477de4 PARTUUID=0fc63daf-8483-4772-8e79-3d69d8477de4 none", &[]),
     ("dracut's parse-crypt, serial", "rd.luks.serial=S1", "", &["rd.luks.serial=S1: not done here (name the volume by rd.luks.uuid=)."]),
-    ("dracut(7), timeouts", "rd.luks.uuid=$A rd.luks.timeout=60 rd.luks.key.tout=5", "luks-$A UUID=$A none timeout=60,keyfile-timeout=5", &[]),
+    ("dracut(7), timeouts", "rd.luks.uuid=$A rd.luks.timeout=60 rd.luks.key.tout=5", "luks-$A UUID=$A none timeout=60", &[]),
+    ("dracut(7), a long timeout", "rd.luks.uuid=$A rd.luks.key.tout=90", "luks-$A UUID=$A none keyfile-timeout=90", &[]),
     ("dracut, old names", "rd_LUKS_UUID=luks-$A", "luks-$A UUID=$A none", &[]),
     // mkinitcpio's hook encrypt
     ("Arch wiki", "cryptdevice=UUID=$A:root root=/dev/mapper/root rw", "root UUID=$A none", &[]),
@@ -126,7 +127,8 @@ fn what_is_said_of_all_volumes() {
     let found = of("keyway.wait=7 keyway.shell rd.timeout=0");
     assert_eq!((found.wait, found.shell, found.forgets), (Some(Duration::from_secs(7)), true, false));
     assert!(of("keyway.cache=no").forgets && !of("keyway.cache=yes").forgets);
-    assert_eq!(of("keyway.require=/p keyway.require=sealed").require, ["/p", "sealed"]);
+    let policies = ["/p", "sealed"].map(|policy| (crypttab::REQUIRE.to_owned(), policy.to_owned()));
+    assert_eq!(of("keyway.require=/p keyway.require=sealed").demands, policies);
     let rekey = |text| of(text).rekey;
     assert_eq!((rekey("quiet"), rekey("keyway.rekey=no keyway.rekey=after")), (None, Some("after".into())));
 }
@@ -145,6 +147,77 @@ fn waits_of_others_are_minimums() {
 fn words_of_ours_that_do_not_exist_are_kept_apart() {
     let found = CommandLine::parse("keyway.requires=sealed keyway.wiat=3 keyway.device=/dev/sda");
     assert_eq!(found.unknown, ["keyway.requires=sealed", "keyway.wiat=3"]);
+}
+
+#[test]
+fn words_of_ours_are_known_in_every_spelling() {
+    for word in [
+        "Keyway.require=sealed",
+        "keyway-require=sealed",
+        "keyway_require=sealed",
+        "rd.keyway.require=sealed",
+        "x-keyway.require=sealed",
+        "rd.luks.option=x-keyway.require=sealed",
+        "rd.luks.serial=S,x-keyway.require=sealed",
+        "cryptopts=target=r,x-keyway.require=sealed",
+        "rd.luks.options=11111111=x-keyway.require=sealed",
+        "rd.luks.options=discard=X-Keyway-require",
+    ] {
+        let found = CommandLine::parse(&format!("keyway.device=/dev/sda {word}"));
+        assert_eq!((&found.unknown[..], found.undone.len()), (&[word.to_owned()][..], 0), "{word}");
+    }
+    assert!(CommandLine::parse("rd.luks.key=/x-keyway.key keywayfarer=1").unknown.is_empty());
+}
+
+/// Command line, crypttab, what is opened.
+type Demanded = (&'static str, &'static str, &'static str);
+
+/// $D is the demand; where the device must be looked at, it is among those that are resolved then.
+#[test]
+fn a04_no_demand_of_the_line_is_lost() {
+    const D: &str = "x-keyway.require=sealed";
+    let with = |text: &str| text.replace("$A", A).replace("$B", B).replace("$D", D);
+    for (line, table, entries) in DEMANDED {
+        let tables = vec![crypttab::parse(with(table).as_bytes()), Vec::new()];
+        let plan = Plan::new(CommandLine::parse(&with(line)), tables, None);
+        let shown: Vec<_> = plan.entries.iter().map(Entry::to_string).collect();
+        assert_eq!(shown.join(" | "), with(entries), "{line}, {table}");
+        let resolved = |tag: &str| {
+            let device = format!("{tag}={A}");
+            plan.demanding.iter().any(|entry| entry.device == *device && entry.demands().next().is_some())
+        };
+        let later = line.contains("=$A=$D");
+        assert_eq!((resolved("UUID"), resolved("PARTUUID")), (later, later), "{line}");
+        assert!(plan.unknown.is_empty() && plan.undone.is_empty(), "{line}: {:?}", plan.undone);
+    }
+}
+
+#[rustfmt::skip]
+const DEMANDED: &[Demanded] = &[
+    ("rd.luks.uuid=$A rd.luks.options=$D rd.luks.options=discard", "", "luks-$A UUID=$A none discard,$D"),
+    ("rd.luks.uuid=$A rd.luks.options=$D rd.luks.options=$A=discard", "", "luks-$A UUID=$A none discard,$D"),
+    ("rd.luks.uuid=477e9f69 rd.luks.options=$A=$D", "", "luks-477e9f69 UUID=477e9f69* none $D"),
+    ("keyway.device=/dev/sda2 rd.luks.options=$A=$D", "", "root /dev/sda2 none"),
+    ("rd.luks.options=$A=$D", "root /dev/sda2 none luks", "root /dev/sda2 none luks"),
+    ("rd.luks.options=$A=$D", "root UUID=$A none luks\nb UUID=$B", "root UUID=$A none luks,$D | b UUID=$B none"),
+    ("rd.luks.partuuid=$A rd.luks.options=$A=$D", "", "luks-$A PARTUUID=$A none $D"),
+    ("rd.luks.options=$D", "root UUID=$A none luks", "root UUID=$A none luks,$D"),
+    ("rd.luks.options=x-keyway.seal-context=c", "a /dev/a\nb /dev/b", "a /dev/a none x-keyway.seal-context=c | b /dev/b none x-keyway.seal-context=c"),
+    ("rd.luks.uuid=$A rd.luks.data=$A=/dev/sdx rd.luks.options=$A=header=/h rd.luks.options=$A=$D", "", "luks-$A /dev/sdx none header=/h,$D"),
+    ("keyway.options=$D", "root /dev/a none luks", "root /dev/a none luks,$D"),
+    ("keyway.options=$D rd.luks.uuid=$A", "", "luks-$A UUID=$A none $D"),
+];
+
+#[test]
+fn ours_without_a_device_is_said() {
+    let found = CommandLine::parse(
+        "keyway.name=n keyway.key=/k keyway.header=/h keyway.options=tries=1,x-keyway.require=p",
+    );
+    let why = "there is no keyway.device= that it is for.";
+    let words = ["keyway.name=n", "keyway.key=/k", "keyway.options=header=/h,tries=1"];
+    assert_eq!(found.undone, words.map(|word| format!("{word}: {why}")));
+    assert!(found.entries.is_empty() && found.unknown.is_empty());
+    assert_eq!(found.demands, [("x-keyway.require".to_owned(), "p".to_owned())]);
 }
 
 #[test]
@@ -177,6 +250,62 @@ fn a_uuid_on_the_line_completes_a_table() {
     assert_eq!(planned("rd.luks.options=discard", table), [format!("home UUID={A} none luks,tries=3")]);
     assert_eq!(planned(&format!("rd.luks.uuid={A}"), table), [format!("home UUID={A} none luks,tries=3")]);
     assert!(planned("rd.luks.crypttab=0", table).is_empty());
+    // A beginning is enough, and finds the name and the key.
+    let root = format!("root UUID={A} /k luks,discard\n");
+    assert_eq!(
+        planned("rd.luks.uuid=477e9f69-b3a3", root.as_bytes()),
+        ["root UUID=477e9f69-b3a3* /k luks,discard"]
+    );
+}
+
+#[test]
+fn what_dracut_gives_all_volumes_a_tables_get_too() {
+    let planned = |text: &str, table: &str| {
+        let tables = vec![crypttab::parse(table.replace("$A", A).as_bytes()), Vec::new()];
+        let plan = Plan::new(CommandLine::parse(&text.replace("$A", A)), tables, None);
+        let shown: Vec<_> = plan.entries.iter().map(|entry| entry.to_string().replace(A, "$A")).collect();
+        (shown.join(" | "), plan.undone.join(" | ").replace(A, "$A"))
+    };
+    for (line, table, entries, undone) in [
+        ("rd.luks.allow-discards", "r /dev/a none luks", "r /dev/a none luks,discard", ""),
+        ("rd.luks.allow-discards=luks-477e", "r UUID=$A", "r UUID=$A none discard", ""),
+        (
+            "rd.luks.timeout=60",
+            "r /dev/a none timeout=5\ns /dev/b",
+            "r /dev/a none timeout=5 | s /dev/b none timeout=60",
+            "",
+        ),
+        ("rd.luks.key=/k:LABEL=x", "r /dev/a\ns /dev/b /own", "r /dev/a /k:LABEL=x | s /dev/b /own", ""),
+        ("rd.luks.key=/k:LABEL=x:UUID=477e", "r UUID=$A /own", "r UUID=$A /k:LABEL=x", ""),
+        ("rd.luks.key=none", "r /dev/a", "r /dev/a none", ""),
+        (
+            "rd.luks.allow-discards=0a1b",
+            "r UUID=$A",
+            "r UUID=$A none",
+            "rd.luks.allow-discards=0a1b: no volume that it is for.",
+        ),
+        (
+            "rd.luks.timeout=60 rd.luks.allow-discards",
+            "",
+            "",
+            "rd.luks.timeout=60: no volume that it is for. | rd.luks.allow-discards: no volume that it is for.",
+        ),
+        ("rd.luks=0 rd.luks.timeout=60", "", "", ""),
+        (
+            "rd.luks.options=discard",
+            "r /dev/a",
+            "r /dev/a none",
+            "rd.luks.options=discard: no volume that it is for.",
+        ),
+        (
+            "rd.luks.options=$A=discard",
+            "r /dev/a",
+            "r /dev/a none",
+            "rd.luks.options=$A=discard: no volume that it is for.",
+        ),
+    ] {
+        assert_eq!(planned(line, table), (entries.to_owned(), undone.to_owned()), "{line}, {table}");
+    }
 }
 
 #[test]

@@ -65,6 +65,12 @@ pub(crate) fn uuid(device: &Path) -> Option<String> {
     Some(identity.uuid).filter(|uuid| !uuid.is_empty())
 }
 
+/// Whether `spec` is the UUID of the volume whose header is at `header`, apart from its data.
+pub(crate) fn is_header_of(spec: &OsStr, header: &Path) -> bool {
+    let tagged = Tagged::parse(spec).filter(|tagged| tagged.tag == Tag::Uuid);
+    tagged.zip(uuid(header)).is_some_and(|(tagged, found)| tagged.means(&found))
+}
+
 fn is(device: &BlockDevice, tagged: &Tagged) -> bool {
     let found = match tagged.tag {
         Tag::Uuid => device.identity().map(|identity| identity.uuid),

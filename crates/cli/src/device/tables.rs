@@ -47,6 +47,7 @@ impl Meant<'_> {
         let device = address::without_secrets(entry.device.clone());
         self.name == Some(&entry.name)
             || found::is_meant(&device, self.device)
+            || self.header.is_some_and(|header| found::is_header_of(&device, header))
             || header().is_some_and(|(one, other)| is_same(&found::path_of(one.as_ref()), other))
     }
 }

@@ -1,6 +1,7 @@
 //! The words of systemd-cryptsetup-generator(8), dracut.cmdline(7) and booster(1).
 
-use super::{Reading, Whose, is_yes, of_uuid, uuid_spec};
+use super::{Reading, USUAL_WAIT, Whose, is_yes, of_uuid, uuid_spec};
+use crate::cmdline::What;
 use crate::crypttab::duration;
 use crate::device_spec::parts;
 use std::time::Duration;
@@ -52,38 +53,49 @@ impl Reading {
         if parts(&key)[0].ends_with(".gpg") {
             return self.undone(&format!("rd.luks.key={value}"), "a key that GPG encrypted is not read here");
         }
-        self.keys.push((whose, key));
+        self.give(format!("rd.luks.key={value}"), whose, What::Key(key));
     }
 
     pub(in crate::cmdline) fn options(&mut self, value: &str) {
-        self.options.push(of_uuid(value));
+        let (whose, list) = of_uuid(value);
+        self.list(format!("rd.luks.options={value}"), whose, &list);
     }
 
     pub(in crate::cmdline) fn header(&mut self, value: &str) {
         let (whose, header) = of_uuid(value);
-        self.beside.push((whose, format!("header={header}")));
+        let word = format!("rd.luks.header={value}");
+        match whose {
+            Whose::All => self.undone(&word, "UUID=PATH is needed"),
+            whose => self.give(word, whose, What::Beside(vec![("header".into(), header)])),
+        }
     }
 
     pub(in crate::cmdline) fn discards(&mut self, value: &str) {
-        match value {
-            "0" | "no" | "off" | "false" => {}
-            "" | "1" | "yes" | "on" | "true" => self.all.push(("discard".into(), String::new())),
-            uuid => {
-                let uuid = uuid_spec("UUID", uuid);
-                self.beside.push((Whose::Device(uuid.trim_end_matches('*').to_owned()), "discard".into()));
-            }
-        }
+        let whose = match value {
+            "0" | "no" | "off" | "false" => return,
+            "" | "1" | "yes" | "on" | "true" => Whose::All,
+            uuid => Whose::Device(uuid_spec("UUID", uuid).trim_end_matches('*').to_owned()),
+        };
+        let word = if value.is_empty() { String::new() } else { format!("={value}") };
+        let discard = What::Beside(vec![("discard".into(), String::new())]);
+        self.give(format!("rd.luks.allow-discards{word}"), whose, discard);
     }
 
     pub(in crate::cmdline) fn timeout(&mut self, value: &str) {
-        self.all.push(("timeout".into(), value.to_owned()));
+        let timeout = What::Beside(vec![("timeout".into(), value.to_owned())]);
+        self.give(format!("rd.luks.timeout={value}"), Whose::All, timeout);
     }
 
     pub(in crate::cmdline) fn key_tries(&mut self, value: &str) {
-        if value == "0" {
-            return;
+        let word = format!("rd.luks.key.tout={value}");
+        match duration(value) {
+            Some(time) if time > USUAL_WAIT => {
+                let timeout = What::Beside(vec![("keyfile-timeout".into(), value.to_owned())]);
+                self.give(word, Whose::All, timeout);
+            }
+            Some(_) => {}
+            None => self.undone(&word, "a number of seconds is needed"),
         }
-        self.all.push(("keyfile-timeout".into(), value.to_owned()));
     }
 
     pub(in crate::cmdline) fn waits(&mut self, value: &str) {

@@ -5,9 +5,9 @@ mod gentoo;
 mod luks;
 mod own;
 
-use super::{CommandLine, Given};
-use crate::crypttab::{Entry, options_of};
-use crate::device_spec::{Tagged, same_form};
+use super::{CommandLine, Given, What, give};
+use crate::crypttab::{Entry, is_demand, options_of, writes_demand};
+use crate::device_spec::{Tagged, is_one, same_form};
 use gentoo::Gentoo;
 use std::ffi::OsString;
 use std::time::Duration;
@@ -17,13 +17,8 @@ use std::time::Duration;
 pub(in crate::cmdline) struct Reading {
     pub(in crate::cmdline) line: CommandLine,
     volumes: Vec<Volume>,
-    keys: Vec<(Whose, String)>,
-    options: Vec<(Whose, String)>,
-    /// Options beside those of the lists.
-    beside: Vec<(Whose, String)>,
+    given: Vec<Given>,
     data: Vec<(String, String)>,
-    /// Options for all that the line names.
-    all: Vec<(String, String)>,
     own: Entry,
     alpine: Entry,
     gentoo: [Gentoo; 2],
@@ -43,7 +38,7 @@ struct Volume {
 }
 
 /// The volumes that a key or an option is for.
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::cmdline) enum Whose {
     All,
     /// `UUID=…`.
@@ -53,8 +48,41 @@ pub(in crate::cmdline) enum Whose {
 }
 
 impl Reading {
+    /// Says that a word does nothing, unless it has a demand in it: that one is refused.
     pub(in crate::cmdline) fn undone(&mut self, word: &str, why: &str) {
-        self.line.undone.push(format!("{word}: {why}."));
+        match writes_demand(word) {
+            true => self.line.unknown.push(word.to_owned()),
+            false => self.line.undone.push(format!("{word}: {why}.")),
+        }
+    }
+
+    fn give(&mut self, word: String, whose: Whose, what: What) {
+        let everywhere = whose != Whose::All || !matches!(what, What::List(_));
+        self.given.push(Given { word, whose, what, everywhere, done: false });
+    }
+
+    /// Reads a list of options. Its demands are no part of it: no other list takes their place.
+    fn list(&mut self, word: String, whose: Whose, list: &str) {
+        let (demands, options): (Vec<_>, Vec<_>) =
+            options_of(list).into_iter().partition(|(name, _)| is_demand(name));
+        if options.iter().any(|(name, value)| writes_demand(name) || writes_demand(value)) {
+            // `11111111=x-keyway.require=sealed`: who is meant?
+            self.line.unknown.push(word.clone());
+        }
+        let only_demands = !demands.is_empty() && options.is_empty();
+        match &whose {
+            Whose::All => self.line.demands.extend(demands),
+            // A partition's UUID may be meant.
+            Whose::Uuid(spec) | Whose::Device(spec) if !demands.is_empty() => {
+                for device in [spec.clone(), spec.replacen("UUID=", "PARTUUID=", 1)] {
+                    let (device, options) = (device.into(), demands.clone());
+                    self.line.demanding.push(Entry { device, options, ..Entry::default() });
+                }
+            }
+            _ => {}
+        }
+        self.give(word, whose, What::List(options));
+        self.given.iter_mut().rev().take(1).for_each(|given| given.done = only_demands);
     }
 
     pub(in crate::cmdline) fn finish(mut self) -> CommandLine {
@@ -75,36 +103,38 @@ impl Reading {
     /// A value for a volume takes precedence over one for all.
     fn spread(&mut self) {
         for volume in &mut self.volumes {
-            let its = |all: &[(Whose, String)]| {
-                let found = all.iter().filter(|(whose, _)| whose.means(&volume.named));
-                found.max_by_key(|(whose, _)| *whose != Whose::All).map(|(_, value)| value.clone())
+            let mut its: Vec<_> =
+                self.given.iter_mut().filter(|given| given.whose.means(&volume.named)).collect();
+            its.iter_mut().for_each(|given| given.done = true);
+            // The last one for the volume, else the last one for all.
+            let key = |given: &&mut Given| match &given.what {
+                What::Key(key) => Some((given.whose != Whose::All, key.clone())),
+                _ => None,
             };
+            let key = its.iter().filter_map(key).max_by_key(|(special, _)| *special);
             if volume.entry.key_file.is_none() {
-                volume.entry.key_file = its(&self.keys).filter(|key| is_key(key)).map(OsString::from);
+                let key = key.map(|(_, key)| key).filter(|key| is_key(key));
+                volume.entry.key_file = key.map(OsString::from);
             }
-            let special = self.options.iter().filter(|(whose, _)| *whose != Whose::All);
-            let special: Vec<_> = special.filter(|(whose, _)| whose.means(&volume.named)).collect();
-            let lists: Vec<String> = match special.is_empty() {
-                true => its(&self.options).into_iter().collect(),
-                false => special.into_iter().map(|(_, list)| list.clone()).collect(),
-            };
-            let beside = self.beside.iter().filter(|(whose, _)| whose.means(&volume.named));
-            let lists = lists.iter().chain(beside.map(|(_, list)| list));
-            volume.entry.options.extend(lists.flat_map(|list| options_of(list)));
-            for (name, value) in &self.all {
-                if volume.entry.option(name).is_none() {
-                    volume.entry.options.push((name.clone(), value.clone()));
+            let lists: Vec<_> = its.iter().filter(|given| matches!(given.what, What::List(_))).collect();
+            let special: Vec<_> = lists.iter().copied().filter(|given| given.whose != Whose::All).collect();
+            let lists =
+                if special.is_empty() { lists.into_iter().last().into_iter().collect() } else { special };
+            let beside = its.iter().filter(|given| matches!(given.what, What::Beside(_)));
+            for given in lists.iter().copied().chain(beside) {
+                match &given.what {
+                    What::List(options) => volume.entry.options.extend(options.iter().cloned()),
+                    What::Beside(options) => give(&mut volume.entry, options, false),
+                    What::Key(_) => {}
+                }
+            }
+            for other in &self.line.demanding {
+                if is_one(volume.named.as_ref(), &other.device) {
+                    volume.entry.demand_as(other);
                 }
             }
         }
-        let unnamed = |whose: &Whose| !self.volumes.iter().any(|volume| whose.means(&volume.named));
-        let keys = self.keys.iter().filter(|(whose, _)| unnamed(whose)).cloned();
-        let keys = keys.map(|(whose, key)| (whose, Given::Key(key)));
-        let options = self.options.iter().chain(&self.beside).filter(|(whose, _)| unnamed(whose)).cloned();
-        let options = options.map(|(whose, list)| (whose, Given::Options(options_of(&list))));
-        for (whose, given) in keys.chain(options).collect::<Vec<_>>() {
-            self.line.keep(whose, given);
-        }
+        self.line.given = std::mem::take(&mut self.given);
     }
 
     fn move_data(&mut self) {
@@ -148,10 +178,10 @@ impl Reading {
 }
 
 impl Whose {
-    fn means(&self, named: &str) -> bool {
+    pub(super) fn means(&self, named: &str) -> bool {
         match self {
             Self::All => true,
-            Self::Uuid(spec) => same_form(spec.as_ref()) == same_form(named.as_ref()),
+            Self::Uuid(spec) => is_one(spec.as_ref(), named.as_ref()),
             Self::Device(start) => match (Tagged::parse(start.as_ref()), Tagged::parse(named.as_ref())) {
                 (Some(start), Some(named)) => {
                     start.tag == named.tag && Tagged { is_start: true, ..start }.means(&named.value)
@@ -191,7 +221,7 @@ fn of_uuid(value: &str) -> (Whose, String) {
     }
 }
 
-fn is_key(text: &str) -> bool {
+pub(super) fn is_key(text: &str) -> bool {
     !matches!(text, "" | "none" | "-")
 }
 

@@ -1,7 +1,7 @@
 //! Our own words.
 
 use super::{Reading, is_yes};
-use crate::crypttab::options_of;
+use crate::crypttab::{Entry, REQUIRE, is_demand, list_of, options_of};
 use std::time::Duration;
 
 impl Reading {
@@ -38,7 +38,7 @@ impl Reading {
     }
 
     pub(in crate::cmdline) fn own_require(&mut self, value: &str) {
-        self.line.require.push(value.to_owned());
+        self.line.demands.push((REQUIRE.to_owned(), value.to_owned()));
     }
 
     pub(in crate::cmdline) fn own_rekey(&mut self, value: &str) {
@@ -47,11 +47,31 @@ impl Reading {
 
     pub(super) fn finish_own(&mut self) {
         let mut own = std::mem::take(&mut self.own);
-        if !own.device.is_empty() {
-            if own.name.is_empty() {
-                own.name = "root".into();
-            }
-            self.add(own, false);
+        if own.device.is_empty() {
+            return self.own_for_nobody(own);
+        }
+        if own.name.is_empty() {
+            own.name = "root".into();
+        }
+        self.add(own, false);
+    }
+
+    /// What is demanded holds for all; the rest is for a device that is not named.
+    fn own_for_nobody(&mut self, own: Entry) {
+        let (demands, options): (Vec<_>, Vec<_>) =
+            own.options.into_iter().partition(|(name, _)| is_demand(name));
+        self.line.demands.extend(demands);
+        let name = Some(own.name).filter(|name| !name.is_empty());
+        let words = [("keyway.name", name), ("keyway.key", own.key_file)];
+        let mut words: Vec<_> = words
+            .into_iter()
+            .filter_map(|(word, value)| Some(format!("{word}={}", value?.to_string_lossy())))
+            .collect();
+        if !options.is_empty() {
+            words.push(format!("keyway.options={}", list_of(&options)));
+        }
+        for word in words {
+            self.undone(&word, "there is no keyway.device= that it is for");
         }
     }
 }
