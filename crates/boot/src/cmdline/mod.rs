@@ -69,6 +69,25 @@ enum What {
 /// The key file that mkinitcpio's hook `encrypt` and Alpine's `cryptkey` take where none is named.
 pub const USUAL_KEY: &str = "/crypto_keyfile.bin";
 
+/// The option of a volume for which `crypto=` was written; its value is the parameter's.
+pub const CRYPTO: &str = "crypto";
+
+/// The options of a plain volume that `HASH:CIPHER:SIZE:OFFSET:SKIP` stands for, without the fields that are empty; `None`
+/// if it is not of that form.
+pub fn plain_options(crypto: &str) -> Option<Vec<(String, String)>> {
+    let fields: Vec<&str> = crypto.split(':').collect();
+    // The cipher may have a colon (aes-cbc-essiv:sha256).
+    let (hash, cipher, last) = match fields[..] {
+        [hash, cipher, ref last @ ..] if last.len() == 3 => (hash, cipher.to_owned(), last),
+        [hash, cipher, iv, ref last @ ..] if last.len() == 3 => (hash, format!("{cipher}:{iv}"), last),
+        _ => return None,
+    };
+    let fields =
+        [("hash", hash), ("cipher", &*cipher), ("size", last[0]), ("offset", last[1]), ("skip", last[2])];
+    let given = fields.into_iter().filter(|(_, value)| !value.is_empty());
+    Some([("plain", "")].into_iter().chain(given).map(|(name, value)| (name.into(), value.into())).collect())
+}
+
 impl CommandLine {
     /// Parses the text of /proc/cmdline.
     pub fn parse(text: &str) -> Self {

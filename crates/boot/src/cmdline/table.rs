@@ -156,7 +156,7 @@ pub static PARAMETERS: &[Parameter] = parameters! {
     "cryptkey" "DEVICE:FILE-SYSTEM:PATH | DEVICE:OFFSET:SIZE | rootfs:PATH" [Encrypt, Alpine] Some(Reading::cryptkey),
         "the key of the first cryptdevice=: a file on DEVICE, bytes of DEVICE, a file in the image. Without it, \
          /crypto_keyfile.bin, if the image has that. With cryptroot=, in Alpine's form: FILE[:OFFSET:SIZE], or the word alone";
-    "crypto" "HASH:CIPHER:SIZE:OFFSET:SKIP" [Encrypt] Some(Reading::crypto), "the first cryptdevice= is a plain volume of that kind";
+    "crypto" "HASH:CIPHER:SIZE:OFFSET:SKIP" [Encrypt] Some(Reading::crypto), "the first cryptdevice= is a plain volume of that kind, unless it has a LUKS header";
     "cryptopts" "target=NAME,source=DEVICE,key=FILE,OPTION,…" [Debian] Some(Reading::cryptopts),
         "a line of crypttab, in place of crypttab; may be repeated. If it is empty, crypttab names nothing";
     "rd.luks.header" "UUID=PATH[:DEVICE]" [Booster] Some(Reading::header), "the option header= for that volume";

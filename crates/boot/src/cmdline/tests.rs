@@ -77,6 +77,13 @@ const LINES: &[Case] = &[
     ("Arch wiki, label", "cryptdevice=PARTLABEL=cryptsystem:system", "system PARTLABEL=cryptsystem none", &[]),
     ("Arch wiki, link", "cryptdevice=/dev/disk/by-uuid/$A:cryptroot", "cryptroot /dev/disk/by-uuid/$A none", &[]),
     ("by path", "cryptdevice=/dev/disk/by-path/pci-0000:01:00.0-nvme-1-part2:root:allow-discards", "root /dev/disk/by-path/pci-0000:01:00.0-nvme-1-part2 none discard", &[]),
+    ("by path, a bus with a letter", "cryptdevice=/dev/disk/by-path/pci-0000:af:00.0-nvme-1-part2:root:allow-discards", "root /dev/disk/by-path/pci-0000:af:00.0-nvme-1-part2 none discard", &[]),
+    ("by path, two buses, no options", "cryptdevice=/dev/disk/by-path/pci-0000:00:0e.0-pci-10000:e1:00.0-nvme-1-part2:root", "root /dev/disk/by-path/pci-0000:00:0e.0-pci-10000:e1:00.0-nvme-1-part2 none", &[]),
+    ("by path, a disk behind SCSI", "cryptdevice=/dev/disk/by-path/pci-0000:00:10.0-scsi-0:0:0:0:root", "root /dev/disk/by-path/pci-0000:00:10.0-scsi-0:0:0:0 none", &[]),
+    ("by id, a stick", "cryptdevice=/dev/disk/by-id/usb-SanDisk-0:0-part2:root", "root /dev/disk/by-id/usb-SanDisk-0:0-part2 none", &[]),
+    ("by id, a name that begins with a digit", "cryptdevice=/dev/disk/by-id/usb-SanDisk-0:0-part2:0root", "0root /dev/disk/by-id/usb-SanDisk-0:0-part2 none", &[]),
+    ("by id, the same for a disk", "cryptdevice=/dev/disk/by-id/usb-SanDisk-0:0:0root:discard", "0root /dev/disk/by-id/usb-SanDisk-0:0 none discard", &[]),
+    ("key by path", "cryptdevice=/dev/sda2:r cryptkey=/dev/disk/by-path/pci-0000:c1:00.0-nvme-1-part1:ext4:/k", "r /dev/sda2 /k:/dev/disk/by-path/pci-0000:c1:00.0-nvme-1-part1", &[]),
     ("the hook, nothing to name it", "cryptdevice=/dev/sda2", "", &["cryptdevice=/dev/sda2: DEVICE:NAME is needed."]),
     ("Arch wiki, key on a stick", "cryptdevice=/dev/sda2:r cryptkey=UUID=$B:ext4:/path/to/key", "r /dev/sda2 /path/to/key:UUID=$B", &[]),
     ("Arch wiki, bytes of a disk", "cryptdevice=/dev/sda2:r cryptkey=/dev/sdb:4096:512", "r /dev/sda2 /dev/sdb keyfile-offset=4096,keyfile-size=512", &[]),
@@ -84,9 +91,9 @@ const LINES: &[Case] = &[
     ("Arch wiki, key in the image", "cryptdevice=/dev/sda2:r cryptkey=rootfs:/secret.key", "r /dev/sda2 /secret.key", &[]),
     ("by id", "cryptdevice=/dev/sda2:r cryptkey=/dev/disk/by-id/usb-X_0-0:0-part1:vfat:/k", "r /dev/sda2 /k:/dev/disk/by-id/usb-X_0-0:0-part1", &[]),
     ("for nobody", "cryptkey=rootfs:/k", "", &["cryptkey=rootfs:/k: no cryptdevice= that it is for, or not in its form."]),
-    ("Arch wiki, plain", "cryptdevice=/dev/sda2:root crypto=sha512:twofish-xts-plain64:512:0:", "root /dev/sda2 none plain,hash=sha512,cipher=twofish-xts-plain64,size=512,offset=0", &[]),
-    ("Arch wiki, plain, a key's bytes", "cryptdevice=/dev/disk/by-label/x:enc cryptkey=/dev/sdc:0:64 crypto=:aes-xts-plain64:512:0:", "enc /dev/disk/by-label/x /dev/sdc keyfile-offset=0,keyfile-size=64,plain,cipher=aes-xts-plain64,size=512,offset=0", &[]),
-    ("plain, a cipher with a colon", "cryptdevice=/dev/sda2:r crypto=sha256:aes-cbc-essiv:sha256:256::", "r /dev/sda2 none plain,hash=sha256,cipher=aes-cbc-essiv:sha256,size=256", &[]),
+    ("Arch wiki, plain", "cryptdevice=/dev/sda2:root crypto=sha512:twofish-xts-plain64:512:0:", "root /dev/sda2 none crypto=sha512:twofish-xts-plain64:512:0:", &[]),
+    ("Arch wiki, plain, a key's bytes", "cryptdevice=/dev/disk/by-label/x:enc cryptkey=/dev/sdc:0:64 crypto=:aes-xts-plain64:512:0:", "enc /dev/disk/by-label/x /dev/sdc keyfile-offset=0,keyfile-size=64,crypto=:aes-xts-plain64:512:0:", &[]),
+    ("plain, a cipher with a colon", "cryptdevice=/dev/sda2:r crypto=sha256:aes-cbc-essiv:sha256:256::", "r /dev/sda2 none crypto=sha256:aes-cbc-essiv:sha256:256::", &[]),
     ("plain, fields missing", "cryptdevice=/dev/sda2:r crypto=sha512:aes", "r /dev/sda2 none", &["crypto=sha512:aes: HASH:CIPHER:SIZE:OFFSET:SKIP and a cryptdevice= are needed."]),
     ("mistyped", "cryptdevices=/dev/sda2:r", "", &["cryptdevices=/dev/sda2:r: no parameter that Keyway knows."]),
     ("the kernel's own", "cryptomgr.notests=1", "", &[]),
@@ -207,6 +214,22 @@ const DEMANDED: &[Demanded] = &[
     ("keyway.options=$D", "root /dev/a none luks", "root /dev/a none luks,$D"),
     ("keyway.options=$D rd.luks.uuid=$A", "", "luks-$A UUID=$A none $D"),
 ];
+
+#[test]
+fn a_plain_volume_in_five_fields() {
+    let shown = |crypto| plain_options(crypto).map(|options| crypttab::list_of(&options));
+    for (crypto, options) in [
+        (
+            "sha512:twofish-xts-plain64:512:0:",
+            "plain,hash=sha512,cipher=twofish-xts-plain64,size=512,offset=0",
+        ),
+        (":aes-xts-plain64:512:0:7", "plain,cipher=aes-xts-plain64,size=512,offset=0,skip=7"),
+        ("sha256:aes-cbc-essiv:sha256:256::", "plain,hash=sha256,cipher=aes-cbc-essiv:sha256,size=256"),
+    ] {
+        assert_eq!(shown(crypto).as_deref(), Some(options), "{crypto}");
+    }
+    assert_eq!((shown("sha512:aes"), shown("a:b:c:d:e:f:g"), shown("")), (None, None, None));
+}
 
 #[test]
 fn ours_without_a_device_is_said() {

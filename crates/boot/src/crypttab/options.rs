@@ -124,6 +124,7 @@ static KNOWN: [&[&str]; 4] = [
         "veracrypt-pim",
     ],
     &[
+        "crypto",
         "loopaes",
         "perf-high_priority",
         "perf-no_read_workqueue",

@@ -3,7 +3,10 @@
 
 use crate::device::{self, hardware};
 use keyway_boot::device_spec::{Tag, Tagged};
+use keyway_volume::Storage;
 use keyway_volume::block_devices::{self, BlockDevice};
+use keyway_volume::probe::{Reach, identity, probe_range};
+use keyway_volume::storage::File;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
@@ -60,9 +63,16 @@ pub(crate) fn path_of(spec: &OsStr) -> PathBuf {
 
 /// The UUID of what is on the device.
 pub(crate) fn uuid(device: &Path) -> Option<String> {
-    let storage = keyway_volume::storage::File::open(device).ok()?;
-    let identity = keyway_volume::probe::identity(&storage).ok()??;
+    let storage = File::open(device).ok()?;
+    let identity = identity(&storage).ok()??;
     Some(identity.uuid).filter(|uuid| !uuid.is_empty())
+}
+
+/// Whether the device certainly has no LUKS header.
+pub(crate) fn has_no_luks(device: &Path) -> bool {
+    let Ok(storage) = File::open(device) else { return false };
+    let found = probe_range(&storage, 0..storage.len(), Reach::Start);
+    found.is_ok_and(|found| found.iter().all(|found| found.signature.blkid != "crypto_LUKS"))
 }
 
 /// Whether `spec` is the UUID of the volume whose header is at `header`, apart from its data.
@@ -105,5 +115,23 @@ mod tests {
         assert!(is_meant(OsStr::new("nbd://host/export"), Path::new("nbd://host/export")));
         assert_eq!(find(OsStr::new("UUID=no-such-uuid")), None);
         fs::remove_dir_all(scratch).unwrap();
+    }
+
+    #[test]
+    fn a_header_tells_of_whom_it_is() {
+        const UUID: &str = "477e9f69-b3a3-4ae7-b62c-53577e62fa50";
+        let file = std::env::temp_dir().join(format!("keyway-header-{}", std::process::id()));
+        let mut header = vec![0; 16384];
+        assert!(!has_no_luks(&file), "it may have one: it cannot be read");
+        fs::write(&file, &header).unwrap();
+        assert!(has_no_luks(&file));
+        header[..8].copy_from_slice(b"LUKS\xba\xbe\0\x02");
+        header[168..168 + UUID.len()].copy_from_slice(UUID.as_bytes());
+        fs::write(&file, &header).unwrap();
+        assert!(!has_no_luks(&file));
+        let is_of = |spec: &str| is_header_of(OsStr::new(spec), &file);
+        assert!(is_of(&format!("UUID={UUID}")) && is_of("UUID=477E*"));
+        assert!(!is_of(&format!("PARTUUID={UUID}")) && !is_of("UUID=577e*") && !is_of("/dev/sda"));
+        fs::remove_file(file).unwrap();
     }
 }

@@ -1,6 +1,7 @@
 //! The words of mkinitcpio's hook encrypt, of Alpine's mkinitfs-bootparam(7) and of Debian's cryptsetup-initramfs.
 
 use super::{Reading, is_key, is_yes};
+use crate::cmdline::{CRYPTO, plain_options};
 use crate::crypttab::{Entry, options_of};
 use std::ffi::OsString;
 
@@ -102,20 +103,20 @@ impl Reading {
         }
         if let Some(value) = self.crypto.take() {
             let first = self.volumes.iter_mut().find(|volume| volume.usual_key);
-            if !first.is_some_and(|volume| give_crypto(&mut volume.entry, &value)) {
-                let why = "HASH:CIPHER:SIZE:OFFSET:SKIP and a cryptdevice= are needed";
-                self.undone(&format!("crypto={value}"), why);
+            match first.filter(|_| plain_options(&value).is_some()) {
+                Some(volume) => volume.entry.options.push((CRYPTO.into(), value)),
+                None => {
+                    let why = "HASH:CIPHER:SIZE:OFFSET:SKIP and a cryptdevice= are needed";
+                    self.undone(&format!("crypto={value}"), why);
+                }
             }
         }
     }
 }
 
-/// `DEVICE:NAME[:OPTION,…]`. A link by path has colons.
+/// `DEVICE:NAME[:OPTION,…]`.
 fn cryptdevice(value: &str) -> Option<Entry> {
-    let (device, rest) = match value.starts_with("/dev/disk/by-") && value.matches(':').count() > 2 {
-        true => split_by_path(value)?,
-        false => value.split_once(':')?,
-    };
+    let (device, rest) = split_device(value)?;
     let (name, options) = rest.split_once(':').unwrap_or((rest, ""));
     (!name.is_empty() && !device.is_empty()).then(|| Entry {
         name: name.into(),
@@ -125,14 +126,42 @@ fn cryptdevice(value: &str) -> Option<Entry> {
     })
 }
 
-/// The end of a device's path is where what follows is no longer of the form of a bus address.
-fn split_by_path(value: &str) -> Option<(&str, &str)> {
-    let is_address = |text: &str| {
-        let text = text.split([':', '-']).next().unwrap_or(text);
-        text.bytes().next().is_some_and(|byte| byte.is_ascii_digit())
-    };
-    let (at, _) = value.match_indices(':').find(|(at, _)| !is_address(&value[at + 1..]))?;
-    Some((&value[..at], &value[at + 1..]))
+/// A device and what follows its colon. udev's links by-id and by-path have bus addresses with colons.
+fn split_device(value: &str) -> Option<(&str, &str)> {
+    let has_addresses = ["/dev/disk/by-id/", "/dev/disk/by-path/"].iter().any(|dir| value.starts_with(dir));
+    if !has_addresses {
+        return value.split_once(':');
+    }
+    let mut from = 0;
+    loop {
+        let colon = from + value[from..].find(':')?;
+        let start = value[from..colon].rfind(['-', '/']).map_or(from, |before| from + before + 1);
+        match pci_address(&value[start..]).or_else(|| numbers(&value[start..])) {
+            Some(len) => from = start + len,
+            None => return Some((&value[..colon], &value[colon + 1..])),
+        }
+    }
+}
+
+/// How long the address is that the text begins with: `0000:af:00.0`.
+fn pci_address(text: &str) -> Option<usize> {
+    let is_hex = |text: &str| text.bytes().all(|byte| byte.is_ascii_hexdigit());
+    let (domain, rest) = text.split_once(':')?;
+    let (bus, rest) = rest.split_once(':')?;
+    let (device, function) = (rest.get(..2)?, rest.get(2..4)?);
+    let is_function = function.starts_with('.') && function.ends_with(|c| ('0'..='7').contains(&c));
+    let is_address =
+        (4..=8).contains(&domain.len()) && bus.len() == 2 && [domain, bus, device].into_iter().all(is_hex);
+    (is_address && is_function).then(|| domain.len() + bus.len() + "::00.0".len())
+}
+
+/// The same for numbers: `0:0`, `0:1.4:1.0`, `0:0:0:0`.
+fn numbers(text: &str) -> Option<usize> {
+    let text = text.split('-').next()?;
+    let is_number =
+        |field: &&str| !field.is_empty() && field.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
+    let fields: Vec<_> = text.split(':').take_while(is_number).collect();
+    (fields.len() > 1).then(|| fields.iter().map(|field| field.len() + 1).sum::<usize>() - 1)
 }
 
 /// A file in this image, a file on another device, or a range of a device.
@@ -145,10 +174,7 @@ fn give_cryptkey(entry: &mut Entry, value: &str) -> bool {
         entry.key_file = Some(path.into());
         return true;
     }
-    let split = match value.starts_with("/dev/disk/by-") && value.matches(':').count() > 2 {
-        true => split_by_path(value),
-        false => value.split_once(':'),
-    };
+    let split = split_device(value);
     let Some((device, (_, path))) = split.and_then(|(device, rest)| Some((device, rest.split_once(':')?)))
     else {
         return false;
@@ -169,23 +195,4 @@ fn part(entry: &mut Entry, file: &str, offset: &str, size: &str) {
     entry.key_file = Some(file.into());
     entry.options.push(("keyfile-offset".into(), offset.into()));
     entry.options.push(("keyfile-size".into(), size.into()));
-}
-
-/// The five fields of a volume without a header; those that are empty are cryptsetup's own.
-fn give_crypto(entry: &mut Entry, value: &str) -> bool {
-    let fields: Vec<&str> = value.split(':').collect();
-    // The cipher may have a colon (aes-cbc-essiv:sha256).
-    let cipher = match fields.len() {
-        5 => fields[1].to_owned(),
-        6 => format!("{}:{}", fields[1], fields[2]),
-        _ => return false,
-    };
-    let last = &fields[fields.len() - 3..];
-    entry.options.push(("plain".into(), String::new()));
-    let fields = [("hash", fields[0]), ("cipher", &cipher), ("size", last[0]), ("offset", last[1])];
-    for (name, value) in fields.into_iter().chain([("skip", last[2])]).filter(|(_, value)| !value.is_empty())
-    {
-        entry.options.push((name.into(), value.to_owned()));
-    }
-    true
 }

@@ -4,13 +4,14 @@
 use super::key_file::KeyFile;
 use super::typed::is_yes;
 use super::{Plan, Terms, find, is_first_process, rekey, script, whole_name};
-use crate::device::explain;
+use crate::device::{explain, found};
 use crate::door::Request;
 use crate::mapping;
 use crate::say::failure::{Cause, Exit, Failure, Result};
 use crate::say::output;
 use crate::unlock::passphrase::Heard;
 use crate::verb::session::open::crypttab::is_in_crypttab;
+use keyway_boot::cmdline::{CRYPTO, plain_options};
 use keyway_boot::crypttab::{Entry, duration};
 use keyway_boot::root::{WITHOUT_END, Waits};
 use keyway_crypto::Secret;
@@ -157,6 +158,7 @@ fn reached(entry: &Entry, waits: Waits) -> Result<(Entry, Option<KeyFile>)> {
         // A swap and a /tmp that have a key of their own are opened as they are: what is on them stays.
         !["keyscript", "swap", "tmp"].contains(&option.as_str()) && !UNDONE.contains(&option.as_str())
     });
+    settle_crypto(&mut there);
     if entry.option("swap").or(entry.option("tmp")).is_some() && entry.option("luks").is_none() {
         there.options.push(("plain".into(), String::new()));
     }
@@ -170,6 +172,17 @@ fn reached(entry: &Entry, waits: Waits) -> Result<(Entry, Option<KeyFile>)> {
     }
     *header = file.path().to_string_lossy().into_owned();
     Ok((there, Some(file)))
+}
+
+/// With `crypto=` a volume is plain where its device has no LUKS header, as mkinitcpio's hook encrypt has it.
+fn settle_crypto(there: &mut Entry) {
+    let Some(place) = there.options.iter().position(|(option, _)| option == CRYPTO) else { return };
+    let (_, crypto) = there.options.remove(place);
+    if there.option("header").is_none() && found::has_no_luks(Path::new(&there.device)) {
+        there.options.extend(plain_options(&crypto).unwrap_or_default());
+    } else {
+        say!("{}: crypto= is ignored: the volume has a LUKS header.", there.name.to_string_lossy());
+    }
 }
 
 /// Options that name hardware tokens for the key (the user is asked instead), and what is done once it is open.
