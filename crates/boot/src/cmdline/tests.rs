@@ -237,7 +237,7 @@ fn ours_without_a_device_is_said() {
         "keyway.name=n keyway.key=/k keyway.header=/h keyway.options=tries=1,x-keyway.require=p",
     );
     let why = "there is no keyway.device= that it is for.";
-    let words = ["keyway.name=n", "keyway.key=/k", "keyway.options=header=/h,tries=1"];
+    let words = ["keyway.name=n", "keyway.key=/k", "keyway.header=/h", "keyway.options=tries=1"];
     assert_eq!(found.undone, words.map(|word| format!("{word}: {why}")));
     assert!(found.entries.is_empty() && found.unknown.is_empty());
     assert_eq!(found.demands, [("x-keyway.require".to_owned(), "p".to_owned())]);

@@ -82,7 +82,9 @@ impl Reading {
             _ => {}
         }
         self.give(word, whose, What::List(options));
-        self.given.iter_mut().rev().take(1).for_each(|given| given.done = only_demands);
+        if let Some(given) = self.given.last_mut() {
+            given.done = only_demands;
+        }
     }
 
     pub(in crate::cmdline) fn finish(mut self) -> CommandLine {

@@ -62,11 +62,14 @@ impl Reading {
             own.options.into_iter().partition(|(name, _)| is_demand(name));
         self.line.demands.extend(demands);
         let name = Some(own.name).filter(|name| !name.is_empty());
+        let (headers, options): (Vec<_>, Vec<_>) =
+            options.into_iter().partition(|(name, _)| name == "header");
         let words = [("keyway.name", name), ("keyway.key", own.key_file)];
         let mut words: Vec<_> = words
             .into_iter()
             .filter_map(|(word, value)| Some(format!("{word}={}", value?.to_string_lossy())))
             .collect();
+        words.extend(headers.into_iter().map(|(_, header)| format!("keyway.header={header}")));
         if !options.is_empty() {
             words.push(format!("keyway.options={}", list_of(&options)));
         }
