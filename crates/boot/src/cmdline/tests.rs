@@ -42,6 +42,7 @@ const LINES: &[Case] = &[
     ("systemd(8), detached header", "rd.luks.uuid=$A rd.luks.options=$A=header=/path/to/luks.hdr rd.luks.data=$A=/dev/sdx", "luks-$A /dev/sdx none header=/path/to/luks.hdr", &[]),
     ("systemd(8), header on a device", "rd.luks.uuid=$A rd.luks.options=$A=header=/luks.hdr:LABEL=hdrdev rd.luks.data=$A=/dev/sdx", "luks-$A /dev/sdx none header=/luks.hdr:LABEL=hdrdev", &[]),
     ("Arch wiki, header and name", "rd.luks.name=$A=root rd.luks.data=$A=/dev/vda2 rd.luks.options=$A=header=/hdr", "root /dev/vda2 none header=/hdr", &[]),
+    ("a wait with a unit", "keyway.device=/dev/sda2 keyway.wait=1min", "root /dev/sda2 none", &["keyway.wait=1min: a number of seconds is needed."]),
     ("mistyped: data on no device", "rd.luks.uuid=$A rd.luks.data=$A=", "luks-$A UUID=$A none", &["rd.luks.data=$A=: UUID=DEVICE is needed."]),
     ("mistyped: data of nobody", "rd.luks.data=$A=/dev/vda2", "", &["rd.luks.data=$A=/dev/vda2: no rd.luks.uuid= or rd.luks.name= names that volume."]),
     ("upper case, as Windows' tools print it", "rd.luks.uuid=477E9F69-B3A3-4AE7-B62C-53577E62FA50", "luks-$A UUID=$A none", &[]),

@@ -26,7 +26,10 @@ impl Reading {
     }
 
     pub(in crate::cmdline) fn own_wait(&mut self, value: &str) {
-        self.line.wait = value.parse().ok().map(Duration::from_secs);
+        match value.parse() {
+            Ok(seconds) => self.line.wait = Some(Duration::from_secs(seconds)),
+            Err(_) => self.undone(&format!("keyway.wait={value}"), "a number of seconds is needed"),
+        }
     }
 
     pub(in crate::cmdline) fn own_shell(&mut self, value: &str) {

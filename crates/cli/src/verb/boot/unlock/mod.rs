@@ -290,11 +290,9 @@ impl Plan {
         let waits = Waits::new(asked.wait.or(wait), &command_line, USUAL_WAIT);
         let (left, mut entries): (Vec<Entry>, Vec<Entry>) =
             entries.into_iter().partition(Entry::is_made_anew);
-        for entry in &left {
-            say!(
-                "{}: left to the system that starts: it gets a random key each time.",
-                entry.name.to_string_lossy()
-            );
+        for Entry { name, .. } in &left {
+            let name = name.to_string_lossy();
+            say!("{name}: left to the system that starts: it gets a random key each time.");
         }
         for entry in entries.iter_mut().filter(|entry| entry.option("keyscript").is_none()) {
             entry.key_file = entry.key_file.take().or_else(|| key_of_name(&entry.name));
@@ -325,9 +323,7 @@ impl Plan {
             let found = self.entries.iter().find(|entry| entry.name == *name);
             found.ok_or_else(|| {
                 let why = match self.left.contains(name) {
-                    true => {
-                        "it is left to the system that starts, and gets a random key each time".to_owned()
-                    }
+                    true => "it is left to the system that starts, with a random key each time".to_owned(),
                     false => format!("neither the kernel's command line nor {} names it", TABLES.join(", ")),
                 };
                 Failure::new(Exit::Parameters, format!("{}: {why}.", name.to_string_lossy()))

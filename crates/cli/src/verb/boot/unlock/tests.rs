@@ -16,6 +16,6 @@ fn a_name_that_cannot_be_opened_is_said_to_be_unknown_or_left() {
         Err(failure) => failure.message().to_owned(),
     };
     assert_eq!(why("home"), "home");
-    assert_eq!(why("swap"), "swap: it is left to the system that starts, and gets a random key each time.");
+    assert_eq!(why("swap"), "swap: it is left to the system that starts, with a random key each time.");
     assert!(why("other").starts_with("other: neither the kernel's command line nor /etc/crypttab"));
 }
