@@ -16,25 +16,25 @@ fn the_kernels_ciphers_beside_keyways() {
     let report = Machine::new().processors(2).with_keyway().file("keyway_wrong.ko", module).limit(Duration::from_secs(580)).run(
         "dmesg -n 1
          echo >/proc/sys/kernel/modprobe
-         bench() { keyway bench --compare kernel --time $3 $2 --json >/tmp/json && echo $1_EXIT=0 || echo $1_EXIT=$?; }
+         bench() { keyway bench --compare kernel --time 20 $2 --json >/tmp/json && echo $1_EXIT=0 || echo $1_EXIT=$?; }
          rows() { grep \"\\\"id\\\":\\\"cipher/$1/\" /tmp/json | grep -c \"$2\" || true; }
-         bench XTS '-c aes-xts-plain64 -s 512' 10
+         bench XTS '-c aes-xts-plain64 -s 512'
          echo XTS_OWN=$(rows keyway '\"result\":\"measured\"')
          echo XTS_KERNEL=$(rows kernel '\"result\":\"measured\".*\"code\":\"xts-aes-aesni\"')
-         bench ESSIV '-c aes-cbc-essiv:sha256 -s 256 --sector-size 512 --threads 1' 5
+         bench ESSIV '-c aes-cbc-essiv:sha256 -s 256 --sector-size 512 --threads 1'
          echo ESSIV_KERNEL=$(rows kernel '\"spec\":\"aes-cbc-essiv:sha256\".*\"result\":\"measured\"')
-         bench WIDE '-c xchacha12,aes-adiantum-plain64 -s 256 --sector-size 4096 --threads 1' 5
+         bench WIDE '-c xchacha12,aes-adiantum-plain64 -s 256 --sector-size 4096 --threads 1'
          echo WIDE_KERNEL=$(rows kernel 'adiantum-plain64.*\"result\":\"measured\"')
-         bench LMK '-c aes:64-cbc-lmk -s 8192 --sector-size 512 --threads 1' 2
+         bench LMK '-c aes:64-cbc-lmk -s 8192 --sector-size 512 --threads 1'
          echo LMK=$(grep -o 'cbc(aes) is only a part of it; dm-crypt does the rest' /tmp/json | sort -u)
          keyway benchmark -c aes-xts-plain64 -s 512 | sed 's/^/COLUMNS /'
          keyway benchmark -c aes:64-cbc-lmk -s 8192 | sed 's/^/ABSENT /'
          keyway benchmark -c serpent-xts-plain64 -s 512 --json | sed 's/^/JSON /'
          insmod /keyway_wrong.ko
-         keyway bench --compare kernel --time 4 -c aes-cbc-plain64 -s 256 --sector-size 512 --threads 1 --direction encrypt | sed 's/^/WRONG /'
+         keyway bench --compare kernel --time 10 -c aes-cbc-plain64 -s 256 --sector-size 512 --threads 1 --direction encrypt | sed 's/^/WRONG /'
          rmmod keyway_wrong
          rmmod algif_skcipher
-         keyway bench --compare kernel --time 4 -c aes-xts-plain64 -s 512 --sector-size 512 --threads 1 | sed 's/^/NONE /'
+         keyway bench --compare kernel --time 10 -c aes-xts-plain64 -s 512 --sector-size 512 --threads 1 | sed 's/^/NONE /'
          keyway benchmark -c aes-xts-plain64 -s 512 | sed 's/^/NONE /'",
     );
     for suite in ["XTS", "ESSIV", "WIDE", "LMK"] {
