@@ -198,9 +198,14 @@ fn a_terminal_gets_the_answer_and_everything_else_the_whole() {
     let screen = |options: &str| Terminal::start(&keyway(options)).finish().screen;
     let answer = screen(options);
     assert!(answer.contains("0.0 %  looking at the machine"), "{answer}");
-    let first = answer.find("Choose ").unwrap_or_else(|| panic!("{answer}"));
-    assert!(answer.find("MiB/s").is_none_or(|table| first < table), "{answer}");
-    assert!(answer.contains("--all shows all "), "{answer}");
+    match answer.find("Choose ") {
+        Some(first) => {
+            assert!(answer.find("MiB/s").is_none_or(|table| first < table), "{answer}");
+            assert!(answer.contains("--all shows all "), "{answer}");
+        }
+        // Too busy a machine measures too little to choose from, and says so.
+        None => assert!(answer.contains("--time was over"), "{answer}"),
+    }
     let whole = screen(&format!("{options} --all"));
     assert!(!whole.contains("Choose ") && whole.contains("Every output was right."), "{whole}");
     let piped = keyway(options).ok().text();
