@@ -333,6 +333,14 @@ fn what_dracut_gives_all_volumes_a_tables_get_too() {
 }
 
 #[test]
+fn options_are_what_a_table_would_have() {
+    let line = CommandLine::parse("cryptdevice=/dev/sda2:r crypto=sha256:aes:256:0:\u{b}");
+    let [entry] = &line.entries[..] else { panic!("{:?}", line.entries) };
+    assert_eq!(crypttab::parse(&entry.line())[..], [entry.clone()]);
+    assert_eq!(entry.option("crypto"), Some("sha256:aes:256:0:"));
+}
+
+#[test]
 fn words_may_be_quoted_and_the_last_counts() {
     assert_eq!(words("a=\"b c\"  d\n"), ["a=b c", "d"]);
     assert_eq!(parameter("root=/dev/sda root=/dev/sdb ro", "root").as_deref(), Some("/dev/sdb"));

@@ -6,7 +6,7 @@ mod luks;
 mod own;
 
 use super::{CommandLine, Given, What, give};
-use crate::crypttab::{Entry, is_demand, options_of, writes_demand};
+use crate::crypttab::{Entry, is_demand, list_of, options_of, writes_demand};
 use crate::device_spec::{Tagged, is_one, same_form};
 use gentoo::Gentoo;
 use std::ffi::OsString;
@@ -96,7 +96,9 @@ impl Reading {
         self.move_data();
         let named = self.volumes.iter().filter(|volume| volume.usual_key);
         self.line.usual_key = named.map(|volume| volume.entry.name.clone()).collect();
-        self.line.entries = self.volumes.into_iter().map(|volume| volume.entry).collect();
+        // As a table would have them: without white space around.
+        let as_read = |entry: Entry| Entry { options: options_of(&list_of(&entry.options)), ..entry };
+        self.line.entries = self.volumes.into_iter().map(|volume| as_read(volume.entry)).collect();
         let longest = self.waits.into_iter().max().filter(|time| *time > USUAL_WAIT);
         self.line.wait = self.line.wait.or(longest);
         self.line
