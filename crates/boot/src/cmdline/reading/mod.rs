@@ -96,8 +96,13 @@ impl Reading {
         self.move_data();
         let named = self.volumes.iter().filter(|volume| volume.usual_key);
         self.line.usual_key = named.map(|volume| volume.entry.name.clone()).collect();
-        // As a table would have them: without white space around.
-        let as_read = |entry: Entry| Entry { options: options_of(&list_of(&entry.options)), ..entry };
+        // As a table would have them: without white space around, and a key that is named.
+        let as_read = |Entry { name, device, key_file, options }: Entry| Entry {
+            key_file: key_file.filter(|file| !file.is_empty()),
+            options: options_of(&list_of(&options)),
+            name,
+            device,
+        };
         self.line.entries = self.volumes.into_iter().map(|volume| as_read(volume.entry)).collect();
         let longest = self.waits.into_iter().max().filter(|time| *time > USUAL_WAIT);
         self.line.wait = self.line.wait.or(longest);
