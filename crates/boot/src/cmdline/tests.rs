@@ -336,7 +336,7 @@ fn what_dracut_gives_all_volumes_a_tables_get_too() {
 fn options_are_what_a_table_would_have() {
     let line = CommandLine::parse("cryptdevice=/dev/sda2:r crypto=sha256:aes:256:0:\u{b}");
     let [entry] = &line.entries[..] else { panic!("{:?}", line.entries) };
-    assert_eq!(crypttab::parse(&entry.line())[..], [entry.clone()]);
+    assert_eq!(crypttab::parse(&entry.line())[0], *entry);
     assert_eq!(entry.option("crypto"), Some("sha256:aes:256:0:"));
     let line = CommandLine::parse("cryptdevice=/dev/sda2:r cryptkey=rootfs:");
     assert_eq!(line.entries[0].key_file, None);
