@@ -1,3 +1,5 @@
+//! Tables as crypttab(5) and Debian write them, read and written again.
+
 use super::*;
 
 #[test]

@@ -1,3 +1,5 @@
+//! Which volumes a command line names, and why one is not opened.
+
 use super::*;
 
 #[test]
