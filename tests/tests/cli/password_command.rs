@@ -188,6 +188,18 @@ fn a_signal_to_the_program_alone_ends_the_command_too() {
     ended(&pid);
 }
 
+/// The command sends the signal itself, as soon as it runs.
+#[test]
+fn a_signal_while_the_command_starts_ends_it_too() {
+    for _ in 0..8 {
+        let scratch = scratch_with(b"secret");
+        let command = "echo $$ > pid; kill -TERM $PPID; exec sleep 600";
+        let line = with_command(&scratch, "open --test-passphrase volume", command);
+        assert!(!line.spawn().unwrap().wait().unwrap().success());
+        ended(&written(&scratch.path("pid")));
+    }
+}
+
 /// The process number that the command wrote.
 fn written(file: &Path) -> String {
     let started = Instant::now();

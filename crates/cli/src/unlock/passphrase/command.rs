@@ -13,19 +13,14 @@ use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 use std::fmt::Display;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Runs the command, and returns its output without the newline at the end. The command stays in
 /// this process's group: Ctrl-C reaches both, and it may ask on the terminal.
 pub(super) fn output(line: &str) -> Result<Secret> {
     let mut command = Command::new("/bin/sh");
     command.args(["-c", line]).stdin(Stdio::null()).stdout(Stdio::piped());
-    let mut child = command.spawn().map_err(|e| wrong(format_args!("cannot be run: {e}")))?;
-    // A signal that is sent to this process alone ends the command, too.
-    let _pending = handle(&child).map(|handle| {
-        interrupt::clean_up(move || {
-            let _ = pidfd_send_signal(handle, Signal::TERM);
-        })
-    });
+    let (mut child, _pending) = start(&mut command)?;
     let ended = handle(&child);
     let printed = read(&mut child, ended.as_ref());
     if printed.is_err() {
@@ -40,6 +35,26 @@ pub(super) fn output(line: &str) -> Result<Secret> {
         passphrase if passphrase.len() == bytes.len() => Ok(printed),
         passphrase => Ok(Secret::copy_from(passphrase)),
     }
+}
+
+/// Starts the command. A signal that ends this process alone ends the command, too: one that
+/// arrives while the command is being started waits until it can be told.
+fn start(command: &mut Command) -> Result<(Child, interrupt::Pending)> {
+    let started = Arc::new(Mutex::new(None));
+    let told = Arc::clone(&started);
+    let pending = interrupt::clean_up(move || {
+        if let Some(handle) = &*lock(&told) {
+            let _ = pidfd_send_signal(handle, Signal::TERM);
+        }
+    });
+    let mut noted = lock(&started);
+    let child = command.spawn().map_err(|e| wrong(format_args!("cannot be run: {e}")))?;
+    *noted = handle(&child);
+    Ok((child, pending))
+}
+
+fn lock(started: &Mutex<Option<OwnedFd>>) -> MutexGuard<'_, Option<OwnedFd>> {
+    started.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// What the command has written by the time when it ends: what it leaves running in the background may
