@@ -10,7 +10,7 @@ use keyway_attach::nbd::protocol::handshake::{option, put_string};
 use keyway_attach::nbd::protocol::transmission::{Chunk, MAX_HEADER};
 use keyway_attach::nbd::protocol::{Headers, OptionHeader, Reply};
 use keyway_attach::nbd::server::{Options, Server, Socket};
-use keyway_volume::storage::Memory;
+use keyway_volume::device::storage::Memory;
 use keyway_volume::{Rights, Storage};
 use libfuzzer_sys::fuzz_target;
 use std::io::{Read, Write};

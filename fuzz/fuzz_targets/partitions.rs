@@ -1,8 +1,8 @@
 //! Partition tables: whatever bytes claim, every partition lies within the disk, and they are few.
 #![no_main]
 
-use keyway_volume::partitions::Partitions;
-use keyway_volume::storage::Memory;
+use keyway_volume::device::partitions::Partitions;
+use keyway_volume::device::storage::Memory;
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|bytes: &[u8]| {

@@ -1,7 +1,7 @@
 //! Policies: any text is read or refused with a line that it has.
 #![no_main]
 
-use keyway_volume::policy::Policy;
+use keyway_volume::trust::policy::Policy;
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|text: &[u8]| {

@@ -1,9 +1,11 @@
 //! Signatures: whatever bytes claim, everything that is recognised stands within them.
 #![no_main]
 
-use keyway_volume::probe::{Reach, file_system, foreign, identity, largest_sector, probe, probe_range};
-use keyway_volume::storage::Memory;
-use keyway_volume::stream::Source;
+use keyway_volume::device::probe::{
+    Reach, file_system, foreign, identity, largest_sector, probe, probe_range,
+};
+use keyway_volume::device::storage::Memory;
+use keyway_volume::device::stream::Source;
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|bytes: &[u8]| {

@@ -7,10 +7,10 @@
 
 use keyway_crypto::Secret;
 use keyway_format::luks2::Copy;
-use keyway_volume::create::{Luks2Params, create_luks2};
-use keyway_volume::edit::AddKey;
+use keyway_volume::change::create::{Luks2Params, create_luks2};
+use keyway_volume::change::edit::AddKey;
+use keyway_volume::device::storage::Memory;
 use keyway_volume::reencrypt::{self, Begin, Job, NewSlot, Options, Purpose, VolumeKeys, begin};
-use keyway_volume::storage::Memory;
 use keyway_volume::{
     Access, Admitted, Cost, DataDevice, Header, KdfChoice, Luks, SecondKey, SeededRandom, Terms,
 };

@@ -2,7 +2,7 @@
 //! is written as a token that reads the same.
 #![no_main]
 
-use keyway_volume::rekey::Mark;
+use keyway_volume::reencrypt::rekey::Mark;
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|token: &[u8]| {

@@ -2,7 +2,7 @@
 //! written as a token that reads the same.
 #![no_main]
 
-use keyway_volume::seal::Seal;
+use keyway_volume::header::seal::Seal;
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|token: &[u8]| {

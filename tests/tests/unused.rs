@@ -2,7 +2,8 @@
 //! real `mke2fs`.
 
 use keyway_tests::{Scratch, need, peer};
-use keyway_volume::{Storage, Unneeded, storage::File};
+use keyway_volume::device::storage::File;
+use keyway_volume::{Storage, Unneeded};
 use std::ops::Range;
 use std::path::Path;
 

@@ -124,7 +124,7 @@ impl<S: Storage> Storage for Watched<S> {
         self.storage.is_distant()
     }
 
-    fn lock_target(&self) -> Option<keyway_volume::storage::LockTarget<'_>> {
+    fn lock_target(&self) -> Option<keyway_volume::device::storage::LockTarget<'_>> {
         self.storage.lock_target()
     }
 
@@ -188,7 +188,7 @@ const MOST_CAUSES: usize = 32;
 #[cfg(test)]
 mod tests {
     use super::*;
-    use keyway_volume::storage::{Faulty, LockTarget, Memory};
+    use keyway_volume::device::storage::{Faulty, LockTarget, Memory};
     use std::sync::Arc;
 
     fn watched<S: Storage>(storage: S) -> (Watched<S>, Arc<Mutex<Vec<String>>>) {

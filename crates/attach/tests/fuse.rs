@@ -2,7 +2,7 @@
 
 use keyway_attach::fuse::{Mount, Options};
 use keyway_attach::{Door, Error, Export, Refusal};
-use keyway_volume::storage::Memory;
+use keyway_volume::device::storage::Memory;
 use keyway_volume::{Rights, Storage};
 use std::fs::{self, File};
 use std::os::unix::fs::FileExt;

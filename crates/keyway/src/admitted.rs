@@ -5,11 +5,11 @@ use crate::plaintext::Plaintext;
 use crate::volume::Identity;
 use crate::{Error, ErrorKind, Key, Location, Result, Unlock, Version, Volume};
 use keyway_crypto::{Cpu, Secret};
+use keyway_volume::device::in_use;
+use keyway_volume::device::storage::Claimed;
 use keyway_volume::reencrypt::{Purpose, UnderWay, limited_to};
-use keyway_volume::storage::Claimed;
 use keyway_volume::{
-    InUse, Luks, OsRandom, Refusal, Rights, SecondKey, Storage, UnlockOptions, Unlocked, in_use,
-    verify_volume_key,
+    InUse, Luks, OsRandom, Refusal, Rights, SecondKey, Storage, UnlockOptions, Unlocked, verify_volume_key,
 };
 use std::fmt;
 use std::sync::Arc;

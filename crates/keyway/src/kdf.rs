@@ -2,7 +2,7 @@
 
 use keyway_crypto::kdf::Argon2Variant;
 use keyway_format::luks2;
-use keyway_volume::kdf_cost::{DEFAULT_HASH, KdfFunction, Opener};
+use keyway_volume::keyslot::kdf_cost::{DEFAULT_HASH, KdfFunction, Opener};
 use keyway_volume::{Cost, KdfChoice};
 use std::time::Duration;
 

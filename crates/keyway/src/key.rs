@@ -2,7 +2,7 @@
 
 use crate::{Error, Result};
 use keyway_crypto::Secret;
-use keyway_volume::key_file::{self, Part};
+use keyway_volume::keyslot::key_file::{self, Part};
 use std::fmt;
 use std::path::PathBuf;
 

@@ -139,7 +139,7 @@ pub use volume::Volume;
 
 /// What a repair finds: see [`Device::repair`] and [`Device::diagnose`].
 pub mod repair {
-    pub use keyway_volume::repair::{Found, KeyslotArea, State};
+    pub use keyway_volume::change::repair::{Found, KeyslotArea, State};
 }
 
 /// Storage: the interface to a volume's bytes, and to its plaintext.
@@ -170,7 +170,7 @@ pub mod repair {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub mod storage {
-    pub use keyway_volume::storage::{Memory, Storage};
+    pub use keyway_volume::device::storage::{Memory, Storage};
 }
 
 /// The examples of the README.

@@ -2,7 +2,7 @@
 
 use keyway_crypto::Stop;
 use keyway_volume::UnlockOptions;
-use keyway_volume::stream::Meter;
+use keyway_volume::device::stream::Meter;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -93,9 +93,9 @@ impl Limits {
     }
 
     /// The options for moving whole volumes within these limits.
-    pub(crate) fn transfer(&self) -> keyway_volume::stream::Options {
-        let default = keyway_volume::stream::Options::default();
-        keyway_volume::stream::Options { threads: self.threads.unwrap_or(default.threads), ..default }
+    pub(crate) fn transfer(&self) -> keyway_volume::device::stream::Options {
+        let default = keyway_volume::device::stream::Options::default();
+        keyway_volume::device::stream::Options { threads: self.threads.unwrap_or(default.threads), ..default }
     }
 
     pub(crate) fn options(&self) -> UnlockOptions {

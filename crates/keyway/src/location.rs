@@ -3,7 +3,7 @@
 use crate::error::At;
 use crate::{Error, ErrorKind, Result};
 use keyway_volume::Address;
-use keyway_volume::storage::{File, Storage, image_of};
+use keyway_volume::device::storage::{File, Storage, image_of};
 use std::fmt;
 use std::fs;
 use std::os::unix::fs::FileTypeExt;

@@ -6,7 +6,7 @@ use keyway_attach::dm::crypt::{Features, Options};
 use keyway_attach::dm::volume::{self, Below, KeyPlace, Places};
 use keyway_attach::dm::{Backing, Flags, Mapper, node, uuid};
 use keyway_crypto::Secret;
-use keyway_volume::in_use::{self, Access, InUse};
+use keyway_volume::device::in_use::{self, Access, InUse};
 use keyway_volume::reencrypt::Purpose;
 use keyway_volume::{Header, Layout, Luks, OsRandom, SecondKey, Storage};
 use std::path::{Path, PathBuf};

@@ -8,9 +8,9 @@ use crate::{
     Reencrypt, Result, Unlock, VolumeKey,
 };
 use keyway_crypto::Secret;
-use keyway_volume::build::{Content, Target};
+use keyway_volume::data::build::{Content, Target};
+use keyway_volume::device::storage::Exclusive;
 use keyway_volume::reencrypt::{Begin, Hold, VolumeKeys};
-use keyway_volume::storage::Exclusive;
 use keyway_volume::{DataDevice, KdfChoice, Layout, Luks, PlainVolume, SecondKey, Storage, Terms, Unlocked};
 use std::fmt;
 use std::sync::Arc;
@@ -201,7 +201,7 @@ impl Device {
     /// # let key = Key::passphrase("correct horse");
     /// # let (data, header): (Arc<dyn Storage>, _) = (Arc::new(Memory::zeroed(1 << 20)), Arc::new(Memory::zeroed(0)));
     /// # let create = Create::luks2().kdf(NewKdf::pbkdf2(1000));
-    /// # let claimed = keyway_volume::storage::Exclusive::claim(Arc::clone(&data))?;
+    /// # let claimed = keyway_volume::device::storage::Exclusive::claim(Arc::clone(&data))?;
     /// # create.create_on(&claimed, Some(header.clone()), &key)?;
     /// # drop(claimed);
     /// # let device = Device::options().write(true).header("header").over(std::path::Path::new("data"), data, header);
@@ -233,7 +233,7 @@ impl Create {
     ///
     /// ```
     /// # use keyway::{Create, Key, NewKdf, storage::Memory};
-    /// # use keyway_volume::storage::Exclusive;
+    /// # use keyway_volume::device::storage::Exclusive;
     /// # use std::sync::Arc;
     /// let claimed = Exclusive::claim(Arc::new(Memory::zeroed(20 << 20)))?;
     /// let create = Create::luks2().kdf(NewKdf::pbkdf2(1000));
@@ -256,9 +256,9 @@ impl Create {
     ///
     /// ```
     /// # use keyway::{Create, Key, NewKdf, storage::Memory};
-    /// use keyway_volume::build::{Content, Target};
-    /// use keyway_volume::stream::{Holes, Meter, Options};
-    /// # use keyway_volume::storage::Exclusive;
+    /// use keyway_volume::data::build::{Content, Target};
+    /// use keyway_volume::device::stream::{Holes, Meter, Options};
+    /// # use keyway_volume::device::storage::Exclusive;
     /// # use std::sync::Arc;
     /// let claimed = Exclusive::claim(Arc::new(Memory::zeroed(20 << 20)))?;
     /// let image = Memory::zeroed(8192);

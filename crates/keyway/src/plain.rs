@@ -7,7 +7,8 @@ use crate::{Device, Error, ErrorKind, Key, KeyFile, Location, Result, Unlock, Vo
 use keyway_crypto::{CipherSpec, Cpu, Secret, SectorSize};
 use keyway_format::plain::PassphraseHash;
 use keyway_format::{Bytes, Sectors};
-use keyway_volume::{Layout, PlainVolume, Rights, Storage, admission, probe};
+use keyway_volume::device::probe;
+use keyway_volume::{Layout, PlainVolume, Rights, Storage};
 use std::fmt;
 use std::sync::Arc;
 
@@ -169,7 +170,7 @@ impl Device {
         if !terms.policies.is_empty() || terms.seal_context.is_some() {
             return Err(Error::new(ErrorKind::Policy { rule: "header" }).at(self.place()));
         }
-        if !terms.weak_ciphers && admission::weakness(&plain.volume.spec, plain.key_len).is_some() {
+        if !terms.weak_ciphers && plain.volume.spec.weakness_with(plain.key_len).is_some() {
             return Err(Error::new(ErrorKind::Policy { rule: "weak-cipher" }).at(self.place()));
         }
         let volume = &plain.volume;

@@ -4,7 +4,7 @@
 use crate::error::At;
 use crate::repair::{Found, KeyslotArea};
 use crate::{Key, Location, Result, Unlock};
-use keyway_volume::{backup, repair};
+use keyway_volume::change::{backup, repair};
 use std::fmt;
 
 /// What is damaged in a header and can be repaired with certainty: from

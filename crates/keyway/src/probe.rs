@@ -2,7 +2,7 @@
 
 use crate::Result;
 use keyway_format::Error as Format;
-use keyway_volume::probe as signatures;
+use keyway_volume::device::probe as signatures;
 use keyway_volume::{Access, Error as Lower, Header, Luks, Storage};
 use std::io;
 use std::sync::Arc;
@@ -60,7 +60,7 @@ pub struct Signature {
 }
 
 /// The kind of format that a [`Signature`] identifies. See [`Probe`].
-pub use keyway_volume::probe::Kind as SignatureKind;
+pub use keyway_volume::device::probe::Kind as SignatureKind;
 
 pub(crate) fn probe(storage: &Arc<dyn Storage>) -> Result<Probe> {
     let error = match Luks::open(Arc::clone(storage), Access::Probe) {

@@ -4,7 +4,7 @@ use crate::{Error, ErrorKind, Result};
 use keyway_attach::dm::keyring::{Key, Kind};
 use keyway_crypto::Secret;
 use keyway_format::luks2;
-use keyway_volume::tokens::{Miss, Passphrases, unlock_by_token};
+use keyway_volume::keyslot::tokens::{Miss, Passphrases, unlock_by_token};
 use keyway_volume::{Luks, TokenChoice, UnlockOptions, Unlocked};
 
 /// The tokens of a LUKS2 header to open it with (feature `keyring`): those of type "luks2-keyring",

@@ -1,10 +1,11 @@
 //! The terms on which a volume is opened.
 
 use crate::{Error, Limits, Result, Version};
-use keyway_volume::admission::Required;
-use keyway_volume::policy::Policy;
-use keyway_volume::storage::Claimed;
-use keyway_volume::{InUse, Luks, Storage, Terms, UnlockOptions, in_use};
+use keyway_volume::device::in_use;
+use keyway_volume::device::storage::Claimed;
+use keyway_volume::trust::admission::Required;
+use keyway_volume::trust::policy::Policy;
+use keyway_volume::{InUse, Luks, Storage, Terms, UnlockOptions};
 use std::sync::Arc;
 
 /// How to unlock a volume. The defaults are safe. Limits and demands keep them so; each other

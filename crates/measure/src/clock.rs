@@ -1,7 +1,7 @@
 //! Time as runners see it: the machine's clock, or a clock set by tests, so that a report's bytes
 //! do not depend on the date.
 
-use keyway_volume::kdf_rate;
+use keyway_volume::keyslot::kdf_rate;
 use std::sync::Mutex;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 

@@ -3,9 +3,11 @@
 use keyway_crypto::Secret;
 use keyway_crypto::kdf::Argon2Variant;
 use keyway_format::luks2::SegmentKind;
-use keyway_volume::create::{Luks1Params, Luks2Params, create_luks1, create_luks2, plan_luks1, plan_luks2};
-use keyway_volume::probe::probe;
-use keyway_volume::storage::{Faulty, Memory};
+use keyway_volume::change::create::{
+    Luks1Params, Luks2Params, create_luks1, create_luks2, plan_luks1, plan_luks2,
+};
+use keyway_volume::device::probe::probe;
+use keyway_volume::device::storage::{Faulty, Memory};
 use keyway_volume::{Cost, Header, KdfChoice, OsRandom, SeededRandom, Storage};
 use std::sync::Arc;
 

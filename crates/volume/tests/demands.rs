@@ -1,12 +1,13 @@
 //! Seals and policies where volumes are opened: before a key is asked for, and with it.
 
 use keyway_crypto::Secret;
-use keyway_volume::admission::{self, Required, Unmet};
-use keyway_volume::create::{Luks1Params, Luks2Params, create_luks1, create_luks2};
-use keyway_volume::edit::{self, AddKey};
-use keyway_volume::policy::Policy;
-use keyway_volume::seal::{self, Broken};
-use keyway_volume::storage::Memory;
+use keyway_volume::change::create::{Luks1Params, Luks2Params, create_luks1, create_luks2};
+use keyway_volume::change::edit::{self, AddKey};
+use keyway_volume::change::seal;
+use keyway_volume::device::storage::Memory;
+use keyway_volume::header::seal::Broken;
+use keyway_volume::trust::admission::{self, Required, Unmet};
+use keyway_volume::trust::policy::Policy;
 use keyway_volume::{Access, Admitted, Cost, DataDevice, Error, KdfChoice, Luks, OsRandom, Storage, Terms};
 use std::sync::Arc;
 

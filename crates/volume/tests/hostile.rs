@@ -2,10 +2,11 @@
 
 use keyway_crypto::Secret;
 use keyway_format::luks2::{BinaryHeader, Copy, HeaderSize};
-use keyway_volume::create::{Luks1Params, Luks2Params, create_luks1, create_luks2};
-use keyway_volume::storage::Memory;
+use keyway_volume::change::create::{Luks1Params, Luks2Params, create_luks1, create_luks2};
+use keyway_volume::device::storage::Memory;
+use keyway_volume::unlock;
 use keyway_volume::{
-    Access, Admitted, Cost, KdfChoice, Luks, OsRandom, Random, SeededRandom, Terms, UnlockOptions, unlock,
+    Access, Admitted, Cost, KdfChoice, Luks, OsRandom, Random, SeededRandom, Terms, UnlockOptions,
 };
 use std::sync::Arc;
 use std::time::{Duration, Instant};

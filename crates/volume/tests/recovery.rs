@@ -3,13 +3,12 @@
 
 use keyway_crypto::Secret;
 use keyway_format::luks2::HeaderSize;
-use keyway_volume::create::{Luks2Params, create_luks2};
-use keyway_volume::edit::set_label;
-use keyway_volume::repair::Repair;
-use keyway_volume::storage::{Faulty, Memory};
-use keyway_volume::{
-    Access, Cost, Header, KdfChoice, Locking, Luks, OsRandom, Storage, UnlockOptions, unlock,
-};
+use keyway_volume::change::create::{Luks2Params, create_luks2};
+use keyway_volume::change::edit::set_label;
+use keyway_volume::change::repair::Repair;
+use keyway_volume::device::storage::{Faulty, Memory};
+use keyway_volume::unlock;
+use keyway_volume::{Access, Cost, Header, KdfChoice, Locking, Luks, OsRandom, Storage, UnlockOptions};
 use std::sync::Arc;
 
 fn volume(metadata_size: u64) -> Vec<u8> {

@@ -5,12 +5,13 @@
 
 use keyway_crypto::{Hash, Secret};
 use keyway_format::luks2::HeaderSize;
-use keyway_volume::create::{Luks1Params, Luks2Params, create_luks1, create_luks2};
-use keyway_volume::edit::set_label;
-use keyway_volume::repair::{Repair, State};
-use keyway_volume::storage::{Faulty, Memory};
+use keyway_volume::change::create::{Luks1Params, Luks2Params, create_luks1, create_luks2};
+use keyway_volume::change::edit::set_label;
+use keyway_volume::change::repair::{Repair, State};
+use keyway_volume::device::storage::{Faulty, Memory};
+use keyway_volume::unlock;
 use keyway_volume::{
-    Access, Cost, Error, KdfChoice, Locking, Luks, OsRandom, Refusal, Storage, UnlockOptions, unlock,
+    Access, Cost, Error, KdfChoice, Locking, Luks, OsRandom, Refusal, Storage, UnlockOptions,
 };
 use std::io;
 use std::ops::Range;

@@ -3,12 +3,13 @@
 use keyway_crypto::kdf::Argon2Variant;
 use keyway_crypto::{Secret, Stop};
 use keyway_format::luks2::{Copy, Kdf, Metadata, Priority};
-use keyway_volume::create::{Luks1Params, Luks2Params, create_luks1, create_luks2};
-use keyway_volume::edit::{self, AddKey};
-use keyway_volume::storage::Memory;
+use keyway_volume::change::create::{Luks1Params, Luks2Params, create_luks1, create_luks2};
+use keyway_volume::change::edit::{self, AddKey};
+use keyway_volume::device::storage::Memory;
+use keyway_volume::unlock;
 use keyway_volume::{
     Access, Admitted, Cost, Error, Header, KdfChoice, Luks, OsRandom, Random, Storage, Terms, UnlockOptions,
-    unlock, verify_volume_key,
+    verify_volume_key,
 };
 use std::sync::Arc;
 use std::thread;

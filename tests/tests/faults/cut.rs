@@ -2,8 +2,9 @@
 
 use keyway_crypto::Secret;
 use keyway_tests::{Scratch, cryptsetup, skip};
-use keyway_volume::storage::{Faulty, Memory};
-use keyway_volume::{Access, Cost, KdfChoice, Luks, OsRandom, Random, UnlockOptions, unlock};
+use keyway_volume::device::storage::{Faulty, Memory};
+use keyway_volume::unlock;
+use keyway_volume::{Access, Cost, KdfChoice, Luks, OsRandom, Random, UnlockOptions};
 use std::collections::HashSet;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::Write;

@@ -2,10 +2,11 @@
 
 use crate::cut::{Promise, cheap, every_breakdown, every_cut, random_key, secret};
 use keyway_crypto::Secret;
-use keyway_volume::create::{Luks1Params, create_luks1};
-use keyway_volume::edit::{self, AddKey};
-use keyway_volume::storage::{Faulty, Memory};
-use keyway_volume::{Access, Luks, OsRandom, UnlockOptions, unlock};
+use keyway_volume::change::create::{Luks1Params, create_luks1};
+use keyway_volume::change::edit::{self, AddKey};
+use keyway_volume::device::storage::{Faulty, Memory};
+use keyway_volume::unlock;
+use keyway_volume::{Access, Luks, OsRandom, UnlockOptions};
 use std::sync::Arc;
 
 pub(crate) fn params() -> Luks1Params {

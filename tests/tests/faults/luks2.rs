@@ -4,11 +4,12 @@ use crate::cut::{Promise, cheap, every_breakdown, every_cut, random_key, secret}
 use crate::luks1::{options, writable};
 use keyway_crypto::Secret;
 use keyway_format::luks2::{Copy, Priority};
-use keyway_volume::create::{Luks2Params, create_luks2};
-use keyway_volume::edit::{self, AddKey};
-use keyway_volume::kdf_cost::Cost;
-use keyway_volume::storage::{Faulty, Memory};
-use keyway_volume::{Access, Header, KdfChoice, Luks, OsRandom, Storage, UnlockOptions, unlock};
+use keyway_volume::change::create::{Luks2Params, create_luks2};
+use keyway_volume::change::edit::{self, AddKey};
+use keyway_volume::device::storage::{Faulty, Memory};
+use keyway_volume::keyslot::kdf_cost::Cost;
+use keyway_volume::unlock;
+use keyway_volume::{Access, Header, KdfChoice, Luks, OsRandom, Storage, UnlockOptions};
 use std::sync::Arc;
 
 pub(crate) fn params() -> Luks2Params {

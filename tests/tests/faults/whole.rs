@@ -3,13 +3,14 @@
 use crate::cut::{Promise, every_breakdown, every_cut, random_key, secret};
 use crate::luks1::{options, writable};
 use crate::{luks1, luks2};
-use keyway_volume::backup::Restore;
-use keyway_volume::convert::{to_luks1, to_luks2};
-use keyway_volume::create::{Luks1Params, create_luks1};
-use keyway_volume::edit;
-use keyway_volume::repair::Repair;
-use keyway_volume::storage::{Faulty, Memory};
-use keyway_volume::{Access, Locking, Luks, OsRandom, UnlockOptions, unlock};
+use keyway_volume::change::backup::Restore;
+use keyway_volume::change::convert::{to_luks1, to_luks2};
+use keyway_volume::change::create::{Luks1Params, create_luks1};
+use keyway_volume::change::edit;
+use keyway_volume::change::repair::Repair;
+use keyway_volume::device::storage::{Faulty, Memory};
+use keyway_volume::unlock;
+use keyway_volume::{Access, Locking, Luks, OsRandom, UnlockOptions};
 use std::sync::Arc;
 
 const BOTH: Promise<'_> = Promise {
@@ -122,7 +123,7 @@ fn restore_of_the_same_keys() {
         edit::set_uuid(&mut luks, None, None, &mut OsRandom).unwrap();
         every_cut(&format!("{name} restore"), changed.to_vec(), &key, &BOTH, |storage| {
             let restore = Restore::prepare(storage, &backup, Locking::default()).unwrap();
-            assert!(restore.warnings().contains(&keyway_volume::backup::Warning::OtherUuid));
+            assert!(restore.warnings().contains(&keyway_volume::change::backup::Warning::OtherUuid));
             restore.run().unwrap();
         });
     }

@@ -1,13 +1,13 @@
 //! What the signature table reports for real images and for the samples, compared with `blkid -p`;
 //! and what both programs' luksFormat reports about the data it overwrites.
 
-#[path = "../../../crates/volume/src/probe/samples.rs"]
+#[path = "../../../crates/volume/src/device/probe/samples.rs"]
 mod samples;
 
 use keyway_tests::{Scratch, keyway, need, peer, skip, test_name};
 use keyway_volume::Storage;
-use keyway_volume::probe::{Identity, Kind, Reach, identity, probe, probe_range};
-use keyway_volume::storage::{File, Memory};
+use keyway_volume::device::probe::{Identity, Kind, Reach, identity, probe, probe_range};
+use keyway_volume::device::storage::{File, Memory};
 use samples::{Accepted, SAMPLES};
 use std::collections::HashMap;
 use std::path::Path;

@@ -5,7 +5,7 @@ use crate::volume::Volume;
 use keyway_format::luks2::Copy;
 use keyway_tests::peers::CHEAP_LUKS2_PBKDF2;
 use keyway_tests::{cryptsetup, keyway, need};
-use keyway_volume::storage::File;
+use keyway_volume::device::storage::File;
 use keyway_volume::{Access, Header, Luks, Storage};
 use std::sync::Arc;
 

@@ -3,10 +3,11 @@
 
 use keyway_crypto::Secret;
 use keyway_tests::{Scratch, cryptsetup, need};
-use keyway_volume::create::{Luks1Params, Luks2Params, create_luks1, create_luks2};
-use keyway_volume::edit::{self, AddKey};
-use keyway_volume::storage::File;
-use keyway_volume::{Access, Cost, KdfChoice, Luks, OsRandom, Random, UnlockOptions, unlock};
+use keyway_volume::change::create::{Luks1Params, Luks2Params, create_luks1, create_luks2};
+use keyway_volume::change::edit::{self, AddKey};
+use keyway_volume::device::storage::File;
+use keyway_volume::unlock;
+use keyway_volume::{Access, Cost, KdfChoice, Luks, OsRandom, Random, UnlockOptions};
 use std::path::Path;
 use std::sync::Arc;
 

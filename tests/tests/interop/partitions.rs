@@ -1,8 +1,8 @@
 //! Partition tables as sfdisk makes and reads them.
 
 use keyway_tests::{Scratch, need, peer};
-use keyway_volume::partitions::{Partitions, Scheme};
-use keyway_volume::storage::File;
+use keyway_volume::device::partitions::{Partitions, Scheme};
+use keyway_volume::device::storage::File;
 
 /// What sfdisk is told to make, on a file of so many MiB.
 const TABLES: &[(Scheme, u64, &str)] = &[

@@ -4,7 +4,8 @@ use crate::{Fixture, PLAIN};
 use keyway_format::luks2::Copy;
 use keyway_tests::peers::CHEAP_LUKS2_PBKDF2;
 use keyway_tests::{keyway, need};
-use keyway_volume::{Access, Header, Locking, Luks, Storage, storage::File};
+use keyway_volume::device::storage::File;
+use keyway_volume::{Access, Header, Locking, Luks, Storage};
 use std::path::Path;
 use std::sync::Arc;
 

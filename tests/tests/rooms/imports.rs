@@ -102,7 +102,7 @@ fn gather(folder: &Path, module: &str, texts: &mut BTreeMap<String, String>) {
         let path = entry.unwrap().path();
         let name = path.file_stem().unwrap().to_str().unwrap().to_owned();
         let inner = if module.is_empty() { name.clone() } else { format!("{module}::{name}") };
-        if path.is_dir() {
+        if path.is_dir() && name != "tests" {
             gather(&path, &inner, texts);
         } else if path.extension().is_some_and(|it| it == "rs") && name != "tests" {
             let own = if ["mod", "main", "lib"].contains(&name.as_str()) { module.to_owned() } else { inner };

@@ -4,7 +4,7 @@
 use super::CHEAP;
 use keyway_format::luks2::Copy;
 use keyway_tests::{Outcome, Scratch, keyway};
-use keyway_volume::storage::File;
+use keyway_volume::device::storage::File;
 use keyway_volume::{Access, Header, Luks, Storage};
 use std::path::Path;
 use std::sync::Arc;

@@ -4,7 +4,8 @@
 use crate::{CHEAP, names, volume_of};
 use keyway_format::luks2::Copy;
 use keyway_tests::{Run, Scratch, keyway, random};
-use keyway_volume::{Access, Header, Locking, Luks, storage::File};
+use keyway_volume::device::storage::File;
+use keyway_volume::{Access, Header, Locking, Luks};
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::Path;

@@ -3,7 +3,7 @@
 
 use keyway_tests::peers::{CHEAP_ARGON2, cryptsetup};
 use keyway_tests::{Scratch, keyway, need};
-use keyway_volume::storage::File;
+use keyway_volume::device::storage::File;
 use keyway_volume::{Access, Header, Luks, Storage};
 use std::fs;
 use std::path::{Path, PathBuf};

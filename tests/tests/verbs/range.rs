@@ -5,7 +5,7 @@ use crate::{CHEAP, names, plaintext, volume_of};
 use keyway_format::Bytes;
 use keyway_format::luks2::{Copy, Segment, SegmentSize};
 use keyway_tests::{Scratch, cryptsetup, keyway, need, peer, random};
-use keyway_volume::storage::File;
+use keyway_volume::device::storage::File;
 use keyway_volume::{Access, Header, Luks, Storage};
 use std::fs;
 use std::os::unix::fs::PermissionsExt;

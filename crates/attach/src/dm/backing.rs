@@ -4,7 +4,7 @@ use super::DeviceNumber;
 use super::loopback::{self, Loop};
 use crate::{Refusal, Result};
 use keyway_volume::Storage;
-use keyway_volume::storage::LockTarget;
+use keyway_volume::device::storage::LockTarget;
 use std::fs;
 use std::path::Path;
 
@@ -63,7 +63,7 @@ impl DeviceNumber {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use keyway_volume::storage::Memory;
+    use keyway_volume::device::storage::Memory;
 
     #[test]
     fn what_is_no_file_and_no_device_cannot_be_mapped() {

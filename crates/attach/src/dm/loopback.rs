@@ -5,7 +5,7 @@
 
 use super::{DeviceNumber, sys};
 use crate::{Error, Result};
-use keyway_volume::storage::Extent;
+use keyway_volume::device::storage::Extent;
 use rustix::fd::{AsFd, AsRawFd, BorrowedFd};
 use rustix::fs::fstat;
 use rustix::io::Errno;

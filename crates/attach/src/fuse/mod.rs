@@ -18,7 +18,7 @@ mod users;
 use crate::{Door, Error, Export, Result};
 use directory::Directory;
 use fuser::{Config, Notifier, Session, SessionACL};
-use keyway_volume::mounts;
+use keyway_volume::device::mounts;
 use mounting::Unmount;
 use rustix::io::Errno;
 use std::io;

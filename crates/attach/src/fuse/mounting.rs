@@ -6,7 +6,7 @@
 
 use super::{MAX_REQUEST, Options};
 use crate::{Error, Refusal, Result};
-use keyway_volume::mounts;
+use keyway_volume::device::mounts;
 use rustix::fs::{AtFlags, CWD, Mode, OFlags, StatxFlags};
 use rustix::io::Errno;
 use rustix::mount::{MountFlags, UnmountFlags};

@@ -2,7 +2,7 @@
 //! of its files open or their working directory in it, loop devices over its file, mounts inside
 //! it.
 
-use keyway_volume::mounts;
+use keyway_volume::device::mounts;
 use std::fs;
 use std::path::{Path, PathBuf};
 

@@ -241,7 +241,7 @@ const MOST_ZEROED: u32 = 1 << 15;
 #[cfg(test)]
 mod tests {
     use super::*;
-    use keyway_volume::storage::Memory;
+    use keyway_volume::device::storage::Memory;
 
     #[test]
     fn opcodes_are_the_headers() {

@@ -5,7 +5,8 @@ use keyway_attach::Export;
 use keyway_attach::nbd::protocol::transmission::{command, command_flags};
 use keyway_attach::nbd::protocol::{Errno, Headers};
 use keyway_attach::nbd::server::Options;
-use keyway_volume::storage::{Faulty, Memory, faulty::Event};
+use keyway_volume::device::storage::faulty::Event;
+use keyway_volume::device::storage::{Faulty, Memory};
 use keyway_volume::{Rights, Storage};
 use std::sync::Arc;
 

@@ -5,7 +5,7 @@ use keyway_attach::nbd::protocol::transmission::command;
 use keyway_attach::nbd::protocol::{Errno, Headers, Request};
 use keyway_attach::nbd::server::Options;
 use keyway_volume::Storage;
-use keyway_volume::storage::{Faulty, Memory};
+use keyway_volume::device::storage::{Faulty, Memory};
 use std::io::{self, Read, Write};
 use std::ops::Range;
 use std::sync::Arc;

@@ -4,7 +4,7 @@ use crate::client::{Handshake, contexts, export, info, serve};
 use keyway_attach::nbd::protocol::handshake::{MAX_OPTION, export as can, info as fact, option, reply};
 use keyway_attach::nbd::protocol::{Headers, OptionHeader};
 use keyway_attach::nbd::server::{Encryption, Halves, Options, Server, Socket, StartTls};
-use keyway_volume::storage::Memory;
+use keyway_volume::device::storage::Memory;
 use std::io::{self, Read, Write};
 use std::os::unix::net::UnixStream;
 use std::sync::Arc;

@@ -6,7 +6,7 @@ use keyway_attach::nbd::protocol::transmission::{MAX_HEADER, chunk, command};
 use keyway_attach::nbd::protocol::{Headers, MAX_PAYLOAD, Reply};
 use keyway_attach::nbd::server::{Options, Server};
 use keyway_volume::Storage;
-use keyway_volume::storage::Memory;
+use keyway_volume::device::storage::Memory;
 use std::collections::HashMap;
 use std::io::{self, Read};
 use std::ops::Range;

@@ -2,7 +2,7 @@
 
 use crate::say::failure::{Exit, Failure, Result};
 use keyway_volume::Storage;
-use keyway_volume::probe::{Kind, Signature, probe};
+use keyway_volume::device::probe::{Kind, Signature, probe};
 use std::path::Path;
 
 /// One warning for each signature found.
@@ -30,7 +30,7 @@ fn words(signature: &Signature) -> (&'static str, &'static str) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use keyway_volume::storage::Memory;
+    use keyway_volume::device::storage::Memory;
 
     #[test]
     fn each_find_is_a_line_in_cryptsetups_words() {

@@ -4,9 +4,9 @@
 use crate::device::{self, hardware};
 use keyway_boot::device_spec::{Tag, Tagged};
 use keyway_volume::Storage;
-use keyway_volume::block_devices::{self, BlockDevice};
-use keyway_volume::probe::{Reach, identity, probe_range};
-use keyway_volume::storage::File;
+use keyway_volume::device::block_devices::{self, BlockDevice};
+use keyway_volume::device::probe::{Reach, identity, probe_range};
+use keyway_volume::device::storage::File;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 

@@ -7,7 +7,7 @@
 //! ```
 //! (systemd's rules 60-persistent-storage.rules and its builtin path_id.)
 
-use keyway_volume::block_devices::{self, BlockDevice};
+use keyway_volume::device::block_devices::{self, BlockDevice};
 use std::fs;
 use std::path::{Path, PathBuf};
 

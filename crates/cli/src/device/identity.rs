@@ -4,7 +4,7 @@ use crate::device::location::url;
 use crate::process::handed::handed;
 use keyway_attach::dm::{DeviceNumber, loopback};
 use keyway_volume::Storage;
-use keyway_volume::storage::{Extent, File, LockTarget, PartitionName, image_of};
+use keyway_volume::device::storage::{Extent, File, LockTarget, PartitionName, image_of};
 use rustix::fd::AsFd;
 use rustix::fs::fstat;
 use std::fs::Metadata;

@@ -2,8 +2,8 @@
 
 use crate::device;
 use crate::say::failure::{Exit, Failure, Result};
-use keyway_volume::storage::{File, PartitionName};
-use keyway_volume::stream::Source;
+use keyway_volume::device::storage::{File, PartitionName};
+use keyway_volume::device::stream::Source;
 use keyway_volume::{Access, Storage};
 use std::fmt;
 use std::fs;

@@ -3,8 +3,9 @@
 use crate::device::location::{is_url, url};
 use crate::device::{explain, nbd, partitions, place, remote};
 use crate::say::failure::{Exit, Failure, Result};
-use keyway_volume::storage::{Direct, Exclusive, File, NoPartition, image_of};
-use keyway_volume::{Access, Error, InUse, Storage, in_use};
+use keyway_volume::device::in_use;
+use keyway_volume::device::storage::{Direct, Exclusive, File, NoPartition, image_of};
+use keyway_volume::{Access, Error, InUse, Storage};
 use std::fmt::Display;
 use std::io::ErrorKind;
 use std::os::unix::fs::FileTypeExt;

@@ -4,10 +4,10 @@ use crate::say::failure::{Exit, Failure};
 use crate::say::shell;
 use crate::say::size::human;
 use keyway_volume::Storage;
-use keyway_volume::block_devices;
-use keyway_volume::partitions::{Partition, Partitions};
-use keyway_volume::probe::Kind;
-use keyway_volume::storage::{File, NoPartition, PartitionName};
+use keyway_volume::device::block_devices;
+use keyway_volume::device::partitions::{Partition, Partitions};
+use keyway_volume::device::probe::Kind;
+use keyway_volume::device::storage::{File, NoPartition, PartitionName};
 use std::path::{Path, PathBuf};
 
 /// The failure for a partition that is not there, with those that are.

@@ -2,7 +2,7 @@
 
 use crate::say::failure::{Exit, Failure, Result};
 use crate::say::transfer::cannot_write;
-use keyway_volume::storage::{Place, Planted};
+use keyway_volume::device::storage::{Place, Planted};
 use std::io::{self, ErrorKind};
 use std::path::Path;
 

@@ -8,7 +8,7 @@ use keyway_boot::attack::Least;
 use keyway_boot::loader::grub;
 use keyway_boot::unlock_time::Work;
 use keyway_crypto::kdf::Argon2Cost;
-use keyway_volume::kdf_cost::{self, Calibrated, Calibration, Opener, SettledKdf};
+use keyway_volume::keyslot::kdf_cost::{self, Calibrated, Calibration, Opener, SettledKdf};
 use std::io::{IsTerminal, Write, stderr};
 use std::sync::OnceLock;
 

@@ -15,8 +15,8 @@ use crate::unlock::admission::{self, WeakCiphers};
 use crate::unlock::{self, passphrase};
 use keyway::{Create, Version};
 use keyway_crypto::{CipherSpec, Secret, SectorSize};
-use keyway_volume::create;
-use keyway_volume::kdf_cost::DEFAULT_HASH;
+use keyway_volume::change::create;
+use keyway_volume::keyslot::kdf_cost::DEFAULT_HASH;
 use keyway_volume::{Error, Refusal};
 use std::path::{Path, PathBuf};
 

@@ -14,10 +14,11 @@ use crate::say::progress::{self, Progress};
 use crate::say::transfer;
 use keyway::{ErrorKind, Key, Version};
 use keyway_crypto::Secret;
-use keyway_volume::build::{Content, ImageHoles, Target};
-use keyway_volume::storage::{Exclusive, Readers};
-use keyway_volume::stream::Options;
-use keyway_volume::{Storage, Unneeded, probe};
+use keyway_volume::data::build::{Content, ImageHoles, Target};
+use keyway_volume::device::probe;
+use keyway_volume::device::storage::{Exclusive, Readers};
+use keyway_volume::device::stream::Options;
+use keyway_volume::{Storage, Unneeded};
 use std::path::{Path, PathBuf};
 
 /// The properties of the new volume. Invalid combinations are refused when this is created, before

@@ -10,8 +10,8 @@ use crate::say::manner::Manner;
 use crate::say::transfer::cannot_write;
 use crate::say::{output, question};
 use keyway_volume::Error;
-use keyway_volume::in_use::{self, InUse};
-use keyway_volume::storage::{Exclusive, File, NewFile, Place, Readers};
+use keyway_volume::device::in_use::{self, InUse};
+use keyway_volume::device::storage::{Exclusive, File, NewFile, Place, Readers};
 use std::fs;
 use std::io;
 use std::os::fd::AsFd;
@@ -134,7 +134,7 @@ fn refuse_held(file: &fs::File, path: &Path) -> Result<()> {
 mod tests {
     use super::*;
     use keyway_volume::Storage;
-    use keyway_volume::in_use::Access;
+    use keyway_volume::device::in_use::Access;
 
     #[test]
     fn a07_a_file_is_replaced_when_asked_and_unused() {

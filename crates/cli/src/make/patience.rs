@@ -130,7 +130,7 @@ const KEY_LEN: usize = 64;
 #[cfg(test)]
 mod tests {
     use super::*;
-    use keyway_volume::kdf_cost::Opener;
+    use keyway_volume::keyslot::kdf_cost::Opener;
     use std::time::Duration;
 
     fn passes_of_argon2(passes: u32) -> KdfChoice {

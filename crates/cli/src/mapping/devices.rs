@@ -1,7 +1,7 @@
 //! The device below a mapping: its node, named as cryptsetup names it, and whether it is read-only.
 
 use keyway_attach::dm::{DeviceNumber, Mapper};
-use keyway_volume::storage::image_of;
+use keyway_volume::device::storage::image_of;
 use std::fs;
 use std::path::{Path, PathBuf};
 

@@ -9,7 +9,7 @@ use crate::process::handed::Handed;
 use keyway_attach::dm::Flag;
 use keyway_attach::dm::crypt::{Features, Options};
 use keyway_crypto::Secret;
-use keyway_volume::seal::Renewal;
+use keyway_volume::header::seal::Renewal;
 use keyway_volume::{Header, Luks, OsRandom};
 
 /// A dm-crypt flag and its names: its option; its name in `status`, with the space that cryptsetup
@@ -63,7 +63,7 @@ impl GivenFlags {
     pub(crate) fn keep(&self, luks: &mut Luks, volume_key: Option<&Secret>) -> keyway_volume::Result<()> {
         let names: Vec<_> = set_in(&self.0).map(|named| named.flag.kept_name()).collect();
         let renewal = volume_key.map(|volume_key| Renewal { volume_key });
-        keyway_volume::edit::set_persistent_flags(luks, &names, renewal, &mut OsRandom)
+        keyway_volume::change::edit::set_persistent_flags(luks, &names, renewal, &mut OsRandom)
     }
 }
 

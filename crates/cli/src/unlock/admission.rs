@@ -1,7 +1,7 @@
 //! Which headers the command line accepts: the terms it sets, and the warnings about a header that
 //! is accepted only because of them.
 //!
-//! The library does the judging ([`keyway_volume::admission`]). When called by cryptsetup's name,
+//! The library does the judging ([`keyway_volume::trust::admission`]). When called by cryptsetup's name,
 //! the program accepts weak ciphers with a warning, because scripts written for cryptsetup use
 //! them; it does not accept forged segments.
 
@@ -12,8 +12,8 @@ use crate::say::failure::{Exit, Failure, Result};
 use crate::unlock::policy::PolicyText;
 use crate::unlock::seal_context::SealContext;
 use keyway_crypto::{CipherSpec, Secret};
-use keyway_volume::admission::{self, Exemption, Finding};
-use keyway_volume::seal::Seal;
+use keyway_volume::header::seal::Seal;
+use keyway_volume::trust::admission::{self, Exemption, Finding};
 use keyway_volume::{Admitted, DataDevice, Luks, Opened, Terms};
 use std::path::Path;
 
@@ -207,7 +207,7 @@ pub(crate) fn open(admitted: Admitted, device: &Path, volume_key: Secret, digest
 
 /// Refuses to make a volume with a weak cipher.
 pub(crate) fn check_new(weak: WeakCiphers, cipher: &CipherSpec, key_len: usize) -> Result<()> {
-    let Some(why) = admission::weakness(cipher, key_len) else { return Ok(()) };
+    let Some(why) = cipher.weakness_with(key_len) else { return Ok(()) };
     let option = shared::WEAK_CIPHER.long;
     let line = format!("The volume would use {cipher}{why}");
     if !weak.taken {

@@ -4,8 +4,8 @@
 use crate::door::{Args, shared};
 use crate::process::handed::handed;
 use crate::say::failure::{Exit, Failure, Result};
-use keyway_volume::admission::Required;
-use keyway_volume::policy::{MAX_LEN, Policy};
+use keyway_volume::trust::admission::Required;
+use keyway_volume::trust::policy::{MAX_LEN, Policy};
 use std::ffi::OsStr;
 use std::fs::File;
 use std::io::{self, Read};

@@ -17,7 +17,7 @@ use crate::unlock::{KeyOptions, keyring};
 use keyway_attach::dm::keyring::{Key, Kind};
 use keyway_crypto::Secret;
 use keyway_format::luks2::Token;
-use keyway_volume::tokens::{Miss, Passphrases, unlock_by_token};
+use keyway_volume::keyslot::tokens::{Miss, Passphrases, unlock_by_token};
 use keyway_volume::{Header, Luks, TokenChoice, UnlockOptions, Unlocked};
 
 /// Which tokens are tried, and whether the user may be asked if none of them opens a keyslot.

@@ -26,7 +26,7 @@ use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use core::fmt;
 pub use space::{Combination, Existing, space};
-pub use strength::Weakness;
+pub use strength::{LEAST_KEY_BITS, Weakness};
 use table::EssivHash;
 
 /// A cipher, mode and IV that can exist together. Impossible combinations do not parse.

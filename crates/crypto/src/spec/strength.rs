@@ -6,6 +6,8 @@
 //! a known version reveals the other.
 
 use super::{CipherSpec, Iv, Mode};
+use alloc::format;
+use alloc::string::String;
 
 /// Why a cipher hides less than its key's length promises.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -68,7 +70,27 @@ impl CipherSpec {
             _ => each,
         })
     }
+
+    /// The number of bits to guess in a key of `len` bytes, where that is feasible. (For a cipher
+    /// without a key there is nothing to guess.)
+    pub fn short_key(&self, len: usize) -> Option<usize> {
+        let bits = self.guessed_bits(len.saturating_mul(8))?;
+        (bits < LEAST_KEY_BITS && !self.is_null()).then_some(bits)
+    }
+
+    /// Why this cipher with a key of `key_len` bytes is not safe for data or a key, as the part of a
+    /// sentence that follows the cipher's name; `None` when it is safe.
+    pub fn weakness_with(&self, key_len: usize) -> Option<String> {
+        let cipher = self.weakness().map(|weakness| format!(", which {}", weakness.in_words()));
+        cipher.or_else(|| {
+            let bits = self.short_key(key_len)?;
+            Some(format!(" with a key of {bits} bits ({LEAST_KEY_BITS} are needed)"))
+        })
+    }
 }
+
+/// The shortest key that cannot be guessed.
+pub const LEAST_KEY_BITS: usize = 128;
 
 #[cfg(test)]
 mod tests {

@@ -5,11 +5,11 @@ use super::{Building, Create, Found};
 use crate::error::At;
 use crate::{Device, Error, ErrorKind, Key, Location, Result, Version};
 use keyway_volume::Storage;
-use keyway_volume::build::{self, Build, NoLength, Params, Target, plaintext_len};
-use keyway_volume::create::check_place;
-use keyway_volume::in_use;
-use keyway_volume::storage::{NewFile, Readers, Topology};
-use keyway_volume::stream::{Holes, Source};
+use keyway_volume::change::create::check_place;
+use keyway_volume::data::build::{self, Build, NoLength, Params, Target, plaintext_len};
+use keyway_volume::device::in_use;
+use keyway_volume::device::storage::{NewFile, Readers, Topology};
+use keyway_volume::device::stream::{Holes, Source};
 use std::path::Path;
 
 impl Create {

@@ -4,8 +4,8 @@
 use super::Additions;
 use crate::{Error, ErrorKind, Result};
 use keyway_crypto::Secret;
-use keyway_volume::build::{Build, Content, Target};
-use keyway_volume::stream::{self, Meter, Moved};
+use keyway_volume::data::build::{Build, Content, Target};
+use keyway_volume::device::stream::{self, Meter, Moved};
 use keyway_volume::{Locking, Random, Storage};
 use std::sync::Arc;
 

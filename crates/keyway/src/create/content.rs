@@ -2,7 +2,7 @@
 
 use crate::{Device, Volume};
 use keyway_volume::Storage;
-use keyway_volume::build::ImageHoles;
+use keyway_volume::data::build::ImageHoles;
 use std::fmt;
 use std::io::Read;
 use std::sync::Arc;

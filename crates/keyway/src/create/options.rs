@@ -3,7 +3,9 @@
 use super::Create;
 use crate::{Error, Result, Version};
 use keyway_crypto::Secret;
-use keyway_volume::{Locking, Luks, Random, rekey, seal};
+use keyway_volume::change::seal;
+use keyway_volume::reencrypt::rekey;
+use keyway_volume::{Locking, Luks, Random};
 use std::fmt;
 use std::sync::Arc;
 

@@ -4,10 +4,10 @@ use super::Create;
 use super::options::Additions;
 use crate::{Error, ErrorKind, Key, Result, Version};
 use keyway_crypto::{CipherSpec, Secret};
-use keyway_volume::create::{self, Luks1Params, Luks2Params, Plan, plan_luks1, plan_luks2};
-use keyway_volume::kdf_cost::DEFAULT_HASH;
-use keyway_volume::storage::Topology;
-use keyway_volume::{Access, Locking, Luks, OsRandom, Random, SeededRandom, Storage, admission};
+use keyway_volume::change::create::{self, Luks1Params, Luks2Params, Plan, plan_luks1, plan_luks2};
+use keyway_volume::device::storage::Topology;
+use keyway_volume::keyslot::kdf_cost::DEFAULT_HASH;
+use keyway_volume::{Access, Locking, Luks, OsRandom, Random, SeededRandom, Storage};
 use std::sync::Arc;
 
 /// A volume of a known size that is not yet written.
@@ -86,8 +86,7 @@ impl Create {
     /// Refuses what cannot or should not be created, before anything is read or written.
     pub(super) fn check(&self) -> Result<()> {
         let spec = CipherSpec::parse(&self.cipher).map_err(keyway_volume::Error::from)?;
-        if let (Some(why), false) = (admission::weakness(&spec, self.key_bits as usize / 8), self.weak_cipher)
-        {
+        if let (Some(why), false) = (spec.weakness_with(self.key_bits as usize / 8), self.weak_cipher) {
             let why = Error::refused(format!("the volume would be under {spec}{why}"));
             return Err(Error::because(ErrorKind::Policy { rule: "weak-cipher" }, why));
         }

@@ -5,7 +5,7 @@ use crate::error::At;
 use crate::{Error, ErrorKind, NewKdf, Result};
 use keyway_crypto::{CipherSpec, Secret};
 use keyway_format::luks2::KeyslotKind;
-use keyway_volume::edit::{self, AddKey};
+use keyway_volume::change::edit::{self, AddKey};
 use keyway_volume::{OsRandom, Unlocked};
 
 /// The properties of a new keyslot. See [`Header::add_key`] for an example.

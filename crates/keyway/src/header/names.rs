@@ -4,8 +4,9 @@ use super::{Header, Priority};
 use crate::Result;
 use crate::error::At;
 use keyway_format::luks2;
-use keyway_volume::seal::Renewal;
-use keyway_volume::{OsRandom, edit};
+use keyway_volume::OsRandom;
+use keyway_volume::change::edit;
+use keyway_volume::header::seal::Renewal;
 
 impl Header {
     /// The label; empty where there is none, as in LUKS1. See [`Header`] for an example.

@@ -5,8 +5,10 @@ use crate::Result;
 use crate::admitted::find_key;
 use crate::error::At;
 use keyway_crypto::Secret;
-use keyway_volume::seal::{self, Seal};
-use keyway_volume::{OsRandom, Terms, admission};
+use keyway_volume::change::seal;
+use keyway_volume::header::seal::Seal;
+use keyway_volume::trust::admission;
+use keyway_volume::{OsRandom, Terms};
 
 impl Header {
     /// Whether it has a seal. Only [`Device::unlock`](crate::Device::unlock) tells whether the seal

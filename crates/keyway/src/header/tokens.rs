@@ -3,7 +3,8 @@
 use super::Header;
 use crate::Result;
 use crate::error::At;
-use keyway_volume::{OsRandom, edit};
+use keyway_volume::OsRandom;
+use keyway_volume::change::edit;
 
 /// A token that is stored in a header. See [`Header::tokens`] for an example.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -5,7 +5,8 @@ use crate::admitted::find_key;
 use crate::error::At;
 use crate::{Key, Result};
 use keyway_crypto::Secret;
-use keyway_volume::{UnlockOptions, admission};
+use keyway_volume::UnlockOptions;
+use keyway_volume::trust::admission;
 use std::sync::Arc;
 
 impl Header {

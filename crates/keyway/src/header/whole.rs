@@ -3,7 +3,8 @@
 use super::{Header, Version};
 use crate::Result;
 use crate::error::At;
-use keyway_volume::{OsRandom, backup, convert};
+use keyway_volume::OsRandom;
+use keyway_volume::change::{backup, convert};
 use std::path::Path;
 
 impl Header {

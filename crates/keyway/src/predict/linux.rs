@@ -4,7 +4,7 @@ use super::{Outcome, Tried};
 use keyway_boot::unlock_time::Work;
 use keyway_format::luks2::Priority;
 use keyway_volume::Header;
-use keyway_volume::facts::{self, Keyslot};
+use keyway_volume::trust::facts::{self, Keyslot};
 
 /// The keyslots that open the data, in the order in which they are tried.
 pub(super) fn keyslots(header: &Header) -> Vec<Tried> {

@@ -5,9 +5,10 @@ use crate::error::At;
 use crate::{Device, Error, Header, Key, Result, VolumeKey};
 use keyway_crypto::{CipherSpec, Secret};
 use keyway_format::luks2::SegmentKind;
+use keyway_volume::change::create;
+use keyway_volume::device::storage::Topology;
 use keyway_volume::reencrypt::{self, Begin, NewSlot, Terms, VolumeKeys};
-use keyway_volume::storage::Topology;
-use keyway_volume::{Access, Luks, OsRandom, Storage, create};
+use keyway_volume::{Access, Luks, OsRandom, Storage};
 use std::sync::Arc;
 
 impl Device {
@@ -198,7 +199,7 @@ impl Wanted {
             return Err(Error::refused("No data segment parameters changed. Reencryption aborted."));
         }
         let spec = CipherSpec::parse(&cipher).map_err(keyway_volume::Error::from)?;
-        if let Some(weakness) = keyway_volume::admission::weakness(&spec, bits as usize / 8)
+        if let Some(weakness) = spec.weakness_with(bits as usize / 8)
             && !header.takes_weak_ciphers()
         {
             return Err(Error::refused(format!("{spec}{weakness}")));

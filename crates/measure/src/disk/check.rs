@@ -124,7 +124,7 @@ mod tests {
     use crate::disk::cpu::Whose;
     use crate::disk::path::keyway;
     use keyway_volume::Storage;
-    use keyway_volume::storage::Memory;
+    use keyway_volume::device::storage::Memory;
     use std::sync::Arc;
 
     fn access(view: Arc<dyn Storage>, below: Arc<dyn Storage>) -> Access {

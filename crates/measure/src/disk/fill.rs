@@ -59,7 +59,7 @@ const SEED: u64 = 0x6b65_7977_6179;
 mod tests {
     use super::*;
     use crate::clock::Scripted;
-    use keyway_volume::storage::Memory;
+    use keyway_volume::device::storage::Memory;
     use std::time::Duration;
 
     #[test]

@@ -5,7 +5,7 @@
 
 use super::workload::SIZES_MIB;
 use keyway_volume::Storage;
-use keyway_volume::storage::{Direct, File};
+use keyway_volume::device::storage::{Direct, File};
 use rustix::fs::{Advice, CWD, FallocateFlags, Mode, OFlags, StatVfs};
 use rustix::io::Errno;
 use std::fs;

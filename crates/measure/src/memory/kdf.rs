@@ -1,5 +1,5 @@
 //! Key derivations: iterations or passes per second, or the cost that takes a given time. Samples
-//! on one thread count the CPU's time ([`keyway_volume::kdf_rate`]): other programs do not disturb
+//! on one thread count the CPU's time ([`keyway_volume::keyslot::kdf_rate`]): other programs do not disturb
 //! them. Each derived key is compared with the one that the portable code derives.
 
 use super::{SLOW, pattern, shortest};

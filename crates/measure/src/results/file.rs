@@ -2,7 +2,7 @@
 //! the text after the rows are written over the old end in a single write.
 
 use super::{Results, Row};
-use keyway_volume::storage::Place;
+use keyway_volume::device::storage::Place;
 use std::fs::File;
 use std::io::{self, Seek, SeekFrom, Write};
 use std::path::Path;

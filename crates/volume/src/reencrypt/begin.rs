@@ -2,13 +2,13 @@
 //! changed its meaning. One write of the header begins it, so a cut before leaves the volume as it
 //! was.
 
-use super::geometry::{check_header_stays, check_moved_fits, volume_len};
 use super::job::zones;
 use super::keys::{VolumeKeys, metadata};
 use super::moving::move_first;
-use crate::create::new_digest;
-use crate::edit::{AddKey, Sealed, commit_luks2, free_area, free_keyslot, luks2_parts};
-use crate::luks::Edit;
+use crate::change::create::new_digest;
+use crate::change::edit::{AddKey, Sealed, commit_luks2, free_area, free_keyslot, luks2_parts};
+use crate::header::luks::Edit;
+use crate::header::under_way::geometry::{check_header_stays, check_moved_fits, volume_len};
 use crate::{Error, KdfChoice, Luks, Random, Refusal, Result, Storage};
 use keyway_crypto::{CipherSpec, Hash, Secret, SectorSize};
 use keyway_format::Bytes;

@@ -98,7 +98,7 @@ const MOST: usize = (24 << 20) / CHUNK as usize;
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::storage::Memory;
+    use crate::device::storage::Memory;
 
     #[test]
     fn no_more_is_kept_than_memory_allows() {

@@ -3,8 +3,8 @@
 
 use super::CHUNK;
 use super::plan::{Amounts, Plan};
-use crate::create::random_volume_key;
-use crate::spread::spread;
+use crate::change::create::random_volume_key;
+use crate::device::spread::spread;
 use crate::{OsRandom, Result, Storage};
 use keyway_crypto::{CipherSpec, Cpu, Hash, SectorCipher, SectorSize};
 use keyway_format::interval::Interval;
@@ -227,12 +227,12 @@ mod tests {
 
     #[test]
     fn a_sample_reads_and_writes_nothing() {
-        let storage = crate::storage::Memory::from(vec![7; 3 << 20]);
+        let storage = crate::device::storage::Memory::from(vec![7; 3 << 20]);
         let (rate, sampled) = reading(&storage).unwrap();
         assert!(rate.low > 0.0 && rate.low <= rate.likely && rate.likely <= rate.high, "{rate:?}");
         assert_eq!(sampled, 3 << 20);
         assert!(storage.to_vec() == vec![7; 3 << 20]);
-        let none = crate::storage::Memory::zeroed(0);
+        let none = crate::device::storage::Memory::zeroed(0);
         assert_eq!(reading(&none).unwrap().1, 0);
     }
 }

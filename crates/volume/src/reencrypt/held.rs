@@ -4,8 +4,8 @@
 use super::buffers::Buffers;
 use super::hot_zone::{HotZone, Recovery, Sums};
 use super::transform::Transform;
-use crate::lock::{LockMode, ReencryptionLock};
-use crate::storage::LockTarget;
+use crate::device::lock::{LockMode, ReencryptionLock};
+use crate::device::storage::LockTarget;
 use crate::{Luks, Result, Storage};
 use keyway_crypto::Secret;
 use keyway_format::luks2::Reencryption;
@@ -28,7 +28,8 @@ impl Hold {
     /// # Errors
     /// [`crate::Error::Busy`] when another process holds it.
     pub(super) fn acquire(luks: &Luks, mode: LockMode) -> Result<Option<Arc<Self>>> {
-        Ok(ReencryptionLock::acquire(luks, mode)?.map(|lock| Arc::new(Self(lock))))
+        Ok(ReencryptionLock::acquire(&**luks.storage(), luks.uuid(), mode, luks.locking())?
+            .map(|lock| Arc::new(Self(lock))))
     }
 }
 

@@ -11,7 +11,7 @@ use super::CHUNK;
 use super::buffers::{Buffer, Buffers, Kept};
 use super::transform::Transform;
 use super::unused::Skip;
-use crate::spread::spread;
+use crate::device::spread::spread;
 use crate::{Error, Refusal, Result, Storage};
 use keyway_crypto::Hash;
 use keyway_format::luks2::Reencryption;

@@ -1,17 +1,19 @@
 //! A re-encryption under way: zone by zone from the state in the header to the end.
 
 use super::buffers::Buffers;
-use super::geometry::{check_header_stays, check_hot_zone, check_moved_fits, largest_zone, volume_len};
 use super::held::Hold;
 use super::hot_zone::HotZone;
 use super::keys::{VolumeKeys, is_only_to_end, metadata, under_way};
 use super::transform::Transform;
 use super::unused::{Skip, Unused};
 use super::zone_size::ZoneSize;
-use crate::edit::{commit_luks2, wipe_area};
-use crate::lock::{HeaderLock, LockMode};
-use crate::luks::Edit;
-use crate::rekey::forget_stale;
+use crate::change::edit::{commit_luks2, wipe_area};
+use crate::device::lock::{HeaderLock, LockMode};
+use crate::header::luks::Edit;
+use crate::header::under_way::geometry::{
+    check_header_stays, check_hot_zone, check_moved_fits, largest_zone, volume_len,
+};
+use crate::reencrypt::rekey::forget_stale;
 use crate::{Access, Error, Header, Luks, Random, Refusal, Result, Storage};
 use keyway_crypto::Cpu;
 use keyway_format::luks2::reencryption::State;

@@ -1,8 +1,9 @@
 //! The volume keys of a re-encryption, and the digest by which they vouch for its metadata.
 
-use crate::digest::KeyDigest;
-use crate::luks::Edit;
-use crate::unlock::{UnlockOptions, key_has_length, unlock as unlock_any};
+use crate::header::luks::Edit;
+use crate::header::under_way::check_version;
+use crate::keyslot::digest::KeyDigest;
+use crate::keyslot::unlock::{UnlockOptions, key_has_length, unlock as unlock_any};
 use crate::{Error, Luks, Refusal, Result};
 use keyway_crypto::{Hash, Secret, Stop};
 use keyway_format::luks2::reencryption::Mode;
@@ -112,7 +113,7 @@ impl VolumeKeys {
         kdf: &crate::KdfChoice,
         rng: &mut dyn crate::Random,
     ) -> Result<keyway_format::luks2::Digest> {
-        crate::create::new_digest(Hash::Sha256, &self.vouched(what), kdf, rng)
+        crate::change::create::new_digest(Hash::Sha256, &self.vouched(what), kdf, rng)
     }
 
     /// Makes sure that the keys vouch for what the header says of its re-encryption. Whoever has not
@@ -156,20 +157,9 @@ pub fn protect(luks: &mut Luks, keys: &VolumeKeys, rng: &mut dyn crate::Random) 
     changed.change_reencryption(&what, number, &vouches)?;
     changed.set_reencryption_state(&what, &state)?;
     let lock = luks.lock_for(Edit::Reencryption)?;
-    crate::edit::commit_luks2(luks, binary, &changed, rng)?;
+    crate::change::edit::commit_luks2(luks, binary, &changed, rng)?;
     drop(lock);
     Ok(())
-}
-
-/// Refuses metadata that nothing can vouch for.
-pub(super) fn check_version(what: &Reencryption) -> Result<()> {
-    match what.version {
-        0 | 1 => Err(Refusal::NeedsRepair.because(
-            "The reencryption was begun by a cryptsetup that did not protect it from forgery: run \"keyway repair\" \
-             once, if this is your volume.",
-        )),
-        _ => Ok(()),
-    }
 }
 
 /// The options, limited to keyslots whose key this digest verifies. A keyslot that was named holds

@@ -12,20 +12,20 @@
 //! ```
 
 use super::begin::{Begin, Terms, begin};
-use super::geometry::volume_len;
 use super::keys::{metadata, under_way};
-use crate::convert::data_segment;
-use crate::create::{new_digest, zero};
-use crate::edit::commit_luks2;
-use crate::lock::{HeaderLock, LockMode};
-use crate::luks::Edit;
-use crate::luks2_disk::write_both;
+use crate::change::convert::data_segment;
+use crate::change::create::{new_digest, zero};
+use crate::change::edit::commit_luks2;
+use crate::device::lock::{HeaderLock, LockMode};
+use crate::device::storage::extend_to;
+use crate::device::stream::Meter;
+use crate::header::luks::Edit;
+pub use crate::header::luks1_disk::marked;
+use crate::header::luks1_disk::{self, DEAD_MAGIC};
+use crate::header::luks2_disk::write_both;
+use crate::header::under_way::geometry::volume_len;
 use crate::random::random_bytes;
-use crate::storage::extend_to;
-use crate::stream::Meter;
-use crate::{
-    Access, Cost, Error, Header, KdfChoice, Locking, Luks, Random, Refusal, Result, Storage, luks1_disk,
-};
+use crate::{Access, Cost, Error, Header, KdfChoice, Locking, Luks, Random, Refusal, Result, Storage};
 use keyway_crypto::{Hash, Secret};
 use keyway_format::Bytes;
 use keyway_format::luks1::{self, HEADER_LEN, MAGIC, SlotState};
@@ -99,7 +99,7 @@ fn describe(file: Arc<dyn Storage>, side: Side<'_>, rng: &mut dyn Random) -> Res
 /// Sizes that no volume can have.
 pub fn planned(header: &luks1::Header) -> Result<Luks> {
     let key = Secret::zeroed(header.key_bytes as usize);
-    let file = Arc::new(crate::storage::Memory::zeroed(STATE_LEN as usize));
+    let file = Arc::new(crate::device::storage::Memory::zeroed(STATE_LEN as usize));
     describe(file, Side { header, key: &key }, &mut crate::OsRandom)
 }
 
@@ -181,25 +181,6 @@ pub fn has_begun(state: &Luks) -> Result<bool> {
     })
 }
 
-/// The UUID of a LUKS1 header that a re-encryption has taken out of use, by this program or by
-/// cryptsetup; `None` for anything else.
-///
-/// # Errors
-/// The header cannot be read, or is damaged.
-pub fn marked(storage: &dyn Storage) -> Result<Option<String>> {
-    let mut bytes = [0; HEADER_LEN];
-    if storage.len() < bytes.len() as u64 {
-        return Ok(None);
-    }
-    let io = |source| Error::Io { what: "reading the start of the device".into(), source };
-    storage.read_at(&mut bytes, 0).map_err(io)?;
-    if bytes[..MAGIC.len()] != DEAD_MAGIC || bytes[MAGIC.len()..MAGIC.len() + 2] != [0, 1] {
-        return Ok(None);
-    }
-    bytes[..MAGIC.len()].copy_from_slice(&MAGIC);
-    Ok(Some(luks1::Header::parse(&bytes)?.uuid.clone()))
-}
-
 /// Puts the new header, which is in a file, where the old one was. Old keyslots are overwritten. May
 /// be repeated until it succeeds: the header on the device is not valid before.
 ///
@@ -224,7 +205,7 @@ pub fn install(new: &Luks, storage: &dyn Storage, holds_data: bool, rng: &mut dy
             SlotState::Enabled => new.storage().read_at(&mut material, slot.offset.0 * 512).map_err(io)?,
             SlotState::Disabled | SlotState::Damaged(_) => rng.fill(&mut material)?,
         }
-        crate::edit::write_material(storage, slot.offset.0 * 512, &material)?;
+        crate::change::edit::write_material(storage, slot.offset.0 * 512, &material)?;
     }
     let bytes = header.to_bytes();
     write(storage, &bytes[MAGIC.len()..], MAGIC.len() as u64)?;
@@ -257,8 +238,6 @@ fn cheap() -> KdfChoice {
     KdfChoice::Pbkdf2 { hash: "sha256".into(), cost: Cost::Forced(1000) }
 }
 
-/// cryptsetup's magic of a LUKS1 header in re-encryption.
-const DEAD_MAGIC: [u8; 6] = *b"LUKS\xde\xad";
 /// Size of each copy of the state's header.
 const SIZE: HeaderSize = HeaderSize::ALL[0];
 /// The longest state in bytes: a header, and room for what protects a hot zone.

@@ -5,7 +5,7 @@ use super::job::Job;
 use super::keys::VolumeKeys;
 use super::online::{in_order, layout};
 use super::{Progress, UnderWay};
-use crate::admission::DataDevice;
+use crate::DataDevice;
 use crate::{Keys, Layout, Luks, Random, Result};
 use std::ops::Range;
 

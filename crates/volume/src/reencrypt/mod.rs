@@ -7,7 +7,7 @@
 //! step     one hot zone: protect it → header: hot → write it → header: done
 //! end      the header forgets the old key
 //! Plan     what one would do, and Rates: how long it would take, measured without a write
-//! UnderWay the volume in between, opened as it is: Held keeps the re-encryption where it is meanwhile
+//! UnderWay (room `header`) the volume in between, opened as it is: Held keeps the re-encryption where it is meanwhile
 //! Online   the volume in use while a Job goes on; Mapped, where the kernel has it in use
 //! ```
 //!
@@ -18,7 +18,6 @@
 mod begin;
 mod buffers;
 mod estimate;
-mod geometry;
 mod held;
 mod hot_zone;
 mod job;
@@ -29,11 +28,12 @@ mod moving;
 mod online;
 mod opening;
 mod plan;
+pub mod rekey;
 mod transform;
-mod under_way;
 mod unused;
 mod zone_size;
 
+pub use crate::UnderWay;
 pub use begin::{Begin, NewSlot, Terms, begin};
 pub use estimate::{Rates, Setting, WRITE, measure, seconds, zone};
 pub use held::Hold;
@@ -46,7 +46,6 @@ pub use online::Online;
 pub use opening::Purpose;
 pub(crate) use opening::{Ready, open};
 pub use plan::{Amounts, Plan, Planned};
-pub use under_way::UnderWay;
 pub use unused::{Unused, check_unused, check_unused_plaintext};
 
 /// The part of a zone that one thread works on at a time, in bytes: with its buffers in every core's

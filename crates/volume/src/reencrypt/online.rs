@@ -7,7 +7,7 @@
 use super::job::Job;
 use super::keys::VolumeKeys;
 use super::{Progress, UnderWay};
-use crate::admission::DataDevice;
+use crate::DataDevice;
 use crate::{Error, Header, Keys, Layout, Luks, Random, Result, Storage, Volume};
 use keyway_crypto::Cpu;
 use std::io;

@@ -4,8 +4,9 @@
 use super::held::{Held, Hold};
 use super::transform::Transform;
 use super::{Job, Options, UnderWay, VolumeKeys};
-use crate::lock::LockMode;
-use crate::{Access, InUse, Luks, Random, Refusal, Result, Storage, in_use};
+use crate::device::in_use;
+use crate::device::lock::LockMode;
+use crate::{Access, InUse, Luks, Random, Refusal, Result, Storage};
 use keyway_crypto::Cpu;
 use std::sync::Arc;
 

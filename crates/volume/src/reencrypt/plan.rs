@@ -2,9 +2,9 @@
 //! needed. What begin refuses for its geometry is refused here.
 
 use super::begin::{self, Place, Terms, decrypt, encrypt, settle};
-use super::geometry::{check_header_stays, check_moved_fits, largest_zone, volume_len};
 use super::job::zones;
 use super::keys::{metadata, under_way};
+use crate::header::under_way::geometry::{check_header_stays, check_moved_fits, largest_zone, volume_len};
 use crate::{Luks, Refusal, Result};
 use keyway_format::Bytes;
 use keyway_format::luks2::Reencryption;
@@ -194,8 +194,8 @@ fn hash_len(name: &str) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::create::{Luks2Params, create_luks2};
-    use crate::storage::Memory;
+    use crate::change::create::{Luks2Params, create_luks2};
+    use crate::device::storage::Memory;
     use crate::{Access, Cost, KdfChoice, OsRandom, Storage};
     use keyway_crypto::Secret;
     use std::sync::Arc;

@@ -12,13 +12,13 @@
 //! zeros, which is that of no block: recovery takes it for done and leaves it. A journal has anything in
 //! its place, which becomes noise in a block that nobody uses.
 
-use super::under_way::UnderWay;
 use super::zone_size::ZoneSize;
 use super::{CHUNK, VolumeKeys, metadata};
-use crate::create::random_volume_key;
-use crate::layout::Mapping;
-use crate::spread::spread;
-use crate::unused::certainly_free;
+use crate::UnderWay;
+use crate::change::create::random_volume_key;
+use crate::data::unused::certainly_free;
+use crate::device::spread::spread;
+use crate::header::layout::Mapping;
 use crate::{Error, Keys, Layout, Luks, MappedSegment, Random, Refusal, Result, Storage, Volume};
 use keyway_crypto::{CipherSpec, Cpu, Secret, SectorCipher, SectorSize};
 use keyway_format::luks2::Reencryption;

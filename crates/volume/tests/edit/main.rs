@@ -8,12 +8,11 @@ mod on_storage;
 mod removal;
 
 use keyway_crypto::Secret;
-use keyway_volume::create::{Luks1Params, Luks2Params, create_luks1, create_luks2};
-use keyway_volume::edit::{self, AddKey};
-use keyway_volume::storage::Memory;
-use keyway_volume::{
-    Access, Cost, Error, KdfChoice, Luks, OsRandom, Storage, UnlockOptions, Unlocked, unlock,
-};
+use keyway_volume::change::create::{Luks1Params, Luks2Params, create_luks1, create_luks2};
+use keyway_volume::change::edit::{self, AddKey};
+use keyway_volume::device::storage::Memory;
+use keyway_volume::unlock;
+use keyway_volume::{Access, Cost, Error, KdfChoice, Luks, OsRandom, Storage, UnlockOptions, Unlocked};
 use std::io;
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};

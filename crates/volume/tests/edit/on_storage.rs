@@ -1,7 +1,7 @@
 //! Headers on storage that forgets, that is too short, or damaged.
 
 use super::*;
-use keyway_volume::repair::Repair;
+use keyway_volume::change::repair::Repair;
 use keyway_volume::{Header, Locking};
 
 #[test]

@@ -6,10 +6,9 @@ use keyway_crypto::{CipherSpec, Cpu, Hash, Secret, SectorCipher, SectorSize, Sto
 use keyway_format::Bytes;
 use keyway_format::af;
 use keyway_format::luks2::{self, Area, Digest, DigestKind, Kdf, KeyslotKind, Metadata, Priority};
-use keyway_volume::admission;
-use keyway_volume::{
-    Access, Error, Header, Locking, Luks, OsRandom, Random, Storage, Terms, UnlockOptions, unlock,
-};
+use keyway_volume::trust::admission;
+use keyway_volume::unlock;
+use keyway_volume::{Access, Error, Header, Locking, Luks, OsRandom, Random, Storage, Terms, UnlockOptions};
 
 /// 31 keyslots under a cipher whose key has 256 values: each opens to
 /// the forger's key with every 256th passphrase.

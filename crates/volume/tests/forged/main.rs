@@ -6,11 +6,12 @@ mod storage;
 
 use keyway_crypto::{Cpu, Secret};
 use keyway_format::luks2::Copy;
-use keyway_volume::create::{Luks1Params, Luks2Params, create_luks1, create_luks2};
-use keyway_volume::storage::Memory;
+use keyway_volume::change::create::{Luks1Params, Luks2Params, create_luks1, create_luks2};
+use keyway_volume::device::storage::Memory;
+use keyway_volume::unlock;
 use keyway_volume::{
     Access, Admitted, Cost, DataDevice, Header, KdfChoice, Locking, Luks, Opened, OsRandom, Result, Storage,
-    Terms, UnlockOptions, Volume, unlock,
+    Terms, UnlockOptions, Volume,
 };
 use std::sync::Arc;
 

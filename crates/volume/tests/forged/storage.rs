@@ -2,10 +2,11 @@
 
 use super::{Disk, secret};
 use keyway_crypto::Cpu;
-use keyway_volume::storage::Memory;
+use keyway_volume::change::edit;
+use keyway_volume::device::storage::Memory;
+use keyway_volume::unlock;
 use keyway_volume::{
-    Access, Admitted, DataDevice, Locking, Luks, OsRandom, Storage, Terms, UnlockOptions, Volume, edit,
-    unlock,
+    Access, Admitted, DataDevice, Locking, Luks, OsRandom, Storage, Terms, UnlockOptions, Volume,
 };
 use std::io;
 use std::ops::Range;

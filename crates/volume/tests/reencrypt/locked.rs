@@ -2,7 +2,7 @@
 //! keyslot may be placed there.
 
 use super::*;
-use keyway_volume::storage::{File, LockTarget};
+use keyway_volume::device::storage::{File, LockTarget};
 use rustix::fs::{FlockOperation, flock};
 use std::io;
 use std::ops::Range;

@@ -4,7 +4,7 @@
 
 use super::*;
 use keyway_volume::Header;
-use keyway_volume::create::{Luks1Params, create_luks1};
+use keyway_volume::change::create::{Luks1Params, create_luks1};
 use keyway_volume::reencrypt::VolumeKeys;
 use keyway_volume::reencrypt::luks1::{Side, has_begun, install, mark, marked, prepare, wipe_rest};
 

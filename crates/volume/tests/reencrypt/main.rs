@@ -12,11 +12,11 @@ mod unused;
 
 use disk::Disks;
 use keyway_crypto::{Cpu, Secret};
-use keyway_volume::create::{Luks2Params, create_luks2};
-use keyway_volume::edit::AddKey;
+use keyway_volume::change::create::{Luks2Params, create_luks2};
+use keyway_volume::change::edit::AddKey;
+use keyway_volume::device::storage::Memory;
+use keyway_volume::reencrypt::rekey::{self, FirstBoot};
 use keyway_volume::reencrypt::{Begin, Job, NewSlot, Options, Terms, Unused, begin, unlock};
-use keyway_volume::rekey::{self, FirstBoot};
-use keyway_volume::storage::Memory;
 use keyway_volume::{Access, Cost, Error, KdfChoice, Luks, Random, Storage, UnlockOptions, Volume};
 use std::ops::Range;
 use std::sync::Arc;

@@ -4,8 +4,8 @@
 use crate::disk::Disks;
 use crate::{Case, Draws, Kind, key, read_volume, secret, seeded};
 use keyway_crypto::Secret;
+use keyway_volume::device::storage::Memory;
 use keyway_volume::reencrypt::{Job, Online, Options, VolumeKeys};
-use keyway_volume::storage::Memory;
 use keyway_volume::{Access, Luks, Random, Storage};
 use std::ops::Range;
 use std::sync::Arc;

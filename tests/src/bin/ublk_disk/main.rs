@@ -12,7 +12,7 @@ use keyway_attach::ublk::{self, Device, Options};
 use keyway_attach::{Door, Error, Export};
 use keyway_crypto::{CipherSpec, Cpu, Secret, SectorSize};
 use keyway_format::Sectors;
-use keyway_volume::storage::File;
+use keyway_volume::device::storage::File;
 use keyway_volume::{PlainVolume, Rights, Storage, Volume};
 use std::io::stdin;
 use std::path::Path;

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::session::{KeyDigest, Origin, SizeFault};
-use keyway_volume::storage::Memory;
+use keyway_volume::device::storage::Memory;
 use keyway_volume::{Layout, MappedSegment, Mapping};
 use std::path::PathBuf;
 use std::thread;
@@ -131,7 +131,7 @@ fn what_is_wiped_does_not_come_back() {
 fn it_is_read_only_where_the_rights_or_the_storage_say_so() {
     let memory = || -> Arc<dyn Storage> { Arc::new(Memory::from(vec![7; 8192])) };
     let program = std::env::current_exe().unwrap();
-    let file: Arc<dyn Storage> = Arc::new(keyway_volume::storage::File::open(program).unwrap());
+    let file: Arc<dyn Storage> = Arc::new(keyway_volume::device::storage::File::open(program).unwrap());
     let is_read_only = |storage, read_only| {
         let gate = gate_with(storage, Rights { read_only, discards: false });
         assert_eq!(gate.write_at(&[1], 0).is_err(), gate.is_read_only());

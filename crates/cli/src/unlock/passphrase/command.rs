@@ -6,7 +6,7 @@
 use crate::process::interrupt;
 use crate::say::failure::{Exit, Failure, Result};
 use keyway_crypto::Secret;
-use keyway_volume::key_file::LIMIT;
+use keyway_volume::keyslot::key_file::LIMIT;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::{Errno, ioctl_fionread, retry_on_intr};
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};

@@ -18,7 +18,7 @@ use crate::unlock::keyring;
 use crate::unlock::passphrase::new::Manners;
 use keyway::Key;
 use keyway_crypto::Secret;
-use keyway_volume::key_file::{End, Part};
+use keyway_volume::keyslot::key_file::{End, Part};
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};

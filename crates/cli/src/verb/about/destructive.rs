@@ -30,7 +30,7 @@ pub(crate) enum Proof {
     /// Nothing needs to be checked.
     None,
     /// No other program uses it, or can claim it before the last write
-    /// (`keyway_volume::storage::Exclusive`, `InUse`).
+    /// (`keyway_volume::device::storage::Exclusive`, `InUse`).
     Claim,
     /// The LUKS header to be changed exists and is still the one that was read, under its lock
     /// (`Luks::lock_for`).

@@ -8,7 +8,7 @@ use crate::make::kdf::KdfOptions;
 use crate::say::failure::{Exit, Failure, Result};
 use keyway::NewKeyslot;
 use keyway_volume::Header;
-use keyway_volume::kdf_cost::DEFAULT_HASH;
+use keyway_volume::keyslot::kdf_cost::DEFAULT_HASH;
 
 /// KDF, hash and encryption of a new keyslot, without its number.
 pub(super) struct KeyslotOptions {

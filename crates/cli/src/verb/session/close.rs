@@ -8,7 +8,7 @@ use crate::say::{output, sentence};
 use crate::session;
 use keyway_attach::session::{Close, Session};
 use keyway_attach::{Error, dm};
-use keyway_volume::in_use::holder_of_device;
+use keyway_volume::device::in_use::holder_of_device;
 use std::collections::BTreeSet;
 use std::thread;
 use std::time::{Duration, Instant};

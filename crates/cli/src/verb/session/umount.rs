@@ -8,7 +8,7 @@ use crate::session;
 use keyway_attach::dm::loopback;
 use keyway_attach::fuse;
 use keyway_attach::session::{Error, Session, patiently, wait_until};
-use keyway_volume::mounts::{self, Mount};
+use keyway_volume::device::mounts::{self, Mount};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;

@@ -7,7 +7,7 @@ use crate::make::new_volume;
 use crate::say::failure::Result;
 use crate::say::progress::Progress;
 use crate::volume::{Data, Opening};
-use keyway_volume::build::ImageHoles;
+use keyway_volume::data::build::ImageHoles;
 
 /// `keyway compare`.
 pub(crate) static COMMAND: Command = Command {

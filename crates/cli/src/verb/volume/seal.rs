@@ -7,7 +7,7 @@ use crate::say::{output, question};
 use crate::unlock::KeyOptions;
 use crate::unlock::admission::Demands;
 use keyway::{Key, Unlock};
-use keyway_volume::seal::{Broken, Seal};
+use keyway_volume::header::seal::{Broken, Seal};
 use keyway_volume::{Access, Luks};
 use std::sync::Arc;
 

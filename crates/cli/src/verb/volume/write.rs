@@ -6,7 +6,7 @@ use crate::say::failure::Result;
 use crate::say::progress::{self, Progress};
 use crate::say::transfer::{self, cannot_write};
 use crate::volume::{self, Data, Opening};
-use keyway_volume::stream::{self, Options, Sink};
+use keyway_volume::device::stream::{self, Options, Sink};
 
 /// `keyway write`.
 pub(crate) static COMMAND: Command = Command {

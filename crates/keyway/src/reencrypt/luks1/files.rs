@@ -2,7 +2,7 @@
 
 use crate::error::At;
 use crate::{Error, Location, Result};
-use keyway_volume::storage::File;
+use keyway_volume::device::storage::File;
 use keyway_volume::{Access, Luks};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

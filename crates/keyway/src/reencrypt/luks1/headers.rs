@@ -6,9 +6,9 @@ use crate::reencrypt::begin::Wanted;
 use crate::{Error, Header, Key, Result, VolumeKey};
 use keyway_crypto::Secret;
 use keyway_format::luks1::{self, KeyslotLayout};
-use keyway_volume::create::{Luks1Params, create_luks1};
-use keyway_volume::edit::{AddKey, add_key};
-use keyway_volume::storage::File;
+use keyway_volume::change::create::{Luks1Params, create_luks1};
+use keyway_volume::change::edit::{AddKey, add_key};
+use keyway_volume::device::storage::File;
 use keyway_volume::{Cost, KdfChoice, Luks, OsRandom, Storage};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -25,7 +25,7 @@ pub(super) fn first_header(
     let hash = how.keyslot.hash_name().unwrap_or(default.hash.clone());
     let volume_key = match &how.new_key {
         Some(given) => Secret::copy_from(given.0.expose()),
-        None => keyway_volume::create::random_volume_key(bits, &mut OsRandom)?,
+        None => keyway_volume::change::create::random_volume_key(bits, &mut OsRandom)?,
     };
     let passphrase = key.read_passphrase()?;
     let params = Luks1Params {

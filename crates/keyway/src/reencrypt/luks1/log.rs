@@ -6,7 +6,8 @@ use crate::reencrypt::Reencrypt;
 use crate::{Device, Error, Location, Result};
 use keyway_crypto::Secret;
 use keyway_volume::reencrypt::luks1::Done;
-use keyway_volume::{Access, Storage, unlock};
+use keyway_volume::unlock;
+use keyway_volume::{Access, Storage};
 use std::path::Path;
 
 /// What cryptsetup does.

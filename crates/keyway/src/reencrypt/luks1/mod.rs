@@ -11,12 +11,13 @@ use crate::error::At;
 use crate::{Device, Error, Header, Key, Location, Result, VolumeKey};
 use headers::{first_header, new_header};
 use keyway_crypto::Secret;
+use keyway_volume::device::storage::File;
 use keyway_volume::reencrypt::luks1::{
     Done, Side, advance, has_begun, install, mark, marked, prepare, wipe_rest,
 };
 use keyway_volume::reencrypt::{Job, Options, VolumeKeys};
-use keyway_volume::storage::File;
-use keyway_volume::{Access, Luks, OsRandom, Storage, unlock};
+use keyway_volume::unlock;
+use keyway_volume::{Access, Luks, OsRandom, Storage};
 use std::path::PathBuf;
 use std::sync::Arc;
 

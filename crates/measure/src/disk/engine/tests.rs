@@ -3,7 +3,7 @@
 use super::super::workload;
 use super::*;
 use crate::clock::Machine;
-use keyway_volume::storage::Memory;
+use keyway_volume::device::storage::Memory;
 use std::ops::Range;
 
 /// Storage that records its requests.

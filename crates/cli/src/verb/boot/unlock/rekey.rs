@@ -15,7 +15,7 @@ use keyway::{Device, ErrorKind, Header, Key, Reencrypt, Reencryption, Unlock, Vo
 use keyway_boot::crypttab::{Entry, REKEY, Rekey};
 use keyway_crypto::Secret;
 use keyway_format::text::Shown;
-use keyway_volume::rekey::{self, FirstBoot};
+use keyway_volume::reencrypt::rekey::{self, FirstBoot};
 use keyway_volume::{Access, OsRandom, UnlockOptions};
 use std::sync::Arc;
 

@@ -12,7 +12,7 @@ use crate::say::paint::printable_lines;
 use crate::say::size::human;
 use keyway_boot::initramfs::Compression;
 use keyway_volume::Storage;
-use keyway_volume::storage::Readers;
+use keyway_volume::device::storage::Readers;
 use std::fmt::Display;
 use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};

@@ -11,10 +11,10 @@ use keyway_crypto::{CipherSpec, Cpu, Hash, Secret, SectorCipher, SectorSize};
 use keyway_format::json::{Object, Value};
 use keyway_kernel::Missing;
 use keyway_kernel::af_alg::{self, Direction};
-use keyway_volume::kdf_cost::{
+use keyway_volume::keyslot::kdf_cost::{
     DEFAULT_HASH, DEFAULT_LANES, DEFAULT_MEMORY_KIB, DEFAULT_TIME, KdfFunction, argon2_here,
 };
-use keyway_volume::kdf_rate;
+use keyway_volume::keyslot::kdf_rate;
 use std::cell::OnceCell;
 use std::hint::black_box;
 use std::time::{Duration, Instant};

@@ -10,8 +10,10 @@ use crate::verb::key::keyslot;
 use keyway::{Device, Header, Key, Probe, Reencrypt, VolumeKey};
 use keyway_crypto::CipherSpec;
 use keyway_format::luks2::SegmentKind;
-use keyway_volume::storage::{Exclusive, File};
-use keyway_volume::{Access, Error, Luks, OsRandom, Storage, create, random::random_uuid};
+use keyway_volume::change::create;
+use keyway_volume::device::storage::{Exclusive, File};
+use keyway_volume::random::random_uuid;
+use keyway_volume::{Access, Error, Luks, OsRandom, Storage};
 use std::path::Path;
 use std::sync::Arc;
 

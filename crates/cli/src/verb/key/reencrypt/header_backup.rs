@@ -7,7 +7,7 @@ use crate::door::{Args, shared};
 use crate::say::failure::{Exit, Failure, Result};
 use keyway::{Device, Header, Luks1Files};
 use keyway_volume::Storage;
-use keyway_volume::storage::File;
+use keyway_volume::device::storage::File;
 use std::cell::OnceCell;
 use std::fs::{self, Permissions};
 use std::os::unix::fs::{MetadataExt, PermissionsExt};

@@ -7,8 +7,9 @@ use crate::unlock::{self, passphrase};
 use crate::verb::key::reencrypt::Extent;
 use keyway::{Header, Key, Luks1Change, Luks1Files, Reencrypt, Version};
 use keyway_crypto::CipherSpec;
-use keyway_volume::storage::{Exclusive, File};
-use keyway_volume::{Access, Error, Storage, create};
+use keyway_volume::change::create;
+use keyway_volume::device::storage::{Exclusive, File};
+use keyway_volume::{Access, Error, Storage};
 use std::path::Path;
 use std::sync::Arc;
 

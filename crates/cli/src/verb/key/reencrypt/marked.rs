@@ -6,7 +6,7 @@ use crate::say::failure::{Exit, Failure, Result};
 use crate::say::output;
 use keyway::Header;
 use keyway_volume::Access;
-use keyway_volume::storage::Exclusive;
+use keyway_volume::device::storage::Exclusive;
 
 /// Whether the option was given. A mark asks for another volume key, and for nothing else.
 pub(super) fn from_args(args: &Args) -> Result<bool> {

@@ -26,7 +26,7 @@ use crate::verb::key::keyslot::KeyslotOptions;
 use estimate::Estimating;
 use header_backup::HeaderBackup;
 use keyway::{Reencrypt, Resilience, Unlock, Unused, Version};
-use keyway_volume::storage::Exclusive;
+use keyway_volume::device::storage::Exclusive;
 use keyway_volume::{Access, Error};
 pub(in crate::verb) use run::{Steps, to_end};
 

@@ -4,8 +4,8 @@ use super::{Asked, Extent, State, What};
 use crate::door::{Args, Kind, Opt};
 use crate::say::failure::{Exit, Failure, Result};
 use keyway::{Reencrypt, Unused};
+use keyway_volume::device::storage::Exclusive;
 use keyway_volume::reencrypt::check_unused_plaintext;
-use keyway_volume::storage::Exclusive;
 use std::sync::Arc;
 
 /// `--skip-unused`.

@@ -11,8 +11,9 @@ use crate::volume::{Data, Format, Opening, Unlocked};
 use keyway_attach::dm::crypt::Features;
 use keyway_attach::dm::volume::{self, Below, KeyPlace, Places};
 use keyway_attach::dm::{self, Backing, Mapper};
+use keyway_volume::device::in_use;
 use keyway_volume::reencrypt::UnderWay;
-use keyway_volume::{InUse, Mapping, in_use};
+use keyway_volume::{InUse, Mapping};
 
 /// A volume to be mapped.
 pub(super) struct KernelDoor {

@@ -8,7 +8,7 @@ use crate::device::{self, sessions};
 use crate::say::failure::Result;
 use crate::say::output;
 use keyway_volume::Access;
-use keyway_volume::probe::probe;
+use keyway_volume::device::probe::probe;
 use std::path::Path;
 
 /// Prints it if nothing known is on the volume that is open under `name`.

@@ -13,7 +13,7 @@ use crate::say::{output, question};
 use crate::unlock::admission::Demands;
 use crate::unlock::{self, GivenKey, KeyOptions};
 use keyway_crypto::Secret;
-use keyway_volume::storage::Place;
+use keyway_volume::device::storage::Place;
 use keyway_volume::{Access, Header, KeyslotState, Luks, UnlockOptions};
 use std::fmt::Write as _;
 use std::io::Write as _;

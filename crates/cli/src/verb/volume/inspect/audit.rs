@@ -4,15 +4,15 @@ use crate::say::failure::{Exit, Failure, Result};
 use crate::say::output;
 use crate::say::paint::{Paint, printable};
 use keyway_format::json::{Object, Value};
-use keyway_volume::admission::Audit;
-use keyway_volume::policy::{Finding, Verdict};
+use keyway_volume::trust::admission::Audit;
+use keyway_volume::trust::policy::{Judgement, Verdict};
 use std::fmt::Write;
 use std::path::Path;
 
 /// One row per demand.
 fn text(audit: &Audit, paint: Paint) -> String {
     let mut text = String::new();
-    for (policy, Finding { rule, line, wanted, found, verdict }) in audit.rows() {
+    for (policy, Judgement { rule, line, wanted, found, verdict }) in audit.rows() {
         let mark = match verdict {
             Verdict::Met => paint.good("ok       "),
             Verdict::Violated => paint.bad("violated "),

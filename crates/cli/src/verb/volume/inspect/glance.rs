@@ -3,7 +3,7 @@
 use crate::device::Target;
 use keyway_crypto::CipherSpec;
 use keyway_format::interval::Interval;
-use keyway_volume::facts::{Concern, Content, Facts, SealState, Segment};
+use keyway_volume::trust::facts::{Concern, Content, Facts, SealState, Segment};
 use keyway_volume::{UnlockOptions, UnlockTimes};
 
 /// A volume at a glance.

@@ -18,9 +18,9 @@ use crate::unlock::KeyOptions;
 use crate::unlock::admission::Demands;
 use glance::Glance;
 use keyway_volume::Access;
-use keyway_volume::admission::Audit;
-use keyway_volume::facts::{Concern, Facts, SealState};
-use keyway_volume::policy::Subject;
+use keyway_volume::trust::admission::Audit;
+use keyway_volume::trust::facts::{Concern, Facts, SealState};
+use keyway_volume::trust::policy::Subject;
 
 /// `keyway inspect`.
 pub(crate) static COMMAND: Command = Command {

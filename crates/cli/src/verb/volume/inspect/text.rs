@@ -7,7 +7,7 @@ use crate::say::paint::{Paint, printable};
 use crate::say::size::human;
 use keyway_format::interval::Interval;
 use keyway_format::luks2::{Copy, Kdf, Priority};
-use keyway_volume::facts::{Copies, Keyslot, Reencryption, SealState};
+use keyway_volume::trust::facts::{Copies, Keyslot, Reencryption, SealState};
 use std::fmt::Write;
 
 /// The whole page.

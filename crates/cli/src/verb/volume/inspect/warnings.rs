@@ -2,7 +2,7 @@
 
 use crate::say::cure;
 use keyway_format::luks2::{Copy, Kdf};
-use keyway_volume::facts::{Concern, Facts};
+use keyway_volume::trust::facts::{Concern, Facts};
 
 /// What may be a danger: one sentence each, the most pressing first.
 pub(super) fn of(facts: &Facts, concerns: &[Concern]) -> Vec<String> {

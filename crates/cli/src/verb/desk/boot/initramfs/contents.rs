@@ -12,7 +12,7 @@ use crate::verb::desk::boot::files::Ingredients;
 use keyway_boot::crypttab::{self, Entry};
 use keyway_boot::elf::Program;
 use keyway_boot::initramfs::layout::{Contents, HEADERS, KEYS};
-use keyway_volume::policy::Policy;
+use keyway_volume::trust::policy::Policy;
 use std::path::{Path, PathBuf};
 
 /// What should go into an image.

@@ -2,7 +2,7 @@
 
 use crate::device::found;
 use crate::say::failure::{Exit, Failure, Result};
-use keyway_volume::layers::{Layer, below};
+use keyway_volume::device::layers::{Layer, below};
 use std::ffi::OsStr;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::Path;

@@ -4,7 +4,7 @@ use super::layers;
 use crate::device::whole_file;
 use crate::say::failure::{Exit, Failure, Result};
 use keyway_kernel::modules::{Found, Inventory, asked_by_file_system, cannot_mount_without};
-use keyway_volume::mounts;
+use keyway_volume::device::mounts;
 use std::path::{Path, PathBuf};
 
 /// What is known of the root's file system.

@@ -9,7 +9,7 @@ use crate::say::failure::{Exit, Failure, Result};
 use crate::say::output;
 use keyway_measure::Results;
 use keyway_measure::report;
-use keyway_volume::storage::Planted;
+use keyway_volume::device::storage::Planted;
 use std::fs::File;
 use std::io::Write;
 use std::path::{Path, PathBuf};

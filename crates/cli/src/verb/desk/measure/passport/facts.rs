@@ -14,7 +14,7 @@ use keyway_boot::loader::grub::{Finding, Verdict};
 use keyway_boot::unlock_time::{Rates, Wait, Work};
 use keyway_format::interval::Interval;
 use keyway_format::luks2::Priority;
-use keyway_volume::facts::{self, Concern, Facts};
+use keyway_volume::trust::facts::{self, Concern, Facts};
 use keyway_volume::{Access, Luks, UnlockOptions, UnlockTimes};
 use std::time::Instant;
 

@@ -8,7 +8,7 @@ use crate::say::figures::span;
 use keyway_boot::loader::grub::Verdict;
 use keyway_format::interval::Interval;
 use keyway_measure::report::{self, PassportPage, PassportSlot};
-use keyway_volume::storage::Place;
+use keyway_volume::device::storage::Place;
 use std::io::Write;
 use std::path::Path;
 

@@ -14,10 +14,11 @@ use keyway::{Key, Luks1Files, NewKdf};
 use keyway_crypto::CipherSpec;
 use keyway_format::interval::Interval;
 use keyway_format::luks2::DigestId;
+use keyway_volume::change::create;
+use keyway_volume::device::storage::Topology;
+use keyway_volume::header::seal::Seal;
 use keyway_volume::reencrypt::{self, Amounts, Plan, Planned, Rates, Setting, Terms, UnderWay, luks1};
-use keyway_volume::seal::Seal;
-use keyway_volume::storage::Topology;
-use keyway_volume::{Access, Error, Header, Luks, Storage, create};
+use keyway_volume::{Access, Error, Header, Luks, Storage};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 

@@ -10,7 +10,7 @@ use keyway_measure::disk::cpu::Whose;
 use keyway_measure::disk::{self, Access, Encryption, Engine, Path, Scratch};
 use keyway_measure::results::{By, Outcome};
 use keyway_volume::Storage;
-use keyway_volume::storage::{Direct, File};
+use keyway_volume::device::storage::{Direct, File};
 use std::io;
 use std::sync::Arc;
 
