@@ -1,6 +1,6 @@
 //! Why bytes are not a valid header: the cause and the place.
 
-use crate::text::Shown;
+use crate::shown::Shown;
 use alloc::string::String;
 use core::fmt;
 

@@ -28,6 +28,7 @@ pub mod luks2;
 #[cfg(feature = "alloc")]
 pub mod plain;
 #[cfg(feature = "alloc")]
+mod shown;
 pub mod text;
 #[cfg(feature = "alloc")]
 pub mod units;

@@ -100,6 +100,7 @@ mod reencrypt;
 mod token;
 mod unlock;
 mod users;
+mod version;
 mod volume;
 
 pub use admitted::{Admitted, VolumeKey};
@@ -110,9 +111,7 @@ pub use create::Building;
 pub use create::{Content, Create};
 pub use device::{Device, DeviceOptions};
 pub use error::{Error, ErrorKind, Result};
-pub use header::{
-    Header, Keyslot, LastKeyslot, NewKeyslot, NewToken, Priority, Segment, StoredToken, Version,
-};
+pub use header::{Header, Keyslot, LastKeyslot, NewKeyslot, NewToken, Priority, Segment, StoredToken};
 pub use kdf::{Kdf, NewKdf};
 pub use key::{Key, KeyFile};
 /// Bytes that are locked in memory, left out of core dumps, and wiped on drop; never copied, never
@@ -135,6 +134,7 @@ pub use reencrypt::{Luks1Change, Luks1Files, Reencrypt, Reencryption, Resilience
 #[cfg(feature = "keyring")]
 pub use token::Token;
 pub use unlock::Unlock;
+pub use version::Version;
 pub use volume::Volume;
 
 /// What a repair finds: see [`Device::repair`] and [`Device::diagnose`].

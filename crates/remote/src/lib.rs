@@ -13,6 +13,7 @@ mod date;
 mod error;
 mod location;
 mod object;
+mod options;
 mod patience;
 mod readahead;
 mod s3;
@@ -21,4 +22,5 @@ mod transport;
 mod version;
 
 pub use error::{Cause, Error, Refusal, Result};
-pub use object::{Notice, Object, Options};
+pub use object::Object;
+pub use options::{Notice, Options};

@@ -5,7 +5,7 @@ use crate::answer::Answer;
 use crate::credentials::Login;
 use crate::error::{Cause, Error};
 use crate::location::Location;
-use crate::object::{Notice, Options};
+use crate::options::{Notice, Options};
 use crate::patience::{Patience, Progress};
 use crate::s3::Store;
 use crate::transport::{Body, Request, Transport, too_much};

@@ -161,8 +161,19 @@ impl Control {
         Ok(Self { socket, in_words })
     }
 
+    /// Serves until the session is closed: questions are answered meanwhile. Flushes and wipes at the
+    /// end.
+    ///
+    /// # Errors
+    /// The door's, and [`Error::Lost`].
+    pub fn serve(self, life: &Arc<Life>) -> Result<()> {
+        let asked = Arc::clone(life);
+        thread::spawn(move || self.answer(&asked));
+        life.last()
+    }
+
     /// Answers until the process ends.
-    pub(super) fn answer(&self, life: &Arc<Life>) {
+    fn answer(&self, life: &Arc<Life>) {
         // Connections of clients that wait for the process to end.
         let leaving = Arc::new(Mutex::new(Vec::new()));
         let in_words = self.in_words;

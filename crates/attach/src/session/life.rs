@@ -1,7 +1,6 @@
 //! A session's life: it serves until told to stop, by its owner, by `keyway close` or from outside
 //! (`umount`). Then acknowledged data is flushed, and the volume and its key are dropped.
 
-use super::control::Control;
 use super::error::{Error, Result};
 use super::facts::{Facts, Status};
 use super::gate::Gate;
@@ -56,14 +55,12 @@ impl Life {
         })
     }
 
-    /// Serves until the session is closed, then flushes and wipes. Meanwhile questions that come
-    /// through `control` are answered.
+    /// Waits until the session is closed, then flushes and wipes. [`Control::serve`](super::Control::serve)
+    /// answers questions meanwhile.
     ///
     /// # Errors
     /// The door's, and [`Error::Lost`].
-    pub fn serve(self: &Arc<Self>, control: Control) -> Result<()> {
-        let asked = Arc::clone(self);
-        thread::spawn(move || control.answer(&asked));
+    pub(super) fn last(&self) -> Result<()> {
         let ended = self.opened.door.wait().map_err(Error::Door);
         // The thread that stopped the door may still be flushing and answering.
         let _stopped = self.stopping.lock().unwrap_or_else(PoisonError::into_inner);

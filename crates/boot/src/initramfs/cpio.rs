@@ -10,7 +10,7 @@
 //!
 //! The entry named "TRAILER!!!" ends an archive; zeros, and another archive, may follow.
 
-use super::writer;
+use super::newc::{self, HEADER, TRAILER};
 use std::fmt;
 use std::io::{self, BufRead, Read};
 
@@ -94,7 +94,7 @@ impl<R: BufRead> Archive<R> {
         if name.pop() != Some(0) || name.contains(&0) {
             return not("its name has a zero before its end");
         }
-        if mode & writer::TYPE == writer::LINK && size > LONGEST_NAME {
+        if mode & newc::TYPE == newc::LINK && size > LONGEST_NAME {
             return not("its link leads to more than 4096 bytes, longer than any path");
         }
         (self.left, self.padding) = (u64::from(size), padding(u64::from(size)));
@@ -190,12 +190,12 @@ impl<R: BufRead> Read for Archive<R> {
 impl Entry {
     /// Whether it is a regular file.
     pub fn is_file(&self) -> bool {
-        self.mode & writer::TYPE == writer::FILE
+        self.mode & newc::TYPE == newc::FILE
     }
 
     /// Whether it is a symbolic link.
     pub fn is_link(&self) -> bool {
-        self.mode & writer::TYPE == writer::LINK
+        self.mode & newc::TYPE == newc::LINK
     }
 }
 
@@ -226,10 +226,6 @@ fn padding(length: u64) -> u64 {
     length.next_multiple_of(4) - length
 }
 
-/// The number of bytes before the name.
-pub(super) const HEADER: usize = 110;
-/// The name that ends an archive.
-pub(super) const TRAILER: &[u8] = b"TRAILER!!!";
 /// The kernel's PATH_MAX, for names and links: the kernel skips longer ones.
 const LONGEST_NAME: u32 = 4096;
 

@@ -1,7 +1,7 @@
 //! The files that an image unpacks to, and how two images differ.
 
 use super::cpio::Entry;
-use super::{Error, walk, writer};
+use super::{Error, newc, walk};
 use keyway_crypto::hash::Hash;
 use std::collections::BTreeMap;
 use std::fmt;
@@ -98,10 +98,10 @@ const PIECE: u64 = 64 << 10;
 /// Like `ls -l`: "-rwxr-xr-x     5120", and a link's target.
 impl fmt::Display for Item {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let kind = match self.mode & writer::TYPE {
-            writer::DIRECTORY => 'd',
-            writer::LINK => 'l',
-            writer::CHARACTER => 'c',
+        let kind = match self.mode & newc::TYPE {
+            newc::DIRECTORY => 'd',
+            newc::LINK => 'l',
+            newc::CHARACTER => 'c',
             0o060_000 => 'b',
             0o010_000 => 'p',
             0o140_000 => 's',
@@ -132,7 +132,7 @@ impl fmt::Display for Item {
 
 #[cfg(test)]
 mod tests {
-    use super::writer::{Node, Tree};
+    use super::super::writer::{Node, Tree};
     use super::*;
 
     #[test]

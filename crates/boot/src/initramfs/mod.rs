@@ -24,6 +24,7 @@ mod extent;
 pub mod layout;
 mod listing;
 mod lz4;
+mod newc;
 mod original;
 pub mod writer;
 

@@ -1,7 +1,7 @@
 //! Writes reproducible "newc" cpio archives (see [`super::cpio`]), which depend on their content
 //! only: sorted, owned by root, without timestamps, with consecutive inode numbers.
 
-use super::cpio::{HEADER, TRAILER};
+use super::newc::{CHARACTER, DIRECTORY, FILE, HEADER, LINK, TRAILER, TYPE};
 use std::collections::BTreeMap;
 
 /// The content of an archive: names, each with a file, a directory, a link or a device node.
@@ -91,17 +91,6 @@ fn entry(archive: &mut Vec<u8>, fields: &[u32; 13], name: &[u8], content: &[u8])
     archive.extend_from_slice(content);
     archive.resize(archive.len().next_multiple_of(4), 0);
 }
-
-/// The mode bits that give the type.
-pub const TYPE: u32 = 0o170_000;
-/// A regular file.
-pub const FILE: u32 = 0o100_000;
-/// A directory.
-pub const DIRECTORY: u32 = 0o040_000;
-/// A symbolic link.
-pub const LINK: u32 = 0o120_000;
-/// A character device.
-pub const CHARACTER: u32 = 0o020_000;
 
 #[cfg(test)]
 mod tests {

@@ -46,5 +46,5 @@ pub(super) fn live_until_stopped(life: &Arc<Life>, control: Control) -> Result<(
             told.stop_soon();
         }
     });
-    life.serve(control).map_err(explain::session)
+    control.serve(life).map_err(explain::session)
 }

@@ -13,7 +13,7 @@ pub use keyslots::{Keyslot, Priority};
 pub use tokens::{NewToken, StoredToken};
 
 use crate::error::At;
-use crate::{Error, ErrorKind, Key, Location, Result, Unlock, VolumeKey};
+use crate::{Error, ErrorKind, Key, Location, Result, Unlock, Version, VolumeKey};
 use keyway_crypto::Secret;
 use keyway_format::Sectors;
 use keyway_format::luks2::{SegmentKind, SegmentSize};
@@ -56,36 +56,6 @@ pub struct Header {
     mark: Arc<()>,
     /// The volume key with which edits renew the seal.
     renewal: Option<Secret>,
-}
-
-/// A version of LUKS. See [`Header`] for an example.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum Version {
-    /// Eight keyslots, PBKDF2, 512-byte sectors.
-    Luks1,
-    /// 32 keyslots, Argon2, tokens, larger sectors, a second copy of the header.
-    Luks2,
-}
-
-impl Version {
-    pub(crate) fn of(luks: &Luks) -> Self {
-        if luks.version() == 1 { Self::Luks1 } else { Self::Luks2 }
-    }
-
-    /// 1 or 2. See [`Header`] for an example of versions.
-    pub fn number(self) -> u8 {
-        match self {
-            Self::Luks1 => 1,
-            Self::Luks2 => 2,
-        }
-    }
-}
-
-impl fmt::Display for Version {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "LUKS{}", self.number())
-    }
 }
 
 /// A part of the data device, as the header describes it. See [`Header::segments`] for an example.

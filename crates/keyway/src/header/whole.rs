@@ -1,7 +1,8 @@
 //! Edits of a header as a whole: its conversion and its backup.
 
-use super::{Header, Version};
+use super::Header;
 use crate::Result;
+use crate::Version;
 use crate::error::At;
 use keyway_volume::OsRandom;
 use keyway_volume::change::{backup, convert};

@@ -5,7 +5,7 @@ use super::cpu::{self, Whose};
 use super::engine::{Job, Run};
 use super::latency::Latencies;
 use super::path::{Access, Engine, Path};
-use super::turns::Turns;
+use super::subject::Turns;
 use super::workload::{Bound, Workload};
 use crate::results::{By, Measured, Outcome, Row, Settings, Unit};
 use crate::stats::{self, SMALLEST, summarise};

@@ -18,6 +18,7 @@ pub mod latency;
 pub mod model;
 pub mod path;
 pub mod scratch;
+mod subject;
 pub mod turns;
 pub mod workload;
 
@@ -25,7 +26,7 @@ pub use cost::Cost;
 pub use fio::Fio;
 pub use path::{Access, Encryption, Engine, Path};
 pub use scratch::Scratch;
-pub use turns::Turns;
+pub use subject::Turns;
 
 use crate::memory::longest_request;
 use crate::results::{Case, CipherCase, Direction, DriverCase};

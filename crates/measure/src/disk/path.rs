@@ -116,3 +116,14 @@ pub fn keyway(
     let volume = Volume::new(below, &layout, &encryption.key(), Cpu::detect());
     volume.map(|volume| Arc::new(volume) as Arc<dyn Storage>).map_err(Outcome::impossible)
 }
+
+/// Whether `plain` is the same requests by the same engine without encryption.
+pub(super) fn is_plain_of(plain: &DiskCase, case: &DiskCase) -> bool {
+    let lasting = |case: &DiskCase| case.flags.iter().any(|flag| flag == SUSTAINED);
+    plain.by == By::Plain
+        && plain.medium == case.medium
+        && plain.engine == case.engine
+        && plain.pattern == case.pattern
+        && (plain.block, plain.depth, plain.total) == (case.block, case.depth, case.total)
+        && lasting(plain) == lasting(case)
+}

@@ -1,6 +1,7 @@
 //! Keys for an S3 store, and where they come from: the address, the environment, a profile in the
 //! files of Amazon's tools, or a service that issues temporary ones.
 
+use super::access_key::Keys;
 use super::aws::Profile;
 use super::lent::{Lender, Lent};
 use super::{Login, flag, read, set};
@@ -9,13 +10,6 @@ use crate::transport::Transport;
 use keyway_crypto::Secret;
 use std::sync::Arc;
 use std::time::Duration;
-
-/// An access key and what belongs to it.
-pub(crate) struct Keys {
-    pub(crate) id: String,
-    pub(crate) secret: Secret,
-    token: Option<Secret>,
-}
 
 /// Where keys come from.
 pub(crate) enum KeySource {
@@ -32,17 +26,6 @@ pub(crate) struct Access {
     pub(crate) keys: KeySource,
     pub(crate) region: Option<String>,
     pub(crate) endpoint: Option<String>,
-}
-
-impl Keys {
-    pub(crate) fn new(id: &str, secret: Secret, token: Option<&str>) -> Self {
-        let token = token.map(|token| Secret::copy_from(token.as_bytes()));
-        Self { id: id.to_owned(), secret, token }
-    }
-
-    pub(crate) fn token(&self) -> Option<&str> {
-        std::str::from_utf8(self.token.as_ref()?.expose()).ok()
-    }
 }
 
 impl KeySource {

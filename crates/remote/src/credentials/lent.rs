@@ -7,7 +7,7 @@
 //! - Pods: Amazon EKS User Guide, "Pod Identity".
 //! - Web identity: AWS STS API Reference, "AssumeRoleWithWebIdentity".
 
-use super::keys::Keys;
+use super::access_key::Keys;
 use crate::date;
 use crate::error::Cause;
 use crate::transport::{Request, Transport, element};

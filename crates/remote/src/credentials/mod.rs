@@ -6,13 +6,15 @@
 //! | web server | `user:password@` in the URL; `$NETRC`, or `~/.netrc`                                              |
 //! | S3         | `key:secret@` in the URL; `AWS_…` in the environment; `AWS_PROFILE` in `~/.aws/credentials` and `~/.aws/config` |
 
+mod access_key;
 mod aws;
 mod keys;
 mod lent;
 mod netrc;
 
 use crate::error::Cause;
-pub(crate) use keys::{Access, KeySource, Keys};
+pub(crate) use access_key::Keys;
+pub(crate) use keys::{Access, KeySource};
 use keyway_crypto::Secret;
 use keyway_format::base64;
 #[cfg(test)]

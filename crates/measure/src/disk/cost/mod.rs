@@ -10,8 +10,8 @@
 //! contradict the figures.
 
 use super::model::Model;
-use super::path::SUSTAINED;
-use crate::results::{By, Case, DiskCase, Measured, Row};
+use super::path::{SUSTAINED, is_plain_of};
+use crate::results::{By, Case, Measured, Row};
 use crate::stats::{SMALLEST, Summary, summarise};
 use std::fmt;
 
@@ -183,17 +183,6 @@ fn pair<'a>(rows: &'a [Row], row: &'a Row) -> Option<(&'a Measured, &'a Measured
     let same = |other: &&Row| matches!(&other.case, Case::Disk(plain) if is_plain_of(plain, case));
     let plain = rows.iter().find(same).filter(|_| case.by != By::Plain)?;
     Some((plain.measured()?, row.measured()?))
-}
-
-/// Whether `plain` is the same requests by the same engine without encryption.
-pub(super) fn is_plain_of(plain: &DiskCase, case: &DiskCase) -> bool {
-    let lasting = |case: &DiskCase| case.flags.iter().any(|flag| flag == SUSTAINED);
-    plain.by == By::Plain
-        && plain.medium == case.medium
-        && plain.engine == case.engine
-        && plain.pattern == case.pattern
-        && (plain.block, plain.depth, plain.total) == (case.block, case.depth, case.total)
-        && lasting(plain) == lasting(case)
 }
 
 /// The costs of one path under several amounts of data, and what they say together.

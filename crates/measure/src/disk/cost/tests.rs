@@ -2,6 +2,7 @@
 
 use super::super::model::Whose;
 use super::*;
+use crate::results::DiskCase;
 use crate::results::{Outcome, Pattern, Unit};
 use keyway_kernel::Random;
 

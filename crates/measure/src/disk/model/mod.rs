@@ -4,7 +4,7 @@
 //! itself has a cost, it is lower. What encryption does cost is measured, not modelled
 //! ([`super::cost`]): the model only says what of it the cipher would explain.
 
-use super::cost::is_plain_of;
+use super::path::is_plain_of;
 use crate::results::{By, Case, CipherCase, Direction, DiskCase, Pattern, Row, Unit};
 use crate::stats::Summary;
 use keyway_crypto::CipherSpec;
