@@ -59,7 +59,7 @@ mutants_of() {
     packages=$(cut -f1 <<<"$tests")
     for word in $(cut -f2- <<<"$tests" | sed 's/--test /--test=/g'); do
         # Targets and features hold for the builds too: others need not be built, and none must fail for want of a feature.
-        case $word in --*) builds+=("--cargo-arg=$word") ;; *) runs+=("$word") ;; esac
+        case $word in --?*) builds+=("--cargo-arg=$word") ;; *) runs+=("$word") ;; esac
     done
     # Without a mutant, cargo-mutants would try only the package that the file is in.
     if [[ $packages == *,* ]]; then

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 
 #[test]
-fn c24_every_test_that_the_threats_name_exists() {
+fn every_test_that_the_threats_name_exists() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let threats = fs::read_to_string(root.join("docs/THREATS.md")).unwrap();
     let named: BTreeSet<&str> = threats.split('`').filter(|word| is_test(word)).collect();

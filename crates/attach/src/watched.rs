@@ -198,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn b20_only_a_flush_settles_what_was_changed_before() {
+    fn only_a_flush_settles_what_was_changed_before() {
         let (storage, lines) = watched(Memory::zeroed(8192));
         type Change<'a> = &'a dyn Fn(&Watched<Memory>);
         let changes: [Change<'_>; 4] = [
@@ -221,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn b20_a_change_beside_a_flush_is_not_settled_by_it() {
+    fn a_change_beside_a_flush_is_not_settled_by_it() {
         let changes = Changes::default();
         drop(changes.begin());
         let mark = changes.mark();
@@ -240,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn b20_a_failed_flush_settles_nothing() {
+    fn a_failed_flush_settles_nothing() {
         let (storage, lines) = watched(Faulty::breaking_at(vec![0; 8192], 1, 0));
         storage.write_at(&[1; 512], 0).unwrap();
         assert!(storage.write_at(&[2; 512], 512).is_err());
@@ -308,7 +308,7 @@ mod tests {
     }
 
     #[test]
-    fn b20_whoever_is_watched_answers_as_ever() {
+    fn whoever_is_watched_answers_as_ever() {
         let (storage, _) = watched(Unusual);
         assert_eq!((storage.len(), storage.refresh_len().unwrap(), storage.unit()), (77, 78, 4096));
         assert!(storage.can_grow() && storage.is_read_only() && storage.is_distant());
@@ -352,7 +352,7 @@ mod tests {
     }
 
     #[test]
-    fn b20_each_cause_is_told_once() {
+    fn each_cause_is_told_once() {
         let (storage, lines) = watched(Gone);
         for offset in [7, 4096, 1 << 20, 8192, 1 << 21] {
             assert!(storage.read_at(&mut [0; 16], offset).is_err());

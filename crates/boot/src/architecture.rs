@@ -192,7 +192,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn a13_objects_say_what_they_are_for() {
+    fn objects_say_what_they_are_for() {
         for (architecture, name, _) in NAMES {
             for is_relocatable in [false, true] {
                 let object = Object::parse(&elf(name, is_relocatable)).unwrap();
@@ -208,7 +208,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn a13_what_runs_where() {
+    fn what_runs_where() {
         for (kernel, program, runs) in [
             ("x86_64", "x86_64", true),
             ("x86_64", "i686", true),
@@ -238,7 +238,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn a13_kernels() {
+    fn kernels() {
         let with = |parts: &[(usize, &[u8])]| {
             let mut kernel = vec![0; 4096];
             for (at, bytes) in parts {

@@ -152,7 +152,7 @@ mod tests {
 
     /// Naming the volume elsewhere, or in another table, withdraws no demand.
     #[test]
-    fn a04_demands_of_all_tables_accumulate() {
+    fn demands_of_all_tables_accumulate() {
         let tables = [
             &b"root UUID=AB none x-keyway.require=sealed,tries=1\nother /dev/x\n"[..],
             b"second uuid=ab none x-keyway.require=/p\nroot /dev/y none x-keyway.seal-context=c,tries=2\n",

@@ -64,7 +64,7 @@ mod tests {
     use alloc::string::ToString;
 
     #[test]
-    fn a12_what_commands_or_hides_is_shown_by_its_number() {
+    fn what_commands_or_hides_is_shown_by_its_number() {
         for (text, shown) in [
             (
                 "plain, Großbuchstaben, 漢字, \\ and 'quotes\"",

@@ -92,7 +92,7 @@ fn each_does_what_it_says() {
 
 /// What `main` prints of an error is "Error: " and its `Debug`.
 #[test]
-fn e21_an_error_that_main_returns_is_one_line() {
+fn an_error_that_main_returns_is_one_line() {
     let error = is_luks::is_luks(std::path::Path::new("/nonexistent/disk.luks")).unwrap_err();
     assert_eq!(format!("{error:?}"), "/nonexistent/disk.luks: No such file or directory (os error 2)");
 }

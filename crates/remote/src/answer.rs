@@ -98,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn b19_only_the_bytes_asked_for_are_taken() {
+    fn only_the_bytes_asked_for_are_taken() {
         let judge = |range: &str| Answer::judge(StatusCode::PARTIAL_CONTENT, &fields(range), &(100..200));
         assert_eq!(judge("bytes 100-199/1000").unwrap().len, 100);
         assert_eq!(judge("bytes 100-149/150").unwrap().len, 50);
@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn b19_statuses_are_told_apart() {
+    fn statuses_are_told_apart() {
         let of = |status: u16| refusal(StatusCode::from_u16(status).unwrap(), &HeaderMap::new(), None);
         let success = |status: StatusCode| Answer::judge(status, &HeaderMap::new(), &(0..1)).unwrap_err();
         assert!(matches!(success(StatusCode::OK), Cause::NoRanges));
@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn b19_retry_after_is_seconds_or_a_date() {
+    fn retry_after_is_seconds_or_a_date() {
         let now = SystemTime::UNIX_EPOCH + Duration::from_secs(784_111_777);
         let seconds = |text: &str| pause(text, now).map(|pause| pause.as_secs());
         assert_eq!(seconds("7"), Some(7));

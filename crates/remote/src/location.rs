@@ -71,7 +71,7 @@ mod tests {
     }
 
     #[test]
-    fn a06_logins_and_places_are_told_apart() {
+    fn logins_and_places_are_told_apart() {
         let Ok(Location::Web { url, login: Some(login) }) = parse("https://me:secret@h:81/x?sig=1") else {
             panic!()
         };

@@ -126,14 +126,14 @@ mod tests {
     }
 
     #[test]
-    fn b19_what_gets_on_may_take_its_time() {
+    fn what_gets_on_may_take_its_time() {
         assert_eq!(watched(&[PIECE; 100]), (true, 0));
         assert_eq!(watched(&[PIECE / 4; 100]), (true, 0));
         assert_eq!(watched(&[1; 4]), (true, 0));
     }
 
     #[test]
-    fn b19_a_trickle_ends_and_is_told_of() {
+    fn a_trickle_ends_and_is_told_of() {
         assert_eq!(watched(&[1; 100]), (false, 1));
         assert_eq!(watched(&[0; 11]), (false, 1));
         assert_eq!(watched(&[0; 9]), (true, 1));
@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn b19_a_short_limit_is_not_told_of() {
+    fn a_short_limit_is_not_told_of() {
         let runtime = Builder::new_current_thread().enable_time().start_paused(true).build().unwrap();
         runtime.block_on(async {
             let patience = Patience::new(Duration::from_secs(2));

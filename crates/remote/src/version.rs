@@ -78,7 +78,7 @@ mod tests {
     }
 
     #[test]
-    fn a12_the_strongest_condition_is_asked_for() {
+    fn the_strongest_condition_is_asked_for() {
         let date = "Mon, 23 Nov 2026 05:47:13 GMT".as_bytes();
         let condition = |fields: &[(HeaderName, &[u8])]| {
             let condition = version(1, fields).condition();
@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn a12_what_changed_is_named() {
+    fn what_changed_is_named() {
         let one = version(5, &[(ETAG, b"\"one\"")]);
         let difference = |now: &Version| one.difference(now);
         assert_eq!(difference(&one), None);

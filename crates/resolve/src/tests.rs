@@ -58,7 +58,7 @@ fn found(servers: Vec<SocketAddr>, name: &str) -> io::Result<Vec<IpAddr>> {
 }
 
 #[test]
-fn a12_numbers_and_this_machine_need_nobody() {
+fn numbers_and_this_machine_need_nobody() {
     for (text, address) in [
         ("127.0.0.1", "127.0.0.1:7"),
         ("::1", "[::1]:7"),
@@ -81,7 +81,7 @@ fn a12_numbers_and_this_machine_need_nobody() {
 }
 
 #[test]
-fn a12_a_name_is_looked_up_by_dns() {
+fn a_name_is_looked_up_by_dns() {
     assert_eq!(found(vec![server(|q| vec![honest(q)])], "Store.Example.").unwrap(), seven());
     let nobody = server(|question| vec![reply(question, [0x81, 0x83], &[])]);
     let error = found(vec![nobody], NAME).unwrap_err();
@@ -96,7 +96,7 @@ fn a12_a_name_is_looked_up_by_dns() {
 }
 
 #[test]
-fn a12_answers_to_other_questions_are_not_taken() {
+fn answers_to_other_questions_are_not_taken() {
     let forging = |question: &[u8]| {
         let evil = |question: &[u8]| reply(question, GOOD, &[(1, &[6, 6, 6, 6]), (28, &[6; 16])]);
         let mut other_number = question.to_vec();
@@ -111,7 +111,7 @@ fn a12_answers_to_other_questions_are_not_taken() {
 }
 
 #[test]
-fn a12_aliases_are_followed_and_strangers_addresses_left() {
+fn aliases_are_followed_and_strangers_addresses_left() {
     let asked = question(7, NAME, Kind::A);
     let other = b"\x05Other\x07example\0";
     let mut message = reply(&asked, GOOD, &[(5, other)]);
@@ -137,7 +137,7 @@ fn a12_aliases_are_followed_and_strangers_addresses_left() {
 }
 
 #[test]
-fn a12_what_does_not_fit_is_asked_for_by_tcp() {
+fn what_does_not_fit_is_asked_for_by_tcp() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
     thread::spawn(move || {
@@ -164,7 +164,7 @@ fn a12_what_does_not_fit_is_asked_for_by_tcp() {
 }
 
 #[test]
-fn a12_silence_ends_at_the_deadline() {
+fn silence_ends_at_the_deadline() {
     let silent = server(|_| vec![]);
     let started = Instant::now();
     let config = Config::of(vec![silent; 3]);

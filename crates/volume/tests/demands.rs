@@ -62,7 +62,7 @@ fn unmet(error: Error) -> Unmet {
 }
 
 #[test]
-fn a04_a_seal_is_judged_before_the_key_and_with_it() {
+fn a_seal_is_judged_before_the_key_and_with_it() {
     let (storage, mut luks) = volume(Some("c"), true);
     let terms = Terms::default();
     assert_eq!(open(&storage, &terms), Ok(()));
@@ -88,7 +88,7 @@ fn a04_a_seal_is_judged_before_the_key_and_with_it() {
 }
 
 #[test]
-fn a04_each_policy_is_judged_before_the_key_and_with_it() {
+fn each_policy_is_judged_before_the_key_and_with_it() {
     let (storage, _) = volume(None, true);
     let terms = |text: &str| Terms { policies: policy(text), ..Terms::default() };
     assert_eq!(open(&storage, &terms("ciphers = [\"aes\"]\nsealed = true")), Ok(()));
@@ -110,7 +110,7 @@ fn a04_each_policy_is_judged_before_the_key_and_with_it() {
 
 /// `open --test-passphrase`: nothing is opened, and yet a forged header is no success.
 #[test]
-fn a04_a_key_that_is_only_tried_is_judged_too() {
+fn a_key_that_is_only_tried_is_judged_too() {
     let (storage, mut luks) = volume(None, true);
     let terms = Terms { policies: policy("sealed = true\nsize = 1"), ..Terms::default() };
     assert!(admission::check(&again(&storage), None, &terms).is_ok());

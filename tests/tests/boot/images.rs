@@ -209,7 +209,7 @@ fn elf(machine: u8) -> Vec<u8> {
 /// Programs in the image show which machine it is for; in Debian's images /init comes before them,
 /// packed so that its end is recognisable.
 #[test]
-fn a13_a_program_of_another_machine_is_refused() {
+fn a_program_of_another_machine_is_refused() {
     need!("cpio", "zstd", "gzip");
     let scratch = Scratch::new();
     let root = scratch.path("root");
@@ -248,7 +248,7 @@ fn a13_a_program_of_another_machine_is_refused() {
 /// The policy goes into the image, where every volume must satisfy it; a policy that nothing could
 /// satisfy is refused here.
 #[test]
-fn a04_a_policy_is_embedded() {
+fn a_policy_is_embedded() {
     need!("cpio", "busybox");
     let scratch = Scratch::new();
     let image = scratch.file("image", original(&scratch));

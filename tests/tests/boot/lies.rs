@@ -9,7 +9,7 @@ use std::path::Path;
 
 /// Properties that share a name of 500 KB: 20 GB if each had its own copy.
 #[test]
-fn a09_device_trees_with_one_long_name() {
+fn device_trees_with_one_long_name() {
     let scratch = Scratch::new();
     let words =
         |words: &[usize]| words.iter().flat_map(|word| (*word as u32).to_be_bytes()).collect::<Vec<_>>();
@@ -41,7 +41,7 @@ fn a09_device_trees_with_one_long_name() {
 }
 
 #[test]
-fn a09_fit_images_that_overlap() {
+fn fit_images_that_overlap() {
     let scratch = Scratch::new();
     let mut images = Node::new("images");
     for number in 0..4000 {
@@ -64,7 +64,7 @@ fn a09_fit_images_that_overlap() {
 }
 
 #[test]
-fn a09_lz4_in_tiny_blocks() {
+fn lz4_in_tiny_blocks() {
     let scratch = Scratch::new();
     let mut image = b"\x02\x21\x4c\x18".to_vec();
     let mut literal = |bytes: &[u8]| {
@@ -81,7 +81,7 @@ fn a09_lz4_in_tiny_blocks() {
 }
 
 #[test]
-fn a09_a_link_of_four_gigabytes() {
+fn a_link_of_four_gigabytes() {
     let scratch = Scratch::new();
     let image = scratch.file("link", gzip(&entry("init", 0o120_777, u32::MAX as usize), 4 << 10));
     let why = "no cpio entry at byte 0: its link leads to more than 4096 bytes, longer than any path";
@@ -90,7 +90,7 @@ fn a09_a_link_of_four_gigabytes() {
 
 /// A file of that size, which every command unpacks or skips.
 #[test]
-fn a09_a_file_of_four_gigabytes() {
+fn a_file_of_four_gigabytes() {
     let scratch = Scratch::new();
     let why = "it decompresses to more than 256 MiB and 64 times the image";
     let image = |name| {
@@ -109,7 +109,7 @@ fn a09_a_file_of_four_gigabytes() {
 
 /// Not even a file larger than memory causes a crash.
 #[test]
-fn a09_files_larger_than_memory() {
+fn files_larger_than_memory() {
     let scratch = Scratch::new();
     let huge = scratch.sized("huge", 1 << 30);
     let refused = |line: &str, file: &Path| {

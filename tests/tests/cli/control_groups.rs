@@ -36,7 +36,7 @@ impl Drop for Group {
 }
 
 #[test]
-fn b23_a_limit_of_version_1_is_known() {
+fn a_limit_of_version_1_is_known() {
     need!("sh");
     need_that!(geteuid().is_root(), "only root makes control groups");
     let group = Group::new("memory", 120 << 20);

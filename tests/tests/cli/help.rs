@@ -62,7 +62,7 @@ fn the_overview_names_every_verb_and_fits_a_screen() {
 
 /// Without arguments: all on the smallest terminal, the prompt below it too.
 #[test]
-fn e19_the_first_screen_fits_and_its_example_works_as_typed() {
+fn the_first_screen_fits_and_its_example_works_as_typed() {
     need!("setsid", "truncate");
     let bare = keyway("").fails(1);
     assert_eq!(bare.text(), "");
@@ -98,7 +98,7 @@ fn e19_the_first_screen_fits_and_its_example_works_as_typed() {
 
 /// Every page, of commands and of their verbs. (cryptsetup's own help is wider.)
 #[test]
-fn e19_help_fits_eighty_columns() {
+fn help_fits_eighty_columns() {
     let check = |line: &str, page: &str| {
         let long: Vec<&str> = page.lines().filter(|line| line.chars().count() > 80).collect();
         assert!(long.is_empty(), "{line}: {long:#?}");

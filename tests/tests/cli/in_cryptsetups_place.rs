@@ -391,7 +391,7 @@ fn a_header_on_its_own_device_is_refused_and_a_detached_one_is_named() {
 
 /// cryptsetup cuts a label that is too long, silently; Keyway says it, and under its own name refuses.
 #[test]
-fn c11_a_label_that_is_too_long_is_cut_as_cryptsetup_cuts_it() {
+fn a_label_that_is_too_long_is_cut_as_cryptsetup_cuts_it() {
     need!("cryptsetup");
     let beside = Beside::new();
     beside.scratch.file("key", "secret");
@@ -434,7 +434,7 @@ fn c11_a_label_that_is_too_long_is_cut_as_cryptsetup_cuts_it() {
 
 /// New volumes and detached headers take the blocks of their file system that cryptsetup's take.
 #[test]
-fn c14_new_headers_take_no_more_blocks_than_cryptsetups() {
+fn new_headers_take_no_more_blocks_than_cryptsetups() {
     need!("cryptsetup");
     use std::os::unix::fs::MetadataExt;
     let beside = Beside::new();

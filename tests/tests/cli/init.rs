@@ -52,7 +52,7 @@ macro_rules! need_namespaces {
 }
 
 #[test]
-fn a01_init_on_a_running_system_is_refused_and_nothing_goes() {
+fn init_on_a_running_system_is_refused_and_nothing_goes() {
     need_namespaces!();
     let scratch = Scratch::new();
     let root = tree(&scratch);
@@ -74,7 +74,7 @@ fn a01_init_on_a_running_system_is_refused_and_nothing_goes() {
 }
 
 #[test]
-fn a01_init_with_dry_run_shows_the_plan_alone() {
+fn init_with_dry_run_shows_the_plan_alone() {
     need_namespaces!();
     let scratch = Scratch::new();
     let root = tree(&scratch);
@@ -139,7 +139,7 @@ fn unlock_names_what_is_unknown_and_the_way_without_dm_crypt() {
 /// A tmpfs that looks like an initramfs in everything: the image's own init is restored, and mounts
 /// below it stay.
 #[test]
-fn a01_a_root_in_memory_goes_on_with_its_own_init() {
+fn a_root_in_memory_goes_on_with_its_own_init() {
     need_namespaces!();
     need!("busybox", "mount", "cp");
     let scratch = Scratch::new();

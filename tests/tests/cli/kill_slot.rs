@@ -43,7 +43,7 @@ fn refuses(scratch: &Scratch, run: Run, code: i32, why: &str) {
 }
 
 #[test]
-fn c24_a_slot_is_killed_with_a_passphrase_that_stays() {
+fn a_slot_is_killed_with_a_passphrase_that_stays() {
     let scratch = two_keys();
     let no_key = "No key available with this passphrase.";
     for line in ["luksKillSlot -q volume 7", "luksKillSlot volume 7"] {
@@ -69,7 +69,7 @@ fn c24_a_slot_is_killed_with_a_passphrase_that_stays() {
 
 /// An empty standard input counts as an answer, as in cryptsetup; a missing key file does not.
 #[test]
-fn c24_a_key_that_cannot_be_read_kills_nothing() {
+fn a_key_that_cannot_be_read_kills_nothing() {
     let scratch = two_keys();
     for line in ["luksKillSlot volume 7 -d missing", "luksKillSlot -q volume 7 -d missing"] {
         refuses(&scratch, run(&scratch, line), 1, "Failed to open key file missing");
@@ -79,7 +79,7 @@ fn c24_a_key_that_cannot_be_read_kills_nothing() {
 }
 
 #[test]
-fn c24_a_slot_is_killed_on_a_terminal() {
+fn a_slot_is_killed_on_a_terminal() {
     need!("setsid");
     let scratch = two_keys();
     let terminal = |line: &str| Terminal::start(&run(&scratch, line));
@@ -104,7 +104,7 @@ fn c24_a_slot_is_killed_on_a_terminal() {
 }
 
 #[test]
-fn c24_a_passphrase_is_removed_and_nothing_else() {
+fn a_passphrase_is_removed_and_nothing_else() {
     let scratch = two_keys();
     refuses(
         &scratch,

@@ -38,7 +38,7 @@ fn ways(key: &str) -> [(String, &'static str); 6] {
 }
 
 #[test]
-fn b09_an_empty_passphrase_is_set_only_if_it_is_meant() {
+fn an_empty_passphrase_is_set_only_if_it_is_meant() {
     need!("cryptsetup", "bash");
     let scratch = files();
     let refused = "The new passphrase is empty: whoever has the volume would open it by Enter.\n\
@@ -73,7 +73,7 @@ fn b09_an_empty_passphrase_is_set_only_if_it_is_meant() {
 
 /// Scripts written for cryptsetup go on: with a line on standard error.
 #[test]
-fn b09_called_as_cryptsetup_an_empty_passphrase_is_a_warning() {
+fn called_as_cryptsetup_an_empty_passphrase_is_a_warning() {
     need!("cryptsetup");
     let scratch = files();
     symlink(keyway_tests::peers::program(), scratch.path("cryptsetup")).unwrap();
@@ -96,7 +96,7 @@ fn b09_called_as_cryptsetup_an_empty_passphrase_is_a_warning() {
 }
 
 #[test]
-fn b09_a_newline_at_the_end_of_a_key_file_is_said() {
+fn a_newline_at_the_end_of_a_key_file_is_said() {
     let scratch = files();
     let note = |file: &str| {
         format!(

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 /// The exit code is unchanged: there is no way to report more, and nothing aborts (134).
 #[test]
-fn b23_a_full_standard_error_ends_nothing() {
+fn a_full_standard_error_ends_nothing() {
     need!("sh");
     need_that!(Path::new("/dev/full").exists(), "there is no /dev/full");
     let scratch = Scratch::new();
@@ -50,7 +50,7 @@ fn b23_a_full_standard_error_ends_nothing() {
 
 /// A closed reader is no reason to abort either.
 #[test]
-fn b23_a_reader_that_has_gone_ends_nothing() {
+fn a_reader_that_has_gone_ends_nothing() {
     need!("bash");
     let program = keyway_tests::peers::program();
     let script = format!("'{}' luksDump /nonexistent 2> >(exec true); sleep 0.1; exit $?", program.display());
@@ -64,7 +64,7 @@ fn b23_a_reader_that_has_gone_ends_nothing() {
 
 /// The macros of the standard library that panic if they cannot print.
 #[test]
-fn b23_no_line_of_ours_panics_when_it_cannot_be_written() {
+fn no_line_of_ours_panics_when_it_cannot_be_written() {
     let crates = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../crates"));
     let mut files = Vec::new();
     for krate in fs::read_dir(crates).unwrap().flatten() {

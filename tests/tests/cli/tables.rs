@@ -63,7 +63,7 @@ macro_rules! need_namespaces {
 }
 
 #[test]
-fn a04_open_heeds_the_table_whatever_the_volume_is_called() {
+fn open_heeds_the_table_whatever_the_volume_is_called() {
     need_namespaces!();
     let tree = Tree::new();
     let unmet = "policy /unmet:1 demands formats = [luks1]: luks2.";
@@ -99,7 +99,7 @@ fn a04_open_heeds_the_table_whatever_the_volume_is_called() {
 }
 
 #[test]
-fn a04_a_table_that_cannot_be_read_is_not_passed_over() {
+fn a_table_that_cannot_be_read_is_not_passed_over() {
     need_namespaces!();
     let tree = Tree::new();
     fs::create_dir(tree.root.join("etc/crypttab")).unwrap();
@@ -128,7 +128,7 @@ fn a04_a_table_that_cannot_be_read_is_not_passed_over() {
 }
 
 #[test]
-fn a04_unlock_heeds_every_table() {
+fn unlock_heeds_every_table() {
     need_namespaces!();
     let tree = Tree::new();
     tree.table("home /volume /key luks,x-keyway.require=/unmet\nelse /other none x-keyway.require=/met\n");
@@ -224,7 +224,7 @@ fn unlock_shows_what_tables_of_others_mean() {
 
 /// A demand that is mistyped is not passed over.
 #[test]
-fn a04_a_mistyped_demand_opens_nothing() {
+fn a_mistyped_demand_opens_nothing() {
     need_namespaces!();
     let tree = Tree::new();
     let word = "keyway.requires=sealed, and there is no such word: it may have been meant as a demand, and nothing is \

@@ -10,7 +10,7 @@ use std::os::unix::fs::{PermissionsExt, chown};
 
 /// A session does not keep the caller's pipes open; it reads what it needs from them beforehand.
 #[test]
-fn a12_a_session_lets_go_of_what_it_was_given() {
+fn a_session_lets_go_of_what_it_was_given() {
     need!("sh");
     let runtime = Runtime::new();
     let volume = Volume::new(&runtime.0, "disk.luks", 1);
@@ -38,7 +38,7 @@ fn a12_a_session_lets_go_of_what_it_was_given() {
 
 /// fusermount3 is replaced by a program that reports what it inherited.
 #[test]
-fn a12_a_program_that_is_started_gets_limits_and_descriptors_as_they_were() {
+fn a_program_that_is_started_gets_limits_and_descriptors_as_they_were() {
     need!("setpriv", "sh", "ls");
     need_that!(geteuid().is_root(), "only root becomes another user");
     let scratch = Scratch::new();

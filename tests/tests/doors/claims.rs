@@ -73,7 +73,7 @@ fn opens(volume: &Path) {
 }
 
 #[test]
-fn a11_of_many_formats_at_once_one_goes_on() {
+fn of_many_formats_at_once_one_goes_on() {
     let scratch = Scratch::new();
     let volume = scratch.sized("volume", 8 << 20);
     let (mut going, mut ended): (Vec<Child>, Vec<Child>) =
@@ -97,7 +97,7 @@ fn a11_of_many_formats_at_once_one_goes_on() {
 }
 
 #[test]
-fn a11_other_verbs_are_refused_while_one_formats() {
+fn other_verbs_are_refused_while_one_formats() {
     let scratch = Scratch::new();
     let volume = scratch.sized("volume", 8 << 20);
     let (raw, key) = (scratch.file("raw", random(9, 1 << 20)), scratch.file("key", "a passphrase"));
@@ -124,7 +124,7 @@ fn a11_other_verbs_are_refused_while_one_formats() {
 }
 
 #[test]
-fn a11_a_volume_is_claimed_before_its_passphrase_is_asked_for() {
+fn a_volume_is_claimed_before_its_passphrase_is_asked_for() {
     let scratch = Scratch::new();
     let (volume, key) = (scratch.sized("volume", 8 << 20), scratch.file("key", "a passphrase"));
     let (old, new) = (scratch.file("old", random(1, 4096)), scratch.file("new", random(2, 4096)));
@@ -149,7 +149,7 @@ fn a11_a_volume_is_claimed_before_its_passphrase_is_asked_for() {
 }
 
 #[test]
-fn a11_nobody_mounts_what_is_being_formatted_nor_the_file_behind_it() {
+fn nobody_mounts_what_is_being_formatted_nor_the_file_behind_it() {
     need!("losetup", "mke2fs", "mount", "umount");
     let scratch = Scratch::new();
     let (file, place) = (scratch.sized("file", 8 << 20), scratch.path("place"));
@@ -180,7 +180,7 @@ fn a11_nobody_mounts_what_is_being_formatted_nor_the_file_behind_it() {
 }
 
 #[test]
-fn a11_what_cryptsetup_formats_by_its_name_stays_possible() {
+fn what_cryptsetup_formats_by_its_name_stays_possible() {
     need!("losetup");
     let scratch = Scratch::new();
     let file = scratch.sized("file", 8 << 20);
@@ -201,7 +201,7 @@ fn a11_what_cryptsetup_formats_by_its_name_stays_possible() {
 }
 
 #[test]
-fn a15_read_asks_before_a_device_gets_plaintext() {
+fn read_asks_before_a_device_gets_plaintext() {
     need!("losetup", "setsid");
     let scratch = Scratch::new();
     let (raw, key) = (scratch.file("raw", random(4, 1 << 20)), scratch.file("key", "a passphrase"));
@@ -226,7 +226,7 @@ fn a15_read_asks_before_a_device_gets_plaintext() {
 
 /// A key may be on a device, or in the file behind one.
 #[test]
-fn a15_a_device_that_the_key_is_read_from_is_not_overwritten() {
+fn a_device_that_the_key_is_read_from_is_not_overwritten() {
     need!("losetup");
     let scratch = Scratch::new();
     let raw = scratch.file("raw", random(7, 1 << 20));
@@ -248,7 +248,7 @@ fn a15_a_device_that_the_key_is_read_from_is_not_overwritten() {
 }
 
 #[test]
-fn a11_a_file_is_not_copied_onto_a_device_that_it_is_behind() {
+fn a_file_is_not_copied_onto_a_device_that_it_is_behind() {
     need!("losetup");
     let scratch = Scratch::new();
     let content = random(6, 4 << 20);
@@ -280,7 +280,7 @@ fn with_run(setup: &str, command: &Run) -> Run {
 }
 
 #[test]
-fn a10_a_block_device_is_edited_under_cryptsetups_lock_or_not_at_all() {
+fn a_block_device_is_edited_under_cryptsetups_lock_or_not_at_all() {
     need!("losetup", "unshare", "mount", "stat");
     let scratch = Scratch::new();
     let (file, key) = (scratch.sized("file", 4 << 20), scratch.file("key", "a passphrase"));

@@ -44,7 +44,7 @@ fn two_keyways_and_formatting_are_refused() {
 
 /// A refused user is told which session to close.
 #[test]
-fn b22_the_busy_message_names_session_process_and_program() {
+fn the_busy_message_names_session_process_and_program() {
     let runtime = Runtime::new();
     let volume = Volume::new(&runtime.0, "disk.luks", 1);
     runtime.open(&volume, "--backend nbd", "home").ok();

@@ -122,7 +122,7 @@ fn a_volume_is_copied_both_ways() {
 /// Both clients pipeline: writes over several connections, then reads of the same random data
 /// beside writes.
 #[test]
-fn a02_libnbds_and_qemus_pipelines_get_their_own_bytes() {
+fn libnbds_and_qemus_pipelines_get_their_own_bytes() {
     need!("nbdcopy", "qemu-img", "qemu-io");
     let served = Served::new("");
     let image = served.scratch.random_file("image", 5, SIZE);

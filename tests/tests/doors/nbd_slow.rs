@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 const LONG: Duration = timeouts::LATE;
 
 #[test]
-fn a05_a_silent_nbd_server_and_a_trickle_end_in_time() {
+fn a_silent_nbd_server_and_a_trickle_end_in_time() {
     for manner in [Manner::Silent, Manner::TricklingGreeting, Manner::TricklingReplies(0)] {
         let server = Server::start(vec![0; 1 << 20], manner);
         let started = Instant::now();
@@ -28,7 +28,7 @@ fn a05_a_silent_nbd_server_and_a_trickle_end_in_time() {
 }
 
 #[test]
-fn a05_an_nbd_server_that_falls_silent_later_on_is_named() {
+fn an_nbd_server_that_falls_silent_later_on_is_named() {
     let volume = Volume::new();
     // The header arrives, and then nothing.
     let server = Server::start(volume.image.clone(), Manner::TricklingReplies(16 << 20));
@@ -37,7 +37,7 @@ fn a05_an_nbd_server_that_falls_silent_later_on_is_named() {
 }
 
 #[test]
-fn a05_who_waits_for_an_nbd_server_is_told_after_five_seconds() {
+fn who_waits_for_an_nbd_server_is_told_after_five_seconds() {
     let volume = Volume::new();
     let server = Server::start(volume.image.clone(), Manner::After(Duration::from_secs(6)));
     let outcome = volume.read(&server.uri).ok();

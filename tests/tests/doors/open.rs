@@ -154,7 +154,7 @@ fn a_volume_is_served_on_a_socket_read_only() {
 
 /// A volume with nothing on it needs a file system first, and one with a file system does not.
 #[test]
-fn e19_the_line_after_opening_an_empty_volume_is_mkfs() {
+fn the_line_after_opening_an_empty_volume_is_mkfs() {
     need!("fusermount3", "mke2fs");
     need_that!(has_fuse(), "/dev/fuse cannot be opened");
     let o = Opened::new();
@@ -184,7 +184,7 @@ fn e19_the_line_after_opening_an_empty_volume_is_mkfs() {
 
 /// The place of one volume, in a terminal's session and where nothing names a runtime directory.
 #[test]
-fn e19_a_script_finds_the_place() {
+fn a_script_finds_the_place() {
     need!("nbdinfo", "sh");
     let o = Opened::new();
     let opened = o.keyway("open --backend nbd volume served --key-file key").ok().text();

@@ -23,7 +23,7 @@ fn image(runtime: &Runtime) -> (Volume, PathBuf) {
 }
 
 #[test]
-fn e21_partitions_are_open_side_by_side_and_each_only_once() {
+fn partitions_are_open_side_by_side_and_each_only_once() {
     need!("sfdisk", "qemu-img");
     let runtime = Runtime::new();
     let (volume, path) = image(&runtime);
@@ -64,7 +64,7 @@ fn e21_partitions_are_open_side_by_side_and_each_only_once() {
 }
 
 #[test]
-fn e21_a_partition_is_not_used_beside_qemu_on_its_image() {
+fn a_partition_is_not_used_beside_qemu_on_its_image() {
     need!("sfdisk", "qemu-io", "qemu-nbd");
     let runtime = Runtime::new();
     let (volume, path) = image(&runtime);

@@ -83,7 +83,7 @@ fn a_dead_servers_socket_is_replaced_and_a_live_ones_refused() {
 }
 
 #[test]
-fn a15_what_lies_at_the_sockets_path_in_the_end_stays() {
+fn what_lies_at_the_sockets_path_in_the_end_stays() {
     let scratch = Scratch::new();
     let volume = Volume::new(&scratch, "disk.luks", 1);
     let socket = scratch.path("nbd.sock");
@@ -97,7 +97,7 @@ fn a15_what_lies_at_the_sockets_path_in_the_end_stays() {
 }
 
 #[test]
-fn a16_a_network_is_served_in_the_clear_only_if_that_is_said() {
+fn a_network_is_served_in_the_clear_only_if_that_is_said() {
     let scratch = Scratch::new();
     let volume = Volume::new(&scratch, "disk.luks", 1);
     for address in ["0.0.0.0", "::", "::ffff:0.0.0.0"] {
@@ -121,7 +121,7 @@ fn a16_a_network_is_served_in_the_clear_only_if_that_is_said() {
 
 /// 128 connections that send a byte now and then.
 #[test]
-fn a05_silent_connections_keep_nobody_out() {
+fn silent_connections_keep_nobody_out() {
     need!("nbdinfo");
     let scratch = Scratch::new();
     let volume = Volume::new(&scratch, "disk.luks", 1);

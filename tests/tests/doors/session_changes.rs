@@ -199,7 +199,7 @@ const O_DIRECT: u32 = 0o40000;
 
 /// Writes acknowledged before the key was removed are flushed: there is no error to report.
 #[test]
-fn b18_a_suspended_session_closes() {
+fn a_suspended_session_closes() {
     let runtime = Runtime::new();
     let volume = Volume::new(&runtime.0, "disk.luks", 1);
     runtime.open(&volume, "--backend nbd", "home").ok();
@@ -223,7 +223,7 @@ fn b18_a_suspended_session_closes() {
 }
 
 #[test]
-fn b18_a_suspended_mount_closes() {
+fn a_suspended_mount_closes() {
     need!("fusermount3");
     need_that!(Path::new("/dev/fuse").exists(), "there is no /dev/fuse");
     let runtime = Runtime::new();

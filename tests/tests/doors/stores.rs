@@ -28,7 +28,7 @@ fn serve(scratch: &Scratch, volume: &Volume, line: &str) -> (Served, Nbd) {
 }
 
 #[test]
-fn b20_b22_another_volume_behind_the_url_is_refused_and_said_once() {
+fn another_volume_behind_the_url_is_refused_and_said_once() {
     need!("nbdkit");
     let scratch = Scratch::new();
     let (volume, other) = (Volume::new(&scratch, "a.luks", 4), Volume::new(&scratch, "b.luks", 4));
@@ -65,7 +65,7 @@ fn b20_b22_another_volume_behind_the_url_is_refused_and_said_once() {
 }
 
 #[test]
-fn b20_a_hung_store_does_not_keep_a_server_that_has_nothing_to_write() {
+fn a_hung_store_does_not_keep_a_server_that_has_nothing_to_write() {
     need!("nbdkit");
     let scratch = Scratch::new();
     let volume = Volume::new(&scratch, "disk.luks", 4);

@@ -76,7 +76,7 @@ impl Drop for Victim {
 }
 
 #[test]
-fn a03_a_directory_that_was_there_before() {
+fn a_directory_that_was_there_before() {
     need!("setpriv", "env");
     need_that!(geteuid().is_root(), "only root becomes another user");
     let victim = Victim::new();
@@ -120,7 +120,7 @@ fn a03_a_directory_that_was_there_before() {
 }
 
 #[test]
-fn a03_a_way_that_others_can_change() {
+fn a_way_that_others_can_change() {
     need!("setpriv", "env");
     need_that!(geteuid().is_root(), "only root becomes another user");
     let victim = Victim::new();
@@ -198,7 +198,7 @@ impl Drop for Stranger {
 }
 
 #[test]
-fn a03_no_key_goes_to_another_users_listener() {
+fn no_key_goes_to_another_users_listener() {
     need!("setpriv", "perl");
     need_that!(geteuid().is_root(), "only root becomes another user");
     let runtime = Runtime::new();
@@ -231,7 +231,7 @@ fn a03_no_key_goes_to_another_users_listener() {
 
 /// Whatever happens to its permissions.
 #[test]
-fn a03_a_sessions_sockets_obey_nobody_else() {
+fn a_sessions_sockets_obey_nobody_else() {
     need!("setpriv", "nbdinfo");
     need_that!(geteuid().is_root(), "only root becomes another user");
     let runtime = Runtime::new();

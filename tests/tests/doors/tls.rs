@@ -69,7 +69,7 @@ fn libnbd_and_qemu_read_through_keyways_tls() {
 /// A server that requires certificates serves no client without one: not without TLS either,
 /// whatever --tls says.
 #[test]
-fn a16_verified_clients_are_the_only_ones() {
+fn verified_clients_are_the_only_ones() {
     need!("nbdinfo", "certtool");
     let scratch = Scratch::new();
     let (pki, stranger) = (Pki::new(&scratch, "pki"), Pki::new(&scratch, "stranger"));

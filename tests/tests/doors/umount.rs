@@ -15,7 +15,7 @@ fn has_fuse() -> bool {
 
 /// The README's lines, run verbatim.
 #[test]
-fn b23_the_recipe_of_the_readme_works_every_time() {
+fn the_recipe_of_the_readme_works_every_time() {
     need!("fusermount3", "fuse2fs", "mke2fs", "debugfs", "sh");
     need_that!(has_fuse(), "/dev/fuse cannot be opened");
     let readme = fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../README.md")).unwrap();
@@ -55,7 +55,7 @@ fn b23_the_recipe_of_the_readme_works_every_time() {
 }
 
 #[test]
-fn b23_fusermount3_of_the_file_system_may_come_first() {
+fn fusermount3_of_the_file_system_may_come_first() {
     need!("fusermount3", "fuse2fs", "mke2fs");
     need_that!(has_fuse(), "/dev/fuse cannot be opened");
     let m = Mounted::new();
@@ -80,7 +80,7 @@ fn b23_fusermount3_of_the_file_system_may_come_first() {
 }
 
 #[test]
-fn b23_whoever_uses_it_is_named_and_waited_for() {
+fn whoever_uses_it_is_named_and_waited_for() {
     need!("fusermount3", "sleep");
     need_that!(has_fuse(), "/dev/fuse cannot be opened");
     let m = Mounted::with("");
@@ -107,7 +107,7 @@ fn b23_whoever_uses_it_is_named_and_waited_for() {
 }
 
 #[test]
-fn b23_a_loop_device_in_it() {
+fn a_loop_device_in_it() {
     need!("mke2fs", "mount", "umount");
     need_that!(geteuid().is_root() && has_fuse(), "only root mounts a loop device");
     let m = Mounted::with("");
@@ -124,7 +124,7 @@ fn b23_a_loop_device_in_it() {
 }
 
 #[test]
-fn b23_nothing_else_is_unmounted() {
+fn nothing_else_is_unmounted() {
     need!("fusermount3", "mount", "umount");
     need_that!(geteuid().is_root() && has_fuse(), "only root mounts tmpfs");
     let m = Mounted::new();
@@ -139,7 +139,7 @@ fn b23_nothing_else_is_unmounted() {
 
 /// Something mounted on top of a volume's directory is not Keyway's.
 #[test]
-fn a15_the_door_takes_away_its_own_mount_only() {
+fn the_door_takes_away_its_own_mount_only() {
     need!("fusermount3", "mount", "umount", "kill");
     need_that!(geteuid().is_root() && has_fuse(), "only root mounts tmpfs");
     let m = Mounted::with("");
@@ -165,7 +165,7 @@ fn a15_the_door_takes_away_its_own_mount_only() {
 
 /// Nor does the cleanup after a killed process.
 #[test]
-fn a15_clearing_takes_away_dead_mounts_only() {
+fn clearing_takes_away_dead_mounts_only() {
     need!("fusermount3", "mount", "umount");
     need_that!(geteuid().is_root() && has_fuse(), "only root mounts tmpfs");
     let runtime = Runtime::new();

@@ -119,7 +119,7 @@ impl Image {
 }
 
 #[test]
-fn e21_a_volume_of_cryptsetups_in_a_partition_is_looked_at_read_and_written() {
+fn a_volume_of_cryptsetups_in_a_partition_is_looked_at_read_and_written() {
     need!("cryptsetup", "fdisk");
     for table in TABLES {
         eprintln!("{}", table.name);
@@ -147,7 +147,7 @@ fn e21_a_volume_of_cryptsetups_in_a_partition_is_looked_at_read_and_written() {
 }
 
 #[test]
-fn e21_a_header_in_a_partition_is_edited_saved_repaired_and_reencrypted() {
+fn a_header_in_a_partition_is_edited_saved_repaired_and_reencrypted() {
     need!("cryptsetup", "fdisk");
     for table in TABLES {
         eprintln!("{}", table.name);
@@ -181,7 +181,7 @@ fn e21_a_header_in_a_partition_is_edited_saved_repaired_and_reencrypted() {
 }
 
 #[test]
-fn e21_a_new_volume_stays_in_its_partition() {
+fn a_new_volume_stays_in_its_partition() {
     need!("cryptsetup", "fdisk");
     let small = "--type luks2 --luks2-metadata-size 16k --luks2-keyslots-size 768k";
     for table in TABLES {
@@ -212,7 +212,7 @@ fn e21_a_new_volume_stays_in_its_partition() {
 }
 
 #[test]
-fn e21_what_partitions_there_are_is_said_where_none_is_named() {
+fn what_partitions_there_are_is_said_where_none_is_named() {
     need!("cryptsetup", "fdisk");
     for table in TABLES {
         let image = Image::new(table);

@@ -19,7 +19,7 @@ const TABLES: &[(Scheme, u64, &str)] = &[
 ];
 
 #[test]
-fn e21_partitions_are_where_sfdisk_says() {
+fn partitions_are_where_sfdisk_says() {
     need!("sfdisk");
     for (scheme, mib, script) in TABLES {
         let scratch = Scratch::new();

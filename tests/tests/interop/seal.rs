@@ -20,7 +20,7 @@ fn read(v: &Volume) -> keyway_tests::Run {
 }
 
 #[test]
-fn a04_a_seal_outlives_cryptsetups_keyslots() {
+fn a_seal_outlives_cryptsetups_keyslots() {
     need!("cryptsetup");
     let v = sealed();
     let dump = v.dump();
@@ -51,7 +51,7 @@ fn a04_a_seal_outlives_cryptsetups_keyslots() {
 
 /// Each field, changed with corrected checksums; the real cryptsetup accepts most of them silently.
 #[test]
-fn a04_each_forged_field_is_refused_by_its_name() {
+fn each_forged_field_is_refused_by_its_name() {
     need!("cryptsetup");
     let v = sealed();
     let (forged, key) = (v.scratch.path("forged"), &v.first_key);

@@ -132,7 +132,7 @@ fn cases(v: &Volume, state: &str) {
 /// Programs that bind tokens write for json-c, which takes more than JSON (clevis repeats a member): each
 /// program takes what the other does, and the header holds the same JSON.
 #[test]
-fn c11_a_token_is_taken_as_json_c_takes_it() {
+fn a_token_is_taken_as_json_c_takes_it() {
     need!("cryptsetup");
     // As clevis 18 writes it.
     let clevis = r#"{"type":"clevis","keyslots":["0"],"jwe":{"ciphertext":"AA","ciphertext":"AB","encrypted_key":"","iv":"BB","protected":"CC","tag":"DD"}}"#;
@@ -178,7 +178,7 @@ fn c11_a_token_is_taken_as_json_c_takes_it() {
 
 /// A full JSON area is no damage: it is called what it is, with what makes room.
 #[test]
-fn c11_a_full_json_area_is_not_called_an_invalid_device() {
+fn a_full_json_area_is_not_called_an_invalid_device() {
     need!("cryptsetup");
     let v = volume(keyway);
     let long = format!(r#"{{"type":"a","keyslots":[],"x":"{}"}}"#, "x".repeat(12 << 10));

@@ -234,7 +234,7 @@ fn the_same_seed_gives_the_same_bytes() {
 
 /// Two contents under one key stream reveal each other.
 #[test]
-fn a08_reproducible_volumes_have_no_key_stream() {
+fn reproducible_volumes_have_no_key_stream() {
     let scratch = Scratch::new();
     let key = scratch.file("key", "secret");
     let seed = scratch.random_file("seed", 4, 32);
@@ -383,7 +383,7 @@ fn standard_input_is_data_or_passphrase_by_whatever_name() {
 
 /// Until `build` can do it itself, it says the lines that do, and they work.
 #[test]
-fn e19_a_directory_is_refused_with_the_line_that_makes_an_image() {
+fn a_directory_is_refused_with_the_line_that_makes_an_image() {
     need!("mke2fs", "e2fsck", "sh");
     let scratch = Scratch::new();
     let folder = scratch.path("my rootfs/deep");

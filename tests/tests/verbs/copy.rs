@@ -35,7 +35,7 @@ fn a_new_key_and_a_new_cipher_for_the_same_plaintext() {
 }
 
 #[test]
-fn a15_a_volume_is_not_replaced_by_its_copy() {
+fn a_volume_is_not_replaced_by_its_copy() {
     let scratch = Scratch::new();
     let (old, new) = (scratch.file("old-key", "old"), scratch.file("new-key", "new"));
     let volume = volume_of(&scratch, &random(2, 1 << 20), &old, "");

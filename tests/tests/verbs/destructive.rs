@@ -103,13 +103,10 @@ impl Things {
 }
 
 #[test]
-fn a01_a15_no_command_touches_what_is_mounted() {
+fn no_command_touches_what_is_mounted() {
     need!("losetup", "mke2fs", "mount", "umount");
     let Some(mounted) = Mounted::new() else {
-        return keyway_tests::skip::record(
-            "a01_a15_no_command_touches_what_is_mounted",
-            "this user mounts nothing",
-        );
+        return keyway_tests::skip::record("no_command_touches_what_is_mounted", "this user mounts nothing");
     };
     let things = Things::new(&mounted.scratch);
     let before = mounted.bytes();

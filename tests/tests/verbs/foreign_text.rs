@@ -15,7 +15,7 @@ const EVIL: &str = "\u{1b}[2J\u{7}\nFORGED\u{9b}31m\u{202e}\u{2066}\u{200b}\u{7f
 const EVIL_JSON: &str = "\\u001b[2J\\u0007\\nFORGED\u{9b}31m\u{202e}\u{2066}\u{200b}\u{7f}";
 
 #[test]
-fn a12_no_text_of_a_header_commands_a_terminal() {
+fn no_text_of_a_header_commands_a_terminal() {
     let scratch = Scratch::new();
     let (volume, key) = (scratch.sized("volume", 4 << 20), scratch.file("key", "key"));
     keyway("luksFormat -q --luks2-keyslots-size 1M").args(CHEAP).arg(&volume).arg(&key).ok();

@@ -29,7 +29,7 @@ fn openers(scratch: &Scratch, volume: &Path, key: &Path, tool: impl Fn(&str) -> 
 }
 
 #[test]
-fn a04_no_verb_opens_a_forged_segment() {
+fn no_verb_opens_a_forged_segment() {
     let scratch = Scratch::new();
     let key = scratch.file("key", "secret");
     let volume = volume_of(&scratch, &random(3, 1 << 20), &key, "--sector-size 512");
@@ -82,7 +82,7 @@ fn a04_no_verb_opens_a_forged_segment() {
 }
 
 #[test]
-fn a04_ciphers_that_protect_little_need_a_word() {
+fn ciphers_that_protect_little_need_a_word() {
     let scratch = Scratch::new();
     let key = scratch.file("key", "secret");
     let word = "--weak-cipher-is-fine";

@@ -11,7 +11,7 @@ use std::path::Path;
 const INPUT: &str = "is an input of this command; name another file.";
 
 #[test]
-fn a15_no_input_is_an_output_under_any_name() {
+fn no_input_is_an_output_under_any_name() {
     need!("sh");
     let scratch = Scratch::new();
     let key = scratch.file("key", "secret");
@@ -83,7 +83,7 @@ fn a15_no_input_is_an_output_under_any_name() {
 }
 
 #[test]
-fn a11_what_a_loop_device_shows_is_not_replaced() {
+fn what_a_loop_device_shows_is_not_replaced() {
     need!("losetup");
     let scratch = Scratch::new();
     let (key, raw) = (scratch.file("key", "secret"), scratch.file("raw", random(63, 65536)));
@@ -91,7 +91,7 @@ fn a11_what_a_loop_device_shows_is_not_replaced() {
     let attached = peer("losetup", "--find --show").arg(&file).outcome();
     if attached.code != Some(0) {
         return keyway_tests::skip::record(
-            "a11_what_a_loop_device_shows_is_not_replaced",
+            "what_a_loop_device_shows_is_not_replaced",
             "this user attaches nothing",
         );
     }

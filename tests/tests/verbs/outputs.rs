@@ -33,7 +33,7 @@ fn with_umask(umask: &str, run: &Run) -> Run {
 }
 
 #[test]
-fn a07_plaintext_and_backups_are_their_owners() {
+fn plaintext_and_backups_are_their_owners() {
     need!("sh");
     let scratch = Scratch::new();
     let volume = volume(&scratch);
@@ -56,7 +56,7 @@ fn a07_plaintext_and_backups_are_their_owners() {
 }
 
 #[test]
-fn a07_volumes_and_images_are_read_by_whom_their_sources_are() {
+fn volumes_and_images_are_read_by_whom_their_sources_are() {
     need!("sh", "cpio");
     let scratch = Scratch::new();
     let volume = volume(&scratch);
@@ -110,7 +110,7 @@ fn a07_volumes_and_images_are_read_by_whom_their_sources_are() {
 
 /// A link that another user put in the place of an output; its target belongs to root.
 #[test]
-fn a17_an_output_follows_no_link_of_others() {
+fn an_output_follows_no_link_of_others() {
     let scratch = Scratch::new();
     let volume = volume(&scratch);
     let (theirs, target) = (scratch.path("theirs"), scratch.file("target", "precious"));
@@ -145,7 +145,7 @@ fn a17_an_output_follows_no_link_of_others() {
 
 /// A directory of another user, with a link to root's file: only root can test this.
 #[test]
-fn a17_root_follows_no_link_in_the_directory_of_a_user() {
+fn root_follows_no_link_in_the_directory_of_a_user() {
     need_that!(rustix::process::getuid().is_root(), "only root makes other users' files");
     let scratch = Scratch::new();
     let volume = volume(&scratch);
@@ -164,7 +164,7 @@ fn a17_root_follows_no_link_in_the_directory_of_a_user() {
 }
 
 #[test]
-fn a17_standard_output_by_its_names_goes_on_working() {
+fn standard_output_by_its_names_goes_on_working() {
     need!("sh", "cmp");
     let scratch = Scratch::new();
     let volume = volume(&scratch);
@@ -187,7 +187,7 @@ fn a17_standard_output_by_its_names_goes_on_working() {
 /// Each place where the program's own code opens a file for writing goes through the function that
 /// checks for links first.
 #[test]
-fn a17_no_output_is_opened_another_way() {
+fn no_output_is_opened_another_way() {
     let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("../crates");
     let mut found = Vec::new();
     for folder in ["cli/src", "measure/src/results", "measure/src/report"] {
@@ -236,7 +236,7 @@ fn look(folder: &Path, found: &mut Vec<String>) {
 }
 
 #[test]
-fn a07_images_are_checked_before_they_are_taken_out() {
+fn images_are_checked_before_they_are_taken_out() {
     let scratch = Scratch::new();
     let (kernel, ramdisk) =
         (scratch.file("kernel", random(1, 9000)), scratch.file("ramdisk", random(2, 9000)));
@@ -268,7 +268,7 @@ fn a07_images_are_checked_before_they_are_taken_out() {
 }
 
 #[test]
-fn a17_a_source_takes_files_from_its_own_folder() {
+fn a_source_takes_files_from_its_own_folder() {
     let scratch = Scratch::new();
     let (folder, other) = (scratch.path("source"), scratch.path("other"));
     fs::create_dir(&folder).unwrap();

@@ -67,7 +67,7 @@ fn set_mode(path: &Path, mode: u32) {
 const NOBODY: u32 = 65_534;
 
 #[test]
-fn a17_a_volume_is_edited_through_no_link_of_others() {
+fn a_volume_is_edited_through_no_link_of_others() {
     need_that!(rustix::process::getuid().is_root(), "only root makes other users' links");
     let shared = Shared::new();
     let link = shared.link("theirs", NOBODY);
@@ -96,7 +96,7 @@ fn a17_a_volume_is_edited_through_no_link_of_others() {
 }
 
 #[test]
-fn a17_a_name_of_a_file_elsewhere_is_not_written_to() {
+fn a_name_of_a_file_elsewhere_is_not_written_to() {
     need_that!(rustix::process::getuid().is_root(), "only root makes other users' files");
     let shared = Shared::new();
     let name = shared.place.join("name");

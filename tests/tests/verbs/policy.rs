@@ -36,7 +36,7 @@ fn openers(scratch: &Scratch, volume: &Path, key: &Path) -> Vec<Run> {
 }
 
 #[test]
-fn a04_no_verb_opens_what_does_not_meet_its_policy() {
+fn no_verb_opens_what_does_not_meet_its_policy() {
     let scratch = Scratch::new();
     let (volume, key) = volume(&scratch);
     let policy = scratch.file("policy.toml", "# Ours.\nciphers = [\"aes\"]\nmin-key-bits = 513\n");
@@ -73,7 +73,7 @@ fn a04_no_verb_opens_what_does_not_meet_its_policy() {
 }
 
 #[test]
-fn a04_a_policy_that_cannot_be_read_opens_nothing() {
+fn a_policy_that_cannot_be_read_opens_nothing() {
     let scratch = Scratch::new();
     let (volume, key) = volume(&scratch);
     let read = || keyway("read --length 1 --require").directory(scratch.root());
@@ -91,7 +91,7 @@ fn a04_a_policy_that_cannot_be_read_opens_nothing() {
 
 /// A plain volume has no header to judge.
 #[test]
-fn a04_a_plain_volume_meets_no_policy() {
+fn a_plain_volume_meets_no_policy() {
     let scratch = Scratch::new();
     let (plain, key) = (scratch.random_file("plain", 5, 4096), scratch.file("key", [7; 32]));
     let read = || keyway("read --type plain -c aes-xts-plain64 -s 256 -d").arg(&key).arg(&plain);
@@ -101,7 +101,7 @@ fn a04_a_plain_volume_meets_no_policy() {
 
 /// A demand on Argon2 says nothing of a keyslot with PBKDF2, and the finding says so.
 #[test]
-fn a04_what_a_demand_does_not_cover_is_named() {
+fn what_a_demand_does_not_cover_is_named() {
     let scratch = Scratch::new();
     let (volume, key) = volume(&scratch);
     scratch.file("p.toml", "min-argon2-memory = \"64KiB\"\nmin-argon2-passes = 4\n");
@@ -133,7 +133,7 @@ fn a04_what_a_demand_does_not_cover_is_named() {
 }
 
 #[test]
-fn a04_inspect_audits_every_demand() {
+fn inspect_audits_every_demand() {
     let scratch = Scratch::new();
     let (volume, _) = volume(&scratch);
     let policy = scratch

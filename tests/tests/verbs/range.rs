@@ -205,7 +205,7 @@ fn a_volume_is_not_replaced_by_its_own_plaintext() {
 
 /// The result could not be opened, nor its source recovered.
 #[test]
-fn a15_nothing_that_is_read_is_replaced() {
+fn nothing_that_is_read_is_replaced() {
     let scratch = Scratch::new();
     let key = scratch.file("key", "secret");
     let seed = scratch.file("seed", random(23, 32));

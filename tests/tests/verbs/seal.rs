@@ -20,7 +20,7 @@ fn on(line: &str, volume: &Path, key: &Path) -> Run {
 }
 
 #[test]
-fn a04_seal_says_inspect_and_every_opening_verifies() {
+fn seal_says_inspect_and_every_opening_verifies() {
     let scratch = Scratch::new();
     let (volume, key) = sealed(&scratch, "");
     keyway("inspect").arg(&volume).ok().lacks("Seal");
@@ -74,7 +74,7 @@ fn a04_seal_says_inspect_and_every_opening_verifies() {
 }
 
 #[test]
-fn a04_a_seal_can_be_made_with_the_volume_and_with_a_context() {
+fn a_seal_can_be_made_with_the_volume_and_with_a_context() {
     let scratch = Scratch::new();
     let (volume, key) = sealed(&scratch, "--seal --seal-context rack-7");
     on("read --length 1 --require sealed", &volume, &key).ok();
@@ -173,7 +173,7 @@ fn a_context_comes_from_a_file_or_the_environment_too() {
 
 /// A forger could remove the seal by restoring an older backup.
 #[test]
-fn a04_a_backup_without_a_seal_is_not_restored_in_silence() {
+fn a_backup_without_a_seal_is_not_restored_in_silence() {
     let scratch = Scratch::new();
     let (volume, key) = sealed(&scratch, "");
     let backup = scratch.path("backup");

@@ -49,7 +49,7 @@ const DISCARDS: &str = "config.flags[0] is \"allow-discards\", and was absent wh
 const LABEL: &str = "header.label is \"mine\", sealed as \"\"";
 
 #[test]
-fn a04_a_forged_header_is_changed_by_no_edit() {
+fn a_forged_header_is_changed_by_no_edit() {
     let v = Sealed::forged();
     let before = v.bytes();
     let token = v.scratch.file("token", "{\"type\":\"x\",\"keyslots\":[]}");
@@ -82,7 +82,7 @@ fn a04_a_forged_header_is_changed_by_no_edit() {
 }
 
 #[test]
-fn a04_seal_signs_nothing_that_nobody_has_seen() {
+fn seal_signs_nothing_that_nobody_has_seen() {
     let v = Sealed::forged();
     let before = v.bytes();
     for line in ["seal", "seal --remove"] {
@@ -104,7 +104,7 @@ fn a04_seal_signs_nothing_that_nobody_has_seen() {
 
 /// The forger writes the seal's own list, too: nothing differs, and the key alone tells.
 #[test]
-fn a04_a_list_of_the_forgers_own_is_not_signed() {
+fn a_list_of_the_forgers_own_is_not_signed() {
     let v = Sealed::new("");
     let (from, to) =
         ("\"offset\":\"16777216\",\"size\":\"dynamic\"", "\"offset\":\"16777216\",\"size\":\"4096\"");
@@ -123,7 +123,7 @@ fn a04_a_list_of_the_forgers_own_is_not_signed() {
 }
 
 #[test]
-fn a04_keys_are_taken_away_whatever_the_seal_says() {
+fn keys_are_taken_away_whatever_the_seal_says() {
     let v = Sealed::forged();
     let killed = v.with_key("luksKillSlot").arg("1").ok();
     killed.says(DISCARDS).says(LABEL).says("The keyslot is removed all the same.");
@@ -156,7 +156,7 @@ fn an_edit_with_a_key_renews_the_seal() {
 
 /// A repair says whose copy stays.
 #[test]
-fn a04_a_repair_says_that_the_copy_that_stays_may_be_forged() {
+fn a_repair_says_that_the_copy_that_stays_may_be_forged() {
     let v = Sealed::forged();
     let damaged = |path: &Path| {
         let mut bytes = fs::read(path).unwrap();

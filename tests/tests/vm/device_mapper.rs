@@ -60,7 +60,7 @@ fn mappings_are_cryptsetups_to_the_byte() {
 
 /// A logical volume or a multipath device: only the program that created it removes it.
 #[test]
-fn a15_other_peoples_mappings_are_left_alone() {
+fn other_peoples_mappings_are_left_alone() {
     need_machine!();
     let report = run(
         Machine::new().with_keyway(),

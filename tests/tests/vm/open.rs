@@ -57,7 +57,7 @@ fn with_debian_12s_figures_and_defaults_both_are_equal() {
 /// During the passphrase prompt the path is changed to another volume: the volume that was checked
 /// is the one mapped.
 #[test]
-fn a04_what_was_judged_is_mapped_whatever_its_path_names_by_then() {
+fn what_was_judged_is_mapped_whatever_its_path_names_by_then() {
     need_machine!();
     let scratch = Scratch::new();
     let disks = [scratch.sized("disk-a", 20 << 20), scratch.sized("disk-b", 20 << 20)];

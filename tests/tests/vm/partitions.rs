@@ -25,7 +25,7 @@ fn image(scratch: &Scratch, key: &PathBuf, plaintext: &PathBuf) -> PathBuf {
 }
 
 #[test]
-fn e21_the_kernel_maps_the_partitions_of_an_image_where_they_are() {
+fn the_kernel_maps_the_partitions_of_an_image_where_they_are() {
     need!("sfdisk");
     need_machine!();
     let scratch = Scratch::new();

@@ -48,7 +48,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a15_others_mappings_are_known_by_their_uuids() {
+    fn others_mappings_are_known_by_their_uuids() {
         for ours in
             ["CRYPT-LUKS2-0123456789abcdef0123456789abcdef-home", "CRYPT-PLAIN-swap", "CRYPT-SUBDEV-x"]
         {

@@ -53,7 +53,7 @@ mod tests {
     use std::process::{Command, Stdio};
 
     #[test]
-    fn b23_a_process_is_named() {
+    fn a_process_is_named() {
         let dir = std::env::temp_dir().join(format!("keyway-users-{}", std::process::id()));
         fs::create_dir_all(dir.join("a")).unwrap();
         let dir = fs::canonicalize(dir).unwrap();

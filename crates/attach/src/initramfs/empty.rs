@@ -80,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn a01_everything_goes_and_no_link_is_followed() {
+    fn everything_goes_and_no_link_is_followed() {
         let (place, outside) = (scratch("all"), scratch("outside"));
         fs::write(outside.join("mine"), "mine").unwrap();
         fs::create_dir_all(place.join("a/b/c")).unwrap();
@@ -109,7 +109,7 @@ mod tests {
 
     /// Only a directory nested deeper than the limit on open descriptors stays.
     #[test]
-    fn a01_depth_has_an_end() {
+    fn depth_has_an_end() {
         let place = scratch("deep");
         let deep: PathBuf = std::iter::repeat_n("d", DEEPEST + 3).collect();
         fs::create_dir_all(place.join(deep)).unwrap();
@@ -124,8 +124,8 @@ mod tests {
 
     /// Other file systems, and the same one bind-mounted below itself.
     #[test]
-    fn a01_what_is_mounted_stays() {
-        alone("initramfs::empty::tests::a01_what_is_mounted_stays", || {
+    fn what_is_mounted_stays() {
+        alone("initramfs::empty::tests::what_is_mounted_stays", || {
             let base = scratch("mounts");
             mount("tmpfs", &base, "tmpfs", MountFlags::empty(), None).unwrap();
             let (root, apart) = (base.join("root"), base.join("apart"));

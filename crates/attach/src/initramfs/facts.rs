@@ -170,7 +170,7 @@ mod tests {
     const GOOD: Facts = Facts { pid: 1, kind: TMPFS, is_mount: Some(true), has_init: true };
 
     #[test]
-    fn a01_every_fact_counts() {
+    fn every_fact_counts() {
         assert_eq!(GOOD.judge(), Ok(()));
         assert_eq!(Facts { kind: RAMFS, is_mount: None, ..GOOD }.judge(), Ok(()));
         for pid in [0, 2, 4711] {
@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn a01_every_fact_about_the_new_root_counts() {
+    fn every_fact_about_the_new_root_counts() {
         let good = Change { from: 2, to: 65024, is_mount: Some(true), is_rootfs: true, is_own_init: false };
         assert_eq!(good.judge(), Ok(()));
         assert_eq!(Change { is_rootfs: false, is_own_init: true, is_mount: None, ..good }.judge(), Ok(()));
@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn a01_the_facts_here_are_no_initramfs() {
+    fn the_facts_here_are_no_initramfs() {
         let root = File::open("/").unwrap();
         let facts = Facts::gather(root.as_fd()).unwrap();
         assert_eq!(facts.pid, std::process::id());
@@ -211,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn a01_the_kind_of_the_root() {
+    fn the_kind_of_the_root() {
         let booted =
             "1 1 0:2 / / rw - rootfs rootfs rw,size=9k\n20 1 0:19 / /proc rw shared:1 - proc proc rw\n";
         assert_eq!(kind_of_root(booted), Some("rootfs"));

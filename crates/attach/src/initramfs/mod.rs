@@ -160,16 +160,16 @@ mod tests {
     }
 
     #[test]
-    fn a01_the_root_of_this_system_is_none() {
-        alone("initramfs::tests::a01_the_root_of_this_system_is_none", || {
+    fn the_root_of_this_system_is_none() {
+        alone("initramfs::tests::the_root_of_this_system_is_none", || {
             let error = Initramfs::prove().unwrap_err().to_string();
             assert!(error.starts_with("Refused, with nothing changed: / is neither ramfs nor"), "{error}");
         });
     }
 
     #[test]
-    fn a01_an_initramfs_gets_its_own_init_back() {
-        alone("initramfs::tests::a01_an_initramfs_gets_its_own_init_back", || {
+    fn an_initramfs_gets_its_own_init_back() {
+        alone("initramfs::tests::an_initramfs_gets_its_own_init_back", || {
             booted();
             assert!(
                 Initramfs::prove().unwrap_err().to_string().contains("there is no /init"),
@@ -203,8 +203,8 @@ mod tests {
     }
 
     #[test]
-    fn a01_the_root_is_emptied_when_another_has_its_place() {
-        alone("initramfs::tests::a01_the_root_is_emptied_when_another_has_its_place", || {
+    fn the_root_is_emptied_when_another_has_its_place() {
+        alone("initramfs::tests::the_root_is_emptied_when_another_has_its_place", || {
             booted();
             unmount("/init", UnmountFlags::DETACH).unwrap();
             fs::copy("/proc/self/exe", "/init").unwrap();

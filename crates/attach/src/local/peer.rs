@@ -36,13 +36,13 @@ mod tests {
     use std::os::unix::net::UnixStream;
 
     #[test]
-    fn a03_this_user_and_root() {
+    fn this_user_and_root() {
         assert!(is_trusted(1000, 1000) && is_trusted(0, 1000) && is_trusted(0, 0));
         assert!(!is_trusted(1001, 1000) && !is_trusted(1000, 0) && !is_trusted(u32::MAX, 0));
     }
 
     #[test]
-    fn a03_the_kernel_says_who() {
+    fn the_kernel_says_who() {
         let (one, other) = UnixStream::pair().unwrap();
         check(&one).unwrap();
         check(&other).unwrap();

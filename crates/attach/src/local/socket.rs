@@ -51,7 +51,7 @@ mod tests {
     use std::os::unix::fs::PermissionsExt;
 
     #[test]
-    fn a03_sockets_of_long_paths_are_this_users_alone() {
+    fn sockets_of_long_paths_are_this_users_alone() {
         let path =
             std::env::temp_dir().join(format!("keyway-socket-{}-{}", std::process::id(), "x".repeat(120)));
         let _ = fs::remove_dir_all(&path);

@@ -23,7 +23,7 @@ impl Socket for UnixStream {
 }
 
 #[test]
-fn a16_clients_have_to_show_a_certificate_of_the_authority() {
+fn clients_have_to_show_a_certificate_of_the_authority() {
     let anonymous = Directory::new("anonymous", &["ca-cert.pem"]);
     let stranger = Directory::new("stranger", &["ca-cert.pem"]);
     for who in ["client-cert.pem", "client-key.pem"] {
@@ -43,7 +43,7 @@ fn a16_clients_have_to_show_a_certificate_of_the_authority() {
 }
 
 #[test]
-fn a16_revoked_clients_are_refused() {
+fn revoked_clients_are_refused() {
     let files = ["ca-cert.pem", "server-cert.pem", "server-key.pem"];
     let directory = Directory::new("revoking", &files);
     let client = Client::from_directory(Some(&fixture("pki")), Some("disk.example"), true).unwrap();
@@ -57,7 +57,7 @@ fn a16_revoked_clients_are_refused() {
 }
 
 #[test]
-fn a16_servers_are_believed_by_authority_and_name() {
+fn servers_are_believed_by_authority_and_name() {
     for (servers, name, verify_peer, is_believed) in [
         ("pki", Some("disk.example"), true, true),
         ("pki", Some("other.example"), true, false),

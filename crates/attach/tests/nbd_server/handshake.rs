@@ -134,7 +134,7 @@ fn who_breaks_the_rules_is_hung_up_on() {
 }
 
 #[test]
-fn a05_a_slow_client_is_not_waited_for() {
+fn a_slow_client_is_not_waited_for() {
     let options = Options { handshake: Duration::from_millis(300), ..Options::default() };
     let (mut client, server) = handshake(options);
     let started = Instant::now();
@@ -162,7 +162,7 @@ impl StartTls for Endless {
 }
 
 #[test]
-fn a05_the_handshakes_time_goes_on_during_tls() {
+fn the_handshakes_time_goes_on_during_tls() {
     let options = Options {
         handshake: Duration::from_millis(300),
         encryption: Encryption::Required(Arc::new(Endless)),
@@ -179,7 +179,7 @@ fn a05_the_handshakes_time_goes_on_during_tls() {
 }
 
 #[test]
-fn a05_a_client_too_many_is_told_so() {
+fn a_client_too_many_is_told_so() {
     let storage = export(Arc::new(Memory::zeroed(1 << 20)));
     let server = Server::new(vec![storage], Options { connections: 1, ..Options::default() });
     let connect = || {
@@ -203,7 +203,7 @@ fn a05_a_client_too_many_is_told_so() {
 
 /// What is too long for any option is thrown away as it comes, and answered.
 #[test]
-fn a09_an_options_length_takes_no_memory() {
+fn an_options_length_takes_no_memory() {
     let (mut client, _server) = handshake(Options::default());
     for length in [MAX_OPTION + 1, 64 << 20] {
         assert_eq!(client.ask(99, &vec![7; length as usize]).0, reply::ERR_TOO_BIG);
@@ -228,7 +228,7 @@ impl StartTls for Transparent {
 }
 
 #[test]
-fn a16_where_tls_is_demanded_nothing_is_told_without() {
+fn where_tls_is_demanded_nothing_is_told_without() {
     let tls = |verifies| Arc::new(Transparent { verifies });
     // Whoever asks for certificates takes nobody without.
     for encryption in [Encryption::Required(tls(false)), Encryption::Offered(tls(true))] {

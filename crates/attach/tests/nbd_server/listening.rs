@@ -148,7 +148,7 @@ fn more_clients_than_allowed_are_turned_away_and_the_others_go_on() {
 /// A client of a network that stops in the middle of a request, that takes no replies, or that asks
 /// for nothing, is dropped; one on a Unix socket is waited for.
 #[test]
-fn a05_a_networks_client_that_stops_is_dropped() {
+fn a_networks_client_that_stops_is_dropped() {
     let soon = Duration::from_millis(300);
     let (storage, place) = (Arc::new(Memory::from(vec![5; 16 << 20])), Place::new("stops"));
     let never = Options { idle: None, request: PATIENCE, reply: PATIENCE, ..Options::default() };
@@ -192,7 +192,7 @@ fn a05_a_networks_client_that_stops_is_dropped() {
 /// A hundred clients that have sent 31 of 32 MiB each: they share
 /// what memory there is, and keep nobody else out.
 #[test]
-fn a05_all_clients_share_the_memory_that_there_is() {
+fn all_clients_share_the_memory_that_there_is() {
     let place = Place::new("memory");
     let storage = export(Arc::new(Memory::zeroed(32 << 20)));
     let server = Server::new(vec![storage], Options::default());
@@ -261,7 +261,7 @@ impl Storage for Hanging {
 
 /// A storage that does not answer is left, unless something would be lost.
 #[test]
-fn b20_a_hung_storage_is_waited_for_only_when_something_is_unwritten() {
+fn a_hung_storage_is_waited_for_only_when_something_is_unwritten() {
     for (unwritten, read_only) in [(false, false), (false, true), (true, false)] {
         let (hangs, place) = (Arc::new(AtomicBool::new(false)), Place::new("hangs"));
         let hanging = Hanging { memory: Memory::zeroed(1 << 20), hangs: Arc::clone(&hangs) };
@@ -290,7 +290,7 @@ fn b20_a_hung_storage_is_waited_for_only_when_something_is_unwritten() {
 }
 
 #[test]
-fn a15_what_lies_at_the_sockets_path_in_the_end_stays() {
+fn what_lies_at_the_sockets_path_in_the_end_stays() {
     let place = Place::new("other");
     let server = Server::new(vec![memory()], Options::default());
     let door = server.unix(&place.0).unwrap();
@@ -310,7 +310,7 @@ fn a15_what_lies_at_the_sockets_path_in_the_end_stays() {
 }
 
 #[test]
-fn a16_a_network_gets_nothing_in_the_clear() {
+fn a_network_gets_nothing_in_the_clear() {
     let anywhere = ["0.0.0.0:0".parse().unwrap()];
     let refused = Server::new(vec![memory()], Options::default()).tcp(&anywhere);
     assert!(

@@ -16,7 +16,7 @@ use std::thread;
 use std::time::Duration;
 
 #[test]
-fn a02_pipelined_clients_get_their_own_bytes_and_all_of_them() {
+fn pipelined_clients_get_their_own_bytes_and_all_of_them() {
     for headers in [Headers::Simple, Headers::Structured, Headers::Extended] {
         for pause in [Duration::ZERO, Duration::from_micros(200)] {
             let mut content = vec![0; CONNECTIONS * REGION];
@@ -40,7 +40,7 @@ fn a02_pipelined_clients_get_their_own_bytes_and_all_of_them() {
 
 /// Long reads beside small requests alone: the replies that were mixed.
 #[test]
-fn a02_small_replies_stay_out_of_long_ones() {
+fn small_replies_stay_out_of_long_ones() {
     let mut content = vec![0; REGION];
     Random(77).fill(&mut content);
     let storage = Slow { memory: Memory::from(content.clone()), pause: Duration::from_micros(100) };

@@ -182,7 +182,7 @@ type Demanded = (&'static str, &'static str, &'static str);
 
 /// $D is the demand; where the device must be looked at, it is among those that are resolved then.
 #[test]
-fn a04_no_demand_of_the_line_is_lost() {
+fn no_demand_of_the_line_is_lost() {
     const D: &str = "x-keyway.require=sealed";
     let with = |text: &str| text.replace("$A", A).replace("$B", B).replace("$D", D);
     for (line, table, entries) in DEMANDED {

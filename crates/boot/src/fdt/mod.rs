@@ -164,7 +164,7 @@ mod tests {
     /// 40,000 properties that share a name of 500 KB: a blob of one megabyte that stands for twenty
     /// gigabytes.
     #[test]
-    fn a09_names_are_borrowed_and_short() {
+    fn names_are_borrowed_and_short() {
         let blob = |length: usize, count: usize| {
             let properties: Vec<u8> = [3_u32, 0, 0].iter().flat_map(|word| word.to_be_bytes()).collect();
             let structure =

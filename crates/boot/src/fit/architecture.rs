@@ -52,7 +52,7 @@ mod tests {
     }
 
     #[test]
-    fn a13_what_a_node_says_and_what_it_holds() {
+    fn what_a_node_says_and_what_it_holds() {
         let mut arm64 = vec![0; 64];
         arm64[56..60].copy_from_slice(b"ARM\x64");
         let wrong = |arch: &str, found: &str| {

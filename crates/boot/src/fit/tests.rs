@@ -137,7 +137,7 @@ fn kernels_that_u_boot_cannot_place_by_itself() {
 
 /// 4,000 images that each cover the whole file, and one with as many hashes.
 #[test]
-fn a09_images_overlap_only_so_much() {
+fn images_overlap_only_so_much() {
     let fit = |count: usize, hashes: usize| {
         let mut images = Node::new(IMAGES);
         for number in 0..count {

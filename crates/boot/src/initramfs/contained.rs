@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn a13_programs_and_modules_tell() {
+    fn programs_and_modules_tell() {
         let (arm64, pc) = (elf("aarch64", false), elf("x86_64", false));
         let (arm64_module, pc_module, arm) = (elf("aarch64", true), elf("x86_64", true), elf("arm", false));
         let nothing = contained(&[("init", b"#!/bin/sh\n"), ("short", b"\x7fELF")]);

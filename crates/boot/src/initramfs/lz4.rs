@@ -80,7 +80,7 @@ mod tests {
 
     /// Eight megabytes used to be cleared for each block: 64 seconds for one megabyte of blocks.
     #[test]
-    fn a09_small_blocks_take_no_more_than_they_are() {
+    fn small_blocks_take_no_more_than_they_are() {
         let mut packed = Vec::from(MAGIC);
         for byte in 0..200_000_u32 {
             // A token for one literal, and the literal.

@@ -119,7 +119,7 @@ fn listed(image: &[u8]) -> Result<usize, String> {
 }
 
 #[test]
-fn a09_links_are_no_longer_than_paths() {
+fn links_are_no_longer_than_paths() {
     let link = |size: usize| [entry("link", 0o120_777, size), vec![b'a'; size.min(1 << 20)]].concat();
     assert_eq!(listed(&link(4096)), Ok(1));
     let why = "no cpio entry at byte 0: its link leads to more than 4096 bytes, longer than any path";
@@ -129,7 +129,7 @@ fn a09_links_are_no_longer_than_paths() {
 }
 
 #[test]
-fn a09_images_unpack_to_a_multiple_of_themselves() {
+fn images_unpack_to_a_multiple_of_themselves() {
     let file = |mib: usize| zeros(&entry("file", 0o100_644, mib << 20), mib << 3);
     assert_eq!(listed(&file(255)), Ok(1));
     let why = listed(&file(4000)).unwrap_err();
@@ -145,7 +145,7 @@ fn a09_images_unpack_to_a_multiple_of_themselves() {
 }
 
 #[test]
-fn a09_names_have_a_ceiling() {
+fn names_have_a_ceiling() {
     let many: Vec<u8> = (0..=1 << 19).flat_map(|number| entry(&format!("{number}"), 0o100_644, 0)).collect();
     assert!(listed(&many).unwrap_err().ends_with("it has more than 524288 entries"));
     let long: Vec<u8> =
@@ -154,7 +154,7 @@ fn a09_names_have_a_ceiling() {
 }
 
 #[test]
-fn a09_a_first_program_has_a_ceiling() {
+fn a_first_program_has_a_ceiling() {
     let init = |mib: usize| zeros(&entry("init", 0o100_755, mib << 20), mib << 3);
     let why = original_init(&init(200)).unwrap_err().to_string();
     assert!(why.ends_with("its first program is larger than 128 MiB"), "{why}");

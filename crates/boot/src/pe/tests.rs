@@ -107,7 +107,7 @@ fn damage_never_panics() {
 }
 
 #[test]
-fn a13_a_unified_kernel_image() {
+fn a_unified_kernel_image() {
     let stub = image(0x8664);
     let unified = Unified {
         linux: image(0x8664),

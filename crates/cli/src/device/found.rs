@@ -97,7 +97,7 @@ mod tests {
     use std::fs;
 
     #[test]
-    fn a04_a_device_is_meant_under_every_name() {
+    fn a_device_is_meant_under_every_name() {
         let scratch = std::env::temp_dir().join(format!("keyway-meant-{}", std::process::id()));
         fs::create_dir_all(scratch.join("below")).unwrap();
         let file = scratch.join("file");

@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn a06_the_command_line_loses_its_secrets() {
+    fn the_command_line_loses_its_secrets() {
         let url = "https://user:secret@h/one?sig=secret";
         for (line, expected) in [
             (vec!["open", url, "name"], vec!["open", "https://h/one", "name"]),
@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn a06_the_command_line_is_what_was_left() {
+    fn the_command_line_is_what_was_left() {
         let line = ["open", "https://user:secret@h/four"].map(OsString::from);
         assert_eq!(take_secrets(&COMMANDS, &line), ["open", "https://h/four"]);
         let found = OsString::from("https://user:secret@h/five");
@@ -200,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn a06_addresses_that_differ_in_secrets_only_stay_apart() {
+    fn addresses_that_differ_in_secrets_only_stay_apart() {
         let (one, two) = ("https://h/two?version=1", "https://h/two?version=2");
         assert_eq!(taken(&[one, two, one]), ["https://h/two", "https://h/two#2", "https://h/two"]);
         assert_eq!(find("https://h/two#2").unwrap().expose(), two);
@@ -211,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn a06_the_second_process_learns_what_the_first_took() {
+    fn the_second_process_learns_what_the_first_took() {
         taken(&["https://user:secret@h/three"]);
         let told = secrets();
         let told = told.expose();

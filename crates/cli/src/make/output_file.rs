@@ -137,7 +137,7 @@ mod tests {
     use keyway_volume::device::in_use::Access;
 
     #[test]
-    fn a07_a_file_is_replaced_when_asked_and_unused() {
+    fn a_file_is_replaced_when_asked_and_unused() {
         let scratch = std::env::temp_dir().join(format!("keyway-creation-{}", std::process::id()));
         fs::create_dir_all(&scratch).unwrap();
         let path = scratch.join("made");

@@ -54,7 +54,7 @@ mod tests {
     use crate::door::typed;
 
     #[test]
-    fn a04_what_cannot_be_sealed_is_refused_before_it_is_made() {
+    fn what_cannot_be_sealed_is_refused_before_it_is_made() {
         for (options, version, why) in [
             (
                 "--seal",

@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn a04_a_header_that_describes_other_data_than_is_mapped_is_noticed() {
+    fn a_header_that_describes_other_data_than_is_mapped_is_noticed() {
         let line = crypt::Line::parse(b"aes-xts-plain64 00ff 0 8:1 32768 1 sector_size:4096").unwrap();
         let as_mapped = layout("aes-xts-plain64", 4096, 0, 32768 * 512);
         assert!(is_mapped(&as_mapped, &line));

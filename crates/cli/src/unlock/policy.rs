@@ -66,7 +66,7 @@ mod tests {
     use std::fs;
 
     #[test]
-    fn a04_all_policies_are_demanded() {
+    fn all_policies_are_demanded() {
         let file = std::env::temp_dir().join(format!("keyway-policy-{}", std::process::id()));
         let name = file.display().to_string();
         let required = |line: &str| {

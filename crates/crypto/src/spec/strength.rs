@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn a04_key_streams_ecb_and_no_encryption_are_weak() {
+    fn key_streams_ecb_and_no_encryption_are_weak() {
         for (text, weakness) in [
             ("cipher_null-ecb", Weakness::NoEncryption),
             ("capi:ecb(cipher_null)", Weakness::NoEncryption),
@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn a04_only_the_key_that_has_to_be_guessed_counts() {
+    fn only_the_key_that_has_to_be_guessed_counts() {
         for (text, key, guessed) in [
             ("aes-xts-plain64", 256, Some(128)),
             ("aes-xts-plain64", 512, Some(256)),

@@ -122,7 +122,7 @@ mod tests {
 
     /// The same document, without characters that control a terminal.
     #[test]
-    fn a12_what_people_see_is_escaped() {
+    fn what_people_see_is_escaped() {
         let value = parse("\"a\u{7f}\u{9b}\u{202e}\u{feff}\u{e0041}\u{e9}\"".as_bytes()).unwrap();
         assert_eq!(value.to_pretty(), r#""a\u007f\u009b\u202e\ufeff\udb40\udc41é""#);
         assert_eq!(parse(value.to_pretty().as_bytes()).unwrap(), value);

@@ -97,7 +97,7 @@ fn a_root_with_two_kernels() {
 }
 
 #[test]
-fn a09_lists_and_modules_have_ceilings() {
+fn lists_and_modules_have_ceilings() {
     let aliases: String = (0..300_000).map(|number| format!("alias crypto-{number} m{number}\n")).collect();
     let built_in: String = (0..300_000).map(|number| format!("k/b{number}.ko\n")).collect();
     let depends: String = (0..300_000).map(|number| format!("k/d{number}.ko: k/e{number}.ko\n")).collect();

@@ -286,7 +286,7 @@ mod tests {
     }
 
     #[test]
-    fn e21_main_prints_one_line_with_all_causes() {
+    fn main_prints_one_line_with_all_causes() {
         let error =
             Error::because(ErrorKind::Io, Outer(std::io::Error::other("bad sector 7"))).at(&"disk.luks");
         assert_eq!(format!("{error:?}"), "disk.luks: cannot read the header: bad sector 7");

@@ -54,7 +54,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn e20_progress_is_in_words() {
+    fn progress_is_in_words() {
         let default = CipherCase::new("aes-xts-plain64", 512, 4096);
         let words = |by| Case::Cipher(CipherCase { by, ..default.clone() }).in_words();
         assert_eq!(words(By::Keyway), "encrypting by aes-xts-plain64, 512-bit key");

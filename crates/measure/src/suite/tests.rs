@@ -41,7 +41,7 @@ fn the_default_is_there_wherever_ciphers_are_and_marked() {
 }
 
 #[test]
-fn e20_beside_peers_the_defaults_long_requests_come_first() {
+fn beside_peers_the_defaults_long_requests_come_first() {
     let compare = vec!["openssl".to_owned()];
     let listed = list(&Asked { compare, ..asked(None, &["twofish-xts-plain64"]) }).unwrap();
     let first: Vec<_> = ciphers(&listed).take_while(|(case, _)| case.message == 65_536).collect();

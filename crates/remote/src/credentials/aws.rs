@@ -120,7 +120,7 @@ role_arn = arn:aws:iam::1:role/x
     }
 
     #[test]
-    fn a06_profiles_are_read_as_amazons_tools_read_them() {
+    fn profiles_are_read_as_amazons_tools_read_them() {
         assert_eq!(profile("default").keys("default").unwrap(), Some(("AKIDEFAULT", "de/fault=")));
         assert_eq!(profile("default").get("region"), Some("eu-west-1"));
         assert_eq!(profile("default").get("aws_session_token"), None);
@@ -134,7 +134,7 @@ role_arn = arn:aws:iam::1:role/x
     }
 
     #[test]
-    fn a06_a_profile_without_keys_says_why() {
+    fn a_profile_without_keys_says_why() {
         let why = |name: &str| profile(name).keys(name).unwrap_err().to_string();
         assert!(why("half").contains("only one of the two"), "{}", why("half"));
         assert!(why("role").contains("gets its keys by role_arn"), "{}", why("role"));

@@ -128,7 +128,7 @@ machine behind login x password y
     }
 
     #[test]
-    fn a06_logins_are_found_by_host_and_user() {
+    fn logins_are_found_by_host_and_user() {
         let pair = |user: &str, password: &str| Some((user.to_owned(), password.to_owned()));
         assert_eq!(login("h", None), pair("one", "first"));
         assert_eq!(login("h", Some("two")), pair("two", "second"));
@@ -145,7 +145,7 @@ machine behind login x password y
     }
 
     #[test]
-    fn a06_quotes_and_backslashes_within_a_word_are_letters() {
+    fn quotes_and_backslashes_within_a_word_are_letters() {
         let login = find(r#"machine h login a\b password p"a\"ss q"#, "h", None).unwrap();
         assert_eq!((login.user.as_str(), login.password.expose()), (r"a\b", &br#"p"a\"ss"#[..]));
     }
@@ -164,7 +164,7 @@ machine behind login x password y
     }
 
     #[test]
-    fn a06_accounts_and_macros_are_no_logins() {
+    fn accounts_and_macros_are_no_logins() {
         for text in [
             "machine h login me account password password mine",
             "macdef init\nmachine h login you password yours\n\nmachine h login me password mine",

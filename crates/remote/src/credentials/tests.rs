@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::Command;
 
 #[test]
-fn a06_a_login_is_taken_out_of_the_url() {
+fn a_login_is_taken_out_of_the_url() {
     let mut url = Url::parse("https://me%40home:p%2Fs%25s%@host:8443/x?y").unwrap();
     let login = Login::take_from(&mut url).unwrap();
     assert_eq!((login.user.as_str(), login.password.expose()), ("me@home", &b"p/s%s%"[..]));
@@ -30,7 +30,7 @@ fn percent_signs_without_digits_stay() {
 }
 
 #[test]
-fn a06_a_web_server_gets_what_url_and_netrc_say() {
+fn a_web_server_gets_what_url_and_netrc_say() {
     if tell(|| {
         let mut url = Url::parse(&env::var("URL").unwrap()).unwrap();
         let shown = |login: Login| format!("{}:{}", login.user, text_of(&login.password));
@@ -47,7 +47,7 @@ fn a06_a_web_server_gets_what_url_and_netrc_say() {
     fs::create_dir_all(home.0.join("odd/.netrc")).unwrap();
     let (home, odd, none) = (home.text(""), home.text("odd"), home.text("none"));
     let told = |url: &str, environment: &[(&str, &str)]| {
-        let test = "credentials::tests::a06_a_web_server_gets_what_url_and_netrc_say";
+        let test = "credentials::tests::a_web_server_gets_what_url_and_netrc_say";
         told(test, &[environment, &[("URL", url)]].concat())
     };
     let usual: &[(&str, &str)] = &[("HOME", &home), ("NETRC", "")];
@@ -70,7 +70,7 @@ fn a06_a_web_server_gets_what_url_and_netrc_say() {
 }
 
 #[test]
-fn a06_a_store_gets_what_the_environment_and_amazons_files_say() {
+fn a_store_gets_what_the_environment_and_amazons_files_say() {
     if tell(|| {
         let login = set("LOGIN").map(|user| Login { user, password: Secret::copy_from(b"password") });
         let access = match Access::find(login) {
@@ -105,7 +105,7 @@ fn a06_a_store_gets_what_the_environment_and_amazons_files_say() {
     );
     let (home, none) = (home.text(""), home.text("none"));
     let told = |environment: &[(&str, &str)]| {
-        told("credentials::tests::a06_a_store_gets_what_the_environment_and_amazons_files_say", environment)
+        told("credentials::tests::a_store_gets_what_the_environment_and_amazons_files_say", environment)
     };
     let lab = ("AWS_PROFILE", "lab");
     let (id, secret, token) =

@@ -150,7 +150,7 @@ fn lent(lender: &Lender) -> String {
 }
 
 #[test]
-fn a06_a_machine_in_the_cloud_gets_keys() {
+fn a_machine_in_the_cloud_gets_keys() {
     let role = "/latest/meta-data/iam/security-credentials/";
     let answer = move |head: &str| match head.split(' ').collect::<Vec<_>>()[..2] {
         ["PUT", "/latest/api/token"] => with_body("token"),
@@ -178,7 +178,7 @@ fn a06_a_machine_in_the_cloud_gets_keys() {
 }
 
 #[test]
-fn a06_containers_and_other_providers_tokens_get_keys() {
+fn containers_and_other_providers_tokens_get_keys() {
     let file = env::temp_dir().join(format!("keyway-token-{}", std::process::id()));
     fs::write(&file, "pod/token\n").unwrap();
     let token_file = file.to_str().unwrap().to_owned();

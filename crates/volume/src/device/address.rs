@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn a06_what_gives_access_is_not_shown() {
+    fn what_gives_access_is_not_shown() {
         for (text, expected) in [
             ("https://user:secret@host:81/a/b@c.img?signature=secret#x", "https://host:81/a/b@c.img"),
             ("https://token@host/x", "https://host/x"),

@@ -92,7 +92,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a14_areas_need_a_cipher_that_hides_and_a_key_that_nobody_guesses() {
+    fn areas_need_a_cipher_that_hides_and_a_key_that_nobody_guesses() {
         let check =
             |areas: Areas<'_>, cipher: &str, len| areas.check(&CipherSpec::parse(cipher).unwrap(), len);
         for (cipher, len) in [

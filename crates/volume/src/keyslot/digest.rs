@@ -93,7 +93,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a04_a_digest_has_at_least_sixteen_bytes() {
+    fn a_digest_has_at_least_sixteen_bytes() {
         let of_len = |len: usize| {
             let kind = luks2::DigestKind::Pbkdf2 {
                 hash: "sha256".into(),

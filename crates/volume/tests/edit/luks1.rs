@@ -25,7 +25,7 @@ pub(super) fn material(slot: u64) -> Range<u64> {
 }
 
 #[test]
-fn c24_luks1_keys_are_added_material_first_and_killed_material_first() {
+fn luks1_keys_are_added_material_first_and_killed_material_first() {
     let (storage, mut luks) = luks1_volume();
     assert_eq!(add(&mut luks, "slot 1", None), Ok(1));
     let steps = storage.steps();
@@ -42,7 +42,7 @@ fn c24_luks1_keys_are_added_material_first_and_killed_material_first() {
 }
 
 #[test]
-fn c24_luks1_slots_that_cannot_be_had() {
+fn luks1_slots_that_cannot_be_had() {
     let (storage, mut luks) = luks1_volume();
     assert_eq!(add(&mut luks, "x", Some(0)).unwrap_err(), "Key slot 0 is full, please select another one.");
     let invalid = "Key slot 8 is invalid, please select keyslot between 0 and 7.";
@@ -88,7 +88,7 @@ fn a_full_header_of_luks1_changes_a_key_in_place_where_that_is_wanted() {
 }
 
 #[test]
-fn c24_luks1_a_changed_key_moves_or_comes_back() {
+fn luks1_a_changed_key_moves_or_comes_back() {
     let (storage, mut luks) = luks1_volume();
     assert_eq!(change(&mut luks, "slot 0", "moved", None), Ok(1));
     descriptor(wiped(&storage.steps()[6..], material(0)), 0, true);
@@ -108,7 +108,7 @@ fn c24_luks1_a_changed_key_moves_or_comes_back() {
 }
 
 #[test]
-fn c24_luks1_erase_takes_damaged_slots_too() {
+fn luks1_erase_takes_damaged_slots_too() {
     let (storage, mut luks) = luks1_volume();
     add(&mut luks, "slot 2", Some(2)).unwrap();
     add(&mut luks, "slot 4", Some(4)).unwrap();

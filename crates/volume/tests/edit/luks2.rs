@@ -30,7 +30,7 @@ fn committed(steps: &[Step]) {
 }
 
 #[test]
-fn c24_luks2_keys_are_added_material_first_and_killed_material_first() {
+fn luks2_keys_are_added_material_first_and_killed_material_first() {
     let (storage, mut luks) = luks2_volume();
     assert_eq!(add(&mut luks, "slot 3", Some(3)), Ok(3));
     let steps = storage.steps();
@@ -47,7 +47,7 @@ fn c24_luks2_keys_are_added_material_first_and_killed_material_first() {
 }
 
 #[test]
-fn c24_luks2_slots_that_cannot_be_had() {
+fn luks2_slots_that_cannot_be_had() {
     let (storage, mut luks) = luks2_volume();
     assert_eq!(add(&mut luks, "x", Some(0)).unwrap_err(), "Key slot 0 is full, please select another one.");
     let invalid = "Key slot 32 is invalid, please select keyslot between 0 and 31.";
@@ -64,7 +64,7 @@ fn c24_luks2_slots_that_cannot_be_had() {
 }
 
 #[test]
-fn c24_luks2_a_changed_key_is_taken_over_by_one_write() {
+fn luks2_a_changed_key_is_taken_over_by_one_write() {
     let (storage, mut luks) = luks2_volume();
     edit::set_priority(&mut luks, 0, Priority::Prefer, &mut OsRandom).unwrap();
     edit::token_add_keyring(&mut luks, Some(2), "a key", &[0], false, &mut OsRandom).unwrap();
@@ -124,7 +124,7 @@ fn a_full_area_of_luks2_changes_a_key_in_place_where_that_is_wanted() {
 }
 
 #[test]
-fn c24_luks2_erase_and_keys_of_nothing() {
+fn luks2_erase_and_keys_of_nothing() {
     let (storage, mut luks) = luks2_volume();
     add(&mut luks, "slot 5", Some(5)).unwrap();
     let unbound = Secret::copy_from(&[9; 32]);
@@ -155,7 +155,7 @@ fn sealed_by(luks: &Luks, keyslot: u32) -> (String, u32) {
 }
 
 #[test]
-fn c24_luks2_areas_are_sealed_by_what_was_asked_for_or_the_datas_cipher() {
+fn luks2_areas_are_sealed_by_what_was_asked_for_or_the_datas_cipher() {
     let (_, mut luks) =
         luks2_of(Luks2Params { cipher: "serpent-xts-plain64".into(), ..Luks2Params::default() });
     // An unbound key of another length, in front of the volume's.

@@ -5,7 +5,7 @@ use keyway_volume::change::repair::Repair;
 use keyway_volume::{Header, Locking};
 
 #[test]
-fn c24_what_storage_forgot_is_noticed() {
+fn what_storage_forgot_is_noticed() {
     for (storage, mut luks) in [luks1_volume(), luks2_volume()] {
         storage.lies.store(true, Ordering::Relaxed);
         let why = add(&mut luks, "x", None).unwrap_err();
@@ -19,7 +19,7 @@ fn c24_what_storage_forgot_is_noticed() {
 }
 
 #[test]
-fn c24_luks1_repair_writes_what_differs() {
+fn luks1_repair_writes_what_differs() {
     let (storage, _) = luks1_volume();
     let sound = storage.memory.to_vec();
     assert_eq!(Repair::prepare(storage.clone(), Locking::Disabled).unwrap().changes(), [""; 0]);
@@ -53,7 +53,7 @@ fn c24_luks1_repair_writes_what_differs() {
 }
 
 #[test]
-fn c24_luks2_repair_names_the_copy() {
+fn luks2_repair_names_the_copy() {
     for (offset, said) in [
         (110, "Primary LUKS2 header is damaged or out of date: rewritten from the secondary."),
         (16384 + 110, "Secondary LUKS2 header is damaged or out of date: rewritten from the primary."),
@@ -79,7 +79,7 @@ fn cut(image: &[u8], len: u64) -> Option<String> {
 }
 
 #[test]
-fn c24_headers_that_do_not_fit_their_storage() {
+fn headers_that_do_not_fit_their_storage() {
     let (storage, luks) = luks1_volume();
     let image = storage.memory.to_vec();
     let Header::Luks1(header) = luks.header() else { panic!() };

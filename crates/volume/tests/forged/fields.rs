@@ -17,7 +17,7 @@ enum Outcome {
 use Outcome::{Noise, Refused, Same};
 
 #[test]
-fn a04_every_field_of_luks2_metadata() {
+fn every_field_of_luks2_metadata() {
     for (number, (from, to, expected)) in LUKS2.iter().enumerate() {
         let disk = Disk::luks2();
         disk.forge(|json| {
@@ -30,7 +30,7 @@ fn a04_every_field_of_luks2_metadata() {
 }
 
 #[test]
-fn a04_every_field_of_a_luks1_header() {
+fn every_field_of_a_luks1_header() {
     for (at, bytes, expected) in LUKS1 {
         let disk = Disk::luks1();
         disk.storage.write_at(bytes, *at).unwrap();
@@ -40,7 +40,7 @@ fn a04_every_field_of_a_luks1_header() {
 
 /// Weak ciphers are taken on the user's word; what is forged in other ways is not.
 #[test]
-fn a04_only_the_option_s_own_rules_are_lifted() {
+fn only_the_option_s_own_rules_are_lifted() {
     let all = Terms { weak_ciphers: true, linear_segments: true, ..Terms::default() };
     for (from, to, expected) in LUKS2 {
         let Refused(why) = expected else { continue };
@@ -59,7 +59,7 @@ fn a04_only_the_option_s_own_rules_are_lifted() {
 }
 
 #[test]
-fn a04_linear_segments_are_read_on_the_user_s_word_alone() {
+fn linear_segments_are_read_on_the_user_s_word_alone() {
     let disk = Disk::luks2();
     disk.forge(|json| json.replacen("\"type\":\"crypt\"", "\"type\":\"linear\"", 1));
     let weak = Terms { weak_ciphers: true, ..Terms::default() };

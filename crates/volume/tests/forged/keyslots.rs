@@ -13,7 +13,7 @@ use keyway_volume::{Access, Error, Header, Locking, Luks, OsRandom, Random, Stor
 /// 31 keyslots under a cipher whose key has 256 values: each opens to
 /// the forger's key with every 256th passphrase.
 #[test]
-fn a14_keyslots_under_keys_of_eight_bits_open_nothing() {
+fn keyslots_under_keys_of_eight_bits_open_nothing() {
     let disk = Disk::luks2();
     forge_keyslots(&disk, "arc4-ecb", 1, &[0]);
     let luks = Luks::open_with(disk.storage.clone(), Access::Probe, Locking::Disabled).unwrap();
@@ -46,7 +46,7 @@ fn a14_keyslots_under_keys_of_eight_bits_open_nothing() {
 /// The same keyslots with the whole volume swapped for one of the
 /// forger's: all that a header says of itself fits.
 #[test]
-fn a14_nor_do_they_when_digest_and_segment_are_the_forgers_too() {
+fn nor_do_they_when_digest_and_segment_are_the_forgers_too() {
     for (cipher, key_bytes) in [("arc4-ecb", 1), ("serpent-cbc-plain64", 1), ("serpent-xts-plain64", 2)] {
         let disk = Disk::luks2();
         forge_keyslots(&disk, cipher, key_bytes, &[]);
@@ -64,7 +64,7 @@ fn a14_nor_do_they_when_digest_and_segment_are_the_forgers_too() {
 /// cipher_null in LUKS1 is the keyslots' too: the key lies there for
 /// everybody. Only the empty passphrase opens, so that nobody's own one does.
 #[test]
-fn a14_keyslots_without_encryption_open_on_the_user_s_word_alone() {
+fn keyslots_without_encryption_open_on_the_user_s_word_alone() {
     let disk = Disk::luks1();
     disk.storage.write_at(b"cipher_null\0", 8).unwrap();
     disk.storage.write_at(b"ecb\0\0\0\0\0\0\0\0\0", 40).unwrap();
@@ -90,7 +90,7 @@ fn a14_keyslots_without_encryption_open_on_the_user_s_word_alone() {
 /// A second digest for the owner's segment: its keyslots would open
 /// to a key that the owner never had.
 #[test]
-fn a14_a_second_volume_key_is_refused() {
+fn a_second_volume_key_is_refused() {
     let disk = Disk::luks2();
     forge_keyslots(&disk, "aes-xts-plain64", 64, &[0]);
     for terms in [Terms::default(), Terms { weak_ciphers: true, linear_segments: true, ..Terms::default() }] {

@@ -49,7 +49,7 @@ impl Storage for Turncoat {
 }
 
 #[test]
-fn a04_a_header_that_changes_after_it_was_judged_changes_nothing() {
+fn a_header_that_changes_after_it_was_judged_changes_nothing() {
     let disk = Disk::luks2();
     let sound = disk.storage.to_vec();
     for (from, to) in [

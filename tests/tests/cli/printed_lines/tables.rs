@@ -65,7 +65,7 @@ const MENTIONED: &[&str] = &[
 /// Part of a line, and the test that runs its block.
 const ELSEWHERE: &[(&str, &str)] = &[
     ("target/keyway build README.md", "cli/readme::the_first_commands_of_the_readme_print_what_it_shows"),
-    ("mkdir mnt files", "doors/umount::b23_the_recipe_of_the_readme_works_every_time"),
+    ("mkdir mnt files", "doors/umount::the_recipe_of_the_readme_works_every_time"),
     ("qemu-system-x86_64", "vm/boot::the_lines_of_the_readme_boot_it"),
 ];
 

@@ -28,7 +28,7 @@ fn protected(volume: &Volume) -> Server {
 }
 
 #[test]
-fn a06_a_login_in_the_url_works_and_no_command_shows_it() {
+fn a_login_in_the_url_works_and_no_command_shows_it() {
     let volume = Volume::new(2);
     let server = protected(&volume);
     let url = secret_url(&server);
@@ -73,7 +73,7 @@ fn a06_a_login_in_the_url_works_and_no_command_shows_it() {
 }
 
 #[test]
-fn a06_a_session_shows_no_secret_and_works_by_them() {
+fn a_session_shows_no_secret_and_works_by_them() {
     need!("nbdinfo", "nbdcopy", "ps");
     let volume = Volume::new(2);
     let server = protected(&volume);
@@ -113,7 +113,7 @@ fn a06_a_session_shows_no_secret_and_works_by_them() {
 }
 
 #[test]
-fn a06_lists_of_processes_do_not_show_the_password() {
+fn lists_of_processes_do_not_show_the_password() {
     let volume = Volume::new(2);
     let server = volume.served(|n| if n == 0 { Manner::Proper } else { Manner::Silent });
     let read = volume.read(&secret_url(&server)).args("--timeout 30");
@@ -126,7 +126,7 @@ fn a06_lists_of_processes_do_not_show_the_password() {
 }
 
 #[test]
-fn a06_netrc_is_read_where_curl_finds_it() {
+fn netrc_is_read_where_curl_finds_it() {
     let volume = Volume::new(1);
     let server = protected(&volume);
     let home = Scratch::new();
@@ -148,7 +148,7 @@ fn a06_netrc_is_read_where_curl_finds_it() {
 
 /// Another server gets no password, wherever a redirect points.
 #[test]
-fn a06_a_redirect_takes_no_password_along() {
+fn a_redirect_takes_no_password_along() {
     let volume = Volume::new(1);
     let other = volume.served(|_| Manner::Proper);
     let target: &'static str = other.url().leak();
@@ -160,7 +160,7 @@ fn a06_a_redirect_takes_no_password_along() {
 }
 
 #[test]
-fn a06_keys_of_s3_come_from_amazons_places() {
+fn keys_of_s3_come_from_amazons_places() {
     let moto = s3::moto_server();
     need_that!(moto.exists(), "moto is not installed (tests/moto/prepare)");
     let (volume, store) = (Volume::new(1), s3::Store::start(&moto));

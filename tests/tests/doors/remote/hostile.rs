@@ -15,7 +15,7 @@ fn dump(server: &Server) -> Run {
 }
 
 #[test]
-fn a12_what_changed_is_named_and_pinned() {
+fn what_changed_is_named_and_pinned() {
     let volume = Volume::new(16);
     let after = |manner: Manner| move |n| if n < 2 { Manner::Proper } else { manner };
     let out = volume.scratch.path("out");
@@ -49,7 +49,7 @@ fn a12_what_changed_is_named_and_pinned() {
 }
 
 #[test]
-fn a12_a_date_is_a_version_where_there_is_no_tag() {
+fn a_date_is_a_version_where_there_is_no_tag() {
     let volume = Volume::new(8);
     let (then, now) = ("Mon, 23 Nov 2026 05:47:13 GMT", "Mon, 23 Nov 2026 05:47:14 GMT");
     let server = volume.served(move |_| Manner::Dated(then));
@@ -64,7 +64,7 @@ fn a12_a_date_is_a_version_where_there_is_no_tag() {
 }
 
 #[test]
-fn a12_b19_no_version_is_said_once() {
+fn no_version_is_said_once() {
     let volume = Volume::new(8);
     let server = volume.served(|_| Manner::NoTag);
     let read = volume.read(&server.url()).ok();
@@ -78,7 +78,7 @@ fn a12_b19_no_version_is_said_once() {
 }
 
 #[test]
-fn b19_a_permanent_fault_ends_at_once() {
+fn a_permanent_fault_ends_at_once() {
     let volume = Volume::new(1);
     for (manner, words) in [
         (Manner::Loop, "the server redirects without end (status 302)"),
@@ -108,7 +108,7 @@ fn b19_a_permanent_fault_ends_at_once() {
 }
 
 #[test]
-fn b19_the_same_faults_later_on_name_url_and_status() {
+fn the_same_faults_later_on_name_url_and_status() {
     let volume = Volume::new(4);
     for (manner, words) in [
         (Manner::Loop, "(status 302)"),
@@ -124,7 +124,7 @@ fn b19_the_same_faults_later_on_name_url_and_status() {
 }
 
 #[test]
-fn b19_retry_after_is_obeyed() {
+fn retry_after_is_obeyed() {
     let volume = Volume::new(1);
     for when in ["1", "Sun, 06 Nov 1994 08:49:37 GMT", "soon"] {
         let server = volume.served(move |n| if n < 1 { Manner::Later(503, when) } else { Manner::Proper });
@@ -136,7 +136,7 @@ fn b19_retry_after_is_obeyed() {
 }
 
 #[test]
-fn b19_a_silent_server_and_a_trickle_end_in_time() {
+fn a_silent_server_and_a_trickle_end_in_time() {
     let volume = Volume::new(1);
     for manner in [Manner::Silent, Manner::Trickle] {
         let server = volume.served(move |_| manner);
@@ -156,7 +156,7 @@ fn b19_a_silent_server_and_a_trickle_end_in_time() {
 }
 
 #[test]
-fn b19_who_waits_is_told_after_five_seconds() {
+fn who_waits_is_told_after_five_seconds() {
     let volume = Volume::new(1);
     let server = volume.served(|n| if n == 0 { Manner::After(6000) } else { Manner::Proper });
     let dump = dump(&server).ok().says("LUKS header information");
@@ -168,7 +168,7 @@ fn b19_who_waits_is_told_after_five_seconds() {
 /// A length announced by a server takes no memory: only data received does, and no more of it than
 /// was requested.
 #[test]
-fn a09_a_body_without_an_end_takes_no_memory() {
+fn a_body_without_an_end_takes_no_memory() {
     let volume = Volume::new(4);
     let server = volume.served(|n| if n < 2 { Manner::Proper } else { Manner::Endless });
     let limited = "ulimit -v 400000; exec \"$0\" \"$@\"";

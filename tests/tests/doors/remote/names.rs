@@ -10,7 +10,7 @@ use std::path::Path;
 /// A module named in the system's table, placed where the C library looks first: it would leave a
 /// trace if loaded.
 #[test]
-fn a12_no_module_of_the_system_is_loaded() {
+fn no_module_of_the_system_is_loaded() {
     need!("cc", "unshare", "bash");
     let in_namespace = peer("unshare", "--mount true").outcome().code == Some(0);
     need_that!(in_namespace, "no mount namespace can be made (it takes root)");

@@ -10,7 +10,7 @@ use std::path::Path;
 
 /// Sixteen reads far apart, sent at once by a client that has done nothing before.
 #[test]
-fn b21_the_first_requests_run_side_by_side() {
+fn the_first_requests_run_side_by_side() {
     let volume = Volume::new(48);
     // By then all requests must have arrived: sequential requests would arrive one at a time.
     let server = volume.served(|n| if n < 3 { Manner::Proper } else { Manner::After(400) });

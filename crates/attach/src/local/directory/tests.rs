@@ -56,7 +56,7 @@ fn judge(kind: FileType, mode: u32, owner: u32, role: Role) -> Option<String> {
 }
 
 #[test]
-fn a03_owners() {
+fn owners() {
     use Role::{OnTheWay, Own};
     let owned = |owner, role| judge(FileType::Directory, 0o700, owner, role);
     assert_eq!(owned(US, Own), None);
@@ -68,7 +68,7 @@ fn a03_owners() {
 }
 
 #[test]
-fn a03_modes() {
+fn modes() {
     use Role::{OnTheWay, Own};
     let with = |mode, role| judge(FileType::Directory, mode, US, role);
     for mode in [0o700, 0o755, 0o711, 0o1700, 0o2755, 0o500] {
@@ -86,7 +86,7 @@ fn a03_modes() {
 }
 
 #[test]
-fn a03_kinds() {
+fn kinds() {
     for role in [Role::OnTheWay, Role::Own] {
         assert_eq!(judge(FileType::Symlink, 0o777, US, role).unwrap(), "is a symbolic link");
         assert_eq!(judge(FileType::RegularFile, 0o700, US, role).unwrap(), "is not a directory");
@@ -95,7 +95,7 @@ fn a03_kinds() {
 }
 
 #[test]
-fn a03_every_part_of_the_way_is_looked_at() {
+fn every_part_of_the_way_is_looked_at() {
     let scratch = Scratch::new("way");
     let inner = scratch.make("a", 0o700).join("b");
     fs::create_dir(&inner).unwrap();
@@ -115,7 +115,7 @@ fn a03_every_part_of_the_way_is_looked_at() {
 }
 
 #[test]
-fn a03_links_lead_nowhere() {
+fn links_lead_nowhere() {
     let scratch = Scratch::new("links");
     let real = scratch.make("real", 0o700);
     fs::create_dir(real.join("inner")).unwrap();
@@ -133,7 +133,7 @@ fn a03_links_lead_nowhere() {
 }
 
 #[test]
-fn a03_strange_paths() {
+fn strange_paths() {
     let scratch = Scratch::new("strange");
     assert!(refused(Directory::open(Path::new("relative"))).contains("does not start at the root"));
     let up = scratch.make("a", 0o700).join("..");
@@ -149,7 +149,7 @@ fn a03_strange_paths() {
 
 /// As root: directories of another user.
 #[test]
-fn a03_another_users() {
+fn another_users() {
     if !geteuid().is_root() {
         return println!("left out: only root gives directories away");
     }
@@ -167,7 +167,7 @@ fn a03_another_users() {
 }
 
 #[test]
-fn a03_what_is_made_is_for_this_user_alone() {
+fn what_is_made_is_for_this_user_alone() {
     let scratch = Scratch::new("made");
     let made = Directory::open_or_make(&scratch.0.join("own")).unwrap();
     assert_eq!(mode(made.path()), 0o700);
@@ -194,7 +194,7 @@ fn a03_what_is_made_is_for_this_user_alone() {
 }
 
 #[test]
-fn a03_only_files_of_ours_are_read() {
+fn only_files_of_ours_are_read() {
     let scratch = Scratch::new("read");
     let directory = Directory::open(&scratch.0).unwrap();
     fs::write(scratch.0.join("secret"), "elsewhere").unwrap();
@@ -215,7 +215,7 @@ fn a03_only_files_of_ours_are_read() {
 
 /// A directory that was moved is still the one that was checked.
 #[test]
-fn a03_work_is_done_where_one_looked() {
+fn work_is_done_where_one_looked() {
     let scratch = Scratch::new("moved");
     let directory = Directory::open(&scratch.make("first", 0o700)).unwrap();
     fs::rename(scratch.0.join("first"), scratch.0.join("second")).unwrap();

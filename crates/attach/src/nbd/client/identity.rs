@@ -187,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn b22_a_luks_volume_is_its_header_without_its_keyslots() {
+    fn a_luks_volume_is_its_header_without_its_keyslots() {
         assert!(are_alike(&luks(1, 208, 1), &luks(1, 208, 2)));
         for at in [8, 112, 132, 168, 207] {
             assert!(!are_alike(&luks(1, at, 1), &luks(1, at, 2)), "{at}");
@@ -207,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn b22_samples_lie_in_the_export() {
+    fn samples_lie_in_the_export() {
         let agreed = |size, block| Agreed {
             size,
             flags: 0,
@@ -241,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn b22_own_writes_are_followed_and_count_when_they_are_flushed() {
+    fn own_writes_are_followed_and_count_when_they_are_flushed() {
         let identity = identity();
         let certain = |flushed| identity.samples()[0].certain(flushed).map(|(_, bytes)| bytes);
         let mut expected = vec![1; 4096];
@@ -267,7 +267,7 @@ mod tests {
     }
 
     #[test]
-    fn b22_what_nobody_knows_is_not_compared() {
+    fn what_nobody_knows_is_not_compared() {
         let request = write(8192, 512);
         let cases: [(Change<'_>, bool); 2] = [(Change::NotSent, true), (Change::Unknown, false)];
         for (change, known) in cases {

@@ -223,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn a05_silence_ends_with_the_limit() {
+    fn silence_ends_with_the_limit() {
         let (mut waits, at) = waits();
         waits.begin(at(100), 1, 32 << 20, LIMIT);
         assert_eq!((left(&waits, at(100)), left(&waits, at(159)), left(&waits, at(161))), (60, 1, 0));
@@ -233,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn a05_a_trickle_puts_nothing_off() {
+    fn a_trickle_puts_nothing_off() {
         let (mut waits, at) = waits();
         waits.begin(at(0), 1, 1 << 20, LIMIT);
         for second in 0..50 {
@@ -250,7 +250,7 @@ mod tests {
     }
 
     #[test]
-    fn a05_a_big_reply_on_a_slow_line_is_not_cut() {
+    fn a_big_reply_on_a_slow_line_is_not_cut() {
         let (mut waits, at) = waits();
         waits.begin(at(0), 1, 32 << 20, LIMIT);
         waits.begin(at(0), 2, 32 << 20, LIMIT);
@@ -268,7 +268,7 @@ mod tests {
     }
 
     #[test]
-    fn a05_a_request_that_is_passed_over_ends() {
+    fn a_request_that_is_passed_over_ends() {
         let (mut waits, at) = waits();
         waits.begin(at(0), 1, 512, LIMIT);
         for second in 1..=59 {
@@ -283,7 +283,7 @@ mod tests {
     }
 
     #[test]
-    fn a05_what_takes_long_keeps_others_waiting() {
+    fn what_takes_long_keeps_others_waiting() {
         let (mut waits, at) = waits();
         waits.begin(at(0), 1, 0, 2 * LIMIT);
         waits.begin(at(1), 2, 512, LIMIT);
@@ -314,7 +314,7 @@ mod tests {
     }
 
     #[test]
-    fn a05_who_waits_is_told_once_until_the_server_is_back() {
+    fn who_waits_is_told_once_until_the_server_is_back() {
         let patience = Patience::new(Sign::new("nbd://here".to_owned(), tell));
         patience.begin(7, 0, LIMIT);
         let left = patience.left().unwrap();

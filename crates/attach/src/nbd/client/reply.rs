@@ -257,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn a09_a_reply_in_crumbs_is_refused() {
+    fn a_reply_in_crumbs_is_refused() {
         let mut covered = Covered::default();
         (0..MOST_PIECES as u64).for_each(|n| covered.add(2 * n..2 * n + 1).unwrap());
         let end = 2 * MOST_PIECES as u64;

@@ -98,7 +98,7 @@ mod tests {
     use std::os::unix::net::UnixStream;
 
     #[test]
-    fn a05_a_deadline_is_a_point_in_time() {
+    fn a_deadline_is_a_point_in_time() {
         let deadline = Deadline::default();
         assert_eq!(deadline.left().unwrap(), None);
         deadline.set(Some(Instant::now() + Duration::from_secs(1000)));
@@ -111,14 +111,14 @@ mod tests {
     }
 
     #[test]
-    fn a05_long_messages_may_take_longer() {
+    fn long_messages_may_take_longer() {
         assert_eq!(transfer_time(0), Duration::ZERO);
         assert_eq!(transfer_time(64 << 10), Duration::from_millis(500));
         assert_eq!(transfer_time(32 << 20), Duration::from_secs(256));
     }
 
     #[test]
-    fn a05_each_step_has_its_time() {
+    fn each_step_has_its_time() {
         let (never, now, later) = (None, Some(Duration::ZERO), Some(Duration::from_secs(1000)));
         let long = 1 << 30;
         let can_receive = |times, step: &dyn Fn(&Limits)| {

@@ -81,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn a16_whoever_verifies_clients_requires_tls() {
+    fn whoever_verifies_clients_requires_tls() {
         assert!(!Encryption::Off.is_required());
         assert!(!Encryption::Offered(tls(false)).is_required());
         assert!(Encryption::Offered(tls(true)).is_required());
@@ -95,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn a16_only_this_machine_is_served_in_the_clear() {
+    fn only_this_machine_is_served_in_the_clear() {
         let at = |text: &str| [format!("{text}:1").parse::<SocketAddr>().unwrap()];
         for open in ["0.0.0.0", "[::]", "10.0.0.1", "[fe80::1]", "[::ffff:10.0.0.1]"] {
             for in_the_clear in [Encryption::Off, Encryption::Offered(tls(false))] {

@@ -71,7 +71,7 @@ mod tests {
     }
 
     #[test]
-    fn a15_only_the_node_that_was_found_is_removed() {
+    fn only_the_node_that_was_found_is_removed() {
         let path = place("other");
         let _listener = UnixListener::bind(&path).unwrap();
         let node = Node::find(&path).unwrap().unwrap();
@@ -94,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn a15_a_node_is_removed_where_it_was_found_though_its_directory_was_moved() {
+    fn a_node_is_removed_where_it_was_found_though_its_directory_was_moved() {
         let path = place("moved");
         let _listener = UnixListener::bind(&path).unwrap();
         let node = Node::find(&path).unwrap().unwrap();
@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn a15_what_is_no_socket_is_not_found() {
+    fn what_is_no_socket_is_not_found() {
         let path = place("none");
         assert!(Node::find(&path).unwrap().is_none());
         assert!(Node::find(&path.join("deeper/socket")).is_err() || Node::find(&path).unwrap().is_none());

@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn b21_a_distant_storage_is_slow_from_the_first_request_on() {
+    fn a_distant_storage_is_slow_from_the_first_request_on() {
         let pace = Pace::of(true);
         assert!(pace.is_slow());
         (0..200).for_each(|_| look(&pace, || ()));

@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn a05_the_oldest_of_a_crowded_place_makes_room() {
+    fn the_oldest_of_a_crowded_place_makes_room() {
         let here = |_| host(1);
         assert_eq!(old(MOST_OF_ONE as u64 - 1, here).room(host(1)), Room::Enough);
         let mut crowd = old(MOST_OF_ONE as u64, here);
@@ -164,13 +164,13 @@ mod tests {
     }
 
     #[test]
-    fn a05_the_oldest_of_all_makes_room_when_there_are_too_many() {
+    fn the_oldest_of_all_makes_room_when_there_are_too_many() {
         assert_eq!(old(MOST as u64 - 1, host).room(host(200)), Room::Enough);
         assert_eq!(old(MOST as u64, host).room(host(200)), Room::InPlaceOf(0));
     }
 
     #[test]
-    fn a05_nobody_is_sent_away_at_once() {
+    fn nobody_is_sent_away_at_once() {
         let mut crowd = Strangers::default();
         (0..MOST_OF_ONE as u64).for_each(|id| crowd.enter(id, host(1)));
         match crowd.room(host(1)) {
@@ -180,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn a05_an_ipv6_network_is_one_place() {
+    fn an_ipv6_network_is_one_place() {
         let origin = |text: &str| Origin::from(text.parse::<IpAddr>().unwrap());
         assert_eq!(origin("2001:db8::1"), origin("2001:db8::ffff:1"));
         assert_ne!(origin("2001:db8::1"), origin("2001:db8:0:1::1"));
@@ -189,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn a05_a_stay_is_cut_short_and_that_of_a_client_is_not() {
+    fn a_stay_is_cut_short_and_that_of_a_client_is_not() {
         let (stay, deadline) = (Stay::default(), Deadline::default());
         assert_eq!(stay.left(&deadline).unwrap(), None);
         stay.set(true);

@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn a02_nothing_gets_between_the_pieces_of_a_message() {
+    fn nothing_gets_between_the_pieces_of_a_message() {
         let (wire, theirs) = wire();
         let mut long = wire.begin(b"head", 6).unwrap();
         thread::scope(|scope| {
@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn a02_nothing_follows_half_a_message() {
+    fn nothing_follows_half_a_message() {
         let (wire, theirs) = wire();
         let mut long = wire.begin(b"head", 6).unwrap();
         long.send(b"abc").unwrap();
@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn a02_no_message_is_longer_than_announced() {
+    fn no_message_is_longer_than_announced() {
         let (wire, theirs) = wire();
         let mut long = wire.begin(b"head", 2).unwrap();
         assert!(long.send(b"abc").is_err());
@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn a02_a_message_that_was_sent_in_part_is_the_last() {
+    fn a_message_that_was_sent_in_part_is_the_last() {
         let (ours, theirs) = UnixStream::pair().unwrap();
         let ours = Socket::from(ours);
         ours.send_until(Some(Instant::now() + Duration::from_millis(20)));

@@ -80,7 +80,7 @@ fn a_closing_door_gets_its_waiting_requests_back() {
 /// Acknowledged data is flushed before the key is wiped: closing a suspended volume reports no
 /// error.
 #[test]
-fn b18_a_suspended_volume_is_flushed() {
+fn a_suspended_volume_is_flushed() {
     let gate = gate();
     gate.write_at(&[1], 0).unwrap();
     gate.suspend().unwrap();
@@ -96,7 +96,7 @@ fn b18_a_suspended_volume_is_flushed() {
 }
 
 #[test]
-fn b18_a_door_that_stays_open_lets_requests_wait_again() {
+fn a_door_that_stays_open_lets_requests_wait_again() {
     let gate = gate();
     gate.stay();
     gate.shut();

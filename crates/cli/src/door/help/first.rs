@@ -43,7 +43,7 @@ mod tests {
     use crate::verb::COMMANDS;
 
     #[test]
-    fn e19_it_leaves_a_line_for_the_prompt() {
+    fn it_leaves_a_line_for_the_prompt() {
         let text = screen(&COMMANDS, "keyway", "keyway".as_ref());
         assert!(text.lines().count() < SCREEN, "{} lines", text.lines().count());
         for line in text.lines() {
@@ -55,7 +55,7 @@ mod tests {
     }
 
     #[test]
-    fn e19_the_program_is_called_as_it_was_typed() {
+    fn the_program_is_called_as_it_was_typed() {
         for (typed, called) in [
             ("keyway", "keyway open"),
             ("target/keyway", "target/keyway open"),

@@ -77,7 +77,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn b09_a_newline_is_told_from_a_key() {
+    fn a_newline_is_told_from_a_key() {
         for typed in
             [&b"secret\n"[..], b"x\n", "gr\u{fc}n und blau\n".as_bytes(), &[&[b'a'; 512][..], b"\n"].concat()]
         {
@@ -92,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn b09_an_empty_passphrase_is_refused_unless_it_is_meant() {
+    fn an_empty_passphrase_is_refused_unless_it_is_meant() {
         let check = |manners: Manners, secret: &[u8]| manners.check(&Secret::copy_from(secret), None, true);
         let refused = check(Manners::Keyways, b"").unwrap_err();
         assert_eq!(refused.exit(), Exit::Parameters);

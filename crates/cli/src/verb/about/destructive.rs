@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn a01_every_command_has_a_row_and_every_row_a_command() {
+    fn every_command_has_a_row_and_every_row_a_command() {
         for command in COMMANDS.all {
             assert!(rows_of(command.name).next().is_some(), "{} has no row in destructive.rs", command.name);
         }
@@ -190,7 +190,7 @@ mod tests {
 
     #[cfg(feature = "desk")]
     #[test]
-    fn a01_every_verb_of_boot_has_a_row() {
+    fn every_verb_of_boot_has_a_row() {
         let boot = COMMANDS.all.iter().find(|command| command.name == "boot").unwrap();
         for verb in boot.verbs() {
             let name = format!("boot {}", verb.name);
@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn a01_who_destroys_proves_that_it_may() {
+    fn who_destroys_proves_that_it_may() {
         for row in ROWS {
             let harmless = row.effect == Effect::Looks;
             assert_eq!(row.proof == Proof::None, harmless, "{} {}", row.command, row.place);
@@ -217,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn a01_the_table_is_printed_whole() {
+    fn the_table_is_printed_whole() {
         assert_eq!(text().lines().count(), ROWS.len());
         assert!(text().starts_with("inspect\t\tLooks\tNone\t\n"));
         assert!(text().contains("\nseal\tDEVICE\tEdits\tHeader\tseal -d KEY TARGET\n"));

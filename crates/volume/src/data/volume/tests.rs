@@ -100,7 +100,7 @@ fn a_device_that_ends_before_the_data_is_refused_and_one_that_shrank_gives_an_er
 }
 
 #[test]
-fn a11_no_write_makes_a_file_grow() {
+fn no_write_makes_a_file_grow() {
     let path = std::env::temp_dir().join(format!("keyway-grow-{}", std::process::id()));
     let file = Arc::new(File::create_new(&path).unwrap());
     std::fs::remove_file(&path).unwrap();

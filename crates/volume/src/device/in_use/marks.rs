@@ -160,7 +160,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a11_marks_are_those_that_qemu_sets_and_looks_for() {
+    fn marks_are_those_that_qemu_sets_and_looks_for() {
         let bytes = |access, shared| {
             let wants = Wants::of(access, shared);
             (wants.marks().collect::<Vec<_>>(), wants.conflicts().collect::<Vec<_>>())
@@ -172,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn e21_users_of_a_partition_are_seen_as_what_they_are_and_see_the_whole_by_a_byte() {
+    fn users_of_a_partition_are_seen_as_what_they_are_and_see_the_whole_by_a_byte() {
         let part = Some(Extent { start: 1000, len: 1000 });
         let bytes = |access, shared| {
             let wants = Wants::of(access, shared);

@@ -97,7 +97,7 @@ fn writers_are_alone_readers_are_many_and_sharing_is_said() {
 }
 
 #[test]
-fn e21_partitions_of_an_image_are_used_side_by_side_and_the_whole_beside_none() {
+fn partitions_of_an_image_are_used_side_by_side_and_the_whole_beside_none() {
     let image = Image::new("partitions");
     // Two partitions in the record that an image begins with, of 512 sectors each.
     let file = image.open();
@@ -150,7 +150,7 @@ fn one_file_is_known_under_all_its_names() {
 }
 
 #[test]
-fn c24_marks_stay_in_this_process() {
+fn marks_stay_in_this_process() {
     use nix::fcntl::{FcntlArg, FdFlag, fcntl};
     let image = Image::new("closes");
     let storage = image.open();
@@ -170,7 +170,7 @@ fn memory_is_nobody_elses() {
 }
 
 #[test]
-fn a11_who_is_about_to_leave_is_waited_for_half_a_second() {
+fn who_is_about_to_leave_is_waited_for_half_a_second() {
     let image = Image::new("leaving");
     let storage = image.open();
     let first = write(&storage).unwrap();
@@ -191,7 +191,7 @@ fn a11_who_is_about_to_leave_is_waited_for_half_a_second() {
 }
 
 #[test]
-fn a11_of_many_who_come_at_once_exactly_one_gets_it() {
+fn of_many_who_come_at_once_exactly_one_gets_it() {
     let image = Image::new("at-once");
     for _ in 0..4 {
         let gate = std::sync::Barrier::new(6);
@@ -212,7 +212,7 @@ fn a11_of_many_who_come_at_once_exactly_one_gets_it() {
 }
 
 #[test]
-fn a11_a_block_device_is_claimed_until_the_mark_is_dropped() {
+fn a_block_device_is_claimed_until_the_mark_is_dropped() {
     let image = Image::new("device");
     let Some(attached) = Attached::over(&image.0) else { return };
     let device = attached.open();
@@ -236,7 +236,7 @@ fn a11_a_block_device_is_claimed_until_the_mark_is_dropped() {
 }
 
 #[test]
-fn a11_what_is_left_to_the_kernel_is_kept_from_other_keyways() {
+fn what_is_left_to_the_kernel_is_kept_from_other_keyways() {
     let image = Image::new("left");
     let Some(attached) = Attached::over(&image.0) else { return };
     let device = attached.open();
@@ -248,7 +248,7 @@ fn a11_what_is_left_to_the_kernel_is_kept_from_other_keyways() {
 }
 
 #[test]
-fn a11_a_file_is_claimed_with_the_loop_devices_that_stand_for_it() {
+fn a_file_is_claimed_with_the_loop_devices_that_stand_for_it() {
     let image = Image::new("behind");
     let Some(attached) = Attached::over(&image.0) else { return };
     let Some(above) = Attached::over(&attached.0) else { return };
@@ -280,7 +280,7 @@ fn a11_a_file_is_claimed_with_the_loop_devices_that_stand_for_it() {
 }
 
 #[test]
-fn a11_a15_a_loop_device_is_claimed_with_all_that_shows_its_bytes() {
+fn a_loop_device_is_claimed_with_all_that_shows_its_bytes() {
     let image = Image::new("beside");
     let Some(mounted) = Attached::over(&image.0) else { return };
     let Some(other) = Attached::over(&image.0) else { return };
@@ -304,7 +304,7 @@ fn a11_a15_a_loop_device_is_claimed_with_all_that_shows_its_bytes() {
 }
 
 #[test]
-fn a11_the_file_behind_a_loop_device_is_marked_with_it() {
+fn the_file_behind_a_loop_device_is_marked_with_it() {
     let image = Image::new("below");
     let Some(attached) = Attached::over(&image.0) else { return };
     let (file, device) = (image.open(), attached.open());
@@ -322,7 +322,7 @@ fn a11_the_file_behind_a_loop_device_is_marked_with_it() {
 }
 
 #[test]
-fn a11_a_claim_is_held_as_long_as_anybody_holds_the_storage() {
+fn a_claim_is_held_as_long_as_anybody_holds_the_storage() {
     let image = Image::new("exclusive");
     let storage: Arc<dyn Storage> = Arc::new(image.open());
     assert!(!storage.is_exclusive());
@@ -353,7 +353,7 @@ const BESIDE: Wish<'_> = Wish { access: Access::Write, shared: false, volume: So
 const ALONE: Wish<'_> = Wish { volume: None, ..BESIDE };
 
 #[test]
-fn a11_a_header_may_be_saved_beside_mappings_of_its_volume_and_nothing_else() {
+fn a_header_may_be_saved_beside_mappings_of_its_volume_and_nothing_else() {
     let told = Told::new("beside");
     let Subject::Device { number } = told.device("sda", "", "8:0") else { unreachable!() };
     told.device("dm-0", "", "253:0");
@@ -390,7 +390,7 @@ fn a11_a_header_may_be_saved_beside_mappings_of_its_volume_and_nothing_else() {
 }
 
 #[test]
-fn a11_swap_is_no_place_for_a_volume() {
+fn swap_is_no_place_for_a_volume() {
     let image = Image::new("swap");
     let done = |program: &str| {
         let output = Command::new(program).arg(&image.0).output();

@@ -115,7 +115,7 @@ fn who_waits_long_enough_gets_it() {
 }
 
 #[test]
-fn a10_the_directory_is_made_as_cryptsetup_makes_it() {
+fn the_directory_is_made_as_cryptsetup_makes_it() {
     let scratch = Scratch::new("made");
     let (device, directory) = (Device(scratch.file()), scratch.path("cryptsetup"));
     let lock = HeaderLock::acquire_in(&directory, &device, LockMode::Exclusive, SOON).unwrap().unwrap();
@@ -141,7 +141,7 @@ fn a10_the_directory_is_made_as_cryptsetup_makes_it() {
 
 /// A child that inherited the lock would hold it for as long as it runs.
 #[test]
-fn c24_locks_stay_in_this_process() {
+fn locks_stay_in_this_process() {
     let closes = |fd: &OwnedFd| rustix::io::fcntl_getfd(fd).unwrap().contains(rustix::io::FdFlags::CLOEXEC);
     let has = |fd: &OwnedFd, flags| rustix::fs::fcntl_getfl(fd).unwrap().contains(flags);
     let scratch = Scratch::new("closes");
@@ -158,7 +158,7 @@ fn c24_locks_stay_in_this_process() {
 }
 
 #[test]
-fn c24_a_lock_file_is_as_cryptsetup_makes_it_and_no_link() {
+fn a_lock_file_is_as_cryptsetup_makes_it_and_no_link() {
     let scratch = Scratch::new("resource");
     let (device, directory) = (Device(scratch.file()), scratch.path("cryptsetup"));
     let lock = HeaderLock::acquire_in(&directory, &device, LockMode::Shared, SOON).unwrap().unwrap();
@@ -175,7 +175,7 @@ fn c24_a_lock_file_is_as_cryptsetup_makes_it_and_no_link() {
 }
 
 #[test]
-fn a10_a_lock_file_that_was_removed_or_replaced_is_no_lock() {
+fn a_lock_file_that_was_removed_or_replaced_is_no_lock() {
     let scratch = Scratch::new("replaced");
     let (device, directory) = (Device(scratch.file()), scratch.path("cryptsetup"));
     let lock = HeaderLock::acquire_in(&directory, &device, LockMode::Shared, SOON).unwrap().unwrap();
@@ -190,7 +190,7 @@ fn a10_a_lock_file_that_was_removed_or_replaced_is_no_lock() {
 }
 
 #[test]
-fn a10_an_edit_is_refused_where_cryptsetup_would_not_see_it() {
+fn an_edit_is_refused_where_cryptsetup_would_not_see_it() {
     let scratch = Scratch::new("unfit");
     let device = Device(scratch.file());
     let exclusive = |directory: &str| HeaderLock::acquire_in(directory, &device, LockMode::Exclusive, SOON);
@@ -222,7 +222,7 @@ fn a10_an_edit_is_refused_where_cryptsetup_would_not_see_it() {
 }
 
 #[test]
-fn a10_a_directory_of_another_user_is_unfit() {
+fn a_directory_of_another_user_is_unfit() {
     let scratch = Scratch::new("owner");
     let (device, directory) = (Device(scratch.file()), scratch.path("strange"));
     fs::create_dir(&directory).unwrap();

@@ -71,7 +71,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn e21_a_type_is_its_name_or_its_number() {
+    fn a_type_is_its_name_or_its_number() {
         let efi = *b"\x28\x73\x2a\xc1\x1f\xf8\xd2\x11\xba\x4b\x00\xa0\xc9\x3e\xc9\x3b";
         assert_eq!(Purpose::Gpt(efi).to_string(), "EFI System");
         let unknown = "03020100-0504-0706-0809-0a0b0c0d0e0f";

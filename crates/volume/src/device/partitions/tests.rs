@@ -55,7 +55,7 @@ fn the_check_value_of_crc_32() {
 }
 
 #[test]
-fn e21_a_gpt_in_sectors_of_either_size_and_its_copy() {
+fn a_gpt_in_sectors_of_either_size_and_its_copy() {
     for sector in [512, 4096] {
         let mut disk = vec![0; 1 << 20];
         record(&mut disk, 0, 512, &[(GPT_PROTECTIVE, 1, u32::MAX)]);
@@ -76,7 +76,7 @@ fn e21_a_gpt_in_sectors_of_either_size_and_its_copy() {
 }
 
 #[test]
-fn e21_logical_partitions_are_counted_from_five() {
+fn logical_partitions_are_counted_from_five() {
     let mut disk = vec![0; 1 << 20];
     record(&mut disk, 0, 512, &[(0x83, 8, 8), (0, 0, 0), (0x0f, 100, 900), (0x82, 40, 10)]);
     record(&mut disk, 100, 512, &[(0x83, 2, 50), (0x05, 60, 100)]);
@@ -88,7 +88,7 @@ fn e21_logical_partitions_are_counted_from_five() {
 }
 
 #[test]
-fn e21_an_mbr_counts_in_sectors_in_which_its_partitions_hold_something() {
+fn an_mbr_counts_in_sectors_in_which_its_partitions_hold_something() {
     let mut disk = vec![0; 1 << 20];
     record(&mut disk, 0, 4096, &[(0x83, 8, 8)]);
     assert_eq!(found(&disk).unwrap().1, 512);
@@ -100,7 +100,7 @@ fn e21_an_mbr_counts_in_sectors_in_which_its_partitions_hold_something() {
 }
 
 #[test]
-fn e21_a_chain_of_records_ends() {
+fn a_chain_of_records_ends() {
     for next in [0, 1, 60, u32::MAX] {
         let mut disk = vec![0; 1 << 20];
         record(&mut disk, 0, 512, &[(0x05, 100, 900)]);
@@ -118,7 +118,7 @@ fn e21_a_chain_of_records_ends() {
 }
 
 #[test]
-fn e21_what_is_no_table_is_none() {
+fn what_is_no_table_is_none() {
     assert_eq!(found(&[]), None);
     assert_eq!(found(&[0; 511]), None);
     let mut disk = vec![0; 4096];

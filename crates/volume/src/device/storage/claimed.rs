@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn c24_what_is_claimed_is_as_it_was() {
+    fn what_is_claimed_is_as_it_was() {
         for flag in [false, true] {
             let odd = Arc::new(Odd { flag, ..Odd::default() });
             let claimed = Claimed::new(odd.clone(), InUse::default());

@@ -317,7 +317,7 @@ mod tests {
     }
 
     #[test]
-    fn e21_a_partition_ends_where_its_table_says() {
+    fn a_partition_ends_where_its_table_says() {
         let path = std::env::temp_dir().join(format!("keyway-file-part-{}", std::process::id()));
         let image = File::create_new(&path).unwrap();
         image.set_len(1 << 20).unwrap();

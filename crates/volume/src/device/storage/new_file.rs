@@ -215,7 +215,7 @@ mod tests {
     /// A file's mode is determined by its sources, by the file it replaces and by the umask; the
     /// file is never more readable in between.
     #[test]
-    fn a07_nobody_reads_more_than_what_went_in() {
+    fn nobody_reads_more_than_what_went_in() {
         use std::os::unix::fs::{MetadataExt, PermissionsExt};
         let scratch = std::env::temp_dir().join(format!("keyway-new-file-modes-{}", std::process::id()));
         fs::create_dir_all(&scratch).unwrap();
@@ -249,7 +249,7 @@ mod tests {
     /// If a directory passes on an access control list, the group bits apply to everybody on the
     /// list.
     #[test]
-    fn a07_a_list_from_the_directory_opens_nothing() {
+    fn a_list_from_the_directory_opens_nothing() {
         use std::os::unix::fs::MetadataExt;
         let scratch = std::env::temp_dir().join(format!("keyway-new-file-list-{}", std::process::id()));
         fs::create_dir_all(&scratch).unwrap();
@@ -271,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn a17_what_is_no_file_is_not_replaced() {
+    fn what_is_no_file_is_not_replaced() {
         let scratch = std::env::temp_dir().join(format!("keyway-new-file-kinds-{}", std::process::id()));
         fs::create_dir_all(scratch.join("directory")).unwrap();
         for path in [scratch.join("directory"), "/dev/null".into(), "/dev/fd/2".into()] {

@@ -121,7 +121,7 @@ mod tests {
     use std::fs;
 
     #[test]
-    fn e21_a_file_of_that_name_wins() {
+    fn a_file_of_that_name_wins() {
         let scratch = std::env::temp_dir().join(format!("keyway-partition-name-{}", std::process::id()));
         fs::create_dir_all(&scratch).unwrap();
         for name in ["disk.img", "a#b", "literal#1", "literal"] {

@@ -99,7 +99,7 @@ mod tests {
     use std::os::unix::fs::{MetadataExt, PermissionsExt};
 
     #[test]
-    fn a07_the_stricter_of_two() {
+    fn the_stricter_of_two() {
         use Readers::{Anybody, Group, Owner};
         for (one, other, both) in [
             (Anybody, Anybody, Anybody),
@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn a07_bits_of_what_is_made() {
+    fn bits_of_what_is_made() {
         use Readers::{Anybody, Group, Owner};
         assert_eq!(
             (Anybody.mode(5, 0o022), Anybody.mode(5, 0o077), Anybody.mode(5, 0)),
@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn a07_readers_of_files() {
+    fn readers_of_files() {
         let path = std::env::temp_dir().join(format!("keyway-readers-{}", std::process::id()));
         fs::write(&path, "x").unwrap();
         let group = fs::metadata(&path).unwrap().gid();
@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn a07_the_umask() {
+    fn the_umask() {
         assert_eq!(umask_in("Name:\tx\nUmask:\t0027\nState:\tR\n"), Some(0o027));
         assert_eq!(umask_in("Name:\tx\n"), None);
         assert_eq!(umask_in("Umask:\t9\n"), None);

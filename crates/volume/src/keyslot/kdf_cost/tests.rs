@@ -35,7 +35,7 @@ fn memory(available_kib: u64, has_swap: bool, left_kib: Option<u64>) -> Memory {
 }
 
 #[test]
-fn b23_what_is_sensible_leaves_room() {
+fn what_is_sensible_leaves_room() {
     let kib = |available, has_swap, left| sensible_memory_kib(&memory(available, has_swap, left));
     assert_eq!(kib(7 << 20, true, None), 4 << 20);
     assert_eq!(kib(1 << 20, true, None), 4 << 20, "the rest is swapped out");
@@ -50,7 +50,7 @@ fn b23_what_is_sensible_leaves_room() {
 }
 
 #[test]
-fn b23_memory_that_is_not_there_is_refused() {
+fn memory_that_is_not_there_is_refused() {
     let fits = |kib, memory| check_there_is(kib, Some(memory));
     fits(1024, memory(1024, false, None)).unwrap();
     fits(1025, memory(1024, true, None)).unwrap();

@@ -92,7 +92,7 @@ fn the_narrowest_control_group_counts() {
 }
 
 #[test]
-fn b23_version_1_counts_as_well() {
+fn version_1_counts_as_well() {
     let tree = Tree::new("v1");
     let mounts = [
         tree.mount("cgroup", "rw,cpu", "/", "cpu"),
@@ -125,7 +125,7 @@ fn b23_version_1_counts_as_well() {
 /// In Docker, a container sees its group as the mount's root, but the host's path in
 /// /proc/self/cgroup.
 #[test]
-fn b23_a_containers_own_group() {
+fn a_containers_own_group() {
     let tree = Tree::new("container");
     tree.v1("memory", "419430400\n", "1048576\n");
     let shown = [tree.mount("cgroup", "rw,memory", "/docker/1234", "memory")];

@@ -4,7 +4,7 @@ use super::*;
 
 /// A header asks for any amount of memory; a sample takes what the caller allows.
 #[test]
-fn a09_a_sample_takes_no_more_memory_than_it_may() {
+fn a_sample_takes_no_more_memory_than_it_may() {
     let sample = |most: u32| {
         let times = UnlockTimes::new(2).within(most);
         times.argon2_sample(Argon2Variant::Argon2id, u32::MAX, 2).unwrap().kib

@@ -63,14 +63,14 @@ fn refusal<T>(result: Result<T>) -> Rule {
 }
 
 #[test]
-fn a04_against_a_sound_volume_nothing_is_said() {
+fn against_a_sound_volume_nothing_is_said() {
     assert_eq!(said(&volume(None), LEN as u64), [""; 0]);
     // Data directly after the header.
     assert_eq!(said(&volume(Some(((32 << 10) + (1 << 20)) / 512)), LEN as u64), [""; 0]);
 }
 
 #[test]
-fn a04_short_keys_are_told_by_the_keyslots_and_by_the_key() {
+fn short_keys_are_told_by_the_keyslots_and_by_the_key() {
     let (from, serpent) = cipher("serpent-xts-plain64");
     let with = |len: usize| {
         let keyslot = format!("\"key_size\":{len},\"af\"");
@@ -97,7 +97,7 @@ fn a04_short_keys_are_told_by_the_keyslots_and_by_the_key() {
 }
 
 #[test]
-fn a04_a_second_key_for_the_data_is_named() {
+fn a_second_key_for_the_data_is_named() {
     let Header::Luks2 { metadata, .. } = volume(None).header().clone() else { panic!() };
     let json = String::from_utf8(metadata.to_json()).unwrap();
     let at = json.find("\"digests\":{\"0\":").unwrap() + "\"digests\":{\"0\":".len();
@@ -110,7 +110,7 @@ fn a04_a_second_key_for_the_data_is_named() {
 }
 
 #[test]
-fn a04_ivs_count_from_the_volumes_start() {
+fn ivs_count_from_the_volumes_start() {
     let luks = forged(&[("\"iv_tweak\":\"0\"", "\"iv_tweak\":\"8\"")]);
     assert_eq!(findings(&luks, None)[0].rule, Rule::ShiftedIv { iv_tweak: 8, sector: 0 });
     let two = |iv: u32| {
@@ -127,7 +127,7 @@ fn a04_ivs_count_from_the_volumes_start() {
 }
 
 #[test]
-fn a04_data_is_on_the_device_and_behind_the_header() {
+fn data_is_on_the_device_and_behind_the_header() {
     let start = 2 << 20;
     let fixed = forged(&[("\"size\":\"dynamic\"", "\"size\":\"4096\"")]);
     assert_eq!(said(&fixed, start + 4096), [""; 0]);
@@ -156,7 +156,7 @@ fn a04_data_is_on_the_device_and_behind_the_header() {
 }
 
 #[test]
-fn a04_each_term_lifts_its_own_rule() {
+fn each_term_lifts_its_own_rule() {
     let (from, ecb) = cipher("aes-ecb");
     let key_of_ecb = ("\"key_size\":64,\"af\"", "\"key_size\":32,\"af\"");
     let weak = || forged(&[key_of_ecb, (from, &ecb)]);
@@ -181,7 +181,7 @@ fn a04_each_term_lifts_its_own_rule() {
 }
 
 #[test]
-fn a04_what_is_not_a_rule_is_judged_too() {
+fn what_is_not_a_rule_is_judged_too() {
     let unknown = "\"config\":{\"requirements\":{\"mandatory\":[\"time-travel\"]},";
     assert!(check(&forged(&[("\"config\":{", unknown)]), None, &Terms::default()).is_err());
     let policy = Policy::parse(b"min-key-bits = 1024").unwrap();
@@ -191,7 +191,7 @@ fn a04_what_is_not_a_rule_is_judged_too() {
 }
 
 #[test]
-fn a14_keyslots_that_need_no_passphrase_are_named() {
+fn keyslots_that_need_no_passphrase_are_named() {
     assert_eq!(forged_keyslots(&volume(None)), []);
     let area = |cipher: &str| format!("\"encryption\":\"{cipher}\",\"key_size\":1");
     let luks = forged(&[("\"encryption\":\"aes-xts-plain64\",\"key_size\":64", &area("arc4-ecb"))]);

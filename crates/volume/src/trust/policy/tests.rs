@@ -75,7 +75,7 @@ fn table(luks: &Luks, rows: &[(&str, &str, &str, &str)]) {
 }
 
 #[test]
-fn a04_every_demand_on_luks2_is_judged() {
+fn every_demand_on_luks2_is_judged() {
     let luks = luks2();
     let Header::Luks2 { metadata, .. } = luks.header() else { panic!() };
     let size = LEN - metadata.data_offset().0 as usize;
@@ -120,7 +120,7 @@ fn a04_every_demand_on_luks2_is_judged() {
 }
 
 #[test]
-fn a04_of_nothing_nothing_is_found() {
+fn of_nothing_nothing_is_found() {
     let mut luks = luks2();
     edit::token_remove(&mut luks, 0, &mut OsRandom).unwrap();
     let finding = judge(&luks, "allowed-tokens = []", None);
@@ -128,7 +128,7 @@ fn a04_of_nothing_nothing_is_found() {
 }
 
 #[test]
-fn a04_every_demand_on_luks1_is_judged() {
+fn every_demand_on_luks1_is_judged() {
     let luks = luks1();
     table(
         &luks,
@@ -155,7 +155,7 @@ fn a04_every_demand_on_luks1_is_judged() {
 
 /// A linear segment has no cipher, mode or sector size that could meet a demand.
 #[test]
-fn a04_a_segment_in_the_clear_meets_no_demand_on_encryption() {
+fn a_segment_in_the_clear_meets_no_demand_on_encryption() {
     let luks = luks2();
     let Header::Luks2 { binary, metadata } = luks.header() else { panic!() };
     let json = String::from_utf8(metadata.to_json()).unwrap();
@@ -181,7 +181,7 @@ fn a04_a_segment_in_the_clear_meets_no_demand_on_encryption() {
 }
 
 #[test]
-fn a04_a_seal_is_met_only_with_the_key() {
+fn a_seal_is_met_only_with_the_key() {
     let mut luks = luks2();
     let key = key();
     for demand in ["sealed = true", "seal-context = \"c\""] {
@@ -228,7 +228,7 @@ fn the_key_itself_decides_its_length() {
 }
 
 #[test]
-fn a04_a_policy_that_cannot_be_meant_is_refused_with_its_line() {
+fn a_policy_that_cannot_be_meant_is_refused_with_its_line() {
     for (text, line, why) in [
         ("", 1, "it demands nothing"),
         ("# sealed = true\n", 1, "it demands nothing"),

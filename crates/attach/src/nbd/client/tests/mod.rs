@@ -121,7 +121,7 @@ fn lists_of_extents_are_held_against_the_request() {
 /// A write that may have been executed is not sent twice.
 /// An export of 2^62 bytes, of which each answer describes a gibibyte or a byte.
 #[test]
-fn a05_exabytes_of_holes_end() {
+fn exabytes_of_holes_end() {
     for (length, state, end) in [(u32::MAX, 3, 300 << 30), (1, 3, 4096), (1, 0, 4096)] {
         let flags = export::HAS_FLAGS;
         let size = 1u64 << 62;
@@ -172,7 +172,7 @@ fn silence_ends() {
 /// A server that is restarted with the same content is accepted; with another content it is
 /// refused, until the right one is back.
 #[test]
-fn b22_another_volume_behind_the_address_is_refused() {
+fn another_volume_behind_the_address_is_refused() {
     let (content, hangs_up) = (Arc::new(AtomicU32::new(1)), Arc::new(AtomicU32::new(0)));
     let (shown, loses) = (Arc::clone(&content), Arc::clone(&hangs_up));
     let fake = Fake { recognise: true, ..Fake::default() };

@@ -48,7 +48,7 @@ fn failed(result: io::Result<()>) -> String {
 }
 
 #[test]
-fn a05_a_server_that_does_not_greet_is_given_up() {
+fn a_server_that_does_not_greet_is_given_up() {
     let uri = listen(|stream| {
         let _ = (&stream).read(&mut [0]);
     });
@@ -57,7 +57,7 @@ fn a05_a_server_that_does_not_greet_is_given_up() {
 
 /// Nobody accepts connections: the listener's backlog is full.
 #[test]
-fn a05_a_listener_that_accepts_nobody_is_given_up() {
+fn a_listener_that_accepts_nobody_is_given_up() {
     let name = format!("keyway-client-full-{}", std::process::id());
     let address = SocketAddr::from_abstract_name(&name).unwrap();
     let listener = UnixListener::bind_addr(&address).unwrap();
@@ -68,7 +68,7 @@ fn a05_a_listener_that_accepts_nobody_is_given_up() {
 }
 
 #[test]
-fn a05_a_greeting_that_trickles_is_given_up() {
+fn a_greeting_that_trickles_is_given_up() {
     let uri = listen(|mut stream| {
         // (An answer to an option that goes on for a long time.)
         let greeting = b"NBDMAGICIHAVEOPT\0\x03".iter().copied();
@@ -88,7 +88,7 @@ fn a05_a_greeting_that_trickles_is_given_up() {
 }
 
 #[test]
-fn a05_a_reply_that_trickles_is_given_up() {
+fn a_reply_that_trickles_is_given_up() {
     let fake = || Fake { patient: true, ..Fake::default() };
     let client = fake().start(|stream, request| {
         let length = 8 + request.length;
@@ -107,7 +107,7 @@ fn a05_a_reply_that_trickles_is_given_up() {
 
 /// Others keep being answered.
 #[test]
-fn a05_a_request_that_is_passed_over_is_given_up() {
+fn a_request_that_is_passed_over_is_given_up() {
     let client = Fake { patient: true, ..Fake::default() }.start(|stream, request| {
         if request.offset > 0 {
             let payload = [&request.offset.to_be_bytes()[..], &[7; 512]].concat();
@@ -129,7 +129,7 @@ fn a05_a_request_that_is_passed_over_is_given_up() {
 
 /// A server that receives nothing of a write.
 #[test]
-fn a05_a_write_that_is_not_taken_is_given_up() {
+fn a_write_that_is_not_taken_is_given_up() {
     let fake = Fake { patient: true, ..Fake::default() };
     let client = fake.start(|_, _| thread::sleep(Duration::from_secs(60)));
     let error = |result: io::Result<()>| result.unwrap_err().to_string();
@@ -138,7 +138,7 @@ fn a05_a_write_that_is_not_taken_is_given_up() {
 
 /// The answer to whatever the client asks first.
 #[test]
-fn a05_who_is_told_to_go_says_why() {
+fn who_is_told_to_go_says_why() {
     let uri = listen(|mut stream| {
         let _ = stream.write_all(b"NBDMAGICIHAVEOPT\0\x03");
         let _ = stream.read_exact(&mut [0; 4 + OptionHeader::SIZE]);
@@ -152,7 +152,7 @@ fn a05_who_is_told_to_go_says_why() {
 
 /// A server that cannot read is not a silent one, even if its error is a timeout.
 #[test]
-fn a05_a_first_look_that_fails_is_done_without() {
+fn a_first_look_that_fails_is_done_without() {
     const ETIMEDOUT: Errno = Errno(110);
     for error in [Errno::IO, ETIMEDOUT] {
         let fake = Fake { recognise: true, patient: true, ..Fake::default() };
@@ -168,7 +168,7 @@ fn a05_a_first_look_that_fails_is_done_without() {
 
 /// A flush may be a lot of work, and requests issued meanwhile wait for it.
 #[test]
-fn a05_changes_may_take_longer_than_reads() {
+fn changes_may_take_longer_than_reads() {
     let fake = Fake { patient: true, changes: Some(Duration::from_secs(60)), ..Fake::default() };
     let client = fake.start(|stream, request| {
         if request.kind == command::FLUSH {
@@ -182,7 +182,7 @@ fn a05_changes_may_take_longer_than_reads() {
 
 /// A read is repeated when its connection was lost, but only once after silence.
 #[test]
-fn a05_silence_is_not_waited_for_again_and_again() {
+fn silence_is_not_waited_for_again_and_again() {
     for (hangs_up, times) in [(false, 2), (true, 4)] {
         let asked = Arc::new(AtomicU32::new(0));
         let count = Arc::clone(&asked);

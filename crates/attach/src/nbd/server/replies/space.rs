@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn a05_whoever_wants_more_than_is_left_waits() {
+    fn whoever_wants_more_than_is_left_waits() {
         let spaces = Spaces::default();
         for (len, most) in [(SPACE, 64), (MAX_PAYLOAD as usize, 4)] {
             let mut held: Vec<_> = (0..most).map(|_| grown(&spaces, len)).collect();
@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn a05_what_is_free_makes_room() {
+    fn what_is_free_makes_room() {
         let spaces = Spaces::default();
         let mut late = spaces.take();
         let mut held: Vec<_> = (0..64).map(|_| grown(&spaces, SPACE)).collect();
@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn a05_everything_is_given_back() {
+    fn everything_is_given_back() {
         let spaces = Spaces::default();
         let mut space = grown(&spaces, 1);
         space.bytes()[0] = 7;

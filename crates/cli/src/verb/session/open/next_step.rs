@@ -45,7 +45,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn e19_the_line_names_what_mkfs_can_open() {
+    fn the_line_names_what_mkfs_can_open() {
         let file = line("fuse", "/run/user/1/home/fuse/home");
         assert!(
             file.starts_with("  mkfs.ext4 '/run/user/1/home/fuse/home'    (once, if it is new:"),

@@ -3,7 +3,7 @@
 use super::*;
 
 #[test]
-fn a24_what_differs_is_refused_or_said_luks1() {
+fn what_differs_is_refused_or_said_luks1() {
     let image = luks1(&params1());
     let replaces = "Device already contains LUKS header. Replacing header will destroy existing keyslots.";
     assert_eq!(warnings(image.clone(), &image), [replaces]);
@@ -25,7 +25,7 @@ fn a24_what_differs_is_refused_or_said_luks1() {
 }
 
 #[test]
-fn a24_what_differs_is_refused_or_said_luks2() {
+fn what_differs_is_refused_or_said_luks2() {
     let image = luks2(&params2());
     let replaces = "Device already contains LUKS2 header. Replacing header will destroy existing keyslots.";
     assert_eq!(warnings(image.clone(), &image), [replaces]);
@@ -54,7 +54,7 @@ fn a24_what_differs_is_refused_or_said_luks2() {
 }
 
 #[test]
-fn a04_a_restore_says_that_it_takes_the_seal_away() {
+fn a_restore_says_that_it_takes_the_seal_away() {
     let bare = luks2(&params2());
     let storage = Arc::new(Memory::from(bare.clone()));
     let mut luks = Luks::open(storage.clone(), Access::Write).unwrap();
@@ -72,7 +72,7 @@ fn a04_a_restore_says_that_it_takes_the_seal_away() {
 }
 
 #[test]
-fn a24_what_this_build_does_not_know_is_neither_restored_nor_overwritten() {
+fn what_this_build_does_not_know_is_neither_restored_nor_overwritten() {
     let image = luks2(&params2());
     let strange = with_metadata(&image, |metadata| metadata.set_requirements(&["time-travel"]).unwrap());
     let named = |place: &str| format!("Forbidden LUKS2 requirement \"time-travel\" detected on {place}.");

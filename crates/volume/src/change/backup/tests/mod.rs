@@ -103,7 +103,7 @@ fn bytes_of_backup(name: &str, image: &[u8]) -> Vec<u8> {
 }
 
 #[test]
-fn a24_a_luks1_backup_holds_nothing_of_what_was_there_before() {
+fn a_luks1_backup_holds_nothing_of_what_was_there_before() {
     let mut image = luks1(&params1());
     let Header::Luks1(parsed) = header(&image) else { panic!() };
     let end = luks1_disk::areas_end(&parsed) as usize;
@@ -123,7 +123,7 @@ fn a24_a_luks1_backup_holds_nothing_of_what_was_there_before() {
 
 /// If key material is elsewhere than directly after the header, the gap may hold key material, too.
 #[test]
-fn a24_a_luks1_backup_with_another_geometry_keeps_the_gap() {
+fn a_luks1_backup_with_another_geometry_keeps_the_gap() {
     let mut image = luks1(&Luks1Params { payload_offset: Some(4096), ..params1() });
     // Slots 0 and 7 are swapped in the header: offset at 40, 48 bytes per slot, from byte 208 on.
     let offset = |slot: usize| 208 + 48 * slot + 40..208 + 48 * slot + 44;
@@ -136,7 +136,7 @@ fn a24_a_luks1_backup_with_another_geometry_keeps_the_gap() {
 }
 
 #[test]
-fn a24_a_luks2_backup_is_both_copies_and_the_keyslots() {
+fn a_luks2_backup_is_both_copies_and_the_keyslots() {
     let image = luks2(&params2());
     let bytes = bytes_of_backup("luks2", &image);
     assert_eq!(bytes.len(), (2 * 16 + 512) << 10);
@@ -144,7 +144,7 @@ fn a24_a_luks2_backup_is_both_copies_and_the_keyslots() {
 }
 
 #[test]
-fn a24_a_backup_never_replaces_a_file() {
+fn a_backup_never_replaces_a_file() {
     let image = luks1(&params1());
     let (path, first) = backed_up("exists", &image);
     first.unwrap();
@@ -159,7 +159,7 @@ fn a24_a_backup_never_replaces_a_file() {
 }
 
 #[test]
-fn a24_a_backup_waits_for_who_edits() {
+fn a_backup_waits_for_who_edits() {
     let path = std::env::temp_dir().join(format!("keyway-backup-lock-{}", std::process::id()));
     fs::write(&path, luks1(&params1())).unwrap();
     let soon = Locking::Wait(Duration::from_millis(50));
@@ -180,7 +180,7 @@ fn a24_a_backup_waits_for_who_edits() {
 }
 
 #[test]
-fn a11_a_restore_is_alone_from_the_question_to_the_last_write() {
+fn a_restore_is_alone_from_the_question_to_the_last_write() {
     let path = std::env::temp_dir().join(format!("keyway-backup-claim-{}", std::process::id()));
     let image = luks1(&params1());
     fs::write(&path, &image).unwrap();
@@ -207,7 +207,7 @@ fn writes(events: &[Event]) -> Vec<u64> {
 }
 
 #[test]
-fn a24_a_restore_writes_what_differs_and_the_header_last() {
+fn a_restore_writes_what_differs_and_the_header_last() {
     for (image, pieces) in [(luks1(&params1()), 2), (luks2(&params2()), 3)] {
         let end = header_len(&header(&image)) as usize;
         // Nothing differs: nothing is written.
@@ -243,7 +243,7 @@ fn a24_a_restore_writes_what_differs_and_the_header_last() {
 }
 
 #[test]
-fn a24_a_restore_brings_the_old_passphrase_back() {
+fn a_restore_brings_the_old_passphrase_back() {
     let image = luks2(&params2());
     let storage = Arc::new(Memory::from(image.clone()));
     let mut luks = Luks::open(storage.clone(), Access::Write).unwrap();
@@ -258,7 +258,7 @@ fn a24_a_restore_brings_the_old_passphrase_back() {
 }
 
 #[test]
-fn a24_a_device_grows_where_it_can_and_is_refused_where_not() {
+fn a_device_grows_where_it_can_and_is_refused_where_not() {
     for image in [luks1(&params1()), luks2(&params2())] {
         let end = header_len(&header(&image)) as usize;
         let short = Arc::new(Faulty::new(vec![0; end - 1]));
@@ -310,7 +310,7 @@ impl Storage for Forgetful {
 }
 
 #[test]
-fn a24_what_did_not_land_is_noticed() {
+fn what_did_not_land_is_noticed() {
     let image = luks1(&params1());
     let other = luks1(&Luks1Params { uuid: None, ..params1() });
     let target = Arc::new(Forgetful(Memory::from(other)));

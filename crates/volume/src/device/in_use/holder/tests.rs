@@ -72,7 +72,7 @@ fn through(device: PathBuf, holder: Option<Holder>) -> Option<Holder> {
 const NOTHING: &str = "22 1 0:20 / / rw,relatime shared:1 - overlay overlay rw\n";
 
 #[test]
-fn a11_lines_name_who_has_it() {
+fn lines_name_who_has_it() {
     let process = Holder::Process { pid: 12, program: "qemu-nbd".into() };
     for (holder, line) in [
         (Holder::Mount("/mnt/a b".into()), "mounted on /mnt/a b"),
@@ -88,7 +88,7 @@ fn a11_lines_name_who_has_it() {
 }
 
 #[test]
-fn a11_only_who_may_be_leaving_is_waited_for() {
+fn only_who_may_be_leaving_is_waited_for() {
     let process = Holder::Process { pid: 12, program: String::new() };
     let through = |holder: &Holder| Holder::Through("/dev/loop0".into(), holder.clone().into());
     for leaving in [Holder::Mapping("x".into()), Holder::Device("md0".into()), process, Holder::Unseen] {
@@ -100,7 +100,7 @@ fn a11_only_who_may_be_leaving_is_waited_for() {
 }
 
 #[test]
-fn a11_mounts_are_found_by_number_and_by_what_they_are_made_from() {
+fn mounts_are_found_by_number_and_by_what_they_are_made_from() {
     let told = Told::new("mounts");
     let disk = told.device("sda", "", "8:0");
     let other = told.device("sdb", "", "8:16");
@@ -127,7 +127,7 @@ fn a11_mounts_are_found_by_number_and_by_what_they_are_made_from() {
 }
 
 #[test]
-fn a11_swap_is_found() {
+fn swap_is_found() {
     let told = Told::new("swap");
     let swap = told.file("swap file", "");
     let other = told.file("other", "");
@@ -138,7 +138,7 @@ fn a11_swap_is_found() {
 }
 
 #[test]
-fn a11_devices_that_are_made_of_it_are_found() {
+fn devices_that_are_made_of_it_are_found() {
     let told = Told::new("above");
     let disk = told.device("sda", "", "8:0");
     told.device("dm-0", "", "253:0");
@@ -154,7 +154,7 @@ fn a11_devices_that_are_made_of_it_are_found() {
 }
 
 #[test]
-fn a11_a_disk_and_its_partitions_are_one() {
+fn a_disk_and_its_partitions_are_one() {
     let told = Told::new("partitions");
     let disk = told.device("sda", "", "8:0");
     let first = told.device("sda1", "sda", "8:1");
@@ -175,7 +175,7 @@ fn a11_a_disk_and_its_partitions_are_one() {
 }
 
 #[test]
-fn a11_only_mappings_of_the_volume_itself_are_spared() {
+fn only_mappings_of_the_volume_itself_are_spared() {
     let told = Told::new("spared");
     let Subject::Device { number } = told.device("sda", "", "8:0") else { unreachable!() };
     let uuid = "6e2b0c27-4ef6-4bd4-b92e-a1ca1c1a6aa1";
@@ -209,7 +209,7 @@ fn a11_only_mappings_of_the_volume_itself_are_spared() {
 }
 
 #[test]
-fn a11_loop_devices_over_it_are_found_and_those_over_them() {
+fn loop_devices_over_it_are_found_and_those_over_them() {
     let told = Told::new("loops");
     let image = told.file("image", "");
     let other = told.file("other", "");
@@ -240,7 +240,7 @@ fn a11_loop_devices_over_it_are_found_and_those_over_them() {
 }
 
 #[test]
-fn a11_loop_devices_that_have_bytes_in_common_are_found() {
+fn loop_devices_that_have_bytes_in_common_are_found() {
     let told = Told::new("beside-loops");
     let image = told.file("image", "");
     let places =
@@ -280,7 +280,7 @@ fn a11_loop_devices_that_have_bytes_in_common_are_found() {
 }
 
 #[test]
-fn a11_the_process_that_has_locked_it_goes_before_others() {
+fn the_process_that_has_locked_it_goes_before_others() {
     let told = Told::new("process");
     let image = told.file("image", "");
     let other = told.file("other", "");
@@ -334,7 +334,7 @@ fn who_holds_the_headers_lock_is_not_who_uses_the_volume() {
 }
 
 #[test]
-fn a11_a_file_system_that_may_never_answer_is_not_asked() {
+fn a_file_system_that_may_never_answer_is_not_asked() {
     let told = Told::new("served");
     let image = told.file("served/image", "");
     let subject = told.subject(&image);
@@ -368,7 +368,7 @@ fn a11_a_file_system_that_may_never_answer_is_not_asked() {
 }
 
 #[test]
-fn a11_names_are_unescaped() {
+fn names_are_unescaped() {
     for (written, meant) in [
         (r"/plain", "/plain"),
         (r"/a\040b\011c\134", "/a b\tc\\"),

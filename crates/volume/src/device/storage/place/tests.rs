@@ -17,7 +17,7 @@ fn is_planted(error: &io::Error) -> bool {
 }
 
 #[test]
-fn a17_links_of_others_are_not_followed() {
+fn links_of_others_are_not_followed() {
     let scratch = scratch("links");
     fs::create_dir(scratch.join("deep")).unwrap();
     fs::write(scratch.join("deep/file"), "x").unwrap();
@@ -62,7 +62,7 @@ fn a17_links_of_others_are_not_followed() {
 }
 
 #[test]
-fn a17_directories_of_others() {
+fn directories_of_others() {
     let mine = rustix::process::geteuid().as_raw();
     let directory = |owner: u32, mode: u32| {
         let mut found = rustix::fs::stat("/").unwrap();
@@ -75,7 +75,7 @@ fn a17_directories_of_others() {
 }
 
 #[test]
-fn a17_a_pipe_of_anothers_is_not_written_to() {
+fn a_pipe_of_anothers_is_not_written_to() {
     if !rustix::process::geteuid().is_root() {
         return eprintln!("left out: only root can make what belongs to another user");
     }
@@ -101,7 +101,7 @@ fn a17_a_pipe_of_anothers_is_not_written_to() {
 }
 
 #[test]
-fn a17_what_is_edited_in_place_is_found_by_the_kernels_rule() {
+fn what_is_edited_in_place_is_found_by_the_kernels_rule() {
     if !rustix::process::geteuid().is_root() {
         return eprintln!("left out: only root can make what belongs to another user");
     }
@@ -196,7 +196,7 @@ fn descriptors_are_opened_by_the_kernel() {
 }
 
 #[test]
-fn a17_files_are_made_where_no_link_leads_away() {
+fn files_are_made_where_no_link_leads_away() {
     let scratch = scratch("make");
     let place = |name: &str, follow| Place::find(&scratch.join(name), follow).unwrap();
     symlink("elsewhere", scratch.join("link")).unwrap();

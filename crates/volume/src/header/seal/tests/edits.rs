@@ -10,7 +10,7 @@ fn forged() -> (Luks, Secret) {
 }
 
 #[test]
-fn a04_all_differences_are_said_in_the_order_of_their_names() {
+fn all_differences_are_said_in_the_order_of_their_names() {
     let (luks, _) = forged();
     let broken = Seal::check(luks.header(), Some(LEN as u64 + 512)).unwrap_err();
     let said = "it does not match its seal: header.label is \"mine\", sealed as \"\"; segments.0.encryption is \
@@ -21,7 +21,7 @@ fn a04_all_differences_are_said_in_the_order_of_their_names() {
 
 /// Each edit, on a header that does not match its seal: it stays as it is, byte for byte.
 #[test]
-fn a04_no_edit_passes_a_seal_that_does_not_hold() {
+fn no_edit_passes_a_seal_that_does_not_hold() {
     type Attempt = fn(&mut Luks, &Secret) -> Result<()>;
     let attempts: [(&str, Attempt); 10] = [
         ("label", |luks, _| edit::set_label(luks, Some("x"), None, None, &mut OsRandom)),
@@ -70,7 +70,7 @@ fn a04_no_edit_passes_a_seal_that_does_not_hold() {
 }
 
 #[test]
-fn a04_no_seal_keeps_a_key_alive() {
+fn no_seal_keeps_a_key_alive() {
     let (mut luks, key) = sealed(None);
     let options = AddKey { kdf: pbkdf2(), ..AddKey::default() };
     edit::add_key(&mut luks, &key, &secret("second"), &options, &mut OsRandom).unwrap();
@@ -94,7 +94,7 @@ fn an_edit_with_the_key_renews_the_seal() {
 
 /// Whoever forges the seal's list together with the header is found out with the key alone.
 #[test]
-fn a04_a_list_that_was_not_made_with_the_key_is_known_as_such() {
+fn a_list_that_was_not_made_with_the_key_is_known_as_such() {
     let (luks, key) = sealed(Some("x"));
     let seal = |luks: &Luks| Seal::of(luks.header()).unwrap().unwrap();
     assert!(seal(&luks).is_made_with(&key) && !seal(&luks).is_made_with(&Secret::copy_from(&[8; 64])));

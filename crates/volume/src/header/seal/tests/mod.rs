@@ -111,7 +111,7 @@ fn luks1_has_no_room_for_a_seal() {
 
 /// Each with the field's name, and before any key is known.
 #[test]
-fn a04_every_forged_field_is_named() {
+fn every_forged_field_is_named() {
     let (luks, key) = sealed(Some("context"));
     for (from, to, field) in [
         ("aes-xts-plain64", "aes-xts-plain", "segments.0.encryption"),
@@ -146,7 +146,7 @@ fn a04_every_forged_field_is_named() {
 }
 
 #[test]
-fn a04_every_forged_field_of_the_binary_header_is_named() {
+fn every_forged_field_of_the_binary_header_is_named() {
     let (luks, key) = sealed(None);
     let Header::Luks2 { binary, metadata } = luks.header() else { panic!() };
     let mut forged = [binary.clone(), binary.clone(), binary.clone()];
@@ -162,7 +162,7 @@ fn a04_every_forged_field_of_the_binary_header_is_named() {
 
 /// A device that lost or gained a sector; a change of less than a sector affects no data.
 #[test]
-fn a04_another_length_is_named() {
+fn another_length_is_named() {
     let (luks, key) = sealed(None);
     let seal = Seal::of(luks.header()).unwrap().unwrap();
     for len in [LEN as u64 - 512, LEN as u64 + 512] {
@@ -181,7 +181,7 @@ fn a04_another_length_is_named() {
 
 /// An attacker who changes header and seal alike cannot make the MAC.
 #[test]
-fn a04_a_seal_changed_with_the_header_is_forged() {
+fn a_seal_changed_with_the_header_is_forged() {
     let (luks, key) = sealed(Some("x"));
     let other_label = |json: &str| json.replace("aes-xts-plain64\",\"sector", "aes-xts-plain\",\"sector");
     let forged = forge(&luks, other_label);

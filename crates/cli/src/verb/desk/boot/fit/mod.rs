@@ -294,7 +294,7 @@ mod tests {
     use crate::door::typed;
 
     #[test]
-    fn a17_a_source_says_all_of_it() {
+    fn a_source_says_all_of_it() {
         let asked = |line: &str| Fit::from_args(&typed(line));
         let of_source = asked("keyway boot fit image.its -o x");
         assert!(matches!(of_source, Ok(Fit::Make { of: Origin::Source(..), .. })));

@@ -93,7 +93,7 @@ mod tests {
     use std::os::unix::fs::symlink;
 
     #[test]
-    fn a17_a_source_takes_what_is_beside_it() {
+    fn a_source_takes_what_is_beside_it() {
         let scratch = std::env::temp_dir().join(format!("keyway-image-{}", std::process::id()));
         fs::create_dir_all(&scratch).unwrap();
         let source = scratch.join("image.its");
@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn a17_files_of_a_source() {
+    fn files_of_a_source() {
         let scratch = std::env::temp_dir().join(format!("keyway-source-{}", std::process::id()));
         let (folder, other) = (scratch.join("source"), scratch.join("source-other"));
         fs::create_dir_all(folder.join("below")).unwrap();
@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn a17_there_is_a_ceiling() {
+    fn there_is_a_ceiling() {
         let scratch = std::env::temp_dir().join(format!("keyway-ceiling-{}", std::process::id()));
         fs::create_dir_all(&scratch).unwrap();
         for (name, length) in [("most", BOOT_IMAGE), ("more", BOOT_IMAGE + 1)] {

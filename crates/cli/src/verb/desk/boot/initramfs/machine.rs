@@ -69,7 +69,7 @@ mod tests {
     }
 
     #[test]
-    fn a13_modules_of_another_machine_are_refused() {
+    fn modules_of_another_machine_are_refused() {
         assert!(check_modules(&contents(183, &[])).is_ok());
         assert!(check_modules(&contents(183, &[183, 183])).is_ok());
         let refused = check_modules(&contents(62, &[183])).unwrap_err();
@@ -81,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn a13_all_of_an_image_decides() {
+    fn all_of_an_image_decides() {
         let mut tree = Tree::default();
         for (name, machine) in [("bin/a", 62), ("bin/b", 183), ("bin/c", 183)] {
             tree.add(name, Node::file(0o755, elf(machine, 2)));
