@@ -124,7 +124,7 @@ fn volumes_that_cannot_be_are_refused_by_their_rule() {
         ),
         (
             "--type luks2 -c cipher_null-ecb",
-            "The volume would use cipher_null-ecb, which encrypts nothing; --weak-cipher-is-fine makes it anyway.\n",
+            "The volume would use cipher_null-ecb, which encrypts nothing; --allow-weak-cipher makes it anyway.\n",
         ),
         (
             "--type luks1 -c serpent-cbc-plain -s 0",

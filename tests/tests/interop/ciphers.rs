@@ -69,7 +69,7 @@ fn luks1_with_unusual_ciphers() {
 
 /// The option needed for ciphers that protect little.
 fn word(cipher: &str) -> &'static str {
-    if cipher.starts_with("arc4") || cipher.contains("-ctr-") { "--weak-cipher-is-fine" } else { "" }
+    if cipher.starts_with("arc4") || cipher.contains("-ctr-") { "--allow-weak-cipher" } else { "" }
 }
 
 /// Random data through `write` and `read`.

@@ -35,7 +35,7 @@ fn luks1_under_ecb() {
 /// Keyway, with the option that it requires for weak ciphers if keys are at stake.
 fn weakly(line: &str) -> Run {
     let looks_only = ["isLuks", "luksUUID"].contains(&line);
-    keyway(line).args(if looks_only { "" } else { "--weak-cipher-is-fine" })
+    keyway(line).args(if looks_only { "" } else { "--allow-weak-cipher" })
 }
 
 #[test]

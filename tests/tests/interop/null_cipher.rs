@@ -4,7 +4,7 @@
 
 use keyway_tests::{Scratch, cryptsetup, keyway, need};
 
-const WEAK: &str = "--weak-cipher-is-fine";
+const WEAK: &str = "--allow-weak-cipher";
 const CHEAP: &str = "--pbkdf pbkdf2 --pbkdf-force-iterations 1000";
 
 #[test]

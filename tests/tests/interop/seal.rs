@@ -60,7 +60,7 @@ fn each_forged_field_is_refused_by_its_name() {
         forge(&forged, from, to);
         for verb in [
             "read --length 1",
-            "read --weak-cipher-is-fine --linear-segments-are-fine",
+            "read --allow-weak-cipher --allow-linear-segments",
             "open --test-passphrase",
         ] {
             let refused = keyway(verb).arg("-d").arg(key).arg(&forged).fails(6);

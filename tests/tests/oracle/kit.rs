@@ -42,7 +42,7 @@ impl Kit {
     /// `keyway build OPTIONS`: PASSPHRASE in keyslot 0.
     pub(crate) fn build(&self, name: &str, options: &str) -> Volume {
         let path = self.scratch.path(name);
-        keyway("build -q --weak-cipher-is-fine")
+        keyway("build -q --allow-weak-cipher")
             .args(options)
             .arg("--key-file")
             .arg(self.key())

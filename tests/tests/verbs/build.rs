@@ -245,7 +245,7 @@ fn reproducible_volumes_have_no_key_stream() {
         build.arg(&seed).arg(&source).arg(scratch.path("volume"))
     };
     for cipher in ["aes-ctr-plain64", "aes-xctr-plain64", "aes-cfb-plain64", "aes-ofb-plain64", "arc4-ecb"] {
-        let options = format!("-c {cipher} -s 256 --weak-cipher-is-fine");
+        let options = format!("-c {cipher} -s 256 --allow-weak-cipher");
         let says = format!("and {cipher} then uses the same key stream");
         build(&options).fails(1).says(&says).says("--reproducible");
         build(&format!("--type luks1 {options}")).fails(1).says(&says);

@@ -74,7 +74,7 @@ fn no_verb_opens_a_forged_segment() {
     // For forensics: the data is read, and never written.
     fs::write(&volume, &sound).unwrap();
     forge(&volume, crypt, "\"type\":\"linear\"");
-    let word = "--linear-segments-are-fine";
+    let word = "--allow-linear-segments";
     let read = keyway("read --length 512 -d").arg(&key).args(word).arg(&volume).ok();
     assert!(read.stdout == fs::read(&volume).unwrap()[16 << 20..][..512]);
     keyway("write -d").arg(&key).args(word).arg(&volume).arg(scratch.path("input")).fails(1);
@@ -85,7 +85,7 @@ fn no_verb_opens_a_forged_segment() {
 fn ciphers_that_protect_little_need_a_word() {
     let scratch = Scratch::new();
     let key = scratch.file("key", "secret");
-    let word = "--weak-cipher-is-fine";
+    let word = "--allow-weak-cipher";
     for (options, why) in [
         ("--type luks2 -c aes-ctr-plain64 -s 256", "aes-ctr-plain64, which uses the same key stream"),
         ("--type luks2 -c aes-ecb -s 256", "aes-ecb, which shows which blocks are equal"),
@@ -96,7 +96,7 @@ fn ciphers_that_protect_little_need_a_word() {
     ] {
         let volume = scratch.sized("volume", 17 << 20);
         let format = || keyway("luksFormat -q").args(CHEAP).args(options).arg(&volume).arg(&key);
-        format().fails(1).says(why).says("--weak-cipher-is-fine makes it anyway");
+        format().fails(1).says(why).says("--allow-weak-cipher makes it anyway");
         let build = keyway("build -q --force").args(CHEAP).args(options).arg("-d").arg(&key);
         build.arg(&key).arg(scratch.path("built")).fails(1).says(why);
         assert!(fs::read(&volume).unwrap().iter().all(|byte| *byte == 0), "{options}: something was written");

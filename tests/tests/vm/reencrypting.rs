@@ -108,10 +108,10 @@ const SCENARIO: &str = r#"
     dd if=/dev/vdd bs=1M count=16 2>/dev/null | cmp - /tail && echo MOVED_TAIL=same
 
     # What encrypts nothing has no key in the kernel.
-    keyway luksFormat -q --type luks2 $CHEAP --cipher cipher_null-ecb --key-size 128 --weak-cipher-is-fine /dev/vdd /key 2>/dev/null
-    keyway open --backend kernel --weak-cipher-is-fine --key-file /key /dev/vdd three 2>/dev/null
+    keyway luksFormat -q --type luks2 $CHEAP --cipher cipher_null-ecb --key-size 128 --allow-weak-cipher /dev/vdd /key 2>/dev/null
+    keyway open --backend kernel --allow-weak-cipher --key-file /key /dev/vdd three 2>/dev/null
     dd if=/tail of=/dev/mapper/three bs=1M oflag=direct 2>/dev/null
-    keyway reencrypt -q --active-name three --cipher aes-xts-plain64 --weak-cipher-is-fine --key-file /key $CHEAP --hotzone-size 4M 2>/dev/null && echo NULL=0
+    keyway reencrypt -q --active-name three --cipher aes-xts-plain64 --allow-weak-cipher --key-file /key $CHEAP --hotzone-size 4M 2>/dev/null && echo NULL=0
     dd if=/dev/mapper/three bs=1M count=16 iflag=direct 2>/dev/null | cmp - /tail && echo NULL_TAIL=same
     dmsetup table three | cut -d' ' -f4 | sed 's/^/NULL_CIPHER=/'
     keyway close three

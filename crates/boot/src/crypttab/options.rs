@@ -124,6 +124,7 @@ static KNOWN: [&[&str]; 4] = [
         "veracrypt-pim",
     ],
     &[
+        "allow-weak-cipher",
         "crypto",
         "loopaes",
         "perf-high_priority",
@@ -131,6 +132,5 @@ static KNOWN: [&[&str]; 4] = [
         "perf-no_write_workqueue",
         "perf-same_cpu_crypt",
         "perf-submit_from_crypt_cpus",
-        "weak-cipher-is-fine",
     ],
 ];

@@ -30,6 +30,8 @@ fn shows(command: &Command, option: &Opt) -> bool {
 static RARE: &[&str] = &[
     "align-payload",
     "allow-empty-passphrase",
+    "allow-linear-segments",
+    "allow-weak-cipher",
     "cipher",
     "device-offset",
     "device-size",
@@ -51,7 +53,6 @@ static RARE: &[&str] = &[
     "keyslot-cipher",
     "keyslot-key-size",
     "label",
-    "linear-segments-are-fine",
     "link-vk-to-keyring",
     "luks2-keyslots-size",
     "luks2-metadata-size",
@@ -91,7 +92,6 @@ static RARE: &[&str] = &[
     "uuid",
     "verify-passphrase",
     "volume-key-keyring",
-    "weak-cipher-is-fine",
     // Of reencrypt.
     "block-size",
     "discard-unused",

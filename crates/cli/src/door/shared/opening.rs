@@ -11,7 +11,7 @@ pub(crate) static SHARED: Opt = flag(
      two writers that do not know of each other destroy its content. This option vouches that they cooperate.",
 );
 pub(crate) static WEAK_CIPHER: Opt = flag(
-    "weak-cipher-is-fine",
+    "allow-weak-cipher",
     None,
     "Accept a cipher that protects little.",
     "Refused by default: no encryption at all (cipher_null), ECB, ciphers and modes that make a key stream \
@@ -20,7 +20,7 @@ pub(crate) static WEAK_CIPHER: Opt = flag(
      afterwards. When called as cryptsetup, Keyway accepts them with a warning.",
 );
 pub(crate) static LINEAR_SEGMENTS: Opt = flag(
-    "linear-segments-are-fine",
+    "allow-linear-segments",
     None,
     "Read segments that are not encrypted.",
     "A LUKS2 header may describe data that is not encrypted. Only reencryption makes such a volume, but whoever \

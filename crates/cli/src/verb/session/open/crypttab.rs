@@ -196,7 +196,7 @@ static KNOWN: &[(&str, &Opt, Put)] = &[
     ("perf-no_read_workqueue", &PERF_NO_READ, |open, _| flag(open, &PERF_NO_READ)),
     ("no-write-workqueue", &PERF_NO_WRITE, |open, _| flag(open, &PERF_NO_WRITE)),
     ("perf-no_write_workqueue", &PERF_NO_WRITE, |open, _| flag(open, &PERF_NO_WRITE)),
-    ("weak-cipher-is-fine", &shared::WEAK_CIPHER, |open, _| {
+    ("allow-weak-cipher", &shared::WEAK_CIPHER, |open, _| {
         let weak = WeakCiphers { taken: true, by_name: true };
         open.key.take_weak_ciphers(weak);
         open.demands.take_weak_ciphers(weak);
