@@ -58,11 +58,9 @@ fn each_forged_field_is_refused_by_its_name() {
     for (from, to, field) in FORGERIES {
         std::fs::copy(&v.path, &forged).unwrap();
         forge(&forged, from, to);
-        for verb in [
-            "read --length 1",
-            "read --allow-weak-cipher --allow-linear-segments",
-            "open --test-passphrase",
-        ] {
+        for verb in
+            ["read --length 1", "read --allow-weak-cipher --allow-linear-segments", "open --test-passphrase"]
+        {
             let refused = keyway(verb).arg("-d").arg(key).arg(&forged).fails(6);
             assert!(
                 refused.errors().contains(&format!("does not match its seal: {field} ")),

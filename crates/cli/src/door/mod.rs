@@ -14,6 +14,7 @@ mod help;
 pub(crate) mod man;
 mod parser;
 mod release;
+pub(crate) mod risk;
 mod rules;
 pub(crate) mod shared;
 mod suggest;

@@ -1,6 +1,7 @@
 //! The row types that tables are made of.
 
 use super::Args;
+use super::risk::Risk;
 use crate::say::failure::Result;
 
 /// One option.
@@ -183,6 +184,8 @@ pub(crate) struct Command {
     pub(crate) options: &'static [&'static [&'static Opt]],
     /// A few examples at most.
     pub(crate) examples: &'static [Example],
+    /// What it puts at risk; nothing if it only looks.
+    pub(crate) risks: &'static [Risk],
     /// The function that runs it: [`run`] with its [`Request`].
     pub(crate) run: fn(&Args) -> Result<()>,
 }

@@ -69,7 +69,6 @@ static ALL: &[&Command] = &[
     &about::absent::FVAULT2_DUMP,
     &about::manual::COMMAND,
     &about::packaging::COMPLETIONS,
-    &about::effects::COMMAND,
 ];
 
 /// The commands that a program without the feature "desk" reports as left out, not as unknown.

@@ -94,6 +94,12 @@ fn page(command: &'static Command) -> String {
             ".PP\nAlso accepted for compatibility with cryptsetup, used or not (see keyway): {names}."
         );
     }
+    if !command.risks.is_empty() {
+        text.push_str(".SH SAFETY\n");
+        for risk in command.risks {
+            let _ = writeln!(text, ".PP\n{}", escape(&risk.to_string()));
+        }
+    }
     if !command.examples.is_empty() {
         text.push_str(".SH EXAMPLES\n");
         for example in command.examples {
@@ -201,6 +207,9 @@ mod tests {
             for option in command.all_options() {
                 let name = escape(&format!("--{}", option.long));
                 assert!(page.contains(&name), "{} lacks {name}", command.name);
+            }
+            for risk in command.risks {
+                assert!(page.contains(&escape(&risk.to_string())), "{} lacks {risk}", command.name);
             }
         }
     }

@@ -26,6 +26,7 @@ const fn absent(
         man: "",
         options,
         examples: &[],
+        risks: &[],
         run: door::run::<Absent>,
     }
 }

@@ -1,6 +1,7 @@
 //! `man`: shows a page of the manual, or writes all of them for a package.
 
 use crate::device::Inputs;
+use crate::door::risk::{Effect, Proof, risk};
 use crate::door::{self, Args, Command, Example, Group, Kind, Offers, Operand, Opt, Request, man};
 use crate::make::output_file;
 use crate::say::failure::{Exit, Failure, Result};
@@ -29,6 +30,12 @@ pub(crate) static COMMAND: Command = Command {
         Example { line: "keyway man luksFormat", does: "The page of luksFormat." },
         Example { line: "keyway man --output man8", does: "All pages as files, for a package." },
     ],
+    risks: &[risk(
+        "--output DIR, pages of its own names",
+        Effect::Replaces,
+        Proof::NewName,
+        "man --output TARGET",
+    )],
     run: door::run::<Manual>,
 };
 

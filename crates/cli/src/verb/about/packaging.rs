@@ -20,6 +20,7 @@ pub(crate) static COMPLETIONS: Command = Command {
     man: "",
     options: &[],
     examples: &[],
+    risks: &[],
     run: door::run::<Completions>,
 };
 

@@ -1,6 +1,7 @@
 //! `luksAddKey`: adds a passphrase to a volume.
 
 use crate::device::{Target, Versions};
+use crate::door::risk::{Effect, Proof, risk};
 use crate::door::{
     self, Args, Command, Example, Group, Kind, Offers, Operand, Opt, Request, Topic, groups, shared,
 };
@@ -62,6 +63,7 @@ pub(crate) static COMMAND: Command = Command {
             does: "Keyslot 1, with a cost that suits a boot loader.",
         },
     ],
+    risks: &[risk("DEVICE", Effect::Edits, Proof::Header, "luksAddKey -q -d KEY TARGET KEY")],
     run: door::run::<AddKey>,
 };
 

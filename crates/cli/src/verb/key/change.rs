@@ -1,6 +1,7 @@
 //! `luksChangeKey`: replaces an existing passphrase.
 
 use crate::device::{Target, Versions, explain};
+use crate::door::risk::{Effect, Proof, risk};
 use crate::door::{
     self, Args, Command, Example, Group, Kind, Offers, Operand, Opt, Request, Topic, groups, shared,
 };
@@ -47,6 +48,7 @@ pub(crate) static COMMAND: Command = Command {
         line: "keyway luksChangeKey disk.img",
         does: "Asks for the old one, then for the new one twice.",
     }],
+    risks: &[risk("DEVICE", Effect::Edits, Proof::Header, "luksChangeKey -q -d KEY TARGET KEY")],
     run: door::run::<ChangeKey>,
 };
 

@@ -1,6 +1,7 @@
 //! `config`: what a LUKS2 header stores besides its keys: priorities and labels.
 
 use crate::device::{Target, Versions};
+use crate::door::risk::{Effect, Proof, risk};
 use crate::door::{
     self, Alias, Args, Command, Example, Group, Kind, Offers, Operand, Opt, Request, Topic, groups, shared,
 };
@@ -29,6 +30,7 @@ pub(crate) static COMMAND: Command = Command {
         line: "keyway config --priority prefer --key-slot 1 disk.img",
         does: "Keyslot 1 is tried before the others.",
     }],
+    risks: &[risk("DEVICE", Effect::Edits, Proof::Header, "config -q --label label TARGET")],
     run: door::run::<Config>,
 };
 

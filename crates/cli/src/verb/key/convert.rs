@@ -1,6 +1,7 @@
 //! `luksConvertKey`: another key derivation function for the same passphrase (LUKS2).
 
 use crate::device::{Target, Versions};
+use crate::door::risk::{Effect, Proof, risk};
 use crate::door::{self, Args, Command, Example, Group, Offers, Operand, Request, Topic, groups, shared};
 use crate::say::failure::Result;
 use crate::say::output;
@@ -30,6 +31,7 @@ pub(crate) static COMMAND: Command = Command {
         line: "keyway luksConvertKey --pbkdf pbkdf2 --iter-time-for grub-2.12 disk.img",
         does: "A keyslot that GRUB opens in two seconds.",
     }],
+    risks: &[risk("DEVICE", Effect::Edits, Proof::Header, "luksConvertKey -q -d KEY TARGET")],
     run: door::run::<ConvertKey>,
 };
 use keyway_volume::Access;

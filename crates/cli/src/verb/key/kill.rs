@@ -1,6 +1,7 @@
 //! `luksKillSlot`, `luksRemoveKey` and `erase`: keyslots are overwritten and removed.
 
 use crate::device::{Target, Versions};
+use crate::door::risk::{Effect, Proof, risk};
 use crate::door::{
     self, Alias, Args, Command, Example, Group, Offers, Operand, Request, Topic, groups, shared,
 };
@@ -39,6 +40,7 @@ pub(crate) static KILL_SLOT: Command = Command {
         line: "keyway luksKillSlot disk.img 0",
         does: "Asks for a passphrase of another keyslot.",
     }],
+    risks: &[risk("DEVICE", Effect::Edits, Proof::Header, "luksKillSlot -q TARGET 0")],
     run: door::run::<KillSlot>,
 };
 
@@ -63,6 +65,7 @@ pub(crate) static REMOVE_KEY: Command = Command {
         line: "keyway luksRemoveKey disk.img",
         does: "Asks for the passphrase to remove.",
     }],
+    risks: &[risk("DEVICE", Effect::Edits, Proof::Header, "luksRemoveKey -q TARGET KEY")],
     run: door::run::<RemoveKey>,
 };
 
@@ -76,6 +79,7 @@ pub(crate) static ERASE: Command = Command {
     man: "No passphrase is needed. The header stays, so that a header backup, if there is one, can restore the keys.           The key material of every keyslot is overwritten, also of those that open no data, are disabled or of an           unknown kind, then the header is written. A place that cannot be overwritten stops nothing: it is named at           the end, and the exit code is 1. Nothing that the header says stops it either: a seal, a requirement that is           not known, or a sequence id that can grow no further, after which the ids begin again at 1.",
     options: &[&[&shared::HEADER, &shared::TYPE]],
     examples: &[Example { line: "keyway erase disk.img", does: "Asks for the word YES first." }],
+    risks: &[risk("DEVICE", Effect::Edits, Proof::Header, "erase -q TARGET")],
     run: door::run::<Erase>,
 };
 

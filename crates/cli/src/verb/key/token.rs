@@ -1,6 +1,7 @@
 //! `token`: adds, removes, imports, exports and unassigns LUKS2 tokens.
 
 use crate::device::{Inputs, Target, Versions, explain};
+use crate::door::risk::{Effect, Proof, risk};
 use crate::door::{
     self, Args, Command, Example, Group, Kind, Offers, Operand, Opt, Request, Topic, Verb, did_you_mean,
     quoted, shared,
@@ -53,6 +54,7 @@ pub(crate) static COMMAND: Command = Command {
         },
         Example { line: "keyway token export --token-id 0 disk.img", does: "Prints token 0 as JSON." },
     ],
+    risks: &[risk("DEVICE", Effect::Edits, Proof::Header, "token remove -q --token-id 0 TARGET")],
     run: door::run::<TokenRequest>,
 };
 

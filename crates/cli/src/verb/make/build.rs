@@ -3,6 +3,7 @@
 
 use crate::device::input::Input;
 use crate::device::{self, Versions};
+use crate::door::risk::{Effect, Proof, risk};
 use crate::door::{self, Args, Command, Example, Group, Kind, Offers, Operand, Opt, Request, groups, shared};
 use crate::make::comparison::{self, zeros};
 use crate::make::directory;
@@ -98,6 +99,10 @@ pub(crate) static COMMAND: Command = Command {
             line: "keyway build rootfs.ext4 rootfs.luks -d key --reproducible seed",
             does: "the same input gives the same bytes",
         },
+    ],
+    risks: &[
+        risk("OUT", Effect::Overwrites, Proof::Claim, "build -q -d KEY RAW TARGET"),
+        risk("OUT", Effect::Replaces, Proof::NewName, "build -q --force -d KEY RAW TARGET"),
     ],
     run: door::run::<Build>,
 };

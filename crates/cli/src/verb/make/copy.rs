@@ -1,6 +1,7 @@
 //! `copy`: LUKS to raw, raw to LUKS, or LUKS to LUKS under a new key and cipher.
 
 use crate::device::{self, explain};
+use crate::door::risk::{Effect, Proof, risk};
 use crate::door::{self, Args, Command, Example, Group, Kind, Offers, Operand, Opt, Request, groups, shared};
 use crate::make::new_volume::{self, Destination, FILL, KEEP_HOLES, NewVolume, refuse_itself};
 use crate::make::output_file::{self, Creation};
@@ -75,6 +76,32 @@ pub(crate) static COMMAND: Command = Command {
             line: "keyway copy old.luks new.luks --cipher aes-xts-plain64 --sector-size 4096",
             does: "re-encrypt, under a new key",
         },
+    ],
+    risks: &[
+        risk(
+            "DESTINATION",
+            Effect::Overwrites,
+            Proof::Claim,
+            "copy -q -d KEY --new-keyfile KEY VOLUME TARGET",
+        ),
+        risk(
+            "DESTINATION",
+            Effect::Replaces,
+            Proof::NewName,
+            "copy -q --force -d KEY --new-keyfile KEY VOLUME TARGET",
+        ),
+        risk(
+            "--to raw DESTINATION",
+            Effect::Overwrites,
+            Proof::Claim,
+            "copy -q --to raw -d KEY VOLUME TARGET",
+        ),
+        risk(
+            "--to raw DESTINATION",
+            Effect::Replaces,
+            Proof::NewName,
+            "copy -q --to raw --force -d KEY VOLUME TARGET",
+        ),
     ],
     run: door::run::<Copy>,
 };

@@ -1,6 +1,7 @@
 //! `luksFormat`: makes a LUKS volume on an existing file or device.
 
 use crate::device::{self, Target, Versions, content};
+use crate::door::risk::{Effect, Proof, risk};
 use crate::door::{
     self, Args, Command, Example, Group, Offers, Operand, Opt, Request, Topic, groups, shared,
 };
@@ -68,6 +69,15 @@ pub(crate) static COMMAND: Command = Command {
             line: "keyway luksFormat --type luks1 --iter-time-for grub-2.12 disk.img",
             does: "LUKS1 that GRUB opens in two seconds.",
         },
+    ],
+    risks: &[
+        risk("DEVICE", Effect::Overwrites, Proof::Claim, "luksFormat -q --type luks1 TARGET KEY"),
+        risk(
+            "--header FILE",
+            Effect::Overwrites,
+            Proof::Claim,
+            "luksFormat -q --type luks1 --header TARGET RAW KEY",
+        ),
     ],
     run: door::run::<Format>,
 };

@@ -1,6 +1,7 @@
 //! `close` and its old names: closes a mapping or a session.
 
 use crate::device::explain;
+use crate::door::risk::{Effect, Proof, risk};
 use crate::door::{self, Alias, Args, Command, Example, Group, Kind, Offers, Operand, Opt, Request, Topic};
 use crate::mapping::{self, Mapping, Open};
 use crate::say::failure::{self, Exit, Failure, Result};
@@ -46,6 +47,10 @@ pub(crate) static COMMAND: Command = Command {
         line: "keyway close --deferred home",
         does: "Close it as soon as nobody uses it.",
     }],
+    risks: &[
+        risk("NAME", Effect::Unmounts, Proof::Mapping, "close TARGET"),
+        risk("NAME", Effect::Unmounts, Proof::Session, "close PLACE"),
+    ],
     run: door::run::<CloseVolume>,
 };
 

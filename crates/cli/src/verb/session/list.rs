@@ -1,6 +1,7 @@
 //! `list`: open volumes, through any kind of door.
 
 use crate::device::sessions;
+use crate::door::risk::{Effect, Proof, risk};
 use crate::door::{self, Args, Command, Example, Group, Kind, Offers, Operand, Opt, Request, shared};
 use crate::mapping::{self, Mapping};
 use crate::say::document;
@@ -37,6 +38,7 @@ pub(crate) static COMMAND: Command = Command {
         Example { line: "nbdinfo \"$(keyway list --place home)\"", does: "use its place, wherever that is" },
         Example { line: "keyway list --json | jq -r '.volumes[].place'", does: "the places, for a script" },
     ],
+    risks: &[risk("dead sessions", Effect::Deletes, Proof::Session, "")],
     run: door::run::<List>,
 };
 

@@ -1,6 +1,7 @@
 //! `mount`: shows a volume as a file in a directory, through FUSE.
 
 use crate::device::{self, Target};
+use crate::door::risk::{Effect, Proof, risk};
 use crate::door::{self, Args, Command, Example, Group, Kind, Offers, Operand, Opt, Request, groups, shared};
 use crate::process::handed::handed;
 use crate::say::failure::{Exit, Failure, Result};
@@ -74,6 +75,15 @@ pub(crate) static COMMAND: Command = Command {
             does: "then the files in it, without root",
         },
         Example { line: "keyway umount ~/files ~/disk", does: "unmount both" },
+    ],
+    risks: &[
+        risk(
+            "VOLUME",
+            Effect::Mounts,
+            Proof::Claim,
+            "mount --type plain -c aes-xts-plain64 -s 512 -d KEY TARGET EMPTY",
+        ),
+        risk("DIR", Effect::Mounts, Proof::EmptyDirectory, "mount -d KEY VOLUME TARGET"),
     ],
     run: door::run::<MountVolume>,
 };

@@ -1,6 +1,7 @@
 //! `resize`: an open mapping grows or shrinks; its content is left alone.
 
 use crate::device::explain;
+use crate::door::risk::{Effect, Proof, risk};
 use crate::door::{self, Args, Command, Example, Group, Offers, Operand, Request, Topic, groups, shared};
 use crate::mapping::{self, Mapping, Open, Reopening};
 use crate::say::failure::{Exit, Failure, Result};
@@ -42,6 +43,7 @@ pub(crate) static COMMAND: Command = Command {
         Example { line: "keyway resize home", does: "Use all of a device that has grown." },
         Example { line: "keyway resize --device-size 1G home", does: "Use one GiB of it." },
     ],
+    risks: &[risk("NAME", Effect::Mounts, Proof::Mapping, "resize --size 8 TARGET")],
     run: door::run::<Resize>,
 };
 

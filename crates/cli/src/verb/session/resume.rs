@@ -1,6 +1,7 @@
 //! `luksResume`: gives a suspended volume its key back; waiting requests go on.
 
 use crate::device::explain;
+use crate::door::risk::{Effect, Proof, risk};
 use crate::door::{self, Args, Command, Example, Group, Offers, Operand, Request, Topic, groups, shared};
 use crate::mapping::{self, KeyLink, Mapping, Open, Reopening};
 use crate::say::failure::{Exit, Failure, Result};
@@ -31,6 +32,7 @@ pub(crate) static COMMAND: Command = Command {
         groups::ADMISSION,
     ],
     examples: &[Example { line: "keyway luksResume home", does: "After opening the lid." }],
+    risks: &[risk("NAME", Effect::Mounts, Proof::Mapping, "luksResume -d KEY TARGET")],
     run: door::run::<Resume>,
 };
 

@@ -40,6 +40,7 @@ pub(crate) static COMMAND: Command = Command {
         Example { line: "keyway status home", does: "Is it open, from where, with what?" },
         Example { line: "keyway status --json home | jq -r .volume.place", does: "Its place, for a script." },
     ],
+    risks: &[],
     run: door::run::<ShowStatus>,
 };
 

@@ -1,6 +1,7 @@
 //! `luksSuspend`: programs that use the volume wait, and the key is wiped from memory.
 
 use crate::device::explain;
+use crate::door::risk::{Effect, Proof, risk};
 use crate::door::{self, Args, Command, Example, Group, Offers, Operand, Request, Topic, shared};
 use crate::mapping::{self, Mapping, Open};
 use crate::say::failure::{Exit, Failure, Result};
@@ -23,6 +24,7 @@ pub(crate) static COMMAND: Command = Command {
           with cryptsetup.",
     options: &[&[&shared::HEADER]],
     examples: &[Example { line: "keyway luksSuspend home", does: "Before closing the lid." }],
+    risks: &[risk("NAME", Effect::Mounts, Proof::Mapping, "luksSuspend TARGET")],
     run: door::run::<Suspend>,
 };
 

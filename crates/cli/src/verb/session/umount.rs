@@ -2,6 +2,7 @@
 //! written.
 
 use crate::device::{explain, sessions};
+use crate::door::risk::{Effect, Proof, risk};
 use crate::door::{self, Args, Command, Example, Group, Kind, Offers, Operand, Opt, Request};
 use crate::say::failure::{Exit, Failure, Result};
 use crate::session;
@@ -38,6 +39,10 @@ pub(crate) static COMMAND: Command = Command {
     examples: &[
         Example { line: "keyway umount ~/files ~/disk", does: "a file system in a volume, then the volume" },
         Example { line: "keyway umount --wait 0 ~/disk", does: "only if it is not in use" },
+    ],
+    risks: &[
+        risk("PLACE, a session's", Effect::Unmounts, Proof::Session, "umount --wait 0 PLACE"),
+        risk("PLACE, a file system in a session's file", Effect::Unmounts, Proof::Session, ""),
     ],
     run: door::run::<Umount>,
 };

@@ -1,6 +1,7 @@
 //! `luksHeaderBackup` and `luksHeaderRestore`: copy the header and keyslots to a file and back.
 
 use crate::device::{self, Target, Versions, explain};
+use crate::door::risk::{Effect, Proof, risk};
 use crate::door::{self, Args, Command, Example, Group, Offers, Operand, Request, Topic, shared};
 use crate::say::failure::{Exit, Failure, Result};
 use crate::say::question;
@@ -26,6 +27,12 @@ pub(crate) static BACKUP: Command = Command {
         line: "keyway luksHeaderBackup disk.img --header-backup-file disk.header",
         does: "The file can be given to luksHeaderRestore, or to --header.",
     }],
+    risks: &[risk(
+        "--header-backup-file FILE",
+        Effect::Replaces,
+        Proof::NewName,
+        "luksHeaderBackup VOLUME --header-backup-file TARGET",
+    )],
     run: door::run::<Backup>,
 };
 
@@ -47,6 +54,12 @@ pub(crate) static RESTORE: Command = Command {
         line: "keyway luksHeaderRestore disk.img --header-backup-file disk.header",
         does: "Asks for the word YES first.",
     }],
+    risks: &[risk(
+        "DEVICE",
+        Effect::Overwrites,
+        Proof::Claim,
+        "luksHeaderRestore -q TARGET --header-backup-file BACKUP",
+    )],
     run: door::run::<RestoreRequest>,
 };
 

@@ -50,6 +50,7 @@ pub(crate) static COMMAND: Command = Command {
         line: "keyway compare rootfs.ext4 rootfs.luks",
         does: "check a volume that was built from an image",
     }],
+    risks: &[],
     run: door::run::<Compare>,
 };
 

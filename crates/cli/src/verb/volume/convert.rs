@@ -1,6 +1,7 @@
 //! `convert`: the header in the other format.
 
 use crate::device::{Target, Versions};
+use crate::door::risk::{Effect, Proof, risk};
 use crate::door::{self, Args, Command, Example, Group, Offers, Operand, Request, Topic, shared};
 use crate::say::failure::{Exit, Failure, Result};
 use crate::say::question;
@@ -23,6 +24,7 @@ pub(crate) static CONVERT: Command = Command {
         line: "keyway convert --type luks2 disk.img",
         does: "Asks for the word YES first.",
     }],
+    risks: &[risk("DEVICE", Effect::Overwrites, Proof::Claim, "convert -q --type luks2 TARGET")],
     run: door::run::<Conversion>,
 };
 

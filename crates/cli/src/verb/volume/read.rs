@@ -1,6 +1,7 @@
 //! `read`: copies any range of a volume's plaintext to a file or standard output.
 
 use crate::device::{self, place};
+use crate::door::risk::{Effect, Proof, risk};
 use crate::door::{self, Args, Command, Example, Group, Kind, Offers, Operand, Opt, Request, groups, shared};
 use crate::make::output_file::{self, Creation};
 use crate::make::replacing::Replacing;
@@ -58,6 +59,10 @@ pub(crate) static COMMAND: Command = Command {
             line: "keyway read disk.luks --length 1M | file -",
             does: "see what kind of file system is inside",
         },
+    ],
+    risks: &[
+        risk("--output DEVICE", Effect::Overwrites, Proof::Claim, "read VOLUME -d KEY -o TARGET"),
+        risk("--output FILE", Effect::Replaces, Proof::NewName, "read VOLUME -d KEY --force -o TARGET"),
     ],
     run: door::run::<Read>,
 };

@@ -1,6 +1,7 @@
 //! `seal`: signs a LUKS2 header with the volume key, so that a forged one is noticed.
 
 use crate::device::{self, Target, Versions};
+use crate::door::risk::{Effect, Proof, risk};
 use crate::door::{self, Args, Command, Example, Group, Kind, Offers, Operand, Opt, Request, groups};
 use crate::say::failure::{Exit, Failure, Result};
 use crate::say::{output, question};
@@ -55,6 +56,7 @@ pub(crate) static COMMAND: Command = Command {
         },
         Example { line: "keyway seal --remove disk.luks", does: "As it was before." },
     ],
+    risks: &[risk("DEVICE", Effect::Edits, Proof::Header, "seal -d KEY TARGET")],
     run: door::run::<SealRequest>,
 };
 

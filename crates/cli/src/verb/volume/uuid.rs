@@ -1,6 +1,7 @@
 //! `luksUUID` and `isLuks`: whether a device is LUKS, and which volume it is.
 
 use crate::device::{self, Target, Versions};
+use crate::door::risk::{Effect, Proof, risk};
 use crate::door::{self, Args, Command, Example, Group, Offers, Operand, Request, Topic, groups, shared};
 use crate::say::document;
 use crate::say::failure::{Cause, Exit, Failure, Result};
@@ -27,6 +28,12 @@ pub(crate) static UUID: Command = Command {
         line: "keyway luksUUID --uuid $(cat /proc/sys/kernel/random/uuid) disk.img",
         does: "A fresh UUID, after copying a volume.",
     }],
+    risks: &[risk(
+        "--uuid, DEVICE",
+        Effect::Edits,
+        Proof::Header,
+        "luksUUID -q --uuid 6e2b0c27-4ef6-4bd4-b92e-a1ca1c1a6aa1 TARGET",
+    )],
     run: door::run::<Uuid>,
 };
 
@@ -48,6 +55,7 @@ pub(crate) static IS_LUKS: Command = Command {
         line: "keyway isLuks disk.img && echo yes",
         does: "Prints yes for a LUKS volume.",
     }],
+    risks: &[],
     run: door::run::<IsLuks>,
 };
 

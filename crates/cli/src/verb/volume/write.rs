@@ -1,6 +1,7 @@
 //! `write`: copies plaintext from a file or standard input into a volume, at any offset.
 
 use crate::device::input::Input;
+use crate::door::risk::{Effect, Proof, risk};
 use crate::door::{self, Args, Command, Example, Group, Kind, Offers, Operand, Opt, Request, groups, shared};
 use crate::say::failure::Result;
 use crate::say::progress::{self, Progress};
@@ -51,6 +52,12 @@ pub(crate) static COMMAND: Command = Command {
             does: "change a few bytes in the middle",
         },
     ],
+    risks: &[risk(
+        "VOLUME",
+        Effect::Overwrites,
+        Proof::Claim,
+        "write --type plain -c aes-xts-plain64 -s 512 -d KEY TARGET RAW",
+    )],
     run: door::run::<Write>,
 };
 

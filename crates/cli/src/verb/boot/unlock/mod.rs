@@ -21,6 +21,7 @@ pub(crate) use init::is_first_process;
 
 use crate::device::tables::{self, Meant};
 use crate::device::{found, hardware};
+use crate::door::risk::{Effect, Proof, risk};
 use crate::door::{self, Args, Command, Example, Group, Kind, Offers, Operand, Opt, Request, groups, shared};
 use crate::say::failure::{Exit, Failure, Result};
 use crate::say::manner::Manner;
@@ -135,6 +136,11 @@ pub(crate) static COMMAND: Command = Command {
     examples: &[
         Example { line: "keyway unlock", does: "Open everything that this boot names." },
         Example { line: "keyway unlock --dry-run", does: "Show what that would be." },
+    ],
+    risks: &[
+        risk("VOLUME", Effect::Mounts, Proof::Claim, ""),
+        risk("VOLUME, marked", Effect::Overwrites, Proof::Claim, ""),
+        risk("/, with --init", Effect::Deletes, Proof::FirstProcess, ""),
     ],
     run: door::run::<Unlock>,
 };

@@ -10,6 +10,7 @@ mod own_options;
 mod script;
 mod uki;
 
+use crate::door::risk::{Effect, Proof, risk_of};
 use crate::door::{self, Args, Command, Example, Group, Offers, Operand, Request, did_you_mean, quoted};
 use crate::say::failure::{Exit, Failure, Result};
 use own_options::VERBS;
@@ -32,6 +33,12 @@ pub(crate) static COMMAND: Command = Command {
     man: MAN,
     options: &[options::ALL, initramfs::OPTIONS, fit::OPTIONS, script::OPTIONS, uki::OPTIONS, check::OPTIONS],
     examples: EXAMPLES,
+    risks: &[
+        risk_of("initramfs", "--output FILE", Effect::Replaces, Proof::NewName, ""),
+        risk_of("fit", "--output FILE", Effect::Replaces, Proof::NewName, ""),
+        risk_of("script", "--output FILE", Effect::Replaces, Proof::NewName, "boot script RAW -o TARGET"),
+        risk_of("uki", "--output FILE", Effect::Replaces, Proof::NewName, ""),
+    ],
     run: door::run::<Boot>,
 };
 

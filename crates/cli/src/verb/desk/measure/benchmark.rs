@@ -50,6 +50,7 @@ pub(crate) static COMMAND: Command = Command {
         Example { line: "keyway benchmark", does: "The usual hashes and ciphers." },
         Example { line: "keyway benchmark -c aes-xts-plain64 -s 512", does: "One cipher." },
     ],
+    risks: &[],
     run: door::run::<Benchmark>,
 };
 

@@ -13,6 +13,7 @@ mod tokens;
 mod unused;
 
 use crate::device::{self, Target, Versions, explain};
+use crate::door::risk::{Effect, Proof, risk};
 use crate::door::{
     self, Args, Command, Example, Group, Offers, Operand, Opt, Request, Topic, groups, shared,
 };
@@ -131,6 +132,22 @@ pub(crate) static COMMAND: Command = Command {
             line: "keyway reencrypt --estimate disk.img",
             does: "How long it would take; nothing is changed.",
         },
+    ],
+    risks: &[
+        risk("DEVICE", Effect::Overwrites, Proof::Claim, "reencrypt -q -d KEY TARGET"),
+        risk(
+            "--encrypt DEVICE",
+            Effect::Overwrites,
+            Proof::Claim,
+            "reencrypt -q -d KEY --encrypt --reduce-device-size 32M TARGET",
+        ),
+        risk(
+            "--header-backup-file FILE",
+            Effect::Replaces,
+            Proof::NewName,
+            "reencrypt -q -d KEY --header-backup-file TARGET VOLUME",
+        ),
+        risk("the header backup that it made", Effect::Deletes, Proof::Header, ""),
     ],
     run: door::run::<Asked>,
 };

@@ -16,6 +16,7 @@ pub(crate) use refresh::COMMAND as REFRESH_COMMAND;
 
 use crate::device::Inputs;
 use crate::device::{Target, Versions, explain, sessions};
+use crate::door::risk::{Effect, Proof, risk};
 use crate::door::shared::{self, ALLOW_DISCARDS, LINK_VK, SERIALIZE, TEST_PASSPHRASE};
 use crate::door::{Alias, Args, Command, Example, Group, Offers, Operand, Opt, Request, Topic, groups};
 use crate::mapping::{self, GivenFlags, KeyLink, Reopening};
@@ -121,6 +122,12 @@ pub(crate) static COMMAND: Command = Command {
         Example { line: "keyway open --backend nbd disk.img home", does: "A socket for QEMU or libguestfs." },
         Example { line: "keyway open --test-passphrase disk.img", does: "Is this passphrase right?" },
     ],
+    risks: &[risk(
+        "DEVICE",
+        Effect::Mounts,
+        Proof::Claim,
+        "open --type plain -c aes-xts-plain64 -s 512 -d KEY --backend nbd TARGET keyway-attempt",
+    )],
     run: crate::door::run::<Open>,
 };
 

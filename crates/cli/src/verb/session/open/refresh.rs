@@ -2,6 +2,7 @@
 
 use super::options::PERSISTENT;
 use crate::device::explain;
+use crate::door::risk::{Effect, Proof, risk};
 use crate::door::shared::{self, ALLOW_DISCARDS};
 use crate::door::{self, Args, Command, Example, Group, Offers, Operand, Request, Topic, groups};
 use crate::mapping::{self, GivenFlags, Mapping, Open, Reopening};
@@ -47,6 +48,7 @@ pub(crate) static COMMAND: Command = Command {
         line: "keyway refresh --allow-discards --persistent home",
         does: "Pass TRIM on from now on.",
     }],
+    risks: &[risk("NAME", Effect::Mounts, Proof::Mapping, "refresh -d KEY TARGET")],
     run: door::run::<Refresh>,
 };
 

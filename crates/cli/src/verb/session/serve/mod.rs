@@ -2,6 +2,7 @@
 
 use crate::device::tls::{self, TlsOptions};
 use crate::device::{self, explain, place, sessions};
+use crate::door::risk::{Effect, Proof, risk};
 use crate::door::{self, Args, Command, Example, Group, Kind, Offers, Operand, Opt, Request, groups, shared};
 use crate::say::failure::{Exit, Failure, Result};
 use crate::say::paint::printable_lines;
@@ -90,6 +91,15 @@ pub(crate) static COMMAND: Command = Command {
             line: "keyway serve --port 10809 --address :: --tls-certificates pki disk.luks",
             does: "over the network, encrypted; --tls-verify-peer asks clients for a certificate",
         },
+    ],
+    risks: &[
+        risk(
+            "VOLUME...",
+            Effect::Mounts,
+            Proof::Claim,
+            "serve --type plain -c aes-xts-plain64 -s 512 -d KEY --socket NEW TARGET",
+        ),
+        risk("--socket PATH", Effect::Replaces, Proof::NewName, "serve -d KEY --socket TARGET VOLUME"),
     ],
     run: door::run::<Serve>,
 };

@@ -6,6 +6,7 @@ mod luks2;
 mod summary;
 
 use crate::device::{Target, Versions};
+use crate::door::risk::{Effect, Proof, risk};
 use crate::door::{self, Args, Command, Example, Group, Offers, Operand, Request, Topic, groups, shared};
 use crate::say::failure::{Exit, Failure, Result};
 use crate::say::paint::printable;
@@ -54,6 +55,7 @@ pub(crate) static COMMAND: Command = Command {
             does: "The volume key, into a new file that only its owner can read.",
         },
     ],
+    risks: &[risk("DEVICE, a damaged copy of its header", Effect::Edits, Proof::Header, "luksDump TARGET")],
     run: door::run::<Dump>,
 };
 

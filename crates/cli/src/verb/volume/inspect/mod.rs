@@ -69,6 +69,7 @@ pub(crate) static COMMAND: Command = Command {
             does: "does it meet the policy? exit code 6 if not",
         },
     ],
+    risks: &[],
     run: door::run::<Inspection>,
 };
 

@@ -3,6 +3,7 @@
 mod report;
 
 use crate::device::{Target, Versions};
+use crate::door::risk::{Effect, Proof, risk};
 use crate::door::{
     self, Args, Command, Example, Group, Kind, Offers, Operand, Opt, Request, Topic, groups, shared,
 };
@@ -50,6 +51,10 @@ pub(crate) static COMMAND: Command = Command {
     examples: &[
         Example { line: "keyway repair disk.img", does: "Says so if something is wrong, and asks." },
         Example { line: "keyway repair --dry-run disk.img", does: "Shows what is there; writes nothing." },
+    ],
+    risks: &[
+        risk("DEVICE", Effect::Edits, Proof::Header, "repair -q TARGET"),
+        risk("DEVICE, over a file system", Effect::Overwrites, Proof::Claim, ""),
     ],
     run: door::run::<RepairRequest>,
 };

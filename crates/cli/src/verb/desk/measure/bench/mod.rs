@@ -14,6 +14,7 @@ mod options;
 mod outputs;
 mod run;
 
+use crate::door::risk::{Effect, Proof, risk, risk_of};
 use crate::door::{self, Args, Command, Example, Group, Offers, Operand, Request, did_you_mean, quoted};
 use crate::say::failure::{Exit, Failure, Result};
 use std::ffi::OsStr;
@@ -87,6 +88,10 @@ pub(crate) static COMMAND: Command = Command {
             does: "The kernel's own cipher beside Keyway's.",
         },
         Example { line: "keyway bench diff before.json after.json", does: "What changed beyond noise?" },
+    ],
+    risks: &[
+        risk("--save FILE", Effect::Replaces, Proof::NewName, ""),
+        risk_of("disk", "TARGET", Effect::Overwrites, Proof::Claim, "bench disk -q --time 1 TARGET"),
     ],
     run: door::run::<Bench>,
 };

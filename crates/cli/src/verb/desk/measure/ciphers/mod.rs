@@ -46,6 +46,7 @@ pub(crate) static COMMAND: Command = Command {
         Example { line: "keyway ciphers blowfish-xts-plain64", does: "Why this cannot exist." },
         Example { line: "keyway ciphers --json --all", does: "Everything, for programs." },
     ],
+    risks: &[],
     run: door::run::<Ciphers>,
 };
 

@@ -17,6 +17,7 @@ mod target;
 mod text;
 mod words;
 
+use crate::door::risk::{Effect, Proof, risk};
 use crate::door::{self, Command, Example, Group, Offers, Operand};
 use request::Request;
 
@@ -62,5 +63,11 @@ pub(crate) static COMMAND: Command = Command {
             does: "The same, where the watch showed 45 seconds.",
         },
     ],
+    risks: &[risk(
+        "--apply",
+        Effect::Edits,
+        Proof::Header,
+        "passport --apply -q -d KEY --target grub-2.12 --within 4s TARGET",
+    )],
     run: door::run::<Request>,
 };

@@ -78,6 +78,7 @@ pub(crate) static COMMAND: Command = Command {
         },
         Example { line: "keyway xray --all", does: "Check the output of every driver that this kernel has." },
     ],
+    risks: &[],
     run: door::run::<Xray>,
 };
 
