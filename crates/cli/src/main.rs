@@ -1,12 +1,12 @@
 //! `keyway`: Linux disk encryption without root.
 //!
 //! A command is a table (`door`) and a function (`verb`); a failure carries cryptsetup's exit code
-//! (`say::failure`).
+//! (`output::failure`).
 #![deny(unsafe_code)]
 
 // First, because all other modules use its macro.
 #[macro_use]
-mod say;
+mod output;
 
 mod device;
 mod door;
@@ -20,7 +20,7 @@ mod volume;
 
 use crate::device::{Target, explain};
 use crate::door::{Args, shared};
-use crate::say::manner::Manner;
+use crate::output::manner::Manner;
 use crate::verb::COMMANDS;
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -33,7 +33,7 @@ fn main() -> ExitCode {
     process::interrupt::survive_file_limit();
     // A panic has printed its line; its exit code is one of cryptsetup's.
     let code = std::panic::catch_unwind(|| task.run())
-        .unwrap_or_else(|_| ExitCode::from(say::failure::Exit::Parameters as u8));
+        .unwrap_or_else(|_| ExitCode::from(output::failure::Exit::Parameters as u8));
     // Threads that still run may hold keys.
     keyway_crypto::secret::wipe_all();
     if verb::boot::unlock::is_first_process() {
@@ -50,8 +50,8 @@ enum Task {
     /// Open the volumes that a machine boots from. The kernel passes the parameters that it did not
     /// understand to the first process; they are no command line for this program.
     Boot,
-    /// Carry out the errand that the process that started this one handed over.
-    Errand(Vec<u8>),
+    /// Carry out the request that the process that started this one handed over.
+    BackgroundRequest(Vec<u8>),
 }
 
 impl Task {
@@ -59,8 +59,8 @@ impl Task {
         if verb::boot::unlock::is_first_process() {
             return Self::Boot;
         }
-        match session::errand() {
-            Some(errand) => Self::Errand(errand),
+        match session::request() {
+            Some(request) => Self::BackgroundRequest(request),
             None => {
                 let argv: Vec<_> = std::env::args_os().collect();
                 Self::Typed(door::address::take_secrets(&COMMANDS, &argv))
@@ -71,12 +71,12 @@ impl Task {
     fn run(self) -> ExitCode {
         match self {
             Self::Typed(command_line) => run(command_line),
-            Self::Boot => say::ending::conclude(Manner::default(), verb::boot::unlock::boot()),
-            Self::Errand(errand) => {
-                let result = verb::session::run_errand(&errand);
+            Self::Boot => output::ending::conclude(Manner::default(), verb::boot::unlock::boot()),
+            Self::BackgroundRequest(request) => {
+                let result = verb::session::run_errand(&request);
                 device::nbd::disconnect();
                 // The process that the user started prints the closing line.
-                say::ending::conclude(Manner::default(), result)
+                output::ending::conclude(Manner::default(), result)
             }
         }
     }
@@ -85,7 +85,7 @@ impl Task {
 fn run(command_line: Vec<OsString>) -> ExitCode {
     match door::parse(&COMMANDS, command_line.into_iter()) {
         Ok(door::Invocation::Run(args)) => run_command(&args),
-        Ok(door::Invocation::Print(text)) => match say::output::print(&text) {
+        Ok(door::Invocation::Print(text)) => match output::stdio::print(&text) {
             Ok(()) => ExitCode::SUCCESS,
             Err(failure) => failure.report(),
         },
@@ -98,12 +98,12 @@ fn run_command(args: &Args) -> ExitCode {
     let (manner, command) = (args.manner(), args.command());
     device::remote::set_timeout(args.number(&shared::TIMEOUT));
     let line = format!("keyway {} runs {}.", env!("CARGO_PKG_VERSION"), command.name);
-    let result = say::output::debug(manner, &line).and_then(|()| (command.run)(args));
+    let result = output::stdio::debug(manner, &line).and_then(|()| (command.run)(args));
     device::nbd::disconnect();
     // An error is reported for the operand that names a device.
     let operand = command.operands.iter().position(|operand| operand.name == "DEVICE");
     let target = operand.and_then(|index| Target::from_args(args, index).ok());
     let place = target.as_ref().map(Target::header_path);
     let placed = |failure| explain::placed(failure, place).called_as(args.is_cryptsetup());
-    say::ending::conclude(manner, result.map_err(placed))
+    output::ending::conclude(manner, result.map_err(placed))
 }

@@ -10,7 +10,7 @@ use std::path::Path;
 
 /// The program's, from the top: each may import from those after it.
 const ROOMS: [&str; 10] =
-    ["verb", "mapping", "session", "make", "volume", "unlock", "device", "door", "say", "process"];
+    ["verb", "mapping", "session", "make", "volume", "unlock", "device", "door", "output", "process"];
 
 /// Those of `keyway-crypto`, from the top: construction from a specification, what is constructed,
 /// the traits between them, and what all of it stands on.
@@ -104,7 +104,7 @@ const READERS: &[(&str, &str)] = &[
     ("make::kdf", "cost"),
     ("make::new_volume", "holes_from_args"),
     ("unlock::key_options", "volume_key_file"),
-    ("verb::desk::boot::own_options", "check"),
+    ("verb::tools::boot::own_options", "check"),
     ("verb::key::add", "unbound_bits"),
     ("verb::volume::backup", "backup_file"),
 ];

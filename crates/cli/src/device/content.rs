@@ -1,6 +1,6 @@
 //! What a device holds before it is overwritten, in cryptsetup's words.
 
-use crate::say::failure::{Exit, Failure, Result};
+use crate::output::failure::{Exit, Failure, Result};
 use keyway_volume::Storage;
 use keyway_volume::device::probe::{Kind, Signature, probe};
 use std::path::Path;

@@ -3,8 +3,8 @@
 
 use crate::device::{is_same, remote, sessions};
 use crate::door::shared;
-use crate::say::failure::{Cause, Exit, Failure};
-use crate::say::sentence::{self, sentence};
+use crate::output::failure::{Cause, Exit, Failure};
+use crate::output::sentence::{self, sentence};
 use keyway_attach::session::{self, SizeFault};
 use keyway_crypto::CipherSpec;
 use keyway_format::text::Shown;

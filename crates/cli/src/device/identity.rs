@@ -1,7 +1,7 @@
 //! Whether two names, or two open files, are the same device.
 
 use crate::device::location::url;
-use crate::process::handed::handed;
+use crate::process::encoding::encoded;
 use keyway_attach::dm::{DeviceNumber, loopback};
 use keyway_volume::Storage;
 use keyway_volume::device::storage::{Extent, File, LockTarget, PartitionName, image_of};
@@ -33,7 +33,7 @@ pub(super) struct Identity {
     end: u64,
 }
 
-handed!(Identity { is_block, device, inode, start, end });
+encoded!(Identity { is_block, device, inode, start, end });
 
 impl Identity {
     /// Of what is at `path`, links followed.

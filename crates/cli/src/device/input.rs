@@ -1,7 +1,7 @@
 //! The input of a command: a file, a device, a pipe or standard input.
 
 use crate::device;
-use crate::say::failure::{Exit, Failure, Result};
+use crate::output::failure::{Exit, Failure, Result};
 use keyway_volume::device::storage::{File, PartitionName};
 use keyway_volume::device::stream::Source;
 use keyway_volume::{Access, Storage};

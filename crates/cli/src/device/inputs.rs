@@ -7,8 +7,8 @@
 use crate::device::identity::Identity;
 use crate::device::resolve;
 use crate::door::{Args, Opt, shared};
-use crate::process::handed::handed;
-use crate::say::failure::{Exit, Failure, Result};
+use crate::output::failure::{Exit, Failure, Result};
+use crate::process::encoding::encoded;
 use keyway_volume::Storage;
 use rustix::fd::AsFd;
 use std::path::{Path, PathBuf};
@@ -19,7 +19,7 @@ pub(crate) struct Inputs {
     known: Vec<Known>,
 }
 
-handed!(Inputs { known });
+encoded!(Inputs { known });
 
 #[derive(Debug, Clone)]
 struct Known {
@@ -28,7 +28,7 @@ struct Known {
     identity: Identity,
 }
 
-handed!(Known { name, identity });
+encoded!(Known { name, identity });
 
 impl Inputs {
     /// All of them, but for these operands and options, which name what is written.

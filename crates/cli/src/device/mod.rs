@@ -17,7 +17,7 @@ pub(crate) mod sessions;
 pub(crate) mod tables;
 mod target;
 pub(crate) mod tls;
-#[cfg(feature = "desk")]
+#[cfg(feature = "tools")]
 pub(crate) mod whole_file;
 
 pub(crate) use identity::{is_exchanged, is_same};

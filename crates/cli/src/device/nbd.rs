@@ -5,7 +5,7 @@
 //! one client at a time, and end when it disconnects (`qemu-nbd` does both).
 
 use crate::device::remote;
-use crate::say::failure::{Exit, Failure, Result};
+use crate::output::failure::{Exit, Failure, Result};
 use keyway_attach::Error;
 use keyway_attach::nbd::Uri;
 use keyway_attach::nbd::client::{Client, Options};

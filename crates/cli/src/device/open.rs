@@ -2,7 +2,7 @@
 
 use crate::device::location::{is_url, url};
 use crate::device::{explain, nbd, partitions, place, remote};
-use crate::say::failure::{Exit, Failure, Result};
+use crate::output::failure::{Exit, Failure, Result};
 use keyway_volume::device::in_use;
 use keyway_volume::device::storage::{Direct, Exclusive, File, NoPartition, image_of};
 use keyway_volume::{Access, Error, InUse, Storage};

@@ -1,8 +1,8 @@
 //! The partitions of an image, where one of them is meant: `disk.img#2`.
 
-use crate::say::failure::{Exit, Failure};
-use crate::say::shell;
-use crate::say::size::human;
+use crate::output::failure::{Exit, Failure};
+use crate::output::shell;
+use crate::output::size::human;
 use keyway_volume::Storage;
 use keyway_volume::device::block_devices;
 use keyway_volume::device::partitions::{Partition, Partitions};

@@ -1,7 +1,7 @@
 //! Where an output goes. Links that another user could have planted are not followed.
 
-use crate::say::failure::{Exit, Failure, Result};
-use crate::say::transfer::cannot_write;
+use crate::output::failure::{Exit, Failure, Result};
+use crate::output::transfer::cannot_write;
 use keyway_volume::device::storage::{Place, Planted};
 use std::io::{self, ErrorKind};
 use std::path::Path;

@@ -3,10 +3,10 @@
 
 use crate::device::{self, Inputs, explain, partitions};
 use crate::door::{Args, shared};
-use crate::process::handed::{Handed, handed};
-use crate::say::failure::{Cause, Exit, Failure, Result};
-use crate::say::manner::Manner;
-use crate::say::output;
+use crate::output::failure::{Cause, Exit, Failure, Result};
+use crate::output::manner::Manner;
+use crate::output::stdio;
+use crate::process::encoding::{Encoded, encoded};
 use keyway::{Device, DeviceOptions, Unlock, Version};
 use keyway_volume::device::storage::{Exclusive, File};
 use keyway_volume::reencrypt::luks1;
@@ -25,7 +25,7 @@ pub(crate) enum Versions {
     Two,
 }
 
-handed!(Versions: Any, One, Two);
+encoded!(Versions: Any, One, Two);
 
 impl Versions {
     /// The versions that `--type` (or the command's old name) asks for.
@@ -74,9 +74,9 @@ pub(crate) struct Target {
     pub(crate) inputs: Inputs,
 }
 
-handed!(Target { device, header, locking, manner, inputs });
+encoded!(Target { device, header, locking, manner, inputs });
 
-impl Handed for Locking {
+impl Encoded for Locking {
     fn put(&self, to: &mut Vec<u8>) {
         let wait = match self {
             Self::Wait(limit) => Some(*limit),
@@ -86,7 +86,7 @@ impl Handed for Locking {
     }
 
     fn take(from: &mut &[u8]) -> Option<Self> {
-        let wait: Option<_> = Handed::take(from)?;
+        let wait: Option<_> = Encoded::take(from)?;
         Some(wait.map_or(Self::Disabled, Self::Wait))
     }
 }
@@ -205,9 +205,9 @@ impl Target {
     /// With `--debug`, which header was read; with `--debug-json`, all of it.
     pub(crate) fn debug_header(&self, luks: &Luks, access: Access) -> Result<()> {
         let (path, manner, version) = (self.header_path(), self.manner, luks.version());
-        output::debug(manner, &format!("LUKS{version} header on {}, {access:?} access.", path.display()))?;
+        stdio::debug(manner, &format!("LUKS{version} header on {}, {access:?} access.", path.display()))?;
         if let (true, Header::Luks2 { metadata, .. }) = (manner.debug_json, luks.header()) {
-            output::debug(manner, &metadata.to_pretty_json().replace('\n', "\n# "))?;
+            stdio::debug(manner, &metadata.to_pretty_json().replace('\n', "\n# "))?;
         }
         Ok(())
     }

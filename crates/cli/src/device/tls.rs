@@ -1,8 +1,8 @@
 //! The options for a server that encrypts its connections, with nbdkit's names.
 
 use crate::door::{Args, Kind, Opt};
-use crate::say::failure::{Exit, Failure, Result};
-use crate::say::sentence;
+use crate::output::failure::{Exit, Failure, Result};
+use crate::output::sentence;
 use keyway_attach::nbd::server::Encryption;
 use keyway_attach::tls::Server;
 use std::path::PathBuf;

@@ -1,6 +1,6 @@
 //! Small files that are read whole, up to a limit, whatever length they claim to have.
 
-use crate::say::size::human;
+use crate::output::size::human;
 use std::fs::File;
 use std::io::{self, ErrorKind, Read};
 use std::path::Path;

@@ -20,7 +20,7 @@ pub(crate) mod shared;
 mod suggest;
 mod table;
 mod values;
-#[cfg(feature = "desk")]
+#[cfg(feature = "tools")]
 mod verbs;
 
 pub(crate) use parser::{Invocation, parse};

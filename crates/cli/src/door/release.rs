@@ -1,7 +1,7 @@
 //! Which cryptsetup's defaults and figures are shown where releases differ: 2.8's, or those of 2.6
 //! (Debian 12's) with `CRYPTSETUP_COMPAT=2.6`.
 
-use crate::say::failure::{Exit, Failure, Result};
+use crate::output::failure::{Exit, Failure, Result};
 use std::env;
 
 /// A release of cryptsetup's that Keyway follows.

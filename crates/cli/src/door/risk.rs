@@ -142,7 +142,7 @@ mod tests {
         }
     }
 
-    #[cfg(feature = "desk")]
+    #[cfg(feature = "tools")]
     #[test]
     fn risks_of_verbs_are_of_verbs_that_there_are() {
         for (command, risk) in all().filter(|(_, risk)| !risk.verb.is_empty()) {
@@ -151,7 +151,7 @@ mod tests {
     }
 
     /// docs/EFFECTS.md has the rows as they are here; `KEYWAY_RENEW=1` writes them.
-    #[cfg(feature = "desk")]
+    #[cfg(feature = "tools")]
     #[test]
     fn the_page_has_every_row() {
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/EFFECTS.md");

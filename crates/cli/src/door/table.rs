@@ -2,7 +2,7 @@
 
 use super::Args;
 use super::risk::Risk;
-use crate::say::failure::Result;
+use crate::output::failure::Result;
 
 /// One option.
 #[derive(Debug)]

@@ -2,10 +2,10 @@
 
 use super::shared;
 use super::table::{Command, Kind, Offers, Opt};
-use crate::say::failure::{Exit, Failure, Result};
-use crate::say::manner::Manner;
-use crate::say::progress::Progress;
-use crate::say::size;
+use crate::output::failure::{Exit, Failure, Result};
+use crate::output::manner::Manner;
+use crate::output::progress::Progress;
+use crate::output::size;
 use clap::ArgMatches;
 use std::ffi::{OsStr, OsString};
 use std::path::Path;

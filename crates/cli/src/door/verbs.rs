@@ -3,7 +3,7 @@
 
 use super::table::{Opt, Verb};
 use super::values::Args;
-use crate::say::failure::{Exit, Failure, Result};
+use crate::output::failure::{Exit, Failure, Result};
 
 impl Args {
     /// Refuses an option that belongs to other verbs than the one that is typed; the line ends with

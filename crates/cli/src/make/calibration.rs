@@ -1,9 +1,9 @@
 //! What is said of a key derivation's cost while it is measured and when it is chosen: a new keyslot
 //! takes seconds to make, and as long to open. What is cheap to guess is always said.
 
-use crate::say::figures::{argon2, grouped, seconds};
-use crate::say::manner::Manner;
-use crate::say::size::human;
+use crate::output::figures::{argon2, grouped, seconds};
+use crate::output::manner::Manner;
+use crate::output::size::human;
 use keyway_boot::attack::Least;
 use keyway_boot::loader::grub;
 use keyway_boot::unlock_time::Work;

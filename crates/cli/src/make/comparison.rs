@@ -2,12 +2,12 @@
 
 use crate::device::input::Input;
 use crate::make::new_volume;
-use crate::say::failure::{Exit, Failure, Result};
-use crate::say::output;
-use crate::say::paint::printable_lines;
-use crate::say::progress::{self, Progress};
-use crate::say::size::human;
-use crate::say::transfer;
+use crate::output::failure::{Exit, Failure, Result};
+use crate::output::paint::printable_lines;
+use crate::output::progress::{self, Progress};
+use crate::output::size::human;
+use crate::output::stdio;
+use crate::output::transfer;
 use keyway_volume::data::build::ImageHoles;
 use keyway_volume::data::compare::{self, Comparison};
 use keyway_volume::device::stream::{self, Holes, Source};
@@ -45,7 +45,7 @@ pub(crate) fn compare(
     let outcome = Outcome { compared, holes, volume: volume.len(), padding, device, name: &name };
     match outcome.difference() {
         Some(difference) => Err(Failure::new(Exit::Parameters, difference)),
-        None => output::print(&printable_lines(&outcome.equal())),
+        None => stdio::print(&printable_lines(&outcome.equal())),
     }
 }
 

@@ -1,7 +1,7 @@
 //! What `build` says of a directory: the line that first makes a file-system image of it.
 
-use crate::say::failure::{Exit, Failure, Result};
-use crate::say::shell;
+use crate::output::failure::{Exit, Failure, Result};
+use crate::output::shell;
 use std::fs;
 use std::io;
 use std::path::Path;

@@ -2,7 +2,7 @@
 
 use crate::door::{Args, Kind, Opt};
 use crate::make::seal::SEAL;
-use crate::say::failure::{Exit, Failure, Result};
+use crate::output::failure::{Exit, Failure, Result};
 use keyway::{Create, Version};
 
 /// `--rekey-at-first-boot`.

@@ -6,11 +6,11 @@
 use crate::door::{Args, Group, Opt, shared};
 use crate::make::calibration::Data;
 use crate::make::kdf::KdfOptions;
-#[cfg(feature = "desk")]
+#[cfg(feature = "tools")]
 use crate::make::kernel;
 use crate::make::label;
-use crate::say::failure::{Exit, Failure, Result};
-use crate::say::manner::Manner;
+use crate::output::failure::{Exit, Failure, Result};
+use crate::output::manner::Manner;
 use crate::unlock::admission::{self, WeakCiphers};
 use crate::unlock::{self, passphrase};
 use keyway::{Create, Version};
@@ -93,9 +93,9 @@ impl HeaderParams {
 
     /// Warns if this machine's kernel cannot map such a volume.
     pub(crate) fn warn_of_no_mapping(&self, manner: Manner) {
-        #[cfg(feature = "desk")]
+        #[cfg(feature = "tools")]
         kernel::warn_of_no_mapping(manner, &self.cipher);
-        #[cfg(not(feature = "desk"))]
+        #[cfg(not(feature = "tools"))]
         let _ = manner;
     }
 

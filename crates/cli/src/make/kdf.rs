@@ -3,7 +3,7 @@
 use crate::door::{Args, shared};
 use crate::make::calibration::Data;
 use crate::make::patience::Patience;
-use crate::say::failure::{Exit, Failure, Result};
+use crate::output::failure::{Exit, Failure, Result};
 use keyway_volume::keyslot::kdf_cost::{DEFAULT_TIME, KdfFunction, KdfRequest, Opener};
 use keyway_volume::{Cost, Error, KdfChoice, Refusal};
 use std::thread;

@@ -1,6 +1,6 @@
 //! A new volume that the kernel of this machine cannot map: said before it is made.
 
-use crate::say::manner::Manner;
+use crate::output::manner::Manner;
 use keyway_crypto::CipherSpec;
 use std::path::Path;
 

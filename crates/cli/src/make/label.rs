@@ -1,7 +1,7 @@
 //! Labels of LUKS2 headers, which have a fixed size there.
 
 use crate::door::{Args, Opt};
-use crate::say::failure::{Exit, Failure, Result};
+use crate::output::failure::{Exit, Failure, Result};
 use keyway_format::luks2::BinaryHeader;
 
 /// The label that an option gives. One that is too long is refused; called as cryptsetup, it is cut as

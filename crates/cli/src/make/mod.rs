@@ -7,7 +7,7 @@ pub(crate) mod directory;
 pub(crate) mod first_boot;
 pub(crate) mod header;
 pub(crate) mod kdf;
-#[cfg(feature = "desk")]
+#[cfg(feature = "tools")]
 mod kernel;
 pub(crate) mod label;
 pub(crate) mod new_volume;

@@ -4,11 +4,11 @@
 
 use crate::device::{self, Inputs, content, explain, place};
 use crate::make::replacing::Replacing;
+use crate::output::failure::{Exit, Failure, Result};
+use crate::output::manner::Manner;
+use crate::output::transfer::cannot_write;
+use crate::output::{question, stdio};
 use crate::process::interrupt::{self, Pending};
-use crate::say::failure::{Exit, Failure, Result};
-use crate::say::manner::Manner;
-use crate::say::transfer::cannot_write;
-use crate::say::{output, question};
 use keyway_volume::Error;
 use keyway_volume::device::in_use::{self, InUse};
 use keyway_volume::device::storage::{Exclusive, File, NewFile, Place, Readers};
@@ -116,7 +116,7 @@ pub(crate) fn confirm(
             return Err(Failure::new(Exit::Busy, format!("{first} --force replaces it.")));
         }
         _ if is_terminal && !manner.batch_mode => {
-            found.iter().try_for_each(|line| output::print(&format!("WARNING: {line}\n")))?;
+            found.iter().try_for_each(|line| stdio::print(&format!("WARNING: {line}\n")))?;
         }
         _ => {}
     }

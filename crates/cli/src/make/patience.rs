@@ -3,10 +3,10 @@
 
 use crate::door::Args;
 use crate::make::calibration::{self, Data};
-use crate::say::failure::{Exit, Failure, Result};
-use crate::say::figures::{argon2, grouped, seconds};
-use crate::say::manner::Manner;
-use crate::say::{question, size};
+use crate::output::failure::{Exit, Failure, Result};
+use crate::output::figures::{argon2, grouped, seconds};
+use crate::output::manner::Manner;
+use crate::output::{question, size};
 use keyway_crypto::kdf::Argon2Variant;
 use keyway_format::luks2::Kdf;
 use keyway_volume::{Cost, KdfChoice, UnlockOptions, UnlockTimes};

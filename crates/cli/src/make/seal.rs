@@ -1,7 +1,7 @@
 //! `--seal`: a new volume that is sealed as soon as it exists.
 
 use crate::door::{Args, Kind, Opt};
-use crate::say::failure::{Exit, Failure, Result};
+use crate::output::failure::{Exit, Failure, Result};
 use crate::unlock::seal_context::SealContext;
 use keyway::{Create, Version};
 

@@ -5,7 +5,7 @@ use crate::door::shared::{
     ALLOW_DISCARDS, PERF_HIGH_PRIORITY, PERF_NO_READ, PERF_NO_WRITE, PERF_SAME_CPU, PERF_SUBMIT,
 };
 use crate::door::{Args, Opt};
-use crate::process::handed::Handed;
+use crate::process::encoding::Encoded;
 use keyway_attach::dm::Flag;
 use keyway_attach::dm::crypt::{Features, Options};
 use keyway_crypto::Secret;
@@ -67,7 +67,7 @@ impl GivenFlags {
     }
 }
 
-impl Handed for GivenFlags {
+impl Encoded for GivenFlags {
     fn put(&self, to: &mut Vec<u8>) {
         set_in(&self.0).map(|named| named.flag.kept_name().to_owned()).collect::<Vec<_>>().put(to);
     }

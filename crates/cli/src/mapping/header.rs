@@ -3,7 +3,7 @@
 use super::{Mapping, device_path};
 use crate::device::{self, explain};
 use crate::door::{Args, shared};
-use crate::say::failure::{Exit, Failure, Result};
+use crate::output::failure::{Exit, Failure, Result};
 use crate::unlock::KeyOptions;
 use crate::unlock::admission::{self, Demands};
 use crate::volume::plain_dmcrypt;

@@ -3,8 +3,8 @@
 
 use crate::door::Args;
 use crate::door::shared::LINK_VK;
-use crate::say::failure::{Exit, Failure, Result};
-use crate::say::sentence;
+use crate::output::failure::{Exit, Failure, Result};
+use crate::output::sentence;
 use keyway_attach::dm::crypt::Features;
 use keyway_attach::dm::keyring::{Key, Link, VolumeKey};
 use keyway_attach::dm::volume::KeyPlace;

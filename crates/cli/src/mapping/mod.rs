@@ -12,8 +12,8 @@ pub(crate) use header::{Reopening, no_header};
 pub(crate) use keyring::{KeyLink, LinkedKey, hold_key, place_key};
 
 use crate::device::sessions;
-use crate::say::failure::{Exit, Failure, Result};
-use crate::say::sentence;
+use crate::output::failure::{Exit, Failure, Result};
+use crate::output::sentence;
 use keyway_attach::Error;
 use keyway_attach::dm::crypt::{self, Features};
 use keyway_attach::dm::{self, DeviceNumber, Mapper, Step, Target, Unchanged};

@@ -7,12 +7,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 /// The background process's own name (`argv[0]`), which process lists show as well.
 pub(crate) const NAME: &str = "keyway-session";
 
-/// Whether this is the background process, that is, it was handed an errand.
+/// Whether this is the background process, that is, it was handed a request.
 pub(crate) fn is_inside() -> bool {
     INSIDE.load(Ordering::Relaxed)
 }
 
-/// This process was handed an errand.
+/// This process was handed a request.
 pub(crate) fn enter() {
     INSIDE.store(true, Ordering::Relaxed);
 }

@@ -1,7 +1,7 @@
 //! The process itself: its hardening, its signals, and the few calls that need `unsafe`.
 
 pub(crate) mod background;
-pub(crate) mod handed;
+pub(crate) mod encoding;
 pub(crate) mod harden;
 pub(crate) mod interrupt;
 #[allow(unsafe_code)]

@@ -5,15 +5,15 @@
 //! output is a pipe to the process that the user started. That process passes all output on until a
 //! zero byte says that the door is open, or until end of file says that it is not. The pipe is a
 //! socket, and its first bytes travel in the other direction: the secrets of addresses, then the
-//! errand. The command line consists of the process name alone. Just before the zero byte the
+//! request. The command line consists of the process name alone. Just before the zero byte the
 //! process starts a session of its own (setsid(2)), so that it receives no more signals from the
 //! terminal.
 
 use crate::device::remote;
 use crate::door::address;
+use crate::output::failure::{Exit, Failure, Result};
 use crate::process::background::{NAME, enter};
 use crate::process::sys;
-use crate::say::failure::{Exit, Failure, Result};
 use keyway_crypto::Secret;
 use rustix::fs::{FileType, fstat};
 use rustix::io::{read, retry_on_intr};
@@ -27,8 +27,8 @@ use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::Command;
 
-/// Starts the background process with this errand and returns when its door is open.
-pub(super) fn start(errand: &[u8]) -> Result<()> {
+/// Starts the background process with this request and returns when its door is open.
+pub(super) fn start(request: &[u8]) -> Result<()> {
     let mut command = Command::new("/proc/self/exe");
     let (mut ours, theirs) = UnixStream::pair().map_err(|e| cannot_start(&e))?;
     command.arg0(NAME).stdout(OwnedFd::from(theirs));
@@ -37,8 +37,8 @@ pub(super) fn start(errand: &[u8]) -> Result<()> {
     let mut child = sys::handing_down(|| command.spawn()).map_err(|e| cannot_start(&e))?;
     // Only the child may hold its end of the socket.
     drop(command);
-    // If the errand cannot be sent, the child has ended; its exit status says why.
-    let _ = hand_on(&mut ours, errand);
+    // If the request cannot be sent, the child has ended; its exit status says why.
+    let _ = hand_on(&mut ours, request);
     if pass_on(&mut ours).map_err(|e| cannot_start(&e))? {
         return Ok(());
     }
@@ -50,9 +50,9 @@ pub(super) fn start(errand: &[u8]) -> Result<()> {
     })
 }
 
-/// The errand that [`start`] handed to this process, if it is the background one. Also takes over
-/// the secrets of addresses that came with the errand.
-pub(crate) fn errand() -> Option<Vec<u8>> {
+/// The request that [`start`] handed to this process, if it is the background one. Also takes over
+/// the secrets of addresses that came with the request.
+pub(crate) fn request() -> Option<Vec<u8>> {
     if env::args_os().next()? != NAME || !is_socket(stdout()) {
         return None;
     }
@@ -67,15 +67,15 @@ fn receive_errand() -> io::Result<Vec<u8>> {
     let mut secrets = Secret::zeroed(receive_len()?);
     receive(secrets.expose_mut())?;
     address::learn(secrets.expose());
-    let mut errand = vec![0; receive_len()?];
-    receive(&mut errand)?;
-    Ok(errand)
+    let mut request = vec![0; receive_len()?];
+    receive(&mut request)?;
+    Ok(request)
 }
 
-fn hand_on(socket: &mut UnixStream, errand: &[u8]) -> io::Result<()> {
+fn hand_on(socket: &mut UnixStream, request: &[u8]) -> io::Result<()> {
     let seconds = remote::wanted_timeout().map_or(0, |timeout| timeout.as_secs());
     socket.write_all(&seconds.to_le_bytes())?;
-    for bytes in [address::secrets().expose(), errand] {
+    for bytes in [address::secrets().expose(), request] {
         socket.write_all(&(bytes.len() as u32).to_le_bytes())?;
         socket.write_all(bytes)?;
     }
@@ -129,7 +129,7 @@ fn pass_on(output: &mut UnixStream) -> io::Result<bool> {
         let got = match output.read(&mut buffer) {
             Ok(got) => &buffer[..got],
             Err(e) if e.kind() == io::ErrorKind::Interrupted => continue,
-            // The child ended before it read the errand.
+            // The child ended before it read the request.
             Err(e) if e.kind() == io::ErrorKind::ConnectionReset => return Ok(false),
             Err(e) => return Err(e),
         };

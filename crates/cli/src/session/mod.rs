@@ -1,8 +1,8 @@
 //! Volumes opened without root: a background process of the user
 //! holds the key and keeps the door open.
 //!
-//! What is to be opened is an [`Errand`]. [`start`], in the process that the user started, runs
-//! this program once more, hands it the errand through a pipe and waits for it. [`live`], in that
+//! What is to be opened is an [`BackgroundRequest`]. [`start`], in the process that the user started, runs
+//! this program once more, hands it the request through a pipe and waits for it. [`live`], in that
 //! background process, claims the name, asks on the inherited terminal, unlocks, opens the door,
 //! reports that and leaves the terminal. A key never leaves the process that derived it.
 //!
@@ -11,22 +11,22 @@
 //! | module       | what it does                                                       |
 //! |--------------|--------------------------------------------------------------------|
 //! | `background` | starts the background process, and detaches it from the terminal   |
-//! | `errand`     | what the background process is asked to do                         |
+//! | `request`     | what the background process is asked to do                         |
 //! | `signals`    | ends what is served when a signal says so                          |
 //! | `volume`     | turns an unlocked volume into its gate and its facts               |
 
 mod background;
-mod errand;
+mod request;
 mod signals;
 mod volume;
 
-pub(crate) use background::errand;
-pub(crate) use errand::{Errand, Shown, live, start};
+pub(crate) use background::request;
+pub(crate) use request::{BackgroundRequest, Shown, live, start};
 pub(crate) use signals::serve_until_stopped;
 pub(crate) use volume::{behind_gate, keys_under_way};
 
 use crate::device::{explain, sessions};
-use crate::say::failure::Result;
+use crate::output::failure::Result;
 use keyway_attach::session::{Session, Waiting};
 use std::time::Duration;
 

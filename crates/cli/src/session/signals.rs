@@ -2,9 +2,9 @@
 //! (`umount`).
 
 use crate::device::explain;
+use crate::output::failure::Result;
+use crate::output::sentence;
 use crate::process::interrupt;
-use crate::say::failure::Result;
-use crate::say::sentence;
 use keyway_attach::Door;
 use keyway_attach::session::{self, Control, Life};
 use keyway_volume::Storage;

@@ -2,7 +2,7 @@
 //! the public facts.
 
 use crate::device::{self, explain};
-use crate::say::failure::Result;
+use crate::output::failure::Result;
 use crate::volume::{Format, Unlocked};
 use keyway_attach::session::{Facts, Gate, KeyDigest, Origin, Source};
 use keyway_crypto::Secret;

@@ -7,8 +7,8 @@
 
 use crate::device::explain;
 use crate::door::{Args, Opt, shared};
-use crate::process::handed::{Handed, handed};
-use crate::say::failure::{Exit, Failure, Result};
+use crate::output::failure::{Exit, Failure, Result};
+use crate::process::encoding::{Encoded, encoded};
 use crate::unlock::policy::PolicyText;
 use crate::unlock::seal_context::SealContext;
 use keyway_crypto::{CipherSpec, Secret};
@@ -44,9 +44,9 @@ pub(crate) struct Demands {
     policies: Vec<PolicyText>,
 }
 
-handed!(WeakCiphers { taken, by_name });
+encoded!(WeakCiphers { taken, by_name });
 
-impl Handed for Demands {
+impl Encoded for Demands {
     fn put(&self, to: &mut Vec<u8>) {
         let Self { terms, weak_ciphers, policies } = self;
         weak_ciphers.put(to);
@@ -60,13 +60,13 @@ impl Handed for Demands {
         let weak_ciphers = WeakCiphers::take(from)?;
         let terms = Terms {
             weak_ciphers: weak_ciphers.taken,
-            linear_segments: Handed::take(from)?,
-            ignore_seal: Handed::take(from)?,
-            seal_context: Handed::take(from)?,
+            linear_segments: Encoded::take(from)?,
+            ignore_seal: Encoded::take(from)?,
+            seal_context: Encoded::take(from)?,
             policies: Vec::new(),
         };
         let mut this = Self { terms, weak_ciphers, policies: Vec::new() };
-        let policies: Vec<PolicyText> = Handed::take(from)?;
+        let policies: Vec<PolicyText> = Encoded::take(from)?;
         policies.into_iter().try_for_each(|policy| this.require(policy)).ok()?;
         Some(this)
     }

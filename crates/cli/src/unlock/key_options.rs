@@ -1,9 +1,9 @@
 //! Where a volume's key comes from, according to the options, and what deriving it may cost.
 
 use crate::door::{Args, shared};
-use crate::process::handed::{Handed, handed};
-use crate::say::failure::Result;
-use crate::say::manner::Manner;
+use crate::output::failure::Result;
+use crate::output::manner::Manner;
+use crate::process::encoding::{Encoded, encoded};
 use crate::unlock::admission::{Demands, WeakCiphers};
 use crate::unlock::passphrase::PassphraseOptions;
 use crate::unlock::tokens::TokenOptions;
@@ -39,7 +39,7 @@ pub(crate) struct KeyOptions {
     limits: Limits,
 }
 
-handed!(KeyOptions {
+encoded!(KeyOptions {
     passphrase,
     keyslot,
     volume_key,
@@ -80,7 +80,7 @@ impl GivenKey {
     }
 }
 
-impl Handed for GivenKey {
+impl Encoded for GivenKey {
     fn put(&self, to: &mut Vec<u8>) {
         let (file, name) = match self {
             Self::File(path) => (Some(path.clone()), None),
@@ -91,7 +91,7 @@ impl Handed for GivenKey {
     }
 
     fn take(from: &mut &[u8]) -> Option<Self> {
-        let (file, name): (Option<PathBuf>, Option<String>) = (Handed::take(from)?, Handed::take(from)?);
+        let (file, name): (Option<PathBuf>, Option<String>) = (Encoded::take(from)?, Encoded::take(from)?);
         file.map(Self::File).or(name.map(Self::Keyring))
     }
 }
@@ -126,7 +126,7 @@ struct Limits {
     weak_ciphers_too: bool,
 }
 
-handed!(Limits { memory, time, weak_ciphers_too });
+encoded!(Limits { memory, time, weak_ciphers_too });
 
 impl Limits {
     fn from_args(args: &Args) -> Self {

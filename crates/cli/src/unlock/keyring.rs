@@ -1,7 +1,7 @@
 //! Passphrases and volume keys that an option names in the kernel's keyring, with cryptsetup's
 //! messages (lib/keyslot_context.c).
 
-use crate::say::failure::{Exit, Failure, Result};
+use crate::output::failure::{Exit, Failure, Result};
 use keyway_attach::Error;
 use keyway_attach::dm::keyring::{Key, Kind};
 use keyway_crypto::Secret;

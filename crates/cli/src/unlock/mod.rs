@@ -12,9 +12,9 @@ pub(crate) mod tokens;
 pub(crate) use key_options::{GivenKey, KeyOptions, volume_key_file};
 
 use crate::device::explain;
-use crate::say::failure::{Cause, Exit, Failure, Result};
-use crate::say::manner::Manner;
-use crate::say::output;
+use crate::output::failure::{Cause, Exit, Failure, Result};
+use crate::output::manner::Manner;
+use crate::output::stdio;
 use crate::unlock::passphrase::PassphraseSource;
 use keyway::{Admitted, ErrorKind, Header, Key, VolumeKey};
 use keyway_attach::dm::loopback;
@@ -112,7 +112,7 @@ impl KeyOptions {
         let mut tries = if source.is_interactive() { self.tries } else { 1 };
         let (memory, threads) = (options.memory_budget_kib, options.threads);
         let line = format!("Memory for key derivation: {memory} KiB, on {threads} threads.");
-        output::debug(self.manner, &line)?;
+        stdio::debug(self.manner, &line)?;
         loop {
             let passphrase = source.read()?;
             let turn = self.turn()?;
@@ -122,7 +122,7 @@ impl KeyOptions {
             match result {
                 Ok(found) => {
                     let took = started.elapsed().as_secs_f64();
-                    output::debug(self.manner, &format!("Unlocking took {took:.3} s."))?;
+                    stdio::debug(self.manner, &format!("Unlocking took {took:.3} s."))?;
                     return Ok(found);
                 }
                 Err(error) if tries > 1 && *error.kind() == ErrorKind::WrongPassphrase => {
@@ -142,7 +142,7 @@ impl KeyOptions {
         }
         let turn = Turn::wait();
         if let Err(error) = &turn {
-            output::debug(self.manner, &format!("{} cannot be locked: {error}.", Turn::FILE))?;
+            stdio::debug(self.manner, &format!("{} cannot be locked: {error}.", Turn::FILE))?;
         }
         Ok(turn.ok())
     }
@@ -234,5 +234,5 @@ pub(crate) fn note_found(manner: Manner, key: &VolumeKey) -> Result<Option<u32>>
 
 /// "Key slot 0 unlocked." with `-v`.
 pub(crate) fn note_unlocked(manner: Manner, keyslot: u32) -> Result<()> {
-    output::verbose(manner, &format!("Key slot {keyslot} unlocked."))
+    stdio::verbose(manner, &format!("Key slot {keyslot} unlocked."))
 }

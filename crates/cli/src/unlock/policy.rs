@@ -2,8 +2,8 @@
 //! for.
 
 use crate::door::{Args, shared};
-use crate::process::handed::handed;
-use crate::say::failure::{Exit, Failure, Result};
+use crate::output::failure::{Exit, Failure, Result};
+use crate::process::encoding::encoded;
 use keyway_volume::trust::admission::Required;
 use keyway_volume::trust::policy::{MAX_LEN, Policy};
 use std::ffi::OsStr;
@@ -18,7 +18,7 @@ pub(crate) struct PolicyText {
     text: Option<Vec<u8>>,
 }
 
-handed!(PolicyText { name, text });
+encoded!(PolicyText { name, text });
 
 impl PolicyText {
     /// Every policy that the command line names; the volume must meet all of them.

@@ -1,7 +1,7 @@
 //! The string that a seal is bound to: from an option, or from where no list of processes shows it.
 
 use crate::door::{Args, shared};
-use crate::say::failure::{Exit, Failure, Result};
+use crate::output::failure::{Exit, Failure, Result};
 use std::env;
 use std::fs::File;
 use std::io::{self, Read};

@@ -9,10 +9,10 @@
 
 use crate::device::explain;
 use crate::door::{Args, shared};
-use crate::process::handed::handed;
-use crate::say::failure::{Cause, Exit, Failure, Result};
-use crate::say::output;
-use crate::say::paint::printable;
+use crate::output::failure::{Cause, Exit, Failure, Result};
+use crate::output::paint::printable;
+use crate::output::stdio;
+use crate::process::encoding::encoded;
 use crate::unlock::{KeyOptions, keyring};
 use keyway_attach::dm::keyring::{Key, Kind};
 use keyway_crypto::Secret;
@@ -33,7 +33,7 @@ pub(crate) struct TokenOptions {
     pub(crate) are_offered: bool,
 }
 
-handed!(TokenOptions { number, kind, only, are_offered });
+encoded!(TokenOptions { number, kind, only, are_offered });
 
 impl TokenOptions {
     /// For every command that opens a volume.
@@ -63,7 +63,7 @@ pub(super) fn unlock(key: &KeyOptions, luks: &Luks, options: &UnlockOptions) -> 
     }
     // With -v, in commands that have token options.
     if let Some(line) = line(&miss, &key.tokens).filter(|_| key.tokens.are_offered) {
-        output::verbose(key.manner, &line)?;
+        stdio::verbose(key.manner, &line)?;
     }
     Ok(None)
 }
@@ -87,7 +87,7 @@ pub(crate) fn unlock_keeping_passphrase(
     if key.tokens.only {
         return Err(failure(luks, &miss, &key.tokens));
     }
-    line(&miss, &key.tokens).map_or(Ok(()), |line| output::verbose(key.manner, &line))?;
+    line(&miss, &key.tokens).map_or(Ok(()), |line| stdio::verbose(key.manner, &line))?;
     Ok(None)
 }
 
@@ -162,7 +162,7 @@ struct Keyring<'a> {
 impl Keyring<'_> {
     fn debug(&self, line: &str) {
         // If this cannot be written, neither can what follows, which ends the command.
-        let _ = output::debug(self.key.manner, line);
+        let _ = stdio::debug(self.key.manner, line);
     }
 }
 

@@ -2,11 +2,11 @@
 
 mod about;
 pub(crate) mod boot;
-#[cfg(feature = "desk")]
-mod desk;
 mod key;
 mod make;
 pub(crate) mod session;
+#[cfg(feature = "tools")]
+mod tools;
 pub(crate) mod volume;
 
 use crate::door::{Command, Commands};
@@ -28,16 +28,16 @@ static ALL: &[&Command] = &[
     &session::serve::COMMAND,
     &session::list::COMMAND,
     &boot::unlock::COMMAND,
-    #[cfg(feature = "desk")]
-    &desk::measure::ciphers::COMMAND,
-    #[cfg(feature = "desk")]
-    &desk::measure::bench::COMMAND,
-    #[cfg(feature = "desk")]
-    &desk::measure::xray::COMMAND,
-    #[cfg(feature = "desk")]
-    &desk::measure::passport::COMMAND,
-    #[cfg(feature = "desk")]
-    &desk::boot::COMMAND,
+    #[cfg(feature = "tools")]
+    &tools::measure::ciphers::COMMAND,
+    #[cfg(feature = "tools")]
+    &tools::measure::bench::COMMAND,
+    #[cfg(feature = "tools")]
+    &tools::measure::xray::COMMAND,
+    #[cfg(feature = "tools")]
+    &tools::measure::passport::COMMAND,
+    #[cfg(feature = "tools")]
+    &tools::boot::COMMAND,
     &make::format::COMMAND,
     &session::open::COMMAND,
     &session::close::COMMAND,
@@ -62,8 +62,8 @@ static ALL: &[&Command] = &[
     &key::reencrypt::COMMAND,
     &volume::convert::CONVERT,
     &volume::repair::COMMAND,
-    #[cfg(feature = "desk")]
-    &desk::measure::benchmark::COMMAND,
+    #[cfg(feature = "tools")]
+    &tools::measure::benchmark::COMMAND,
     &about::absent::TCRYPT_DUMP,
     &about::absent::BITLK_DUMP,
     &about::absent::FVAULT2_DUMP,
@@ -71,9 +71,9 @@ static ALL: &[&Command] = &[
     &about::packaging::COMPLETIONS,
 ];
 
-/// The commands that a program without the feature "desk" reports as left out, not as unknown.
-#[cfg(not(feature = "desk"))]
+/// The commands that a program without the feature "tools" reports as left out, not as unknown.
+#[cfg(not(feature = "tools"))]
 static LEFT_OUT: &[&str] = &["bench", "benchmark", "boot", "ciphers", "passport", "xray"];
 /// None.
-#[cfg(feature = "desk")]
+#[cfg(feature = "tools")]
 static LEFT_OUT: &[&str] = &[];

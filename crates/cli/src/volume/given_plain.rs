@@ -3,8 +3,8 @@
 //! given.
 
 use crate::door::{Args, Release, shared};
-use crate::process::handed::handed;
-use crate::say::failure::{Exit, Failure, Result};
+use crate::output::failure::{Exit, Failure, Result};
+use crate::process::encoding::encoded;
 use keyway_crypto::{CipherSpec, SectorSize};
 use keyway_format::{Bytes, Sectors};
 use keyway_volume::PlainVolume;
@@ -34,7 +34,7 @@ pub(crate) struct GivenPlain {
     pub(crate) iv_large_sectors: bool,
 }
 
-handed!(GivenPlain {
+encoded!(GivenPlain {
     cipher,
     key_bits,
     hash,

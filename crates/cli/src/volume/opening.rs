@@ -3,9 +3,9 @@
 
 use crate::device::{self, Target, Versions, explain};
 use crate::door::{Args, shared};
-use crate::process::handed::{Handed, handed};
-use crate::say::failure::{Failure, Result};
-use crate::say::output;
+use crate::output::failure::{Failure, Result};
+use crate::output::stdio;
+use crate::process::encoding::{Encoded, encoded};
 use crate::unlock::admission::Demands;
 use crate::unlock::{self, KeyOptions};
 use crate::volume::given_plain::GivenPlain;
@@ -39,7 +39,7 @@ pub(crate) struct Opening {
     pub(crate) edits: bool,
 }
 
-handed!(Opening { target, kind, key, demands, sharing, direct, stdin_holds_data, edits });
+encoded!(Opening { target, kind, key, demands, sharing, direct, stdin_holds_data, edits });
 
 /// The kind of volume, according to the command line.
 #[derive(Debug, Clone)]
@@ -50,7 +50,7 @@ pub(crate) enum Kind {
     Plain(Box<PlainOptions>),
 }
 
-impl Handed for Kind {
+impl Encoded for Kind {
     fn put(&self, to: &mut Vec<u8>) {
         let (versions, plain) = match self {
             Self::Luks(versions) => (Some(*versions), None),
@@ -61,7 +61,7 @@ impl Handed for Kind {
     }
 
     fn take(from: &mut &[u8]) -> Option<Self> {
-        let (versions, given): (_, Option<GivenPlain>) = (Handed::take(from)?, Handed::take(from)?);
+        let (versions, given): (_, Option<GivenPlain>) = (Encoded::take(from)?, Encoded::take(from)?);
         match (versions, given) {
             (Some(versions), _) => Some(Self::Luks(versions)),
             (None, given) => given?.options().ok().map(|plain| Self::Plain(plain.into())),
@@ -211,7 +211,7 @@ impl Opening {
     }
 
     fn debug(&self, what: fmt::Arguments<'_>) -> Result<()> {
-        output::debug(self.target.manner, &format!("{} holds {what}.", self.target.device.display()))
+        stdio::debug(self.target.manner, &format!("{} holds {what}.", self.target.device.display()))
     }
 
     /// The data device.

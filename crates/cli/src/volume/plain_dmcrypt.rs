@@ -6,9 +6,9 @@
 
 use crate::device::content;
 use crate::door::{Args, Opt, Release, shared};
-use crate::say::failure::{Exit, Failure, Result};
-use crate::say::manner::Manner;
-use crate::say::question;
+use crate::output::failure::{Exit, Failure, Result};
+use crate::output::manner::Manner;
+use crate::output::question;
 use crate::unlock::{self, KeyOptions};
 use crate::volume::given_plain::GivenPlain;
 use keyway::Plain;

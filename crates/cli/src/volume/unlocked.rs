@@ -1,6 +1,6 @@
 //! An unlocked volume, and its plaintext.
 
-use crate::say::failure::{Exit, Failure, Result};
+use crate::output::failure::{Exit, Failure, Result};
 use keyway_crypto::Secret;
 use keyway_volume::reencrypt::Hold;
 use keyway_volume::{Layout, Luks, SecondKey, Storage};

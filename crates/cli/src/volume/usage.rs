@@ -1,8 +1,8 @@
 //! What is done with a volume's data, and whether other programs may use it at the same time.
 
 use crate::door::{Args, shared};
-use crate::process::handed::handed;
-use crate::say::failure::{Exit, Failure};
+use crate::output::failure::{Exit, Failure};
+use crate::process::encoding::encoded;
 
 /// What a command is going to do with the data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -24,7 +24,7 @@ pub(crate) struct Sharing {
     is_offered: bool,
 }
 
-handed!(Sharing { allowed, is_offered });
+encoded!(Sharing { allowed, is_offered });
 
 impl Sharing {
     /// For every command that uses a volume's data.

@@ -4,7 +4,7 @@
 #[cfg(feature = "remote")]
 mod object;
 
-use crate::say::failure::{Exit, Failure, Result};
+use crate::output::failure::{Exit, Failure, Result};
 use keyway_volume::{Access, Storage};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -1,7 +1,7 @@
 //! Objects as storage, opened once per process. Their errors become a line that says what to do.
 
 use crate::door::address;
-use crate::say::failure::{Exit, Failure, Result};
+use crate::output::failure::{Exit, Failure, Result};
 use keyway_remote::{Cause, Error, Notice, Object, Options};
 use keyway_volume::Storage;
 use std::collections::HashMap;

@@ -2,7 +2,7 @@
 
 use super::{names_row, topics, version};
 use crate::door::table::{Commands, Group};
-use crate::say::shell;
+use crate::output::shell;
 use std::ffi::OsStr;
 use std::fmt::Write;
 

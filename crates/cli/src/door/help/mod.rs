@@ -9,7 +9,7 @@ mod usual;
 
 use super::release::Release;
 use super::table::{Command, Commands, Group, Opt, Topic};
-use crate::say::failure::Exit;
+use crate::output::failure::Exit;
 pub(super) use first::screen;
 pub(super) use page::{Extent, command, verb};
 use std::fmt::Write;

@@ -5,7 +5,7 @@ pub(crate) mod plain;
 use super::parser::look_up;
 use super::table::{Command, Commands, Group, Opt, Topic, Verb};
 use super::{help, shared};
-use crate::say::failure::{Exit, Result};
+use crate::output::failure::{Exit, Result};
 use std::fmt::Write;
 
 /// All pages: file name and text.

@@ -3,7 +3,7 @@
 
 use crate::door::table::{Commands, Opt};
 use crate::door::{help, shared};
-use crate::say::failure::{Exit, Failure};
+use crate::output::failure::{Exit, Failure};
 use clap::ArgMatches;
 use clap::parser::ValueSource;
 use std::ffi::OsStr;

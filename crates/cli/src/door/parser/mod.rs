@@ -19,7 +19,7 @@ use super::suggest::{did_you_mean, quoted};
 use super::table::{Alias, Command, Commands, Opt, Verb};
 use super::values::Args;
 use super::{foreign, habits, rules, shared};
-use crate::say::failure::{Exit, Failure, Result};
+use crate::output::failure::{Exit, Failure, Result};
 use refusals::{check_operands, explain, not_allowed, unknown_option, usage};
 use std::ffi::{OsStr, OsString};
 

@@ -4,7 +4,7 @@ use super::CRYPTSETUP;
 use crate::door::help;
 use crate::door::suggest::did_you_mean;
 use crate::door::table::{Command, Commands, Group, Opt};
-use crate::say::failure::{Exit, Failure, Result};
+use crate::output::failure::{Exit, Failure, Result};
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use std::ffi::OsString;
 

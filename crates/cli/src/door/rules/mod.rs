@@ -7,7 +7,7 @@ mod values;
 
 use super::table::Group;
 use super::values::Args;
-use crate::say::failure::{Exit, Failure, Result};
+use crate::output::failure::{Exit, Failure, Result};
 
 /// Refuses a command line that breaks a rule of its command.
 pub(super) fn check(args: &Args) -> Result<()> {

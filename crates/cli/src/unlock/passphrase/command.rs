@@ -3,8 +3,8 @@
 //!
 //! The passphrase goes through a pipe into a [`Secret`]; no process has it on its command line.
 
+use crate::output::failure::{Exit, Failure, Result};
 use crate::process::interrupt;
-use crate::say::failure::{Exit, Failure, Result};
 use keyway_crypto::Secret;
 use keyway_volume::keyslot::key_file::LIMIT;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};

@@ -1,7 +1,7 @@
 //! Passphrases from files, and from standard input that is not a terminal, by the rules of
 //! [`keyway_volume::keyslot::key_file`].
 
-use crate::say::failure::{Exit, Failure, Result};
+use crate::output::failure::{Exit, Failure, Result};
 use keyway_crypto::Secret;
 use keyway_volume::keyslot::key_file::{self, End, Error, Part};
 use rustix::stdio::stdin;

@@ -12,8 +12,8 @@ mod new;
 mod terminal;
 
 use crate::door::{Args, Opt, shared};
-use crate::process::handed::{Handed, handed};
-use crate::say::failure::{Cause, Exit, Failure, Result};
+use crate::output::failure::{Cause, Exit, Failure, Result};
+use crate::process::encoding::{Encoded, encoded};
 use crate::unlock::keyring;
 use crate::unlock::passphrase::new::Manners;
 use keyway::Key;
@@ -91,7 +91,7 @@ impl fmt::Debug for Heard {
 }
 
 /// Never handed on, as `Known`.
-impl Handed for Heard {
+impl Encoded for Heard {
     fn put(&self, _to: &mut Vec<u8>) {}
 
     fn take(_from: &mut &[u8]) -> Option<Self> {
@@ -100,7 +100,7 @@ impl Handed for Heard {
 }
 
 /// Never handed on: another process reads it again.
-impl Handed for Known {
+impl Encoded for Known {
     fn put(&self, _to: &mut Vec<u8>) {}
 
     fn take(_from: &mut &[u8]) -> Option<Self> {
@@ -108,7 +108,7 @@ impl Handed for Known {
     }
 }
 
-handed!(PassphraseOptions {
+encoded!(PassphraseOptions {
     key_file,
     part,
     new_part,
@@ -122,7 +122,7 @@ handed!(PassphraseOptions {
     known,
     heard
 });
-handed!(Part { offset, size });
+encoded!(Part { offset, size });
 
 impl PassphraseOptions {
     /// For every command that asks for a passphrase.

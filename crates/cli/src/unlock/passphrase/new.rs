@@ -3,8 +3,8 @@
 //! a file's end is part of the key, and nobody types it.
 
 use crate::door::{Args, shared};
-use crate::process::handed::handed;
-use crate::say::failure::{Exit, Failure, Result};
+use crate::output::failure::{Exit, Failure, Result};
+use crate::process::encoding::encoded;
 use keyway_crypto::Secret;
 use std::path::Path;
 
@@ -20,7 +20,7 @@ pub(super) enum Manners {
     Cryptsetups,
 }
 
-handed!(Manners: Keyways, EmptyIsFine, Cryptsetups);
+encoded!(Manners: Keyways, EmptyIsFine, Cryptsetups);
 
 impl Manners {
     pub(super) fn from_args(args: &Args) -> Self {

@@ -1,7 +1,7 @@
 //! Asking the user: /dev/tty without echo. Echo is restored whatever happens.
 
+use crate::output::failure::{Cause, Exit, Failure, Result};
 use crate::process::interrupt::{self, Pending};
-use crate::say::failure::{Cause, Exit, Failure, Result};
 use keyway_crypto::Secret;
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};

@@ -2,7 +2,7 @@
 //! works instead.
 
 use crate::door::{self, Args, Command, Group, Offers, Operand, Opt, Request, shared};
-use crate::say::failure::{Exit, Failure, Result};
+use crate::output::failure::{Exit, Failure, Result};
 
 const DEVICE: Operand = Operand {
     name: "DEVICE",

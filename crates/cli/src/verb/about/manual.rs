@@ -4,8 +4,8 @@ use crate::device::Inputs;
 use crate::door::risk::{Effect, Proof, risk};
 use crate::door::{self, Args, Command, Example, Group, Kind, Offers, Operand, Opt, Request, man};
 use crate::make::output_file;
-use crate::say::failure::{Exit, Failure, Result};
-use crate::say::output;
+use crate::output::failure::{Exit, Failure, Result};
+use crate::output::stdio;
 use crate::verb::COMMANDS;
 use std::io::{self, IsTerminal, Write, stdout};
 use std::path::{Path, PathBuf};
@@ -80,7 +80,7 @@ impl Request for Manual {
 
 fn show(page: &str) -> Result<()> {
     if !stdout().is_terminal() {
-        return output::print(&man::plain::text(page, WIDTH));
+        return stdio::print(&man::plain::text(page, WIDTH));
     }
     if piped("man -l -", page) {
         return Ok(());
@@ -89,7 +89,7 @@ fn show(page: &str) -> Result<()> {
     let text = man::plain::text(page, width.clamp(WIDTH / 2, WIDEST));
     let own = std::env::var("PAGER").ok().filter(|pager| !pager.trim().is_empty());
     let pagers = own.as_deref().into_iter().chain(["less", "more"]);
-    if pagers.into_iter().any(|pager| piped(pager, &text)) { Ok(()) } else { output::print(&text) }
+    if pagers.into_iter().any(|pager| piped(pager, &text)) { Ok(()) } else { stdio::print(&text) }
 }
 
 /// Whether a program has shown the text. One that is not there, or that knows no such option, ends

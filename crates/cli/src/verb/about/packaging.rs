@@ -1,8 +1,8 @@
 //! `completions`: what a package gives to shells. Not listed in `--help`.
 
 use crate::door::{self, Args, Command, Group, Offers, Operand, Request, completion};
-use crate::say::failure::{Exit, Failure, Result};
-use crate::say::output;
+use crate::output::failure::{Exit, Failure, Result};
+use crate::output::stdio;
 use crate::verb::COMMANDS;
 
 /// `keyway completions SHELL`.
@@ -37,6 +37,6 @@ impl Request for Completions {
     }
 
     fn run(self) -> Result<()> {
-        output::print(&self.script)
+        stdio::print(&self.script)
     }
 }

@@ -5,8 +5,8 @@ use crate::door::risk::{Effect, Proof, risk};
 use crate::door::{
     self, Args, Command, Example, Group, Kind, Offers, Operand, Opt, Request, Topic, groups, shared,
 };
-use crate::say::failure::{Exit, Failure, Result};
-use crate::say::output;
+use crate::output::failure::{Exit, Failure, Result};
+use crate::output::stdio;
 use crate::unlock::admission::Demands;
 use crate::unlock::{self, KeyOptions, tokens};
 use crate::verb::key::keyslot::{self, KeyslotOptions};
@@ -135,7 +135,7 @@ impl Request for AddKey {
             }
             What::Unbound { bits, new } => self.add_unbound(*bits, *new)?,
         };
-        output::verbose(self.target.manner, &format!("Key slot {slot} created."))
+        stdio::verbose(self.target.manner, &format!("Key slot {slot} created."))
     }
 }
 
@@ -173,7 +173,7 @@ impl AddKey {
         let mut header = self.target.header(Access::Write, versions, &key.terms_to_edit(demands))?;
         header.check()?;
         if existing.is_none() && self.key.keyslot.is_some() && !self.target.manner.batch_mode {
-            output::print("WARNING: The --key-slot parameter is used for new keyslot number.\n")?;
+            stdio::print("WARNING: The --key-slot parameter is used for new keyslot number.\n")?;
         }
         let options = self.new_keyslot(&header, new)?;
         let existing = self.existing_key(&header, existing)?;
@@ -199,7 +199,7 @@ impl AddKey {
         }
         let source = key.passphrase.existing("Enter any existing passphrase: ");
         let device = self.target.header_path().display();
-        output::debug(manner, &format!("Unlocking {device} to add a key."))?;
+        stdio::debug(manner, &format!("Unlocking {device} to add a key."))?;
         let found = header.try_key(&source.read_key()?)?;
         // With a key file, nobody waits for a message between the two passphrases, and cryptsetup
         // prints none.

@@ -5,8 +5,8 @@ use crate::door::risk::{Effect, Proof, risk};
 use crate::door::{
     self, Args, Command, Example, Group, Kind, Offers, Operand, Opt, Request, Topic, groups, shared,
 };
-use crate::say::failure::Result;
-use crate::say::output;
+use crate::output::failure::Result;
+use crate::output::stdio;
 use crate::unlock::admission::Demands;
 use crate::unlock::{self, KeyOptions};
 use crate::verb::key::keyslot::KeyslotOptions;
@@ -118,7 +118,7 @@ impl Request for ChangeKey {
             )),
             false => error.into(),
         })?;
-        output::verbose(target.manner, &format!("Key slot {slot} created."))
+        stdio::verbose(target.manner, &format!("Key slot {slot} created."))
     }
 }
 

@@ -6,7 +6,7 @@ use crate::door::{
     self, Alias, Args, Command, Example, Group, Kind, Offers, Operand, Opt, Request, Topic, groups, shared,
 };
 use crate::make::label;
-use crate::say::failure::{Exit, Failure, Result};
+use crate::output::failure::{Exit, Failure, Result};
 use crate::unlock::{KeyOptions, admission};
 use crate::verb::key::keyslot;
 use keyway::Priority;

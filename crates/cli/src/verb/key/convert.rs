@@ -3,8 +3,8 @@
 use crate::device::{Target, Versions};
 use crate::door::risk::{Effect, Proof, risk};
 use crate::door::{self, Args, Command, Example, Group, Offers, Operand, Request, Topic, groups, shared};
-use crate::say::failure::Result;
-use crate::say::output;
+use crate::output::failure::Result;
+use crate::output::stdio;
 use crate::unlock::KeyOptions;
 use crate::unlock::admission::Demands;
 use crate::verb::key::keyslot::{self, KeyslotOptions};
@@ -65,6 +65,6 @@ impl Request for ConvertKey {
         header.check()?;
         let existing = key.passphrase.existing("Enter passphrase for keyslot to be converted: ");
         let slot = header.convert_key(&existing.read_key()?, &options)?;
-        output::verbose(target.manner, &format!("Key slot {slot} created."))
+        stdio::verbose(target.manner, &format!("Key slot {slot} created."))
     }
 }

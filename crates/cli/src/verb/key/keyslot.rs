@@ -5,7 +5,7 @@ use crate::door::{Args, shared};
 use crate::make::calibration::Data;
 use crate::make::header;
 use crate::make::kdf::KdfOptions;
-use crate::say::failure::{Exit, Failure, Result};
+use crate::output::failure::{Exit, Failure, Result};
 use keyway::NewKeyslot;
 use keyway_volume::Header;
 use keyway_volume::keyslot::kdf_cost::DEFAULT_HASH;

@@ -5,10 +5,10 @@ use crate::door::risk::{Effect, Proof, risk};
 use crate::door::{
     self, Alias, Args, Command, Example, Group, Offers, Operand, Request, Topic, groups, shared,
 };
+use crate::output::failure::{Cause, Exit, Failure, Result};
+use crate::output::manner::Manner;
+use crate::output::{question, stdio};
 use crate::process::sys;
-use crate::say::failure::{Cause, Exit, Failure, Result};
-use crate::say::manner::Manner;
-use crate::say::{output, question};
 use crate::unlock::{self, KeyOptions, admission};
 use crate::verb::key::keyslot;
 use keyway::{Header, Key, LastKeyslot, Unlock};
@@ -107,7 +107,7 @@ impl Request for KillSlot {
         let (manner, keyslot) = (self.target.manner, self.keyslot);
         let mut header = self.target.header(Access::Write, self.versions, &self.key.terms_without_seal())?;
         keyslot::check_active(&header, keyslot)?;
-        output::verbose(manner, &format!("Keyslot {keyslot} is selected for deletion."))?;
+        stdio::verbose(manner, &format!("Keyslot {keyslot} is selected for deletion."))?;
         header.check()?;
         admission::warn_of_unmatched_seal(header.luks(), self.target.header_path());
         let on_terminal = rustix::termios::isatty(rustix::stdio::stdin());
@@ -168,7 +168,7 @@ impl Request for RemoveKey {
         let source = source.or_key_file(self.key_file.as_deref());
         let found = header.try_key(&source.read_key()?)?;
         let Some(keyslot) = unlock::note_found(manner, &found)? else { return Ok(()) };
-        output::verbose(manner, &format!("Keyslot {keyslot} is selected for deletion."))?;
+        stdio::verbose(manner, &format!("Keyslot {keyslot} is selected for deletion."))?;
         if header.luks().bound_keyslots() == [keyslot] {
             question::confirm(manner, LAST_SLOT, NOT_WIPED, Exit::Permission)?;
         }
@@ -212,16 +212,16 @@ Device will become unusable after this operation.",
         let keyslots = header.luks().bound_keyslots();
         header.erase()?;
         if midway {
-            return output::verbose(manner, "All key slots removed.");
+            return stdio::verbose(manner, "All key slots removed.");
         }
-        let said = |slot: u32| output::verbose(manner, &format!("Key slot {slot} removed."));
+        let said = |slot: u32| stdio::verbose(manner, &format!("Key slot {slot} removed."));
         keyslots.into_iter().try_for_each(said)
     }
 }
 
 fn remove(manner: Manner, header: &mut Header, keyslot: u32) -> Result<()> {
     header.kill_keyslot(keyslot, LastKeyslot::Kill)?;
-    output::verbose(manner, &format!("Key slot {keyslot} removed."))
+    stdio::verbose(manner, &format!("Key slot {keyslot} removed."))
 }
 
 const UNREADABLE: &str = "Where a header does not say where its keys are, overwriting the start of the device destroys \

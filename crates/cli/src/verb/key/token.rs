@@ -7,10 +7,10 @@ use crate::door::{
     quoted, shared,
 };
 use crate::make::output_file;
-use crate::say::failure::{Exit, Failure, Result};
-use crate::say::manner::Manner;
-use crate::say::output;
-use crate::say::sentence::sentence;
+use crate::output::failure::{Exit, Failure, Result};
+use crate::output::manner::Manner;
+use crate::output::sentence::sentence;
+use crate::output::stdio;
 use crate::verb::key::keyslot;
 use keyway::{Header, NewToken, Unlock};
 use keyway_format::json;
@@ -135,7 +135,7 @@ impl Request for TokenRequest {
             Action::Export { token, json, inputs } => return export(header, token, json.as_deref(), &inputs),
             Action::Unassign { token, keyslot } => return unassign(header, token, keyslot),
         };
-        output::verbose(self.target.manner, &line)
+        stdio::verbose(self.target.manner, &line)
     }
 }
 
@@ -249,7 +249,7 @@ fn export(header: &Header, token: u32, to: Option<&Path>, inputs: &Inputs) -> Re
     }
     let json = header.export_token(token)?;
     let Some(path) = to else {
-        return output::print(&json::shown(&json));
+        return stdio::print(&json::shown(&json));
     };
     let failed = |e| of_file(&e, format!("Cannot write JSON file {}: {e}.", path.display()));
     let mut file = output_file::text_file(path, (true, 0o600), inputs, failed)?;

@@ -11,11 +11,11 @@ use crate::make::first_boot::{FirstBoot, REKEY_AT_FIRST_BOOT};
 use crate::make::new_volume::{self, Destination, FILL, Filled, KEEP_HOLES, NewVolume};
 use crate::make::replacing::Replacing;
 use crate::make::seal::{NewSeal, SEAL};
-use crate::say::failure::{Exit, Failure, Result};
-use crate::say::manner::Manner;
-use crate::say::output;
-use crate::say::progress::Progress;
-use crate::say::size::human;
+use crate::output::failure::{Exit, Failure, Result};
+use crate::output::manner::Manner;
+use crate::output::progress::Progress;
+use crate::output::size::human;
+use crate::output::stdio;
 use crate::unlock::{self, KeyOptions};
 use keyway::{Device, Key, Version};
 use keyway_crypto::Secret;
@@ -224,7 +224,7 @@ impl Request for Build {
         let filled = self.new.make(destination, content, &name, passphrase)?;
         self.warn(&filled, image, &name);
         let (version, size, kept) = (self.version, human(filled.length), human(filled.holes));
-        output::verbose(*manner, &format!("{}: {version}, {size}, of that {kept} in holes.", to.display()))?;
+        stdio::verbose(*manner, &format!("{}: {version}, {size}, of that {kept} in holes.", to.display()))?;
         again.map_or(Ok(()), |key| self.verify(&key))
     }
 }

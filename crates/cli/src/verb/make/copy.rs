@@ -7,9 +7,9 @@ use crate::make::new_volume::{self, Destination, FILL, KEEP_HOLES, NewVolume, re
 use crate::make::output_file::{self, Creation};
 use crate::make::replacing::Replacing;
 use crate::make::seal::NewSeal;
-use crate::say::failure::{Exit, Failure, Result};
-use crate::say::progress::{self, Progress};
-use crate::say::transfer::{self, cannot_write};
+use crate::output::failure::{Exit, Failure, Result};
+use crate::output::progress::{self, Progress};
+use crate::output::transfer::{self, cannot_write};
 use crate::unlock;
 use crate::volume::{Data, Opening, Plaintext};
 use keyway::Version;

@@ -7,8 +7,8 @@ use crate::door::{
 };
 use crate::make::header::HeaderParams;
 use crate::make::seal::{NewSeal, SEAL};
-use crate::say::failure::{Exit, Failure, Result};
-use crate::say::{output, question};
+use crate::output::failure::{Exit, Failure, Result};
+use crate::output::{question, stdio};
 use crate::unlock::{self, KeyOptions};
 use keyway::Version;
 use keyway_volume::change::create;
@@ -129,7 +129,7 @@ impl Request for Format {
             say!("Option --key-file takes precedence over specified key file argument.");
         }
         let manner = self.target.manner;
-        output::debug(manner, &params.describe())?;
+        stdio::debug(manner, &params.describe())?;
         let place = Place::open(&self.target)?;
         params.agree()?;
         params.warn_of_no_mapping(manner);
@@ -141,7 +141,7 @@ impl Request for Format {
         let (header, len_before) = (place.prepare_header()?, place.data.len());
         let header = create.create_on(&place.data, header, &passphrase)?;
         warn_of_few_keyslots(header.luks())?;
-        output::verbose(manner, &format!("Key slot {} created.", key.keyslot.unwrap_or(0)))?;
+        stdio::verbose(manner, &format!("Key slot {} created.", key.keyslot.unwrap_or(0)))?;
         place.check_room(header.luks(), len_before, self.is_cryptsetup)
     }
 }
@@ -168,7 +168,7 @@ fn warn_of_few_keyslots(luks: &Luks) -> Result<()> {
     match luks.header() {
         Header::Luks2 { metadata, .. } if metadata.config.keyslots_size.0 < SMALL_KEYSLOTS_AREA => {
             let bytes = metadata.config.keyslots_size.0;
-            output::print(&format!(
+            stdio::print(&format!(
                 "WARNING: keyslots area ({bytes} bytes) is very small, available LUKS2 keyslot count is very limited.\n"
             ))
         }
@@ -245,8 +245,8 @@ impl<'a> Place<'a> {
             None => content::warnings(&**self.data, &self.target.device)?,
         };
         found.iter().try_for_each(|line| match self.target.manner.batch_mode {
-            true => output::debug(self.target.manner, line),
-            false => output::print(&format!("{line}\n")),
+            true => stdio::debug(self.target.manner, line),
+            false => stdio::print(&format!("{line}\n")),
         })
     }
 
@@ -261,7 +261,7 @@ impl<'a> Place<'a> {
         let line =
             format!("Device {device} is too small for activation, there is no remaining space for data.");
         match is_cryptsetup {
-            true => output::print(&format!("{line}\n")),
+            true => stdio::print(&format!("{line}\n")),
             false => Err(Failure::new(Exit::Parameters, line).hinting(format!(
                 "Its header is written and takes {data_start} bytes: \"truncate -s +1G {device}\" gives it room for data."
             ))),
@@ -274,7 +274,7 @@ impl<'a> Place<'a> {
         if let Some(claimed) = &self.claimed_header {
             return Ok(Some(Arc::clone(claimed)));
         }
-        output::debug(self.target.manner, &format!("Creating header file {}.", path.display()))?;
+        stdio::debug(self.target.manner, &format!("Creating header file {}.", path.display()))?;
         let file = File::create_new(path).map_err(|e| {
             Failure::new(Exit::Parameters, format!("Cannot create header file {}: {e}.", path.display()))
         })?;

@@ -4,8 +4,8 @@ use crate::device::explain;
 use crate::door::risk::{Effect, Proof, risk};
 use crate::door::{self, Alias, Args, Command, Example, Group, Kind, Offers, Operand, Opt, Request, Topic};
 use crate::mapping::{self, Mapping, Open};
-use crate::say::failure::{self, Exit, Failure, Result};
-use crate::say::{output, sentence};
+use crate::output::failure::{self, Exit, Failure, Result};
+use crate::output::{sentence, stdio};
 use crate::session;
 use keyway_attach::session::{Close, Session};
 use keyway_attach::{Error, dm};
@@ -177,7 +177,7 @@ fn is_kept_open(session: &Session) -> bool {
 }
 
 fn say_scheduled(name: &str) -> Result<()> {
-    output::print(&format!("Device {name} is still active and scheduled for deferred removal.\n"))
+    stdio::print(&format!("Device {name} is still active and scheduled for deferred removal.\n"))
 }
 
 fn cannot_cancel(name: &str) -> Failure {

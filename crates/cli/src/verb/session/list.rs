@@ -4,10 +4,10 @@ use crate::device::sessions;
 use crate::door::risk::{Effect, Proof, risk};
 use crate::door::{self, Args, Command, Example, Group, Kind, Offers, Operand, Opt, Request, shared};
 use crate::mapping::{self, Mapping};
-use crate::say::document;
-use crate::say::failure::{Exit, Failure, Result};
-use crate::say::output;
-use crate::say::paint::printable;
+use crate::output::document;
+use crate::output::failure::{Exit, Failure, Result};
+use crate::output::paint::printable;
+use crate::output::stdio;
 use keyway_attach::dm::{Mapper, loopback};
 use keyway_attach::session::{Facts, Moved, Status};
 use keyway_format::json::{Object, Value};
@@ -85,7 +85,7 @@ impl Request for List {
                 return Err(mapping::not_active(name));
             }
         }
-        output::print(&match self.form {
+        stdio::print(&match self.form {
             Form::Table => table(&rows),
             Form::Places => rows.iter().map(|row| format!("{}\n", row.facts.place)).collect(),
             Form::Json => json(&rows),

@@ -11,21 +11,21 @@ pub(crate) mod status;
 pub(crate) mod suspend;
 pub(crate) mod umount;
 
-use crate::say::failure::{Exit, Failure, Result};
-use crate::session::{self, Errand};
+use crate::output::failure::{Exit, Failure, Result};
+use crate::session::{self, BackgroundRequest};
 use mount::MountVolume;
 use open::OwnDoor;
 
-/// Carries out an errand that another process of this program handed over.
+/// Carries out a request that another process of this program handed over.
 pub(crate) fn run_errand(bytes: &[u8]) -> Result<()> {
     match bytes.split_first() {
-        Some((&OwnDoor::KIND, errand)) => live::<OwnDoor>(errand),
-        Some((&MountVolume::KIND, errand)) => live::<MountVolume>(errand),
+        Some((&OwnDoor::KIND, request)) => live::<OwnDoor>(request),
+        Some((&MountVolume::KIND, request)) => live::<MountVolume>(request),
         _ => Err(not_told()),
     }
 }
 
-fn live<E: Errand>(mut bytes: &[u8]) -> Result<()> {
+fn live<E: BackgroundRequest>(mut bytes: &[u8]) -> Result<()> {
     session::live(&E::take(&mut bytes).ok_or_else(not_told)?)
 }
 

@@ -3,10 +3,10 @@
 use crate::device::{self, Target};
 use crate::door::risk::{Effect, Proof, risk};
 use crate::door::{self, Args, Command, Example, Group, Kind, Offers, Operand, Opt, Request, groups, shared};
-use crate::process::handed::handed;
-use crate::say::failure::{Exit, Failure, Result};
-use crate::say::{output, sentence};
-use crate::session::{self, Errand, Shown};
+use crate::output::failure::{Exit, Failure, Result};
+use crate::output::{sentence, stdio};
+use crate::process::encoding::encoded;
+use crate::session::{self, BackgroundRequest, Shown};
 use crate::volume::{Data, Opening};
 use keyway_attach::fuse::{self, Mount};
 use keyway_attach::local::Directory;
@@ -137,7 +137,7 @@ pub(super) struct MountVolume {
     direct: bool,
 }
 
-handed!(MountVolume {
+encoded!(MountVolume {
     opening,
     directory,
     foreground,
@@ -175,11 +175,11 @@ impl Request for MountVolume {
         }
         let Shown { opened, message } = self.show()?;
         let volumes: [Arc<dyn Storage>; 1] = [opened.gate];
-        session::serve_until_stopped(&opened.door, &volumes, || output::print(&message))
+        session::serve_until_stopped(&opened.door, &volumes, || stdio::print(&message))
     }
 }
 
-impl Errand for MountVolume {
+impl BackgroundRequest for MountVolume {
     const KIND: u8 = b'm';
 
     /// The session's name, which is the name of the volume's file.

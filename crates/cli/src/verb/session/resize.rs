@@ -4,7 +4,7 @@ use crate::device::explain;
 use crate::door::risk::{Effect, Proof, risk};
 use crate::door::{self, Args, Command, Example, Group, Offers, Operand, Request, Topic, groups, shared};
 use crate::mapping::{self, Mapping, Open, Reopening};
-use crate::say::failure::{Exit, Failure, Result};
+use crate::output::failure::{Exit, Failure, Result};
 use crate::volume::given_plain;
 use keyway_attach::dm::crypt::{Key, Line};
 use keyway_attach::dm::volume::KeyPlace;

@@ -4,7 +4,7 @@ use crate::device::explain;
 use crate::door::risk::{Effect, Proof, risk};
 use crate::door::{self, Args, Command, Example, Group, Offers, Operand, Request, Topic, groups, shared};
 use crate::mapping::{self, KeyLink, Mapping, Open, Reopening};
-use crate::say::failure::{Exit, Failure, Result};
+use crate::output::failure::{Exit, Failure, Result};
 use keyway_attach::dm::crypt::Key;
 use keyway_volume::Access;
 

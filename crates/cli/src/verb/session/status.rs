@@ -5,10 +5,10 @@
 use crate::device::explain;
 use crate::door::{self, Args, Command, Example, Group, Offers, Operand, Release, Request, Topic, shared};
 use crate::mapping::{self, Mapping, Open, Reopening};
-use crate::say::document;
-use crate::say::failure::{Exit, Failure, Result};
-use crate::say::output;
-use crate::say::paint::printable;
+use crate::output::document;
+use crate::output::failure::{Exit, Failure, Result};
+use crate::output::paint::printable;
+use crate::output::stdio;
 use crate::verb::session::list;
 use keyway_attach::dm::crypt::{Key, Line};
 use keyway_attach::dm::loopback;
@@ -64,10 +64,10 @@ impl Request for ShowStatus {
         // cryptsetup shows a path as given.
         let shown = if name.contains('/') { name.clone() } else { format!("/dev/mapper/{name}") };
         match mapping::find(&name)? {
-            Some(Open::Kernel(found)) => output::print(&of_mapping(&reopening, &shown, &found)?),
-            Some(Open::Session(session)) => output::print(&of_session(&session)?),
+            Some(Open::Kernel(found)) => stdio::print(&of_mapping(&reopening, &shown, &found)?),
+            Some(Open::Session(session)) => stdio::print(&of_session(&session)?),
             None => {
-                output::print(&format!("{shown} is inactive.\n"))?;
+                stdio::print(&format!("{shown} is inactive.\n"))?;
                 Err(Failure::silent(Exit::Device))
             }
         }

@@ -4,7 +4,7 @@ use crate::device::explain;
 use crate::door::risk::{Effect, Proof, risk};
 use crate::door::{self, Args, Command, Example, Group, Offers, Operand, Request, Topic, shared};
 use crate::mapping::{self, Mapping, Open};
-use crate::say::failure::{Exit, Failure, Result};
+use crate::output::failure::{Exit, Failure, Result};
 
 /// `keyway luksSuspend`.
 pub(crate) static COMMAND: Command = Command {

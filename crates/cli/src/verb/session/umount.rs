@@ -4,7 +4,7 @@
 use crate::device::{explain, sessions};
 use crate::door::risk::{Effect, Proof, risk};
 use crate::door::{self, Args, Command, Example, Group, Kind, Offers, Operand, Opt, Request};
-use crate::say::failure::{Exit, Failure, Result};
+use crate::output::failure::{Exit, Failure, Result};
 use crate::session;
 use keyway_attach::dm::loopback;
 use keyway_attach::fuse;

@@ -3,8 +3,8 @@
 use crate::device::{self, Target, Versions, explain};
 use crate::door::risk::{Effect, Proof, risk};
 use crate::door::{self, Args, Command, Example, Group, Offers, Operand, Request, Topic, shared};
-use crate::say::failure::{Exit, Failure, Result};
-use crate::say::question;
+use crate::output::failure::{Exit, Failure, Result};
+use crate::output::question;
 use keyway::{Restore, Unlock};
 use keyway_volume::{Access, Error};
 use std::error::Error as _;

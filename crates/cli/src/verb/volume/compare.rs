@@ -4,8 +4,8 @@ use crate::device::input::Input;
 use crate::door::{self, Args, Command, Example, Group, Kind, Offers, Operand, Opt, Request, groups, shared};
 use crate::make::comparison;
 use crate::make::new_volume;
-use crate::say::failure::Result;
-use crate::say::progress::Progress;
+use crate::output::failure::Result;
+use crate::output::progress::Progress;
 use crate::volume::{Data, Opening};
 use keyway_volume::data::build::ImageHoles;
 

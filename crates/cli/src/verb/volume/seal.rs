@@ -3,8 +3,8 @@
 use crate::device::{self, Target, Versions};
 use crate::door::risk::{Effect, Proof, risk};
 use crate::door::{self, Args, Command, Example, Group, Kind, Offers, Operand, Opt, Request, groups};
-use crate::say::failure::{Exit, Failure, Result};
-use crate::say::{output, question};
+use crate::output::failure::{Exit, Failure, Result};
+use crate::output::{question, stdio};
 use crate::unlock::KeyOptions;
 use crate::unlock::admission::Demands;
 use keyway::{Key, Unlock};
@@ -118,7 +118,7 @@ impl SealRequest {
             self.ask(&format!("Device {}: {why}.", path.display()), "sealed as it is", "renewed")?;
         }
         header.seal(&Key::VolumeKey(key), context)?;
-        output::verbose(target.manner, &format!("{} is sealed.", path.display()))
+        stdio::verbose(target.manner, &format!("{} is sealed.", path.display()))
     }
 
     fn remove(&self) -> Result<()> {
@@ -126,7 +126,7 @@ impl SealRequest {
         let mut header = self.target.header(Access::Write, self.versions, &Unlock::new())?;
         self.show_differences(header.luks(), None, "left without one", "removed")?;
         match header.unseal()? {
-            true => output::verbose(self.target.manner, &format!("{} is no longer sealed.", path.display())),
+            true => stdio::verbose(self.target.manner, &format!("{} is no longer sealed.", path.display())),
             false => Err(Failure::new(Exit::Parameters, format!("Device {} is not sealed.", path.display()))),
         }
     }

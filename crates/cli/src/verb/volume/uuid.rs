@@ -3,10 +3,10 @@
 use crate::device::{self, Target, Versions};
 use crate::door::risk::{Effect, Proof, risk};
 use crate::door::{self, Args, Command, Example, Group, Offers, Operand, Request, Topic, groups, shared};
-use crate::say::document;
-use crate::say::failure::{Cause, Exit, Failure, Result};
-use crate::say::paint::printable;
-use crate::say::{output, question};
+use crate::output::document;
+use crate::output::failure::{Cause, Exit, Failure, Result};
+use crate::output::paint::printable;
+use crate::output::{question, stdio};
 use crate::unlock::{KeyOptions, admission};
 use keyway_volume::Access;
 
@@ -110,7 +110,7 @@ impl Uuid {
     fn show(&self) -> Result<()> {
         let luks = self.target.load(Access::Read, self.versions)?;
         if !self.json {
-            return output::print(&format!("{}\n", printable(luks.uuid())));
+            return stdio::print(&format!("{}\n", printable(luks.uuid())));
         }
         let format = format!("luks{}", luks.version());
         document::print(document::document().with("format", format).with("uuid", luks.uuid()))

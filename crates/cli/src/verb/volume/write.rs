@@ -3,9 +3,9 @@
 use crate::device::input::Input;
 use crate::door::risk::{Effect, Proof, risk};
 use crate::door::{self, Args, Command, Example, Group, Kind, Offers, Operand, Opt, Request, groups, shared};
-use crate::say::failure::Result;
-use crate::say::progress::{self, Progress};
-use crate::say::transfer::{self, cannot_write};
+use crate::output::failure::Result;
+use crate::output::progress::{self, Progress};
+use crate::output::transfer::{self, cannot_write};
 use crate::volume::{self, Data, Opening};
 use keyway_volume::device::stream::{self, Options, Sink};
 

@@ -5,21 +5,21 @@
 //! queue, and passes nobody that came before and wants some of the same bytes: nobody waits for ever.
 //!
 //! Reads are what must not become dearer, so a reader first tries to do without the queue's mutex. It
-//! writes its range into a [seat](seats), and looks at the number of writers. A writer adds itself to
-//! that number, and then looks at the seats. All four are sequentially consistent, so in their one
-//! order either the reader's seat stands before the writer's look, and the writer waits until the
-//! seat is left; or the writer's addition stands before the reader's look, and the reader goes to the
-//! mutex, behind which it sees what that writer's range is. The same holds where a seat is left: the
-//! reader empties it and then looks at the number of writers; a writer that saw the seat taken had
-//! counted itself before, and is woken. A reader never waits while it has a seat. `model.rs` goes
+//! writes its range into a [slot](slots), and looks at the number of writers. A writer adds itself to
+//! that number, and then looks at the slots. All four are sequentially consistent, so in their one
+//! order either the reader's slot stands before the writer's look, and the writer waits until the
+//! slot is left; or the writer's addition stands before the reader's look, and the reader goes to the
+//! mutex, behind which it sees what that writer's range is. The same holds where a slot is left: the
+//! reader empties it and then looks at the number of writers; a writer that saw the slot taken had
+//! counted itself before, and is woken. A reader never waits while it has a slot. `model.rs` goes
 //! through every order of these steps.
 
-use seats::{Seat, Seats};
+use slots::{Slot, Slots};
 use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
-mod seats;
+mod slots;
 
 /// The ranges that are being read and written.
 #[derive(Debug, Default)]
@@ -28,7 +28,7 @@ pub(crate) struct RangeLocks {
     freed: Condvar,
     /// How many of those in the queue write.
     writers: AtomicUsize,
-    seats: Seats,
+    slots: Slots,
 }
 
 impl RangeLocks {
@@ -37,7 +37,7 @@ impl RangeLocks {
         let mut queue = self.queue();
         self.writers.fetch_add(1, Ordering::SeqCst);
         let ticket = queue.enter(&range, Access::Alone);
-        while queue.is_in_the_way(ticket) || self.seats.overlap(&range) {
+        while queue.is_in_the_way(ticket) || self.slots.overlap(&range) {
             queue = self.wait(queue);
         }
         RangeGuard { locks: self, place: Place::Queue { ticket, access: Access::Alone } }
@@ -45,16 +45,16 @@ impl RangeLocks {
 
     /// For a reader. Waits until nobody has any of the range alone; dropping the guard releases it.
     pub(crate) fn share(&self, range: Range<u64>) -> RangeGuard<'_> {
-        let seat = self.seats.take(&range);
-        if seat.is_some() && self.writers.load(Ordering::SeqCst) == 0 {
-            return RangeGuard { locks: self, place: Place::Seat(seat) };
+        let slot = self.slots.take(&range);
+        if slot.is_some() && self.writers.load(Ordering::SeqCst) == 0 {
+            return RangeGuard { locks: self, place: Place::Slot(slot) };
         }
         let mut queue = self.queue();
-        if let Some(seat) = seat {
+        if let Some(slot) = slot {
             if !queue.has_writer(&range) {
-                return RangeGuard { locks: self, place: Place::Seat(Some(seat)) };
+                return RangeGuard { locks: self, place: Place::Slot(Some(slot)) };
             }
-            drop(seat);
+            drop(slot);
             self.wake(&queue);
         }
         let ticket = queue.enter(&range, Access::Shared);
@@ -92,7 +92,7 @@ pub(crate) struct RangeGuard<'a> {
 
 enum Place<'a> {
     /// `None` once it was left.
-    Seat(Option<Seat<'a>>),
+    Slot(Option<Slot<'a>>),
     Queue {
         ticket: u64,
         access: Access,
@@ -102,8 +102,8 @@ enum Place<'a> {
 impl Drop for RangeGuard<'_> {
     fn drop(&mut self) {
         match &mut self.place {
-            Place::Seat(seat) => {
-                drop(seat.take());
+            Place::Slot(slot) => {
+                drop(slot.take());
                 if self.locks.writers.load(Ordering::SeqCst) > 0 {
                     self.locks.wake(&self.locks.queue());
                 }
@@ -120,7 +120,7 @@ impl Drop for RangeGuard<'_> {
     }
 }
 
-/// Those that have a range without a seat, or wait for one, as they came.
+/// Those that have a range without a slot, or wait for one, as they came.
 #[derive(Debug, Default)]
 struct Queue {
     entries: Vec<Entry>,

@@ -12,7 +12,7 @@ fn in_no_order_has_anybody_a_range_beside_a_writer_and_nobody_is_left_waiting() 
     let [left, right, both] = [0b01, 0b10, 0b11];
     let shared = |cells| Thread::new(Kind::Reader, cells);
     let alone = |cells| Thread::new(Kind::Writer, cells);
-    // It found no seat.
+    // It found no slot.
     let standing = |cells| Thread { at: At::Locks(Inside::Enters), ..Thread::new(Kind::Reader, cells) };
     let casts = [
         vec![shared(left), alone(left), alone(left)],
@@ -45,11 +45,11 @@ fn the_model_notices_what_is_wrong() {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Fault {
     None,
-    /// A reader looks at the number of writers before it takes its seat.
+    /// A reader looks at the number of writers before it takes its slot.
     LooksBeforeItSits,
-    /// A writer looks at the seats before it adds itself to the number.
+    /// A writer looks at the slots before it adds itself to the number.
     LooksBeforeItCounts,
-    /// A reader that leaves its seat wakes nobody.
+    /// A reader that leaves its slot wakes nobody.
     LeavesSilently,
 }
 
@@ -106,7 +106,7 @@ enum At {
     /// Goes to the mutex, and on from there.
     Locks(Inside),
     Holds(Inside),
-    /// Looks at the seat of this thread, with the mutex.
+    /// Looks at the slot of this thread, with the mutex.
     LooksAtSeat(usize),
     Sleeps,
     HasRange,
@@ -117,7 +117,7 @@ enum At {
 /// What is done behind the mutex.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 enum Inside {
-    /// Whether a writer excludes the seat.
+    /// Whether a writer excludes the slot.
     JudgesSeat,
     Counts,
     Enters,

@@ -10,7 +10,7 @@ const FREE: Range<u64> = 1 << 40..1 << 41;
 #[test]
 fn readers_pass_and_a_writer_waits_for_all_of_them() {
     let locks = RangeLocks::default();
-    // The second is too long for a seat.
+    // The second is too long for a slot.
     let readers = [locks.share(0..4096), locks.share(0..1 << 50), locks.share(4095..4097)];
     let has_written = AtomicBool::new(false);
     thread::scope(|scope| {
@@ -128,7 +128,7 @@ impl RangeLocks {
     fn is_free(&self) -> bool {
         let queue = self.queue();
         let nobody = queue.entries.is_empty() && queue.waiting == 0;
-        nobody && self.writers.load(Ordering::SeqCst) == 0 && !self.seats.overlap(&(0..u64::MAX))
+        nobody && self.writers.load(Ordering::SeqCst) == 0 && !self.slots.overlap(&(0..u64::MAX))
     }
 }
 

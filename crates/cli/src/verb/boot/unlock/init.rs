@@ -1,8 +1,8 @@
 //! The first process of an initramfs: opens the volumes and hands over, leaving nothing behind.
 
 use super::{Plan, Unlock, all, keyboard, modules, resume, root, say_unknown, stopped};
-use crate::say::failure::{Cause, Exit, Failure, Result};
-use crate::say::output;
+use crate::output::failure::{Cause, Exit, Failure, Result};
+use crate::output::stdio;
 use keyway_attach::initramfs::{Initramfs, Keyboard};
 use keyway_boot::cmdline::parameter;
 use keyway_boot::initramfs::layout;
@@ -113,7 +113,7 @@ pub(super) fn show(asked: &Unlock) -> Result<()> {
         }
         (false, None) => format!("# then stops: {}\n", root::NOTHING_TO_START),
     };
-    output::print(&text)
+    stdio::print(&text)
 }
 
 fn has_original() -> bool {

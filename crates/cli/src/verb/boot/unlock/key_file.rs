@@ -2,7 +2,7 @@
 //! the file is needed, or a device themselves.
 
 use super::find;
-use crate::say::failure::{Exit, Failure, Result};
+use crate::output::failure::{Exit, Failure, Result};
 use keyway_boot::device_spec::{is_device, parts};
 use keyway_volume::Storage;
 use keyway_volume::device::probe::{Reach, file_system};

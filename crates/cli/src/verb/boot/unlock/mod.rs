@@ -23,10 +23,10 @@ use crate::device::tables::{self, Meant};
 use crate::device::{found, hardware};
 use crate::door::risk::{Effect, Proof, risk};
 use crate::door::{self, Args, Command, Example, Group, Kind, Offers, Operand, Opt, Request, groups, shared};
-use crate::say::failure::{Exit, Failure, Result};
-use crate::say::manner::Manner;
-use crate::say::output;
-use crate::say::paint::printable;
+use crate::output::failure::{Exit, Failure, Result};
+use crate::output::manner::Manner;
+use crate::output::paint::printable;
+use crate::output::stdio;
 use crate::unlock::KeyOptions;
 use crate::unlock::admission::{Demands, WeakCiphers};
 use crate::unlock::passphrase::Heard;
@@ -192,7 +192,7 @@ impl Request for Unlock {
                 let wanted = plan.named(&self.names)?;
                 let show = |entry: &Entry| {
                     say_unknown(entry);
-                    output::print(&format!("{}\n", printable(&plan.shown(entry).to_string())))
+                    stdio::print(&format!("{}\n", printable(&plan.shown(entry).to_string())))
                 };
                 match dry_run {
                     true => wanted.into_iter().try_for_each(show),

@@ -4,9 +4,9 @@
 //! `open`.
 
 use crate::device::Versions;
-use crate::say::failure::{Exit, Failure, Result};
-use crate::say::output;
-use crate::say::progress::Progress;
+use crate::output::failure::{Exit, Failure, Result};
+use crate::output::progress::Progress;
+use crate::output::stdio;
 use crate::unlock::{self, tokens};
 use crate::verb::key::reencrypt::{Steps, to_end};
 use crate::verb::session::open::Open;
@@ -197,7 +197,7 @@ impl Volume<'_> {
             .is_ok_and(|mut luks| rekey::remove_stale(&mut luks, &mut OsRandom).unwrap_or_default());
         // One that stays asks for nothing.
         match forgotten {
-            true => output::verbose(target.manner, "The mark of a first boot that was is removed."),
+            true => stdio::verbose(target.manner, "The mark of a first boot that was is removed."),
             false => Ok(()),
         }
     }

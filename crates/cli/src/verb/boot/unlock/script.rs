@@ -6,7 +6,7 @@
 //! error are the console.
 
 use super::Terms;
-use crate::say::failure::{Cause, Exit, Failure, Result};
+use crate::output::failure::{Cause, Exit, Failure, Result};
 use keyway_boot::crypttab::Entry;
 use rustix::fd::{AsFd, OwnedFd};
 use rustix::io::fcntl_dupfd_cloexec;

@@ -2,9 +2,9 @@
 //! what prevents the start and which devices are there, and waits for the user; where the kernel would reboot after a panic
 //! (panic= on its command line), it reboots after that time, with the reason as the last line.
 
-use crate::say::failure::Failure;
-use crate::say::paint::printable;
-use crate::say::size::human;
+use crate::output::failure::Failure;
+use crate::output::paint::printable;
+use crate::output::size::human;
 use keyway_attach::initramfs::Initramfs;
 use keyway_volume::Storage;
 use keyway_volume::device::block_devices::{self, BlockDevice};

@@ -7,8 +7,8 @@ use super::{Plan, Terms, find, is_first_process, rekey, script, whole_name};
 use crate::device::{explain, found};
 use crate::door::Request;
 use crate::mapping;
-use crate::say::failure::{Cause, Exit, Failure, Result};
-use crate::say::output;
+use crate::output::failure::{Cause, Exit, Failure, Result};
+use crate::output::stdio;
 use crate::unlock::passphrase::Heard;
 use crate::verb::session::open::crypttab::is_in_crypttab;
 use keyway_boot::cmdline::{CRYPTO, plain_options};
@@ -24,7 +24,7 @@ impl Terms {
     pub(super) fn unlock(&self, entry: &Entry, plan: &Plan) -> Result<()> {
         let name = entry.name.to_string_lossy();
         if mapping::find_mapping(&name).is_ok_and(|found| found.is_some()) {
-            return output::verbose(self.manner, &format!("{name} is already open."));
+            return stdio::verbose(self.manner, &format!("{name} is already open."));
         }
         let (mut there, _header) = reached(entry, plan.waits)?;
         plan.demand(&mut there);

@@ -3,8 +3,8 @@
 use super::header_backup::copy_to;
 use super::{Asked, Extent};
 use crate::device::{self, Versions, explain};
-use crate::say::failure::{Exit, Failure, Result};
-use crate::say::output;
+use crate::output::failure::{Exit, Failure, Result};
+use crate::output::stdio;
 use crate::unlock::{self, passphrase};
 use crate::verb::key::keyslot;
 use keyway::{Device, Header, Key, Probe, Reencrypt, VolumeKey};
@@ -124,7 +124,7 @@ impl Asked {
         let create = self.create()?.uuid(&uuid).data_offset(offset / 512);
         let file: Arc<dyn Storage> = Arc::new(new_file(&path)?);
         let manner = self.target.manner;
-        output::verbose(
+        stdio::verbose(
             manner,
             &format!("The header is kept in {} until it is on the device.", path.display()),
         )?;

@@ -4,7 +4,7 @@
 use super::Asked;
 use crate::device::explain;
 use crate::door::{Args, shared};
-use crate::say::failure::{Exit, Failure, Result};
+use crate::output::failure::{Exit, Failure, Result};
 use keyway::{Device, Header, Luks1Files};
 use keyway_volume::Storage;
 use keyway_volume::device::storage::File;

@@ -5,8 +5,8 @@ use super::online::{note_plaintext, refused};
 use super::run::Steps;
 use crate::device::{self, explain};
 use crate::mapping::{self, Mapping};
-use crate::say::failure::{Exit, Failure, Result};
-use crate::say::{output, sentence};
+use crate::output::failure::{Exit, Failure, Result};
+use crate::output::{sentence, stdio};
 use keyway_attach::dm::crypt::{Key, Line};
 use keyway_attach::dm::reencrypting::{Fault, Reencrypting};
 use keyway_attach::dm::volume::Below;
@@ -58,7 +58,7 @@ impl Asked {
             false => self.begin_in_use(&device, name, |key| check_keys(found, &[key]))?,
         };
         let Some(keys) = keys else {
-            return output::verbose(self.target.manner, &format!("Reencryption of {name} is prepared."));
+            return stdio::verbose(self.target.manner, &format!("Reencryption of {name} is prepared."));
         };
         let is_decryption = keys.new_key().is_none();
         self.go_on_mapped(found, keys, Below { device: number, len: 0, options }, uuid)?;
@@ -195,11 +195,11 @@ fn mismatch(found: &Mapping) -> Failure {
 }
 
 /// What pages this process lacked might lie on the mapping whose requests it holds back.
-fn lock_memory(manner: crate::say::manner::Manner) -> Result<()> {
+fn lock_memory(manner: crate::output::manner::Manner) -> Result<()> {
     use rustix::mm::{MlockAllFlags, mlockall};
     match mlockall(MlockAllFlags::CURRENT | MlockAllFlags::FUTURE) {
         Ok(()) => Ok(()),
-        Err(why) => output::debug(manner, &format!("This process's memory cannot be locked: {why}.")),
+        Err(why) => stdio::debug(manner, &format!("This process's memory cannot be locked: {why}.")),
     }
 }
 

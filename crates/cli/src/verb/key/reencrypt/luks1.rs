@@ -2,7 +2,7 @@
 
 use super::{Asked, What};
 use crate::device;
-use crate::say::failure::{Exit, Failure, Result};
+use crate::output::failure::{Exit, Failure, Result};
 use crate::unlock::{self, passphrase};
 use crate::verb::key::reencrypt::Extent;
 use keyway::{Header, Key, Luks1Change, Luks1Files, Reencrypt, Version};

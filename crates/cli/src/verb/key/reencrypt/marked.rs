@@ -2,8 +2,8 @@
 
 use super::{Asked, State};
 use crate::door::{Args, Opt, shared};
-use crate::say::failure::{Exit, Failure, Result};
-use crate::say::output;
+use crate::output::failure::{Exit, Failure, Result};
+use crate::output::stdio;
 use keyway::Header;
 use keyway_volume::Access;
 use keyway_volume::device::storage::Exclusive;
@@ -27,7 +27,7 @@ impl Asked {
             return Ok(false);
         }
         let device = self.target.device.display();
-        output::verbose(
+        stdio::verbose(
             self.target.manner,
             &format!("{device} waits for no first boot: nothing was changed."),
         )?;

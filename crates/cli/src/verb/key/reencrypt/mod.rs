@@ -19,9 +19,9 @@ use crate::door::{
 };
 use crate::make::header::HeaderParams;
 use crate::mapping::Open;
-use crate::say::failure::{Exit, Failure, Result};
-use crate::say::progress::Progress;
-use crate::say::question;
+use crate::output::failure::{Exit, Failure, Result};
+use crate::output::progress::Progress;
+use crate::output::question;
 use crate::unlock::KeyOptions;
 use crate::verb::key::keyslot::KeyslotOptions;
 use estimate::Estimating;

@@ -5,9 +5,9 @@ use super::begin::has_data_behind;
 use super::{Asked, Extent, What};
 use crate::device::{self, explain, sessions};
 use crate::mapping::{self, Open};
+use crate::output::failure::{Exit, Failure, Result};
+use crate::output::{progress, stdio};
 use crate::process::interrupt;
-use crate::say::failure::{Exit, Failure, Result};
-use crate::say::{output, progress};
 use crate::unlock;
 use keyway::{Device, Key};
 use keyway_attach::session::{Close, Facts, Moved, Pace, Session, Status};
@@ -60,7 +60,7 @@ impl Asked {
             // The session checks what it is handed.
             false => self.begin_in_use(&device, name, |_| Ok(()))?,
         }) else {
-            return output::verbose(self.target.manner, &format!("Reencryption of {name} is prepared."));
+            return stdio::verbose(self.target.manner, &format!("Reencryption of {name} is prepared."));
         };
         let pace = Pace { zone: self.zone, limit: self.limit_rate };
         session.reencrypt(&keys, pace).map_err(explain::session)?;

@@ -2,10 +2,10 @@
 
 use super::pace::Pace;
 use super::{Asked, Extent};
+use crate::output::failure::{Exit, Failure, Result};
+use crate::output::progress::{self, Progress};
+use crate::output::stdio;
 use crate::process::interrupt;
-use crate::say::failure::{Exit, Failure, Result};
-use crate::say::output;
-use crate::say::progress::{self, Progress};
 use keyway::Reencryption;
 use std::path::Path;
 use std::sync::Arc;
@@ -50,7 +50,7 @@ impl Asked {
         let (progress, device) = (self.progress, &self.target.device);
         if self.extent == Extent::Begin {
             let message = format!("Reencryption of {} is prepared.", device.display());
-            return output::verbose(self.target.manner, &message);
+            return stdio::verbose(self.target.manner, &message);
         }
         match to_end(job, progress, device, self.limit_rate) {
             Ok(true) => {

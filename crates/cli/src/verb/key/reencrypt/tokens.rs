@@ -4,7 +4,7 @@
 
 use super::{Asked, What};
 use crate::door::{Opt, shared};
-use crate::say::failure::{Exit, Failure, Result};
+use crate::output::failure::{Exit, Failure, Result};
 use crate::unlock::{self, tokens};
 use keyway::{Header, Key, VolumeKey};
 use keyway_format::luks2::Token;

@@ -2,7 +2,7 @@
 
 use super::{Asked, Extent, State, What};
 use crate::door::{Args, Kind, Opt};
-use crate::say::failure::{Exit, Failure, Result};
+use crate::output::failure::{Exit, Failure, Result};
 use keyway::{Reencrypt, Unused};
 use keyway_volume::device::storage::Exclusive;
 use keyway_volume::reencrypt::check_unused_plaintext;

@@ -2,8 +2,8 @@
 
 use super::options::BACKEND;
 use crate::door::Args;
-use crate::process::handed::handed;
-use crate::say::failure::{Exit, Failure, Result};
+use crate::output::failure::{Exit, Failure, Result};
+use crate::process::encoding::encoded;
 use crate::{device, mapping};
 use keyway_attach::fuse;
 use std::env;
@@ -23,7 +23,7 @@ pub(super) enum Backend {
     Ublk,
 }
 
-handed!(Backend: Kernel, Fuse, Nbd, Ublk);
+encoded!(Backend: Kernel, Fuse, Nbd, Ublk);
 
 impl fmt::Display for Backend {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -3,7 +3,7 @@
 use super::Open;
 use super::backend::Backend;
 use crate::device::Versions;
-use crate::say::failure::{Exit, Failure, Result};
+use crate::output::failure::{Exit, Failure, Result};
 use crate::verb::about::absent;
 use crate::volume::given_plain::IV_LARGE_SECTORS_ALONE;
 

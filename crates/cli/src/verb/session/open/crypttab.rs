@@ -8,9 +8,9 @@ use crate::device::tables::{self, Meant};
 use crate::device::{self, Target, found};
 use crate::door::shared::{self, ALLOW_DISCARDS, PERF_NO_READ, PERF_NO_WRITE, PERF_SAME_CPU, PERF_SUBMIT};
 use crate::door::{Opt, address};
-use crate::say::failure::{Exit, Failure, Result};
-use crate::say::output;
-use crate::say::size;
+use crate::output::failure::{Exit, Failure, Result};
+use crate::output::size;
+use crate::output::stdio;
 use crate::unlock::admission::WeakCiphers;
 use crate::unlock::policy::PolicyText;
 use keyway_boot::crypttab::{Entry, REQUIRE, SEAL_CONTEXT, duration, is_demand};
@@ -55,7 +55,7 @@ fn demand(open: &mut Open, entries: &[Entry], done: Option<&Entry>) -> Result<()
         all.demand_as(entry);
     }
     for (name, value) in all.options.split_off(before) {
-        output::verbose(manner, &format!("{FILE} demands {name}={value} of {}.", device.display()))?;
+        stdio::verbose(manner, &format!("{FILE} demands {name}={value} of {}.", device.display()))?;
         make(open, &name, &value)?;
     }
     Ok(())

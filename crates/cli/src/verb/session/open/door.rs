@@ -4,10 +4,10 @@ use super::backend::Backend;
 use super::flags::PersistentFlags;
 use crate::device::{self, Target};
 use crate::mapping;
-use crate::process::handed::handed;
-use crate::say::failure::{Exit, Failure, Result};
-use crate::say::sentence;
-use crate::session::{self, Errand, Shown};
+use crate::output::failure::{Exit, Failure, Result};
+use crate::output::sentence;
+use crate::process::encoding::encoded;
+use crate::session::{self, BackgroundRequest, Shown};
 use crate::volume::{Data, Opening};
 use keyway_attach::local::Directory;
 use keyway_attach::nbd::server::Server;
@@ -29,9 +29,9 @@ pub(in crate::verb::session) struct OwnDoor {
     pub(super) is_told: bool,
 }
 
-handed!(OwnDoor { name, backend, opening, flags, read_only, is_told });
+encoded!(OwnDoor { name, backend, opening, flags, read_only, is_told });
 
-impl Errand for OwnDoor {
+impl BackgroundRequest for OwnDoor {
     const KIND: u8 = b'o';
 
     fn name(&self) -> Name {

@@ -2,8 +2,8 @@
 
 use crate::device::{self, Target, Versions, explain};
 use crate::mapping::{self, GivenFlags};
-use crate::process::handed::handed;
-use crate::say::failure::{Exit, Result};
+use crate::output::failure::{Exit, Result};
+use crate::process::encoding::encoded;
 use crate::volume::{Format, Unlocked};
 use keyway_attach::dm::crypt::Options;
 use keyway_crypto::Secret;
@@ -17,7 +17,7 @@ pub(super) struct PersistentFlags {
     pub(super) kept: bool,
 }
 
-handed!(PersistentFlags { given, kept });
+encoded!(PersistentFlags { given, kept });
 
 impl PersistentFlags {
     /// The flags, with those that the header has stored; `--persistent` replaces these.

@@ -4,8 +4,8 @@ use super::backend::Backend;
 use super::flags::PersistentFlags;
 use crate::device::{self, explain};
 use crate::mapping::{self, KeyLink};
-use crate::say::failure::{Exit, Failure, Result};
-use crate::say::{output, sentence};
+use crate::output::failure::{Exit, Failure, Result};
+use crate::output::{sentence, stdio};
 use crate::volume::{Data, Format, Opening, Unlocked};
 
 use keyway_attach::dm::crypt::Features;
@@ -159,7 +159,7 @@ impl KernelDoor {
     }
 
     fn debug(&self, line: &str) -> Result<()> {
-        output::debug(self.opening.target.manner, line)
+        stdio::debug(self.opening.target.manner, line)
     }
 }
 

@@ -20,7 +20,7 @@ use crate::door::risk::{Effect, Proof, risk};
 use crate::door::shared::{self, ALLOW_DISCARDS, LINK_VK, SERIALIZE, TEST_PASSPHRASE};
 use crate::door::{Alias, Args, Command, Example, Group, Offers, Operand, Opt, Request, Topic, groups};
 use crate::mapping::{self, GivenFlags, KeyLink, Reopening};
-use crate::say::failure::{Exit, Failure, Result};
+use crate::output::failure::{Exit, Failure, Result};
 use crate::session;
 use crate::unlock::KeyOptions;
 use crate::unlock::admission::Demands;

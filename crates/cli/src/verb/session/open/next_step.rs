@@ -5,8 +5,8 @@
 //! the page cache, from which it could be read while the volume is suspended.
 
 use crate::device::{self, sessions};
-use crate::say::failure::Result;
-use crate::say::output;
+use crate::output::failure::Result;
+use crate::output::stdio;
 use keyway_volume::Access;
 use keyway_volume::device::probe::probe;
 use std::path::Path;
@@ -20,7 +20,7 @@ pub(super) fn print(name: &str) -> Result<()> {
         return Ok(());
     }
     match is_blank(&facts.place) {
-        true => output::print(&line(&facts.door, &facts.place)),
+        true => stdio::print(&line(&facts.door, &facts.place)),
         false => Ok(()),
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::device::{self, Target, Versions};
 use crate::mapping::{KeyLink, LinkedKey};
-use crate::say::failure::Result;
+use crate::output::failure::Result;
 use crate::unlock::admission::Demands;
 use crate::unlock::{self, KeyOptions};
 use keyway_crypto::Secret;

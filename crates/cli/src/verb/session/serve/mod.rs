@@ -4,9 +4,9 @@ use crate::device::tls::{self, TlsOptions};
 use crate::device::{self, explain, place, sessions};
 use crate::door::risk::{Effect, Proof, risk};
 use crate::door::{self, Args, Command, Example, Group, Kind, Offers, Operand, Opt, Request, groups, shared};
-use crate::say::failure::{Exit, Failure, Result};
-use crate::say::paint::printable_lines;
-use crate::say::{output, sentence};
+use crate::output::failure::{Exit, Failure, Result};
+use crate::output::paint::printable_lines;
+use crate::output::{sentence, stdio};
 use crate::session;
 use crate::volume::{Data, Opening};
 mod usage;
@@ -269,7 +269,7 @@ impl Request for Serve {
             usage(&door.place(), socket.as_deref(), &told)
         };
         let ended =
-            session::serve_until_stopped(&door, &volumes, || output::print(&printable_lines(&listening)));
+            session::serve_until_stopped(&door, &volumes, || stdio::print(&printable_lines(&listening)));
         // Between two parts. What was not going on any more needs no stop.
         works.iter().for_each(|work: &Work| drop(work.stop()));
         ended

@@ -1,7 +1,7 @@
 //! A LUKS1 header as cryptsetup prints it.
 
 use super::hex_lines;
-use crate::say::paint::printable;
+use crate::output::paint::printable;
 use keyway_format::luks1::{Header, SlotState};
 use std::fmt::Write;
 use std::path::Path;

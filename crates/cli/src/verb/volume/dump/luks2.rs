@@ -4,7 +4,7 @@
 //! only for the self-encrypting drives that those versions introduced.
 
 use super::hex_lines;
-use crate::say::paint::printable;
+use crate::output::paint::printable;
 use keyway_format::base64;
 use keyway_format::json::{Value, parse};
 use keyway_format::luks2::{BinaryHeader, Metadata};

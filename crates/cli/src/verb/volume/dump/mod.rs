@@ -8,9 +8,9 @@ mod summary;
 use crate::device::{Target, Versions};
 use crate::door::risk::{Effect, Proof, risk};
 use crate::door::{self, Args, Command, Example, Group, Offers, Operand, Request, Topic, groups, shared};
-use crate::say::failure::{Exit, Failure, Result};
-use crate::say::paint::printable;
-use crate::say::{output, question};
+use crate::output::failure::{Exit, Failure, Result};
+use crate::output::paint::printable;
+use crate::output::{question, stdio};
 use crate::unlock::admission::Demands;
 use crate::unlock::{self, GivenKey, KeyOptions};
 use keyway_crypto::Secret;
@@ -111,7 +111,7 @@ impl Request for Dump {
             (What::Text, Header::Luks1(header)) => luks1::dump(header, path),
             (What::Text, Header::Luks2 { binary, metadata }) => luks2::dump(binary, metadata),
         };
-        output::print(&text)
+        stdio::print(&text)
     }
 }
 
@@ -187,7 +187,7 @@ impl Dump {
         if let Some(file) = self.key.volume_key.as_ref().and_then(GivenKey::file) {
             write_key(file, key)?;
             let _ = writeln!(text, "Key stored to file {}.", file.display());
-            return output::print(&text);
+            return stdio::print(&text);
         }
         // Capacity for everything at once: growing would leave copies of the key in memory.
         let room = text.len() + label.len() + 4 * key.len() + 16;
@@ -201,7 +201,7 @@ impl Dump {
             let _ = write!(whole, "{byte:02x} ");
         }
         whole.push('\n');
-        output::print(&whole)
+        stdio::print(&whole)
     }
 }
 

@@ -1,6 +1,6 @@
 //! `luksDump --json`: one object, with the same names in both versions for what means the same.
 
-use crate::say::document::{self, document};
+use crate::output::document::{self, document};
 use keyway_format::json::{Object, Value, parse};
 use keyway_format::luks1::{self, SlotState};
 use keyway_format::luks2::{BinaryHeader, Metadata};

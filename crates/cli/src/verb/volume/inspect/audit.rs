@@ -1,8 +1,8 @@
 //! `inspect --require`: every demand of every policy and whether it is met, as text and as JSON.
 
-use crate::say::failure::{Exit, Failure, Result};
-use crate::say::output;
-use crate::say::paint::{Paint, printable};
+use crate::output::failure::{Exit, Failure, Result};
+use crate::output::paint::{Paint, printable};
+use crate::output::stdio;
 use keyway_format::json::{Object, Value};
 use keyway_volume::trust::admission::Audit;
 use keyway_volume::trust::policy::{Judgement, Verdict};
@@ -65,5 +65,5 @@ pub(super) fn conclude(audit: &Audit, device: &Path) -> Result<()> {
 
 /// Prints the rows.
 pub(super) fn print(audit: &Audit) -> Result<()> {
-    output::print(&text(audit, Paint::for_stdout()))
+    stdio::print(&text(audit, Paint::for_stdout()))
 }

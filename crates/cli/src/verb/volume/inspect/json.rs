@@ -2,7 +2,7 @@
 
 use super::glance::{Glance, content, is_encrypted};
 use super::warnings;
-use crate::say::document::document;
+use crate::output::document::document;
 use keyway_format::interval::Interval;
 use keyway_format::json::{Object, Value};
 use keyway_format::luks2::{Copy, Kdf, Priority};

@@ -11,9 +11,9 @@ use crate::device::{self, Target, Versions, explain};
 use crate::door::{
     self, Alias, Args, Command, Example, Group, Kind, Offers, Operand, Opt, Request, groups, shared,
 };
-use crate::say::failure::Result;
-use crate::say::output;
-use crate::say::paint::Paint;
+use crate::output::failure::Result;
+use crate::output::paint::Paint;
+use crate::output::stdio;
 use crate::unlock::KeyOptions;
 use crate::unlock::admission::Demands;
 use glance::Glance;
@@ -123,9 +123,9 @@ impl Request for Inspection {
         let seal = SealState::of(subject, terms.seal_context.as_deref());
         let glance = Glance::measured(&self.target, facts, seal, concerns);
         if !self.json {
-            return output::print(&text::show(&glance, Paint::for_stdout()));
+            return stdio::print(&text::show(&glance, Paint::for_stdout()));
         }
-        output::print(&format!("{}\n", json::show(&glance, audit.as_ref().map(audit::json))))?;
+        stdio::print(&format!("{}\n", json::show(&glance, audit.as_ref().map(audit::json))))?;
         audit.map_or(Ok(()), |audit| audit::conclude(&audit, device))
     }
 }

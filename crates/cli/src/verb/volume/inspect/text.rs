@@ -2,9 +2,9 @@
 
 use super::glance::{Glance, content, is_encrypted};
 use super::warnings;
-use crate::say::figures::{grouped, span};
-use crate::say::paint::{Paint, printable};
-use crate::say::size::human;
+use crate::output::figures::{grouped, span};
+use crate::output::paint::{Paint, printable};
+use crate::output::size::human;
 use keyway_format::interval::Interval;
 use keyway_format::luks2::{Copy, Kdf, Priority};
 use keyway_volume::trust::facts::{Copies, Keyslot, Reencryption, SealState};

@@ -1,6 +1,6 @@
 //! What deserves attention, in words.
 
-use crate::say::cure;
+use crate::output::cure;
 use keyway_format::luks2::{Copy, Kdf};
 use keyway_volume::trust::facts::{Concern, Facts};
 

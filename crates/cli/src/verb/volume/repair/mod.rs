@@ -7,9 +7,9 @@ use crate::door::risk::{Effect, Proof, risk};
 use crate::door::{
     self, Args, Command, Example, Group, Kind, Offers, Operand, Opt, Request, Topic, groups, shared,
 };
-use crate::say::failure::{Exit, Result};
-use crate::say::paint::Paint;
-use crate::say::{output, question};
+use crate::output::failure::{Exit, Result};
+use crate::output::paint::Paint;
+use crate::output::{question, stdio};
 use crate::unlock::KeyOptions;
 use keyway::{Device, Key, Reencrypt, Repair, Unlock};
 use keyway_volume::Access;
@@ -127,7 +127,7 @@ impl RepairRequest {
             Form::Json => report::json(repair),
             Form::Cryptsetup => report::like_cryptsetup(repair, self.target.header_path()),
             Form::Text if is_sound && !self.dry_run => Ok(()),
-            Form::Text => output::print(&report::text(repair, Paint::for_stdout())),
+            Form::Text => stdio::print(&report::text(repair, Paint::for_stdout())),
         }
     }
 
@@ -141,7 +141,7 @@ impl RepairRequest {
         }
         match self.form {
             Form::Json => Ok(()),
-            _ => output::verbose(self.target.manner, "No known problems detected for LUKS header."),
+            _ => stdio::verbose(self.target.manner, "No known problems detected for LUKS header."),
         }
     }
 

@@ -1,10 +1,10 @@
 //! What a repair found, lost and will write: as text, as JSON (docs/repair.schema.json), and in
 //! cryptsetup's words.
 
-use crate::say::document;
-use crate::say::failure::Result;
-use crate::say::output;
-use crate::say::paint::{Paint, printable, printable_lines};
+use crate::output::document;
+use crate::output::failure::Result;
+use crate::output::paint::{Paint, printable, printable_lines};
+use crate::output::stdio;
 use keyway::Repair;
 use keyway::repair::{Found, KeyslotArea, State};
 use keyway_format::json::{Object, Value};
@@ -86,7 +86,7 @@ pub(super) fn like_cryptsetup(repair: &Repair, device: &Path) -> Result<()> {
             "You can use hexdump -v -C -n 128 -s <offset_0xXXXX> \"{device}\" to inspect the data."
         );
     }
-    output::print(&printable_lines(&page))
+    stdio::print(&printable_lines(&page))
 }
 
 pub(super) fn json(repair: &Repair) -> Result<()> {

@@ -1,8 +1,8 @@
 //! The estimate as JSON. Sizes are in bytes, times in seconds, rates in bytes a second.
 
 use super::{Backup, Estimate, text};
-use crate::say::document;
-use crate::say::failure::Result;
+use crate::output::document;
+use crate::output::failure::Result;
 use keyway_format::interval::Interval;
 use keyway_format::json::{Object, Value};
 use keyway_format::luks2::reencryption::Resilience;

@@ -7,9 +7,9 @@ mod text;
 use super::{Asked, What};
 use crate::device::{self, explain};
 use crate::door::{Args, shared};
-use crate::say::failure::{Exit, Failure, Result};
-use crate::say::output;
-use crate::say::paint::Paint;
+use crate::output::failure::{Exit, Failure, Result};
+use crate::output::paint::Paint;
+use crate::output::stdio;
 use keyway::{Key, Luks1Files, NewKdf};
 use keyway_crypto::CipherSpec;
 use keyway_format::interval::Interval;
@@ -142,7 +142,7 @@ impl Asked {
         };
         match estimating.json {
             true => json::print(&estimate),
-            false => output::print(&text::show(&estimate, Paint::for_stdout())),
+            false => stdio::print(&text::show(&estimate, Paint::for_stdout())),
         }
     }
 

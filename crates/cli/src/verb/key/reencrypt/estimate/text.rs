@@ -1,9 +1,9 @@
 //! The estimate as text.
 
 use super::{Backup, Estimate};
-use crate::say::figures::{grouped, span};
-use crate::say::paint::{Paint, printable};
-use crate::say::size::human;
+use crate::output::figures::{grouped, span};
+use crate::output::paint::{Paint, printable};
+use crate::output::size::human;
 use keyway_format::interval::Interval;
 use keyway_format::luks2::reencryption::{Mode, MovedResilience, Resilience};
 use keyway_volume::reencrypt::WRITE;

@@ -1,0 +1,66 @@
+//! Turns the libraries' errors, which say what failed and where in half a sentence, into whole
+//! sentences.
+
+use crate::output::failure::{Exit, Failure};
+
+/// An error of a door.
+pub(crate) fn door(error: &keyway_attach::Error) -> Failure {
+    use keyway_attach::Error as Door;
+    let exit = match error {
+        Door::Permission(_) => Exit::Permission,
+        Door::Busy(_) => Exit::Busy,
+        Door::Io { .. } | Door::Connect(_) | Door::NotFound(_) => Exit::Device,
+        _ => Exit::Parameters,
+    };
+    Failure::new(exit, sentence(&error.to_string()))
+}
+
+/// An error of FUSE's door. Where this user may not mount, or cannot, NBD needs no rights.
+pub(crate) fn fuse(error: &keyway_attach::Error) -> Failure {
+    use keyway_attach::Error as Door;
+    let failure = door(error);
+    match error {
+        Door::Permission(_) | Door::Unavailable(_) => failure.hinting(
+            "NBD needs neither FUSE nor rights: \"keyway open --backend nbd VOLUME NAME\", or keyway serve.",
+        ),
+        _ => failure,
+    }
+}
+
+/// Starts `text` with a capital letter, unless its first word is a name, and ends it with a full
+/// stop.
+pub(crate) fn sentence(text: &str) -> String {
+    let mut text = text.trim_end().to_owned();
+    let first_word = text.split(' ').next().unwrap_or_default().trim_end_matches(':');
+    let is_name = NAMES.contains(&first_word) || !first_word.chars().all(|c| c.is_ascii_lowercase());
+    if !is_name && let Some(first) = text.get(..1) {
+        let capital = first.to_ascii_uppercase();
+        text.replace_range(..1, &capital);
+    }
+    if !text.ends_with(['.', '!', '?']) {
+        text.push('.');
+    }
+    text
+}
+
+/// Ciphers and modes, which keep dm-crypt's spelling even at the start of a sentence.
+const NAMES: &[&str] = &[
+    "aes", "serpent", "twofish", "camellia", "adiantum", "xts", "cbc", "ctr", "ecb", "lrw", "pcbc", "cfb",
+    "ofb", "xctr", "essiv", "plain", "capi",
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn library_errors_become_sentences() {
+        assert_eq!(sentence("unknown hash \"x\""), "Unknown hash \"x\".");
+        assert_eq!(sentence("aes-xts-plain64 takes 512 bits."), "aes-xts-plain64 takes 512 bits.");
+        assert_eq!(sentence("xts needs a cipher"), "xts needs a cipher.");
+        assert_eq!(sentence("json: no"), "Json: no.");
+        for specification in ["capi:gcm(aes)-random", "khazad:64-cbc-lmk", "capi:"] {
+            assert_eq!(sentence(&format!("{specification}: no")), format!("{specification}: no."));
+        }
+    }
+}

@@ -1,0 +1,123 @@
+//! The CPU that derives keys: this machine's, or the one of a rate file.
+
+use crate::device::whole_file::{self, RESULTS};
+use crate::door::{Kind, Opt};
+use crate::output::failure::{Exit, Failure, Result};
+use keyway::{Device, Machine, Prediction};
+use keyway_boot::unlock_time::Rates;
+use keyway_crypto::Hash;
+use keyway_format::interval::Interval;
+use keyway_measure::machine;
+use keyway_measure::results::{By, Case, KdfCase, Measured, Outcome, Results, Unit};
+use std::path::Path;
+
+pub(crate) static RATE_FILE: Opt = Opt {
+    long: "rate-file",
+    short: None,
+    value: "FILE",
+    kind: Kind::Path,
+    help: "What keyway bench kdf --json printed there.",
+    man: "The target's CPU is then the one where it was measured. Any output of \"keyway bench --json\" with rows of \
+          Keyway's own key derivation serves; for GRUB, the row of PBKDF2 with SHA-512.",
+};
+
+/// A CPU and what is known of its speed.
+pub(crate) struct Cpu {
+    /// Its name for itself, and where its rates come from.
+    pub(crate) name: String,
+    pub(crate) source: String,
+    /// The memory of its machine in KiB, if that is known.
+    pub(crate) memory_kib: Option<u64>,
+    /// Its rates under Linux, if it is not this one.
+    rates: Option<Rates>,
+}
+
+impl Cpu {
+    /// The one of the rate file, else this machine's.
+    pub(crate) fn find(file: Option<&Path>) -> Result<Self> {
+        match file {
+            Some(file) => Self::of_file(file),
+            None => Ok(Self::here()),
+        }
+    }
+
+    fn here() -> Self {
+        let found = machine::look(Path::new("/"));
+        let memory_kib = Some(found.memory_mib << 10).filter(|kib| *kib > 0);
+        Self { name: found.cpu, source: "measured here, now".to_owned(), memory_kib, rates: None }
+    }
+
+    /// What happens when the volume on `device` is opened by this program on this CPU.
+    pub(crate) fn predict(&self, machine: &Machine, device: &Device) -> keyway::Result<Prediction> {
+        match &self.rates {
+            Some(rates) => device.predict_on(machine, rates),
+            None => device.predict(machine),
+        }
+    }
+
+    fn of_file(path: &Path) -> Result<Self> {
+        let refused =
+            |why: String| Failure::new(Exit::Parameters, format!("Rate file {}: {why}.", path.display()));
+        let text = whole_file::read_text(path, RESULTS).map_err(|error| refused(error.to_string()))?;
+        let results = Results::parse(&text)
+            .map_err(|error| refused(format!("line {}: {}", error.line, error.reason)))?;
+        let rates = rates(&results).ok_or_else(|| {
+            refused(
+                "it has no rates of key derivation; \"keyway bench kdf --json >FILE\" measures them".into(),
+            )
+        })?;
+        let memory_kib = Some(results.machine.memory_mib << 10).filter(|kib| *kib > 0);
+        let source = format!("from {}, measured {}", path.display(), results.started);
+        Ok(Self { name: results.machine.cpu, source, memory_kib, rates: Some(rates) })
+    }
+}
+
+/// The rates in the results of a run; `None` if it has none.
+fn rates(results: &Results) -> Option<Rates> {
+    let mut rates = Rates { each_slot: Interval::exact(0.02), ..Rates::default() };
+    let mut blocks_of: Vec<u32> = Vec::new();
+    for row in &results.rows {
+        let (Case::Kdf(case), Outcome::Measured(measured)) = (&row.case, &row.outcome) else { continue };
+        let Some(rate) = rate(measured).filter(|_| case.by == By::Keyway) else { continue };
+        match (measured.unit, &case.hash, case.memory_kib) {
+            (Unit::IterationsPerSecond, Some(hash), _) if case.lanes == 1 => {
+                let Some(known) = Hash::find(hash) else { continue };
+                let blocks = blocks(case, known);
+                let rate = rate.times(f64::from(blocks));
+                // Several blocks are derived in parallel: the row with the fewest blocks tells what
+                // one takes.
+                match rates.pbkdf2.iter().position(|(name, _)| name == known.name()) {
+                    Some(at) if blocks < blocks_of[at] => {
+                        rates.pbkdf2[at].1 = rate;
+                        blocks_of[at] = blocks;
+                    }
+                    Some(_) => {}
+                    None => {
+                        rates.pbkdf2.push((known.name().to_owned(), rate));
+                        blocks_of.push(blocks);
+                    }
+                }
+            }
+            (Unit::PassesPerSecond, _, Some(memory_kib)) if case.kdf == ARGON2 => {
+                let rate = rate.times(memory_kib.into());
+                rates.argon2.add(memory_kib.into(), rate);
+            }
+            _ => {}
+        }
+    }
+    (!rates.pbkdf2.is_empty() || !rates.argon2.is_empty()).then_some(rates)
+}
+
+fn blocks(case: &KdfCase, hash: Hash) -> u32 {
+    (case.key_bits / 8).div_ceil(hash.output_len() as u32).max(1)
+}
+
+/// The best of a row's samples, with their range.
+fn rate(measured: &Measured) -> Option<Interval> {
+    let times = measured.samples.iter().map(|rate| 1.0 / rate);
+    Some(Interval::of_times(times)?.widened(LIKE, 1.0 / LIKE).under(1.0))
+}
+
+const ARGON2: &str = "argon2id";
+/// How far the same machine may be off on another day.
+const LIKE: f64 = 0.95;

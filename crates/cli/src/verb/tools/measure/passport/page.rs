@@ -1,0 +1,79 @@
+//! The passport as an HTML page: `--html FILE`.
+
+use super::facts::{Keyslot, Passport};
+use super::sentences;
+use super::words::{derivation, dollars, large, years};
+use crate::output::failure::{Exit, Failure, Result};
+use crate::output::figures::span;
+use keyway_boot::loader::grub::Verdict;
+use keyway_format::interval::Interval;
+use keyway_measure::report::{self, PassportPage, PassportSlot};
+use keyway_volume::device::storage::Place;
+use std::io::Write;
+use std::path::Path;
+
+/// Writes the page to a file that does not exist yet.
+pub(super) fn write(passport: &Passport, path: &Path) -> Result<()> {
+    let refused =
+        |error: std::io::Error| Failure::new(Exit::Parameters, format!("Page {}: {error}.", path.display()));
+    let mut file = Place::find(path, false).and_then(|place| place.make(0o666)).map_err(refused)?;
+    file.write_all(report::passport(&page(passport)).as_bytes()).map_err(refused)
+}
+
+fn page(passport: &Passport) -> PassportPage {
+    let facts = [
+        ("Volume", passport.device.clone()),
+        ("Format", format!("LUKS{}", passport.format)),
+        ("Target", passport.target.clone()),
+        ("Its CPU", passport.rates.clone()),
+        ("Passphrase", format!("{} bits of entropy", passport.entropy)),
+        ("Attacker", passport.hardware.to_owned()),
+        ("Price", format!("{} an hour", dollars(passport.price))),
+    ];
+    let weakest = passport.weakest.filter(|_| passport.slots.len() > 1);
+    let weakest = weakest.map(|it| format!("Keyslot {it} is the weakest: an attacker begins there."));
+    let refused = passport.refused.iter().map(|why| format!("The target opens no keyslot, because {why}."));
+    let warnings = weakest.into_iter().chain(refused).chain(sentences::notes(passport)).collect();
+    PassportPage {
+        title: passport.device.rsplit('/').next().unwrap_or_default().to_owned(),
+        facts: facts.into_iter().map(|(name, value)| (name.to_owned(), value)).collect(),
+        places: ["here".to_owned(), "on the target".to_owned()],
+        slots: passport.slots.iter().map(|slot| keyslot(passport, slot)).collect(),
+        warnings,
+        advice: advice(passport),
+    }
+}
+
+fn keyslot(passport: &Passport, slot: &Keyslot) -> PassportSlot {
+    let total = slot.alone.and_then(|alone| Some(alone + slot.before?));
+    let words =
+        |time: Option<Interval>| (time.map(|it| it.likely), time.map_or("not known".to_owned(), span));
+    let problem = slot.verdict.as_ref().and_then(|verdict| match verdict {
+        Verdict::Opens => None,
+        Verdict::Cannot(why) => Some(format!("The target cannot open it, because {why}.")),
+        Verdict::SaysInvalidPassphrase(why) => {
+            Some(format!("The target will say \"Invalid passphrase\" to the right one, because {why}."))
+        }
+    });
+    let too_large = || format!("On the target it {}.", sentences::does_not_fit(passport, slot));
+    let problem = problem.or_else(|| (slot.fits == Some(false)).then(too_large));
+    let unknown = || "not published".to_owned();
+    PassportSlot {
+        name: format!("Keyslot {}", slot.number),
+        derivation: derivation(&slot.derive, &slot.variant),
+        seconds: [words(slot.here), words(total)],
+        problem,
+        search: [
+            slot.cost.map_or_else(unknown, |cost| large(cost.guesses_per_second)),
+            slot.cost.map_or_else(unknown, |cost| years(cost.years)),
+            slot.cost.map_or_else(unknown, |cost| dollars(cost.dollars)),
+        ],
+        weakest: passport.weakest == Some(slot.number),
+    }
+}
+
+fn advice(passport: &Passport) -> Option<(Vec<String>, Vec<String>)> {
+    let advised = passport.advice.as_ref()?;
+    let sentences = sentences::advice(passport, advised);
+    Some((sentences, advised.commands.clone()))
+}

@@ -1,0 +1,81 @@
+//! The machine that unlocks, how fast it derives keys, and how much memory it has.
+
+use super::options::{TARGET, TARGET_MEMORY, wrong};
+use crate::door::Args;
+use crate::output::failure::Result;
+use crate::verb::tools::cpu::{Cpu, RATE_FILE};
+use keyway::{Device, Machine, Prediction};
+use keyway_boot::loader::grub::Version;
+use keyway_boot::unlock_time::Board;
+
+/// The machine that unlocks.
+pub(super) struct Target {
+    /// A description.
+    pub(super) title: String,
+    /// The CPU, and where its rates come from.
+    pub(super) rates: String,
+    /// Its memory in KiB, if that is known.
+    pub(super) memory_kib: Option<u64>,
+    machine: Machine,
+    cpu: Cpu,
+}
+
+impl Target {
+    /// `--target`; its CPU is that of the rate file, if there is one.
+    pub(super) fn from_args(args: &Args) -> Result<Self> {
+        let (name, file) = (args.text(&TARGET).unwrap_or("linux"), args.path(&RATE_FILE));
+        let cpu = Cpu::find(file)?;
+        let machine = find(name)?;
+        let board = Board::find(name).filter(|_| file.is_none());
+        let title = machine.to_string();
+        let title = match file {
+            Some(_) => {
+                title.replace("a CPU like this one", "that CPU").replace("this machine", "that machine")
+            }
+            None => title,
+        };
+        let rates = match board {
+            Some(_) => "published figures (docs/COST.md)".to_owned(),
+            None => format!("{}, {}", cpu.name, cpu.source),
+        };
+        let known = match board {
+            Some(board) => board.memory_kib,
+            None => cpu.memory_kib,
+        };
+        let memory_kib = args.number(&TARGET_MEMORY).map(|bytes| bytes >> 10).or(known);
+        Ok(Self { title, rates, memory_kib, machine, cpu })
+    }
+
+    /// What happens when the volume on `device` is opened there.
+    pub(super) fn predict(&self, device: &Device) -> keyway::Result<Prediction> {
+        self.cpu.predict(&self.machine, device)
+    }
+
+    /// Whether it is Linux on a machine whose rates were measured, where cryptsetup may open the
+    /// volume as well.
+    pub(super) fn is_linux(&self) -> bool {
+        self.machine == Machine::here()
+    }
+
+    /// The most memory that Argon2 can have there: the system, its firmware and the initramfs need
+    /// the rest.
+    pub(super) fn most_kib(&self) -> Option<u64> {
+        self.memory_kib.map(|kib| kib / 4 * 3)
+    }
+}
+
+fn find(name: &str) -> Result<Machine> {
+    if let Some(machine) = Machine::find(name) {
+        return Ok(machine);
+    }
+    // A release between those that are known.
+    if let Some(version) = name.strip_prefix("grub-") {
+        let version = Version::parse(version).ok_or_else(|| {
+            wrong(&TARGET, name, "there are grub-2.06, grub-2.12, grub-2.14 and grub-2.14-accel")
+        })?;
+        return Ok(Machine::grub(version.into()));
+    }
+    let others = "there are grub-2.06, grub-2.12, grub-2.14, grub-2.14-accel, linux, cryptsetup, pi3 and pi4; for another \
+                  machine run \"keyway bench kdf --json >rates.json\" there and give --rate-file rates.json";
+    Err(wrong(&TARGET, name, others))
+}
