@@ -56,7 +56,7 @@ pub(crate) fn reports() -> Result<Vec<Report>, Missing> {
     let protocol = Some(netlink::CRYPTO);
     let socket = socket_with(AddressFamily::NETLINK, SocketType::RAW, SocketFlags::CLOEXEC, protocol)
         .map_err(unavailable)?;
-    sockopt::set_socket_timeout(&socket, sockopt::Timeout::Recv, Some(PATIENCE)).map_err(unavailable)?;
+    sockopt::set_socket_timeout(&socket, sockopt::Timeout::Recv, Some(TIMEOUT)).map_err(unavailable)?;
     send(&socket, &request(), SendFlags::empty()).map_err(unavailable)?;
     let (mut found, mut datagram) = (Vec::new(), vec![0; DATAGRAM]);
     loop {
@@ -150,7 +150,7 @@ const PRIORITY: u16 = 1;
 const DATAGRAM: usize = 1 << 16;
 /// More than any kernel has.
 const MOST: usize = 1 << 16;
-const PATIENCE: Duration = Duration::from_secs(5);
+const TIMEOUT: Duration = Duration::from_secs(5);
 
 #[cfg(test)]
 mod tests {

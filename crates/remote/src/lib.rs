@@ -14,10 +14,10 @@ mod error;
 mod location;
 mod object;
 mod options;
-mod patience;
 mod readahead;
 mod s3;
 mod source;
+mod timeouts;
 mod transport;
 mod version;
 

@@ -6,8 +6,8 @@ use crate::credentials::Login;
 use crate::error::{Cause, Error};
 use crate::location::Location;
 use crate::options::{Notice, Options};
-use crate::patience::{Patience, Progress};
 use crate::s3::Store;
+use crate::timeouts::{Progress, Timeouts};
 use crate::transport::{Body, Request, Transport, too_much};
 use crate::version::Version;
 use http::header::AUTHORIZATION;
@@ -26,7 +26,7 @@ pub(crate) struct Source {
     /// The version being read: that of the first response.
     version: OnceLock<Version>,
     requests: Semaphore,
-    patience: Patience,
+    timeouts: Timeouts,
     options: Options,
 }
 
@@ -47,7 +47,7 @@ impl Source {
             place,
             version: OnceLock::new(),
             requests: Semaphore::new(options.requests.max(1)),
-            patience: Patience::new(options.timeout),
+            timeouts: Timeouts::new(options.timeout),
             options: options.clone(),
         })
     }
@@ -70,11 +70,11 @@ impl Source {
         take: &mut (dyn FnMut(&[u8]) + Send),
     ) -> Result<(), Error> {
         let _turn = self.requests.acquire().await;
-        let progress = self.patience.begin();
+        let progress = self.timeouts.begin();
         let work = self.attempts(range, take, &progress);
         let tell = |waited| (self.options.tell)(&self.place, &Notice::Waiting(waited));
-        let done = self.patience.watch(work, &progress, tell).await;
-        let done = done.unwrap_or_else(|| Err(Cause::TimedOut(self.patience.limit())));
+        let done = self.timeouts.watch(work, &progress, tell).await;
+        let done = done.unwrap_or_else(|| Err(Cause::TimedOut(self.timeouts.limit())));
         done.map_err(|cause| Error { place: self.place.clone(), cause })
     }
 

@@ -6,6 +6,7 @@ mod imports;
 
 use imports::Imports;
 use std::collections::BTreeSet;
+use std::fs;
 use std::path::Path;
 
 /// The program's, from the top: each may import from those after it.
@@ -130,6 +131,19 @@ fn arguments_stop_where_requests_are_read() {
 fn room_of(module: &str) -> Option<String> {
     let first = module.split("::").next().unwrap_or_default();
     (!first.is_empty()).then(|| first.to_owned())
+}
+
+/// A file that moves takes its row in `./dev mutants`'s tables along.
+#[test]
+fn tables_of_mutants_name_files_that_there_are() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    for table in ["guards", "harmless"] {
+        let text = fs::read_to_string(root.join(format!("tests/mutants/{table}.tsv"))).unwrap();
+        for row in text.lines().filter(|line| !line.starts_with('#')) {
+            let file = row.split('\t').next().unwrap();
+            assert!(root.join(file).is_file(), "{table}.tsv: {file}");
+        }
+    }
 }
 
 /// What `keyway-volume` has for edits and new volumes. The library `keyway` offers all of it.

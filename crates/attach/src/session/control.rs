@@ -194,7 +194,7 @@ impl Control {
 
 /// Answers one question. Returns the connection if it is to stay open until the process ends.
 fn answer_one(mut stream: UnixStream, life: &Arc<Life>, in_words: fn(Error) -> Answer) -> Option<UnixStream> {
-    let _ = stream.set_read_timeout(Some(PATIENCE));
+    let _ = stream.set_read_timeout(Some(TIMEOUT));
     // The directory already keeps other users out.
     peer::check(&stream).ok()?;
     let question = read_line(&mut stream)?;
@@ -275,7 +275,7 @@ fn both_keys(both: &Secret, old: usize) -> Option<VolumeKeys> {
 const SOCKET: &str = "control";
 
 /// A client sends its question right after connecting.
-const PATIENCE: Duration = Duration::from_secs(5);
+const TIMEOUT: Duration = Duration::from_secs(5);
 const LONGEST_LINE: usize = 64;
 
 /// In bytes; longer than any cipher's key.

@@ -130,7 +130,7 @@ pub struct Claim {
 
 impl Claim {
     fn of(root: Directory, name: &str) -> Result<Self> {
-        let deadline = Instant::now() + PATIENCE;
+        let deadline = Instant::now() + TIMEOUT;
         loop {
             let directory = root.enter_or_make(name)?;
             match lock(&directory, FlockOperation::NonBlockingLockExclusive) {
@@ -268,7 +268,7 @@ const FACTS: &str = "facts";
 const LOCK: &str = "lock";
 
 /// A process that checks a session holds its lock only for a moment.
-const PATIENCE: Duration = Duration::from_millis(300);
+const TIMEOUT: Duration = Duration::from_millis(300);
 const POLL: Duration = Duration::from_millis(10);
 
 /// How many numbers are tried after a name.

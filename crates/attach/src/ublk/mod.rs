@@ -218,7 +218,7 @@ pub fn remove_dead(disk: &Path) -> Result<bool> {
     let number = disk.to_str().and_then(|path| path.strip_prefix("/dev/ublkb")).and_then(|n| n.parse().ok());
     let Some(id) = number else { return Ok(false) };
     let mut control = ControlDevice::open()?;
-    let until = Instant::now() + PATIENCE;
+    let until = Instant::now() + TIMEOUT;
     loop {
         match control.info(id)? {
             Some(info) if !info.live => return control.delete(&info).map(|()| true),
@@ -279,7 +279,7 @@ fn claim(disk: &str) -> std::result::Result<OwnedFd, Errno> {
 /// Opens a device that was just created: its node, and for ordinary users udev's rule, may take a
 /// moment.
 fn open_when_there(path: &Path) -> io::Result<File> {
-    let until = Instant::now() + PATIENCE;
+    let until = Instant::now() + TIMEOUT;
     loop {
         match File::options().read(true).write(true).open(path) {
             Err(_) if Instant::now() < until => thread::sleep(POLL),
@@ -293,5 +293,5 @@ fn panicked() -> io::Error {
 }
 
 const MOST_QUEUES: usize = 8;
-const PATIENCE: Duration = Duration::from_secs(3);
+const TIMEOUT: Duration = Duration::from_secs(3);
 const POLL: Duration = Duration::from_millis(5);

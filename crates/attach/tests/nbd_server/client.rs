@@ -26,7 +26,7 @@ pub(crate) fn export(storage: Arc<dyn Storage>) -> Export {
 /// A server of one export that serves one client, until it goes.
 pub(crate) fn serve(export: Export, options: Options) -> (UnixStream, JoinHandle<io::Result<()>>) {
     let (ours, theirs) = UnixStream::pair().unwrap();
-    ours.set_read_timeout(Some(PATIENCE)).unwrap();
+    ours.set_read_timeout(Some(TIMEOUT)).unwrap();
     let server = Server::new(vec![export], options);
     (ours, thread::spawn(move || server.serve(theirs)))
 }
@@ -264,4 +264,4 @@ impl Answer {
 }
 
 /// A test that waits longer has failed.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
+pub(crate) const TIMEOUT: Duration = Duration::from_secs(30);

@@ -1,6 +1,6 @@
-//! Strangers by the dozen: connections that have not chosen an export.
+//! Unauthenticated clients by the dozen: connections that have not chosen an export.
 
-use crate::client::{Handshake, PATIENCE, info};
+use crate::client::{Handshake, TIMEOUT, info};
 use crate::listening::memory;
 use keyway_attach::Door;
 use keyway_attach::nbd::protocol::handshake::{option, reply};
@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 /// A hundred and more who say nothing, all from one address, keep nobody out.
 #[test]
 fn silent_strangers_make_room() {
-    let server = Server::new(vec![memory()], Options { handshake: PATIENCE, ..Options::default() });
+    let server = Server::new(vec![memory()], Options { handshake: TIMEOUT, ..Options::default() });
     let door = server.tcp(&["127.0.0.1:0".parse().unwrap()]).unwrap();
     let mut silent: Vec<TcpStream> = (0..128).map(|_| connect_tcp(&door)).collect();
     for round in 0..3 {
@@ -24,7 +24,7 @@ fn silent_strangers_make_room() {
         silent.extend((0..8).map(|_| connect_tcp(&door)));
     }
     // Those that had to go were not as many as came.
-    let deadline = Instant::now() + PATIENCE;
+    let deadline = Instant::now() + TIMEOUT;
     while door.clients() > 32 {
         assert!(Instant::now() < deadline, "{} connections", door.clients());
         thread::sleep(Duration::from_millis(10));
@@ -36,10 +36,10 @@ fn silent_strangers_make_room() {
 /// Who has to make room is told so, if it asks for something, and has a moment to leave.
 #[test]
 fn a_stranger_that_has_to_go_is_told_so() {
-    let server = Server::new(vec![memory()], Options { handshake: PATIENCE, ..Options::default() });
+    let server = Server::new(vec![memory()], Options { handshake: TIMEOUT, ..Options::default() });
     let door = server.tcp(&["127.0.0.1:0".parse().unwrap()]).unwrap();
     for (last, replies) in [(option::ABORT, 1), (option::EXPORT_NAME, 0)] {
-        let deadline = Instant::now() + PATIENCE;
+        let deadline = Instant::now() + TIMEOUT;
         // (On a machine that has much to do, all of the moment may
         // pass before the client has its turn.)
         let attempts = || (Instant::now() < deadline).then(|| crowded_out(&door, last));
@@ -76,6 +76,6 @@ pub(crate) fn connect_tcp(door: &Listening) -> TcpStream {
 /// (Most tests are about Unix sockets.)
 pub(crate) fn begin_tcp(door: &Listening) -> Handshake {
     let stream = UnixStream::from(std::os::fd::OwnedFd::from(connect_tcp(door)));
-    stream.set_read_timeout(Some(PATIENCE)).unwrap();
+    stream.set_read_timeout(Some(TIMEOUT)).unwrap();
     Handshake::begin(stream)
 }

@@ -1,6 +1,6 @@
 //! Sockets that are listened on: who may connect, how many, and what happens at the end.
 
-use crate::client::{Client, Handshake, PATIENCE, export, info};
+use crate::client::{Client, Handshake, TIMEOUT, export, info};
 use crate::crowd::begin_tcp;
 use keyway_attach::nbd::protocol::handshake::{info as fact, option, reply};
 use keyway_attach::nbd::protocol::transmission::command;
@@ -151,7 +151,7 @@ fn more_clients_than_allowed_are_turned_away_and_the_others_go_on() {
 fn a_networks_client_that_stops_is_dropped() {
     let soon = Duration::from_millis(300);
     let (storage, place) = (Arc::new(Memory::from(vec![5; 16 << 20])), Place::new("stops"));
-    let never = Options { idle: None, request: PATIENCE, reply: PATIENCE, ..Options::default() };
+    let never = Options { idle: None, request: TIMEOUT, reply: TIMEOUT, ..Options::default() };
     let half_a_write = |client: &mut Client| {
         client.send(command::WRITE, 0, 0, 4096, &[9; 100]);
     };
@@ -175,7 +175,7 @@ fn a_networks_client_that_stops_is_dropped() {
         stops(&mut waited_for);
         let mut dropped = begin_tcp(&door).go(Headers::Structured);
         stops(&mut dropped);
-        let deadline = Instant::now() + PATIENCE;
+        let deadline = Instant::now() + TIMEOUT;
         while door.clients() > 0 {
             assert!(Instant::now() < deadline, "{what}: it is still there");
             thread::sleep(Duration::from_millis(10));

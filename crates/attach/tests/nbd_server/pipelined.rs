@@ -26,7 +26,7 @@ fn pipelined_clients_get_their_own_bytes_and_all_of_them() {
             thread::scope(|scope| {
                 for (number, shadow) in content.chunks_mut(REGION).enumerate() {
                     let (ours, theirs) = UnixStream::pair().unwrap();
-                    ours.set_read_timeout(Some(PATIENCE)).unwrap();
+                    ours.set_read_timeout(Some(TIMEOUT)).unwrap();
                     let server = Arc::clone(&server);
                     scope.spawn(move || server.serve(theirs));
                     let client = Handshake::begin(ours).go(headers);
@@ -84,7 +84,7 @@ fn pipeline(client: Client, number: usize, shadow: &mut [u8]) {
             while under_way.values().any(|other| other.is_in_the_way(&range, writes))
                 || under_way.values().map(|other| other.range.len()).sum::<usize>() > MOST_UNDER_WAY
             {
-                let waited = done.wait_timeout(under_way, PATIENCE).unwrap();
+                let waited = done.wait_timeout(under_way, TIMEOUT).unwrap();
                 assert!(!waited.1.timed_out(), "no answers any more");
                 under_way = waited.0;
             }
@@ -250,7 +250,7 @@ impl Random {
 
 const CONNECTIONS: usize = 3;
 /// A test that waits longer has failed.
-const PATIENCE: Duration = Duration::from_secs(60);
+const TIMEOUT: Duration = Duration::from_secs(60);
 /// Each connection's part of the export, in bytes.
 const REGION: usize = 33 << 20;
 /// On each connection.

@@ -48,7 +48,7 @@ fn connect(url: &str) -> Result<Client> {
     // A session's socket belongs to the user: a process of another user listening there would read
     // and answer in its place.
     let own_user_only = matches!(&uri.address, Address::Unix(path) if session::is_inside(path));
-    let options = Options { own_user_only, tell, ..patience() };
+    let options = Options { own_user_only, tell, ..time_limits() };
     let client = Client::connect(&uri, options);
     let client = client.map_err(|error| cannot_open(url, &error, Exit::Device))?;
     connected.push((url.to_owned(), client.clone()));
@@ -57,7 +57,7 @@ fn connect(url: &str) -> Result<Client> {
 
 /// With `--timeout`, each step takes at most that long; operations that change a volume may still
 /// take longer.
-fn patience() -> Options {
+fn time_limits() -> Options {
     let unsaid = Options::default();
     let Some(timeout) = remote::wanted_timeout() else { return unsaid };
     Options { handshake: timeout, timeout, reconnect: unsaid.reconnect.min(timeout), ..unsaid }

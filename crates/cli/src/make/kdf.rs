@@ -2,7 +2,7 @@
 
 use crate::door::{Args, shared};
 use crate::make::calibration::Data;
-use crate::make::patience::Patience;
+use crate::make::slow_kdf::SlowKdf;
 use crate::output::failure::{Exit, Failure, Result};
 use keyway_volume::keyslot::kdf_cost::{DEFAULT_TIME, KdfFunction, KdfRequest, Opener};
 use keyway_volume::{Cost, Error, KdfChoice, Refusal};
@@ -13,7 +13,7 @@ use std::time::Duration;
 #[derive(Debug, Clone)]
 pub(crate) struct KdfOptions {
     request: KdfRequest,
-    patience: Patience,
+    slow_kdf: SlowKdf,
     /// `--pbkdf-memory` and `--pbkdf-parallel` as they were typed.
     typed: Typed,
 }
@@ -35,8 +35,8 @@ impl KdfOptions {
         // cryptsetup takes 0 for an option that is not given. (More than four lanes it used to lower
         // without a word, and refuses since 2.8.1.)
         let [memory_kib, lanes] = [memory_kib, lanes].map(|typed| typed.filter(|number| *number > 0));
-        let patience = Patience::from_args(args, function.is_some());
-        Ok(Self { request: KdfRequest { function, cost: cost(args)?, memory_kib, lanes }, patience, typed })
+        let slow_kdf = SlowKdf::from_args(args, function.is_some());
+        Ok(Self { request: KdfRequest { function, cost: cost(args)?, memory_kib, lanes }, slow_kdf, typed })
     }
 
     /// Whether anything was said of it.
@@ -64,11 +64,11 @@ impl KdfOptions {
     /// takes more than a minute, that is said and asked for.
     pub(crate) fn agreed(&self, version: u8, hash: &str, data: Option<Data>) -> Result<KdfChoice> {
         let choice = self.choice_or(version, hash, "convert the volume first (convert --type luks2)")?;
-        self.patience.agree(&choice)?;
-        if self.patience.is_heard() {
+        self.slow_kdf.agree(&choice)?;
+        if self.slow_kdf.is_heard() {
             self.typed.differing(&choice).iter().for_each(|line| say!("{line}"));
         }
-        self.patience.announce(self.request.cost.is_some(), data);
+        self.slow_kdf.announce(self.request.cost.is_some(), data);
         Ok(choice)
     }
 

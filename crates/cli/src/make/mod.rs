@@ -12,6 +12,6 @@ mod kernel;
 pub(crate) mod label;
 pub(crate) mod new_volume;
 pub(crate) mod output_file;
-pub(crate) mod patience;
 pub(crate) mod replacing;
 pub(crate) mod seal;
+pub(crate) mod slow_kdf;

@@ -7,8 +7,8 @@
 //! waits.
 
 use super::handshake::{Agreed, garbage};
-use super::patience::Patience;
 use super::reply::{Arrival, Inbox, Reply};
+use super::timeouts::Timeouts;
 use super::transport::Transport;
 use crate::nbd::protocol::Request;
 use crate::nbd::protocol::transmission::{self, MAX_HEADER, command};
@@ -126,7 +126,7 @@ impl Connection {
         let goodbye = Request { flags: 0, kind: command::DISC, cookie: 0, offset: 0, length: 0 };
         let mut header = Vec::with_capacity(MAX_HEADER);
         goodbye.put(self.agreed.headers, &mut header);
-        self.patience().begin(0, 0, GOODBYE);
+        self.timeouts().begin(0, 0, GOODBYE);
         if !self.is_broken() && self.transport.send(&header, &[], &mut false).is_ok() {
             self.transport.close();
         }
@@ -155,7 +155,7 @@ impl Connection {
         state.waiting.insert(cookie, slot);
         let has_data = matches!(request.kind, command::READ | command::WRITE);
         let data = if has_data { request.length } else { 0 };
-        self.patience().begin(cookie, data, self.limits.of(request.kind));
+        self.timeouts().begin(cookie, data, self.limits.of(request.kind));
         Ok(cookie)
     }
 
@@ -254,7 +254,7 @@ impl Connection {
             }
         };
         if is_complete {
-            self.patience().end(cookie);
+            self.timeouts().end(cookie);
         }
         reply.data = elsewhere;
         self.state().put_reply(cookie, reply, is_complete, cookie != own);
@@ -273,8 +273,8 @@ impl Connection {
             .ok_or_else(|| garbage("a reply cannot be understood"))
     }
 
-    fn patience(&self) -> &Patience {
-        self.transport.socket().patience()
+    fn timeouts(&self) -> &Timeouts {
+        self.transport.socket().timeouts()
     }
 
     /// Marks the connection as broken and wakes all waiting threads.

@@ -3,7 +3,7 @@
 use super::Options;
 use super::connection::{Connection, Limits};
 use super::handshake;
-use super::patience::{Patience, Sign};
+use super::timeouts::{Sign, Timeouts};
 use super::transport::Socket;
 use crate::nbd::Uri;
 use crate::nbd::uri::Address;
@@ -30,14 +30,14 @@ impl Dialer {
     /// Resolves the host name, connects and performs the handshake; `limit` applies to all of this
     /// together.
     pub(super) fn dial(&self, limit: Duration) -> io::Result<Connection> {
-        let patience = Patience::new(Arc::clone(&self.sign));
-        patience.begin(HANDSHAKE, 0, limit);
-        let socket = Socket::connect(&self.uri.address, Arc::clone(&patience))?;
+        let timeouts = Timeouts::new(Arc::clone(&self.sign));
+        timeouts.begin(HANDSHAKE, 0, limit);
+        let socket = Socket::connect(&self.uri.address, Arc::clone(&timeouts))?;
         if self.options.own_user_only {
             socket.check_peer()?;
         }
         let (transport, agreed) = handshake::shake_hands(socket, &self.uri.export, self.tls.as_ref())?;
-        patience.end(HANDSHAKE);
+        timeouts.end(HANDSHAKE);
         let limits = Limits { asked: self.options.timeout, changed: self.options.changes };
         Ok(Connection::new(transport, agreed, limits))
     }

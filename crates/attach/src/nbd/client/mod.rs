@@ -15,7 +15,7 @@
 //! flushed, every later write and flush fails, too: a restarted server has lost those writes, and
 //! would report a flush of nothing as a success.
 //!
-//! **A slow server** is waited for as described in [`patience`]. A request to a server that fell
+//! **A slow server** is waited for as described in [`timeouts`]. A request to a server that fell
 //! silent is repeated once, over a new connection.
 //!
 //! **Nothing that a server says is trusted** before it has been checked against the request
@@ -27,9 +27,9 @@ mod handshake;
 mod holes;
 mod identity;
 mod journal;
-mod patience;
 mod pool;
 mod reply;
+mod timeouts;
 mod transport;
 
 use super::protocol::Request;
@@ -40,12 +40,12 @@ use crate::{Error, Refusal, Result, tls};
 use handshake::Agreed;
 use holes::Next;
 use keyway_volume::Storage;
-pub use patience::Tell;
 use pool::Pool;
 use std::io::{self, ErrorKind};
 use std::ops::Range;
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
+pub use timeouts::Tell;
 
 /// A client's time limits and other settings.
 #[derive(Debug, Clone, Copy)]

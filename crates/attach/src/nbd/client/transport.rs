@@ -1,6 +1,6 @@
 //! The transport of a client's connection: a TCP or Unix socket, with TLS over it if negotiated.
 
-use super::patience::Patience;
+use super::timeouts::Timeouts;
 use crate::local::peer;
 use crate::nbd::uri::Address;
 use crate::tls;
@@ -21,10 +21,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-/// A connected socket whose server is waited for according to [`Patience`].
+/// A connected socket whose server is waited for according to [`Timeouts`].
 pub(super) struct Socket {
     stream: Stream,
-    patience: Arc<Patience>,
+    timeouts: Arc<Timeouts>,
     /// The receive timeout currently set in the kernel, in microseconds; it is set again only when
     /// it has changed.
     armed: AtomicU64,
@@ -36,17 +36,17 @@ enum Stream {
 }
 
 impl Socket {
-    /// Connects, within the time allowed by `patience`.
-    pub(super) fn connect(address: &Address, patience: Arc<Patience>) -> io::Result<Self> {
-        let stream = patience.tell_during(|| match address {
-            Address::Tcp { host, port } => connect_tcp(host, *port, &patience).map(Stream::Tcp),
-            Address::Unix(path) => connect_unix(path, &patience).map(Stream::Unix),
+    /// Connects, within the time allowed by `timeouts`.
+    pub(super) fn connect(address: &Address, timeouts: Arc<Timeouts>) -> io::Result<Self> {
+        let stream = timeouts.tell_during(|| match address {
+            Address::Tcp { host, port } => connect_tcp(host, *port, &timeouts).map(Stream::Tcp),
+            Address::Unix(path) => connect_unix(path, &timeouts).map(Stream::Unix),
         })?;
-        Ok(Self { stream, patience, armed: AtomicU64::new(0) })
+        Ok(Self { stream, timeouts, armed: AtomicU64::new(0) })
     }
 
-    pub(super) fn patience(&self) -> &Patience {
-        &self.patience
+    pub(super) fn timeouts(&self) -> &Timeouts {
+        &self.timeouts
     }
 
     /// Refuses a Unix socket whose listener belongs to another user.
@@ -87,7 +87,7 @@ impl Socket {
 
     /// Waits until the socket can be written to.
     fn wait_to_send(&self) -> io::Result<()> {
-        let left = self.patience.left()?;
+        let left = self.timeouts.left()?;
         let time = Timespec { tv_sec: left.as_secs() as i64, tv_nsec: left.subsec_nanos().into() };
         match poll(&mut [PollFd::new(self, PollFlags::OUT)], Some(&time)) {
             Ok(_) | Err(Errno::INTR) => Ok(()),
@@ -108,10 +108,10 @@ impl AsFd for Socket {
 impl Read for &Socket {
     fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
         loop {
-            self.arm(self.patience.left()?)?;
+            self.arm(self.timeouts.left()?)?;
             match recv(*self, &mut *buf, RecvFlags::empty()) {
                 Ok((count, _)) => {
-                    self.patience.note(count);
+                    self.timeouts.note(count);
                     return Ok(count);
                 }
                 Err(Errno::AGAIN | Errno::INTR) => {}
@@ -134,7 +134,7 @@ impl Write for &Socket {
         loop {
             match sendmsg(*self, bufs, &mut SendAncillaryBuffer::default(), flags) {
                 Ok(count) => {
-                    self.patience.note(count);
+                    self.timeouts.note(count);
                     return Ok(count);
                 }
                 Err(Errno::AGAIN) => self.wait_to_send()?,
@@ -230,11 +230,11 @@ impl Transport {
 }
 
 /// Divides the time evenly among the addresses.
-fn connect_tcp(host: &str, port: u16, patience: &Patience) -> io::Result<TcpStream> {
-    let addresses = keyway_resolve::resolve(host, port, patience.time()?)?;
+fn connect_tcp(host: &str, port: u16, timeouts: &Timeouts) -> io::Result<TcpStream> {
+    let addresses = keyway_resolve::resolve(host, port, timeouts.time()?)?;
     let mut last = io::Error::new(ErrorKind::NotFound, "the host has no address");
     for (tried, address) in addresses.iter().enumerate() {
-        let share = patience.time()? / (addresses.len() - tried) as u32;
+        let share = timeouts.time()? / (addresses.len() - tried) as u32;
         match TcpStream::connect_timeout(address, share) {
             Ok(socket) => {
                 // Requests are sent whole, so waiting for more data would only delay them.
@@ -248,7 +248,7 @@ fn connect_tcp(host: &str, port: u16, patience: &Patience) -> io::Result<TcpStre
 }
 
 /// A path that starts with NUL is a name in Linux's abstract namespace.
-fn connect_unix(path: &Path, patience: &Patience) -> io::Result<UnixStream> {
+fn connect_unix(path: &Path, timeouts: &Timeouts) -> io::Result<UnixStream> {
     let bytes = path.as_os_str().as_bytes();
     let address = match bytes.split_first() {
         Some((0, name)) => SocketAddrUnix::new_abstract_name(name),
@@ -256,9 +256,9 @@ fn connect_unix(path: &Path, patience: &Patience) -> io::Result<UnixStream> {
     }?;
     let fd = socket_with(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC, None)?;
     // Otherwise a listener that accepts nobody would be waited for indefinitely.
-    set_socket_timeout(&fd, Timeout::Send, Some(patience.time()?))?;
+    set_socket_timeout(&fd, Timeout::Send, Some(timeouts.time()?))?;
     match connect(&fd, &address) {
-        Err(Errno::AGAIN) => Err(patience.too_slow()),
+        Err(Errno::AGAIN) => Err(timeouts.too_slow()),
         done => done.map(|()| fd.into()).map_err(io::Error::from),
     }
 }

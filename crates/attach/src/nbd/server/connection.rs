@@ -9,8 +9,8 @@
 
 use super::deadline::Limits;
 use super::handshake::Agreed;
+use super::latency::Latency;
 use super::order::{Order, Turn};
-use super::pace::Pace;
 use super::replies::{Replies, Spaces};
 use super::requests::{Requests, SMALL};
 use super::wire::Wire;
@@ -38,15 +38,10 @@ pub(super) fn serve(
         stopping,
         socket,
         spaces: &server.spaces,
-        requests: Mutex::new(Requests::new(
-            agreed.incoming,
-            agreed.headers,
-            &server.patience,
-            limits.clone(),
-        )),
+        requests: Mutex::new(Requests::new(agreed.incoming, agreed.headers, &server.polling, limits.clone())),
         wire: Wire::new(agreed.outgoing, limits),
         order: Order::default(),
-        pace: Pace::of(agreed.export.storage.is_distant()),
+        latency: Latency::of(agreed.export.storage.is_distant()),
         threads: server.options.threads.max(1),
         cores: thread::available_parallelism().map_or(1, usize::from),
         started: AtomicUsize::new(1),
@@ -72,7 +67,7 @@ pub(super) struct Connection<'a> {
     requests: Mutex<Requests<'a>>,
     wire: Wire,
     order: Order,
-    pace: Pace,
+    latency: Latency,
     threads: usize,
     cores: usize,
     /// The number of threads; of those waiting for the lead; of those working without it.
@@ -142,9 +137,9 @@ impl<'a> Connection<'a> {
         replies: &mut Replies<'_>,
     ) -> io::Result<Option<Request>> {
         let mut request = first;
-        let mut look = self.pace.look();
+        let mut look = self.latency.look();
         loop {
-            if !self.is_small(&request) || self.pace.is_slow() {
+            if !self.is_small(&request) || self.latency.is_slow() {
                 look.end();
                 replies.send()?;
                 return Ok(Some(request));
@@ -160,7 +155,7 @@ impl<'a> Connection<'a> {
             if !more || replies.is_full() {
                 look.end();
                 replies.send()?;
-                look = self.pace.look();
+                look = self.latency.look();
             }
             if !more {
                 return Ok(None);
@@ -175,7 +170,7 @@ impl<'a> Connection<'a> {
             turn.wait();
         }
         let request = &task.request;
-        let mut look = self.pace.look();
+        let mut look = self.latency.look();
         look.add(request.length);
         match task.payload {
             Payload::Refused(errno, message) => replies.error(request, errno, message),
@@ -216,7 +211,7 @@ impl<'a> Connection<'a> {
     /// Whether the request is to be answered without the lead. If so, there is a follower to take
     /// the lead.
     fn hand_over<'s>(&'s self, request: &Request, requests: &Requests<'_>, scope: &'s Scope<'s, '_>) -> bool {
-        let waits = self.pace.is_slow() || may_wait(request);
+        let waits = self.latency.is_slow() || may_wait(request);
         let most = if waits { self.threads } else { self.threads.min(self.cores) };
         // Nothing is gained unless there is other work to do.
         if self.busy.load(Ordering::SeqCst) + 1 >= most || !(waits || requests.has_more()) {

@@ -1,7 +1,7 @@
 //! A listening socket and the connections accepted from it.
 
 use super::node::Node;
-use super::strangers::{Origin, Room, Strangers};
+use super::unauthenticated::{Origin, Room, Unauthenticated};
 use super::{Server, Socket, exposed};
 use crate::local::peer;
 use crate::{Door, Error, Refusal, Result};
@@ -43,7 +43,7 @@ enum Listener {
 struct State {
     connections: HashMap<u64, Socket>,
     /// The connections that have not chosen an export.
-    strangers: Strangers,
+    unauthenticated: Unauthenticated,
     next: u64,
     /// Set by the thread that stops the listener.
     stopped: bool,
@@ -167,7 +167,7 @@ impl Shared {
         }
     }
 
-    /// Starts a connection's thread. While there are too many strangers, each gets a short time,
+    /// Starts a connection's thread. While there are too many unauthenticated clients, each gets a short time,
     /// and further ones wait to be accepted.
     fn admit(self: &Arc<Self>, socket: Socket, origin: Origin) {
         if self.server.options.own_user_only && peer::check(&socket).is_err() {
@@ -175,11 +175,11 @@ impl Shared {
         }
         let mut state = self.state();
         loop {
-            match state.strangers.room(origin) {
+            match state.unauthenticated.room(origin) {
                 _ if self.stopping.load(Ordering::SeqCst) => return,
                 Room::Enough => break,
                 Room::InPlaceOf(oldest) => {
-                    state.strangers.leave(oldest);
+                    state.unauthenticated.leave(oldest);
                     state.connections.get(&oldest).into_iter().for_each(|one| one.stay().cut_short());
                 }
                 Room::After(moment) => {
@@ -203,13 +203,13 @@ impl Shared {
         };
         if thread::Builder::new().name("nbd".to_owned()).spawn(serve).is_ok() {
             state.connections.insert(id, socket);
-            state.strangers.enter(id, origin);
+            state.unauthenticated.enter(id, origin);
             state.next += 1;
         }
     }
 
     fn forget_stranger(&self, id: u64) {
-        self.state().strangers.leave(id);
+        self.state().unauthenticated.leave(id);
         self.changed.notify_all();
     }
 

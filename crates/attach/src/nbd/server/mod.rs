@@ -10,17 +10,17 @@ mod connection;
 mod deadline;
 mod encryption;
 mod handshake;
+mod latency;
 mod listener;
 mod node;
 mod order;
-mod pace;
-mod patience;
+mod polling;
 mod replies;
 mod requests;
 mod socket;
 mod starttls;
-mod strangers;
 mod transport;
+mod unauthenticated;
 mod wire;
 
 pub use encryption::{Encryption, Halves, StartTls, exposed};
@@ -29,7 +29,7 @@ pub use socket::Socket;
 
 use crate::{Export, Result};
 use deadline::Times;
-use patience::Patience;
+use polling::Polling;
 use replies::Spaces;
 use std::io;
 use std::net::SocketAddr;
@@ -45,7 +45,7 @@ pub struct Server {
     /// How many clients have chosen an export.
     seats: AtomicUsize,
     spaces: Spaces,
-    patience: Patience,
+    polling: Polling,
 }
 
 /// A server's limits and permissions.
@@ -102,7 +102,7 @@ impl Server {
     /// without a name, or the only one.
     pub fn new(exports: Vec<Export>, options: Options) -> Arc<Self> {
         let (seats, spaces) = (AtomicUsize::new(0), Spaces::default());
-        Arc::new(Self { exports, options, seats, spaces, patience: Patience::new() })
+        Arc::new(Self { exports, options, seats, spaces, polling: Polling::new() })
     }
 
     /// Listens on a Unix socket that only its owner may connect to. A socket that nobody listens on
@@ -119,7 +119,7 @@ impl Server {
     /// [`Door::place`](crate::Door::place) then reports.
     ///
     /// # Errors
-    /// If the address is unknown or taken; [`Error::Refused`](crate::Error::Refused) when strangers
+    /// If the address is unknown or taken; [`Error::Refused`](crate::Error::Refused) when unauthenticated clients
     /// could connect in the clear and [`Options::insecure_network`] does not allow it.
     pub fn tcp(self: &Arc<Self>, addresses: &[SocketAddr]) -> Result<Listening> {
         Listening::tcp(Arc::clone(self), addresses)

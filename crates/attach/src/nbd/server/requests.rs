@@ -3,7 +3,7 @@
 //! directly into the buffer in which they are processed.
 
 use super::deadline::Limits;
-use super::patience::{Eagerness, Patience};
+use super::polling::{Eagerness, Polling};
 use super::transport::Incoming;
 use crate::nbd::protocol::{Headers, Request};
 use std::io::{self, IoSliceMut};
@@ -11,7 +11,7 @@ use std::io::{self, IoSliceMut};
 /// The receiving side of a connection.
 pub(super) struct Requests<'a> {
     incoming: Incoming,
-    patience: &'a Patience,
+    polling: &'a Polling,
     eagerness: Eagerness,
     limits: Limits,
     headers: Headers,
@@ -24,10 +24,10 @@ pub(super) struct Requests<'a> {
 }
 
 impl<'a> Requests<'a> {
-    pub(super) fn new(incoming: Incoming, headers: Headers, patience: &'a Patience, limits: Limits) -> Self {
+    pub(super) fn new(incoming: Incoming, headers: Headers, polling: &'a Polling, limits: Limits) -> Self {
         let buffer = vec![0; BUFFER].into();
         let eagerness = Eagerness::default();
-        Self { incoming, patience, eagerness, limits, headers, buffer, start: 0, end: 0, cautious: false }
+        Self { incoming, polling, eagerness, limits, headers, buffer, start: 0, end: 0, cautious: false }
     }
 
     /// Waits for the next request; `None` when the client has disconnected.
@@ -142,7 +142,7 @@ impl<'a> Requests<'a> {
         }
         let space = self.end..BUFFER.min(self.end.saturating_add(most));
         let space = &mut [IoSliceMut::new(&mut self.buffer[space])];
-        let received = self.incoming.receive_soon(space, &mut self.eagerness, self.patience)?;
+        let received = self.incoming.receive_soon(space, &mut self.eagerness, self.polling)?;
         self.end += received;
         Ok(received > 0)
     }

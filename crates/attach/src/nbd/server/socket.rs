@@ -1,7 +1,7 @@
 //! A client's socket: sends whole messages, receives whatever has arrived, with deadlines for both.
 
 use super::deadline::Deadline;
-use super::strangers::Stay;
+use super::unauthenticated::Stay;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::net::sockopt;
@@ -119,7 +119,7 @@ impl Socket {
         self.deadlines.send.set(at);
     }
 
-    /// How long this may remain a stranger's connection.
+    /// How long this may remain an unauthenticated client's connection.
     pub(super) fn stay(&self) -> &Stay {
         &self.deadlines.stay
     }

@@ -1,7 +1,7 @@
 //! The two directions of a connection: of a socket, or of TLS over it.
 
 use super::Socket;
-use super::patience::{Eagerness, Patience};
+use super::polling::{Eagerness, Polling};
 use std::cell::RefCell;
 use std::io::{self, IoSlice, IoSliceMut, Read, Write};
 
@@ -27,13 +27,13 @@ impl Incoming {
         &mut self,
         buffers: &mut [IoSliceMut<'_>],
         eagerness: &mut Eagerness,
-        patience: &Patience,
+        polling: &Polling,
     ) -> io::Result<usize> {
         let Self::Plain(socket) = self else { return self.receive(buffers) };
         // (The two closures cannot both borrow the buffers.)
         let buffers = RefCell::new(buffers);
         let ready = || socket.receive_now(&mut buffers.borrow_mut());
-        eagerness.wait(patience, ready, || socket.receive(&mut buffers.borrow_mut()))
+        eagerness.wait(polling, ready, || socket.receive(&mut buffers.borrow_mut()))
     }
 
     /// Receives what is available, waiting for the first byte; 0 at the end.

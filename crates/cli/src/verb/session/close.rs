@@ -155,7 +155,7 @@ fn refuse_others(found: &Mapping) -> Result<()> {
 fn close_session(session: &Session, when: Close) -> Result<()> {
     let name = session.facts().name.clone();
     let said = match when {
-        Close::Now => session::close_when_unused(session, PATIENCE)?,
+        Close::Now => session::close_when_unused(session, TIMEOUT)?,
         when => session.close(when).map_err(explain::session)?,
     };
     if !said.is_empty() {
@@ -186,6 +186,6 @@ fn cannot_cancel(name: &str) -> Failure {
 
 /// How long cryptsetup retries to remove a busy mapping (lib/libdevmapper.c, RETRY: 25 times 0.2
 /// s).
-const PATIENCE: Duration = Duration::from_secs(5);
+const TIMEOUT: Duration = Duration::from_secs(5);
 /// For the kernel to tell of a file that was closed, on a busy machine.
 const LETTING_GO: Duration = Duration::from_millis(500);

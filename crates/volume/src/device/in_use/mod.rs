@@ -180,7 +180,7 @@ struct Wish<'a> {
 
 impl Wish<'_> {
     fn insist(self, storage: &dyn Storage) -> Result<InUse> {
-        let deadline = Instant::now() + PATIENCE;
+        let deadline = Instant::now() + TIMEOUT;
         loop {
             match self.attempt(storage) {
                 Err(Error::InUse(holder)) if holder.may_be_leaving() && Instant::now() < deadline => {
@@ -316,7 +316,7 @@ const CLAIM: OFlag = OFlag::O_RDONLY.union(OFlag::O_CLOEXEC).union(OFlag::O_EXCL
 const LOOKING: &str = "marking the volume as in use";
 
 /// A process that was just unmounted or told to end may still be flushing.
-const PATIENCE: Duration = Duration::from_millis(500);
+const TIMEOUT: Duration = Duration::from_millis(500);
 const POLL: Duration = Duration::from_millis(10);
 
 #[cfg(test)]

@@ -176,10 +176,10 @@ fn who_is_about_to_leave_is_waited_for_half_a_second() {
     let first = write(&storage).unwrap();
     let started = Instant::now();
     assert!(write(&storage).is_err());
-    assert!(started.elapsed() >= PATIENCE);
+    assert!(started.elapsed() >= TIMEOUT);
     thread::scope(|scope| {
         scope.spawn(|| {
-            thread::sleep(PATIENCE / 5);
+            thread::sleep(TIMEOUT / 5);
             drop(first);
         });
         assert!(write(&storage).is_ok());

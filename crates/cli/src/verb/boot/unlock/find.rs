@@ -22,7 +22,7 @@ pub(super) fn wait(spec: &OsStr, limit: Duration) -> Option<PathBuf> {
         if start.elapsed() >= limit {
             return None;
         }
-        if !said && start.elapsed() > PATIENCE {
+        if !said && start.elapsed() > TIMEOUT {
             say!("Waiting for {} ({}).", spec.to_string_lossy(), in_words(limit));
             said = true;
         }
@@ -50,7 +50,7 @@ pub(super) fn in_words(limit: Duration) -> String {
 
 const LOOK_AGAIN: Duration = Duration::from_millis(50);
 /// No message is printed for devices that appear within this time.
-const PATIENCE: Duration = Duration::from_secs(2);
+const TIMEOUT: Duration = Duration::from_secs(2);
 
 #[cfg(test)]
 mod tests {

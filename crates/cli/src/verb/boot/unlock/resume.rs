@@ -24,7 +24,7 @@ pub(super) fn go_on(_proof: &Initramfs, resume: &Resume, plan: &Plan) {
     if !Path::new(RESUME).exists() {
         return say!("resume={device}: this kernel cannot be suspended to disk.");
     }
-    let limit = plan.waits.optional.min(PATIENCE);
+    let limit = plan.waits.optional.min(TIMEOUT);
     let Some(node) = find::wait(OsStr::new(device), limit) else {
         return say!("resume={device} did not appear within {} s: the system starts anew.", limit.as_secs());
     };
@@ -43,4 +43,4 @@ pub(super) fn go_on(_proof: &Initramfs, resume: &Resume, plan: &Plan) {
 const RESUME: &str = "/sys/power/resume";
 const OFFSET: &str = "/sys/power/resume_offset";
 /// A swap that is gone must not keep the machine from starting.
-const PATIENCE: Duration = Duration::from_secs(10);
+const TIMEOUT: Duration = Duration::from_secs(10);

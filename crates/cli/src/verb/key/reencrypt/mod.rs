@@ -7,7 +7,7 @@ mod kernel;
 mod luks1;
 mod marked;
 mod online;
-mod pace;
+mod rate_limit;
 mod run;
 mod tokens;
 mod unused;

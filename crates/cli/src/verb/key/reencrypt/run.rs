@@ -1,6 +1,6 @@
 //! Runs a re-encryption to its end, or until somebody stops it.
 
-use super::pace::Pace;
+use super::rate_limit::RateLimit;
 use super::{Asked, Extent};
 use crate::output::failure::{Exit, Failure, Result};
 use crate::output::progress::{self, Progress};
@@ -86,7 +86,8 @@ pub(in crate::verb) fn to_end(
             told = done;
         };
         tell(before);
-        let (mut done, mut pace) = (before, limit_rate.map(|rate| Pace::new(rate, Instant::now())));
+        let (mut done, mut rate_limit) =
+            (before, limit_rate.map(|rate| RateLimit::new(rate, Instant::now())));
         loop {
             if stopped.load(Ordering::Relaxed) {
                 return Ok(false);
@@ -97,9 +98,9 @@ pub(in crate::verb) fn to_end(
             if is_last {
                 return Ok(true);
             }
-            if let Some(pace) = &mut pace {
-                let wait = pace.wait(now.saturating_sub(done), Instant::now());
-                Pace::rest(wait, || stopped.load(Ordering::Relaxed));
+            if let Some(rate_limit) = &mut rate_limit {
+                let wait = rate_limit.wait(now.saturating_sub(done), Instant::now());
+                RateLimit::rest(wait, || stopped.load(Ordering::Relaxed));
             }
             done = now;
         }

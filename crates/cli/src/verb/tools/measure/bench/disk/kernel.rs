@@ -128,7 +128,7 @@ impl Drop for Mapping {
     fn drop(&mut self) {
         self.held = None;
         if let Ok(mapper) = Mapper::open() {
-            let late = Instant::now() + PATIENCE;
+            let late = Instant::now() + TIMEOUT;
             while mapper.status(&self.name).is_ok() && Instant::now() < late {
                 // Removes a mapping that was never marked for removal.
                 let _ = mapper.remove(&self.name, true);
@@ -141,7 +141,7 @@ impl Drop for Mapping {
     }
 }
 
-const PATIENCE: Duration = Duration::from_secs(5);
+const TIMEOUT: Duration = Duration::from_secs(5);
 const POLL: Duration = Duration::from_millis(20);
 
 /// Why there is no dm-crypt here: this becomes the reason in a row, not a failure.

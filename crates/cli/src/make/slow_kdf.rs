@@ -13,7 +13,7 @@ use keyway_volume::{Cost, KdfChoice, UnlockOptions, UnlockTimes};
 
 /// Who is asked, and whether anybody can be.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Patience {
+pub(crate) struct SlowKdf {
     manner: Manner,
     /// Called by its name: cryptsetup starts such a derivation without a word, and scripts written
     /// for it must go on.
@@ -22,7 +22,7 @@ pub(crate) struct Patience {
     named: bool,
 }
 
-impl Patience {
+impl SlowKdf {
     pub(super) fn from_args(args: &Args, named: bool) -> Self {
         Self { manner: args.manner(), is_cryptsetup: args.is_cryptsetup(), named }
     }
@@ -153,13 +153,13 @@ mod tests {
 
     #[test]
     fn what_was_probably_meant_is_said() {
-        let patience = |named| Patience { manner: Manner::default(), is_cryptsetup: false, named };
-        let said = patience(false).warning(&passes_of_argon2(200_000), 40_000.0);
+        let slow_kdf = |named| SlowKdf { manner: Manner::default(), is_cryptsetup: false, named };
+        let said = slow_kdf(false).warning(&passes_of_argon2(200_000), 40_000.0);
         assert_eq!(
             said,
             "200,000 passes of Argon2id over 1.0 GiB: about 11 h on this machine, now and each time that it is \
              opened. For iterations of PBKDF2, give --pbkdf pbkdf2."
         );
-        assert!(patience(true).warning(&passes_of_argon2(200_000), 40_000.0).contains("--iter-time"));
+        assert!(slow_kdf(true).warning(&passes_of_argon2(200_000), 40_000.0).contains("--iter-time"));
     }
 }

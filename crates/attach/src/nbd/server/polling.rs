@@ -12,14 +12,14 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 /// How the threads of a server wait.
-pub(super) struct Patience {
+pub(super) struct Polling {
     awake: AtomicUsize,
     most: usize,
     /// How many more waits are to sleep at once.
     rest: AtomicU32,
 }
 
-impl Patience {
+impl Polling {
     /// Settings for this machine: half of the cores are left to clients; on a single core nobody
     /// polls.
     pub(super) fn new() -> Self {
@@ -63,12 +63,12 @@ impl Eagerness {
     /// The result of `ready`, or of `sleep` if that takes longer than a moment.
     pub(super) fn wait<T>(
         &mut self,
-        patience: &Patience,
+        polling: &Polling,
         ready: impl FnMut() -> io::Result<Option<T>>,
         sleep: impl FnOnce() -> io::Result<T>,
     ) -> io::Result<T> {
         if self.eager
-            && let Some(answer) = patience.ask(ready)?
+            && let Some(answer) = polling.ask(ready)?
         {
             return Ok(answer);
         }
@@ -96,33 +96,33 @@ mod tests {
 
     #[test]
     fn a_quick_client_is_waited_for_and_a_slow_one_slept_for() {
-        let patience = Patience { awake: AtomicUsize::new(0), most: 1, rest: AtomicU32::new(0) };
+        let polling = Polling { awake: AtomicUsize::new(0), most: 1, rest: AtomicU32::new(0) };
         let mut eagerness = Eagerness { eager: true };
         let here = || Ok(Some("looked"));
-        assert_eq!(eagerness.wait(&patience, here, || Ok("slept")).unwrap(), "looked");
+        assert_eq!(eagerness.wait(&polling, here, || Ok("slept")).unwrap(), "looked");
 
         // A sleep of more than a moment ends the eagerness; after that nobody polls.
         let slow = || {
             thread::sleep(2 * MOMENT);
             Ok("slept")
         };
-        assert_eq!(eagerness.wait(&patience, || Ok(None), slow).unwrap(), "slept");
+        assert_eq!(eagerness.wait(&polling, || Ok(None), slow).unwrap(), "slept");
         let never = || -> io::Result<Option<&str>> { panic!("not eager") };
-        assert_eq!(eagerness.wait(&patience, never, || Ok("slept")).unwrap(), "slept");
-        assert_eq!(patience.awake.load(Ordering::Relaxed), 0);
+        assert_eq!(eagerness.wait(&polling, never, || Ok("slept")).unwrap(), "slept");
+        assert_eq!(polling.awake.load(Ordering::Relaxed), 0);
     }
 
     #[test]
     fn who_lost_its_core_sleeps_for_a_while() {
-        let patience = Patience { awake: AtomicUsize::new(0), most: 1, rest: AtomicU32::new(0) };
+        let polling = Polling { awake: AtomicUsize::new(0), most: 1, rest: AtomicU32::new(0) };
         let displaced = || {
             thread::sleep(2 * DISPLACED);
             Ok(Some(()))
         };
-        assert_eq!(patience.ask(displaced).unwrap(), Some(()));
+        assert_eq!(polling.ask(displaced).unwrap(), Some(()));
         for _ in 0..REST {
-            assert_eq!(patience.ask(|| Ok(Some(()))).unwrap(), None);
+            assert_eq!(polling.ask(|| Ok(Some(()))).unwrap(), None);
         }
-        assert_eq!(patience.ask(|| Ok(Some(()))).unwrap(), Some(()));
+        assert_eq!(polling.ask(|| Ok(Some(()))).unwrap(), Some(()));
     }
 }

@@ -1,4 +1,4 @@
-//! Strangers: connections whose clients have not chosen an export yet, and may be anybody. Their
+//! Unauthenticated clients: connections whose clients have not chosen an export yet, and may be anybody. Their
 //! number is limited, in total and per origin. If there are too many, a new one replaces the one
 //! that has had the most time.
 //!
@@ -37,12 +37,12 @@ impl From<IpAddr> for Origin {
     }
 }
 
-/// The strangers, the oldest first.
+/// The unauthenticated clients, the oldest first.
 #[derive(Debug, Default)]
-pub(super) struct Strangers(Vec<Stranger>);
+pub(super) struct Unauthenticated(Vec<Client>);
 
 #[derive(Debug, Clone, Copy)]
-struct Stranger {
+struct Client {
     id: u64,
     origin: Origin,
     since: Instant,
@@ -58,10 +58,10 @@ pub(super) enum Room {
     After(Duration),
 }
 
-impl Strangers {
+impl Unauthenticated {
     /// What has to happen before one more connection from `origin` can [enter](Self::enter).
     pub(super) fn room(&self, origin: Origin) -> Room {
-        let mut alike = self.0.iter().filter(|stranger| stranger.origin == origin);
+        let mut alike = self.0.iter().filter(|client| client.origin == origin);
         let oldest = match (alike.clone().count() >= MOST_OF_ONE, self.0.len() >= MOST) {
             (true, _) => alike.next(),
             (false, true) => self.0.first(),
@@ -75,31 +75,31 @@ impl Strangers {
     }
 
     pub(super) fn enter(&mut self, id: u64, origin: Origin) {
-        self.0.push(Stranger { id, origin, since: Instant::now() });
+        self.0.push(Client { id, origin, since: Instant::now() });
     }
 
     /// The client has chosen its export, or has disconnected.
     pub(super) fn leave(&mut self, id: u64) {
-        self.0.retain(|stranger| stranger.id != id);
+        self.0.retain(|client| client.id != id);
     }
 }
 
-/// How long a connection may remain a stranger's, as seen by its own thread.
+/// How long a connection may remain an unauthenticated client's, as seen by its own thread.
 #[derive(Debug, Default)]
 pub(super) struct Stay {
-    is_stranger: AtomicBool,
+    is_unauthenticated: AtomicBool,
     /// Set when the connection has to make room.
     ends: Deadline,
 }
 
 impl Stay {
-    /// Sets whether the client is a stranger.
-    pub(super) fn set(&self, is_stranger: bool) {
-        self.is_stranger.store(is_stranger, Ordering::Relaxed);
+    /// Sets whether the client is unauthenticated.
+    pub(super) fn set(&self, is_unauthenticated: bool) {
+        self.is_unauthenticated.store(is_unauthenticated, Ordering::Relaxed);
     }
 
     /// Tells the connection to make room. (If the client chooses an export at this very moment, it
-    /// is no longer a stranger, and stays.)
+    /// is no longer unauthenticated, and stays.)
     pub(super) fn cut_short(&self) {
         self.ends.set(Some(Instant::now() + LAST_WORD));
     }
@@ -115,7 +115,7 @@ impl Stay {
     /// When no time is left.
     pub(super) fn left(&self, deadline: &Deadline) -> io::Result<Option<Duration>> {
         let left = deadline.left()?;
-        if !self.is_stranger.load(Ordering::Relaxed) {
+        if !self.is_unauthenticated.load(Ordering::Relaxed) {
             return Ok(left);
         }
         let shortest = [left, self.ends.left()?, Some(LOOKS)].into_iter().flatten().min();
@@ -123,7 +123,7 @@ impl Stay {
     }
 }
 
-/// The maximum number of strangers, in total and per origin.
+/// The maximum number of unauthenticated clients, in total and per origin.
 pub(super) const MOST: usize = 64;
 const MOST_OF_ONE: usize = 32;
 
@@ -134,16 +134,16 @@ const LEAST_TIME: Duration = Duration::from_millis(250);
 /// [`LEAST_TIME`] to arrive, the replaced ones never outnumber them.
 const LAST_WORD: Duration = LEAST_TIME;
 
-/// How often a thread that waits for a stranger checks whether it has to make room.
+/// How often a thread that waits for such a client checks whether it has to make room.
 const LOOKS: Duration = Duration::from_millis(50);
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn old(count: u64, origin: impl Fn(u64) -> Origin) -> Strangers {
+    fn old(count: u64, origin: impl Fn(u64) -> Origin) -> Unauthenticated {
         let since = Instant::now().checked_sub(LEAST_TIME).unwrap();
-        Strangers((0..count).map(|id| Stranger { id, origin: origin(id), since }).collect())
+        Unauthenticated((0..count).map(|id| Client { id, origin: origin(id), since }).collect())
     }
 
     fn host(last: u64) -> Origin {
@@ -171,7 +171,7 @@ mod tests {
 
     #[test]
     fn nobody_is_sent_away_at_once() {
-        let mut crowd = Strangers::default();
+        let mut crowd = Unauthenticated::default();
         (0..MOST_OF_ONE as u64).for_each(|id| crowd.enter(id, host(1)));
         match crowd.room(host(1)) {
             Room::After(left) => assert!(!left.is_zero() && left <= LEAST_TIME),

@@ -29,7 +29,7 @@ pub(super) struct Sign {
 }
 
 /// The time limits of one connection.
-pub(super) struct Patience {
+pub(super) struct Timeouts {
     sign: Arc<Sign>,
     waits: Mutex<Waits>,
 }
@@ -66,7 +66,7 @@ impl Sign {
     }
 }
 
-impl Patience {
+impl Timeouts {
     pub(super) fn new(sign: Arc<Sign>) -> Arc<Self> {
         Arc::new(Self { sign, waits: Mutex::new(Waits::new(Instant::now())) })
     }
@@ -110,7 +110,7 @@ impl Patience {
     /// All of the remaining time.
     ///
     /// # Errors
-    /// As [`Patience::left`].
+    /// As [`Timeouts::left`].
     pub(super) fn time(&self) -> io::Result<Duration> {
         let waits = self.waits();
         match waits.left(Instant::now()) {
@@ -307,48 +307,48 @@ mod tests {
     }
 
     /// Pretends that the server has been silent for so many seconds.
-    fn quiet(patience: &Patience, seconds: u64) {
+    fn quiet(timeouts: &Timeouts, seconds: u64) {
         let past = Instant::now().checked_sub(Duration::from_secs(seconds)).unwrap();
-        *patience.waits() = Waits::new(past);
-        patience.waits().begin(past, 7, 0, LIMIT);
+        *timeouts.waits() = Waits::new(past);
+        timeouts.waits().begin(past, 7, 0, LIMIT);
     }
 
     #[test]
     fn who_waits_is_told_once_until_the_server_is_back() {
-        let patience = Patience::new(Sign::new("nbd://here".to_owned(), tell));
-        patience.begin(7, 0, LIMIT);
-        let left = patience.left().unwrap();
+        let timeouts = Timeouts::new(Sign::new("nbd://here".to_owned(), tell));
+        timeouts.begin(7, 0, LIMIT);
+        let left = timeouts.left().unwrap();
         assert!(left <= SAYS_SO_AFTER && left > Duration::from_secs(1) && told() == 0, "{left:?}");
-        assert!(patience.time().unwrap() > Duration::from_secs(30));
+        assert!(timeouts.time().unwrap() > Duration::from_secs(30));
 
         for _ in 0..2 {
-            quiet(&patience, 10);
-            let left = patience.left().unwrap();
+            quiet(&timeouts, 10);
+            let left = timeouts.left().unwrap();
             assert!(left <= Duration::from_secs(50) && left > SAYS_SO_AFTER, "{left:?}");
             assert_eq!(told(), 1);
         }
         assert!((10_000..30_000).contains(&TOLD[0].load(Ordering::SeqCst)));
         assert_eq!(TOLD[1].load(Ordering::SeqCst), 60_000);
-        patience.end(7);
-        quiet(&patience, 10);
-        patience.left().unwrap();
+        timeouts.end(7);
+        quiet(&timeouts, 10);
+        timeouts.left().unwrap();
         assert_eq!(told(), 2);
 
-        patience.note(PIECE);
-        assert!(patience.left().unwrap() <= SAYS_SO_AFTER);
-        quiet(&patience, 60);
-        for error in [patience.left().unwrap_err(), patience.time().unwrap_err(), patience.too_slow()] {
+        timeouts.note(PIECE);
+        assert!(timeouts.left().unwrap() <= SAYS_SO_AFTER);
+        quiet(&timeouts, 60);
+        for error in [timeouts.left().unwrap_err(), timeouts.time().unwrap_err(), timeouts.too_slow()] {
             assert_eq!(error.kind(), ErrorKind::TimedOut);
             assert!(error.to_string().contains("did not answer within 60 s; try again later"), "{error}");
         }
         // `work` that waits by itself is reported, too, by a thread; the thread does not delay work
         // that ends soon.
-        patience.end(7);
-        quiet(&patience, 10);
-        assert_eq!(patience.tell_during(|| 5), 5);
+        timeouts.end(7);
+        quiet(&timeouts, 10);
+        assert_eq!(timeouts.tell_during(|| 5), 5);
         assert_eq!(told(), 2);
         let deadline = Instant::now() + LIMIT;
-        patience.tell_during(|| {
+        timeouts.tell_during(|| {
             while told() == 2 && Instant::now() < deadline {
                 thread::sleep(Duration::from_millis(20));
             }

@@ -4,14 +4,14 @@ use std::time::{Duration, Instant};
 
 /// Keeps an average rate. What a stall took is not made up for at full speed: only a second of it.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Pace {
+pub(super) struct RateLimit {
     /// Bytes a second.
     rate: u64,
     /// When the work that was done so far is due.
     due: Instant,
 }
 
-impl Pace {
+impl RateLimit {
     pub(super) fn new(rate: u64, now: Instant) -> Self {
         Self { rate, due: now }
     }
@@ -49,21 +49,21 @@ mod tests {
     fn the_average_is_kept_and_a_stall_is_not_made_up_for() {
         let start = Instant::now();
         let at = |ms: u64| start + Duration::from_millis(ms);
-        let mut pace = Pace::new(1 << 20, start);
-        assert_eq!(pace.wait(2 << 20, at(500)), Duration::from_millis(1500));
-        assert_eq!(pace.wait(1 << 20, at(2500)), Duration::from_millis(500), "from when it was due");
+        let mut rate_limit = RateLimit::new(1 << 20, start);
+        assert_eq!(rate_limit.wait(2 << 20, at(500)), Duration::from_millis(1500));
+        assert_eq!(rate_limit.wait(1 << 20, at(2500)), Duration::from_millis(500), "from when it was due");
         // An hour's sleep of the machine: a second of it is made up for.
-        assert_eq!(pace.wait(1 << 20, at(3_600_000)), Duration::ZERO);
-        assert_eq!(pace.wait(2 << 20, at(3_600_000)), Duration::from_secs(2));
-        assert_eq!(Pace::new(1, start).wait(u64::MAX, start), LONGEST);
+        assert_eq!(rate_limit.wait(1 << 20, at(3_600_000)), Duration::ZERO);
+        assert_eq!(rate_limit.wait(2 << 20, at(3_600_000)), Duration::from_secs(2));
+        assert_eq!(RateLimit::new(1, start).wait(u64::MAX, start), LONGEST);
     }
 
     #[test]
     fn a_stop_ends_the_rest() {
         let start = Instant::now();
-        Pace::rest(Duration::from_secs(60), || start.elapsed() > Duration::from_millis(150));
+        RateLimit::rest(Duration::from_secs(60), || start.elapsed() > Duration::from_millis(150));
         assert!(start.elapsed() < Duration::from_secs(10));
-        Pace::rest(Duration::from_millis(120), || false);
+        RateLimit::rest(Duration::from_millis(120), || false);
         assert!(start.elapsed() >= Duration::from_millis(270));
     }
 }

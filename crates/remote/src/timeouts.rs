@@ -11,7 +11,7 @@ use std::time::Duration;
 use tokio::time::{Instant, timeout_at};
 
 /// The time limit for one server.
-pub(crate) struct Patience {
+pub(crate) struct Timeouts {
     limit: Duration,
     /// Whether the user has been notified of the wait.
     told: AtomicBool,
@@ -23,7 +23,7 @@ pub(crate) struct Progress {
     last: Mutex<(Instant, usize)>,
 }
 
-impl Patience {
+impl Timeouts {
     pub(crate) fn new(limit: Duration) -> Self {
         Self { limit, told: AtomicBool::new(false) }
     }
@@ -108,8 +108,8 @@ mod tests {
     fn watched(pieces: &[usize]) -> (bool, u32) {
         let runtime = Builder::new_current_thread().enable_time().start_paused(true).build().unwrap();
         runtime.block_on(async {
-            let patience = Patience::new(Duration::from_secs(10));
-            let (progress, told) = (patience.begin(), AtomicU32::new(0));
+            let timeouts = Timeouts::new(Duration::from_secs(10));
+            let (progress, told) = (timeouts.begin(), AtomicU32::new(0));
             let work = async {
                 for bytes in pieces {
                     sleep(Duration::from_secs(1)).await;
@@ -120,7 +120,7 @@ mod tests {
                 assert!(quiet >= SAYS_SO_AFTER && quiet < Duration::from_secs(6));
                 told.fetch_add(1, Ordering::Relaxed);
             };
-            let done = patience.watch(work, &progress, told_it).await;
+            let done = timeouts.watch(work, &progress, told_it).await;
             (done.is_some(), told.load(Ordering::Relaxed))
         })
     }
@@ -145,11 +145,11 @@ mod tests {
     fn a_short_limit_is_not_told_of() {
         let runtime = Builder::new_current_thread().enable_time().start_paused(true).build().unwrap();
         runtime.block_on(async {
-            let patience = Patience::new(Duration::from_secs(2));
-            let progress = patience.begin();
+            let timeouts = Timeouts::new(Duration::from_secs(2));
+            let progress = timeouts.begin();
             assert_eq!(progress.left(), Duration::from_secs(2));
             let work = sleep(Duration::from_secs(100));
-            assert!(patience.watch(work, &progress, |_| panic!("told")).await.is_none());
+            assert!(timeouts.watch(work, &progress, |_| panic!("told")).await.is_none());
             assert_eq!(progress.left(), Duration::ZERO);
         });
     }

@@ -12,13 +12,13 @@ use std::time::{Duration, Instant};
 /// A running estimate of a storage's speed. Threads may overwrite each other's updates, since it is
 /// only an estimate.
 #[derive(Default)]
-pub(super) struct Pace {
+pub(super) struct Latency {
     score: AtomicU32,
     /// Whether the storage is behind a network, which is assumed to be slow from the start.
     distant: bool,
 }
 
-impl Pace {
+impl Latency {
     /// The estimate before the first request.
     pub(super) fn of(distant: bool) -> Self {
         Self { score: AtomicU32::new(0), distant }
@@ -28,7 +28,7 @@ impl Pace {
     pub(super) fn look(&self) -> Look<'_> {
         let doubt = self.score.load(Ordering::Relaxed) > 0;
         let slept = if doubt { times_slept() } else { None };
-        Look { pace: self, slept, started: Instant::now(), requests: 0, bytes: 0 }
+        Look { latency: self, slept, started: Instant::now(), requests: 0, bytes: 0 }
     }
 
     /// Whether callers are blocked.
@@ -51,7 +51,7 @@ impl Pace {
 
 /// A measurement of some requests, and when it began.
 pub(super) struct Look<'a> {
-    pace: &'a Pace,
+    latency: &'a Latency,
     slept: Option<i64>,
     started: Instant,
     requests: u32,
@@ -71,7 +71,7 @@ impl Look<'_> {
             return;
         }
         let in_time = AT_ONCE * self.requests + Duration::from_nanos(self.bytes as u64);
-        self.pace.note(match (self.started.elapsed() > in_time, self.slept) {
+        self.latency.note(match (self.started.elapsed() > in_time, self.slept) {
             (false, _) => Finding::InTime,
             (true, None) => Finding::Late,
             (true, before) if times_slept() > before => Finding::Slept,
@@ -115,8 +115,8 @@ mod tests {
     use std::hint::spin_loop;
     use std::thread::sleep;
 
-    fn look(pace: &Pace, work: impl Fn()) {
-        let mut look = pace.look();
+    fn look(latency: &Latency, work: impl Fn()) {
+        let mut look = latency.look();
         work();
         look.add(4096);
         look.end();
@@ -124,27 +124,27 @@ mod tests {
 
     #[test]
     fn a_storage_that_waits_is_slow_and_a_busy_machine_is_not() {
-        let pace = Pace::default();
+        let latency = Latency::default();
         let busy = || {
             let started = Instant::now();
             while started.elapsed() < 3 * AT_ONCE {
                 spin_loop();
             }
         };
-        (0..50).for_each(|_| look(&pace, busy));
-        assert!(!pace.is_slow());
-        (0..10).for_each(|_| look(&pace, || sleep(3 * AT_ONCE)));
-        assert!(pace.is_slow());
-        (0..200).for_each(|_| look(&pace, || ()));
-        assert!(!pace.is_slow());
+        (0..50).for_each(|_| look(&latency, busy));
+        assert!(!latency.is_slow());
+        (0..10).for_each(|_| look(&latency, || sleep(3 * AT_ONCE)));
+        assert!(latency.is_slow());
+        (0..200).for_each(|_| look(&latency, || ()));
+        assert!(!latency.is_slow());
     }
 
     #[test]
     fn a_distant_storage_is_slow_from_the_first_request_on() {
-        let pace = Pace::of(true);
-        assert!(pace.is_slow());
-        (0..200).for_each(|_| look(&pace, || ()));
-        assert!(pace.is_slow(), "what is in memory says nothing of the rest");
-        assert!(!Pace::of(false).is_slow());
+        let latency = Latency::of(true);
+        assert!(latency.is_slow());
+        (0..200).for_each(|_| look(&latency, || ()));
+        assert!(latency.is_slow(), "what is in memory says nothing of the rest");
+        assert!(!Latency::of(false).is_slow());
     }
 }
