@@ -101,5 +101,5 @@ fn an_error_that_main_returns_is_one_line() {
 fn the_readme_shows_what_compiles() {
     let crates = include_str!("../README.md");
     let code = crates.split("```").nth(1).expect("code in the crate's README");
-    assert!(include_str!("../../../README.md").contains(code), "the two READMEs differ:{code}");
+    assert!(include_str!("../../../docs/RECIPES.md").contains(code), "the recipe differs:{code}");
 }

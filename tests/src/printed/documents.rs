@@ -7,7 +7,9 @@ use std::path::Path;
 /// The blocks of commands in the documents, and what their sentences quote.
 pub fn documents(root: &Path) -> (Vec<Printed>, Vec<(String, Quoted)>) {
     let mut files: Vec<_> =
-        ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md"].map(Into::into).into();
+        ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md"]
+            .map(Into::into)
+            .into();
     for folder in ["docs", "crates/keyway"] {
         let entries = fs::read_dir(root.join(folder)).expect("a folder of the workspace");
         let names = entries.map(|entry| entry.expect("an entry").file_name().into_string().expect("text"));

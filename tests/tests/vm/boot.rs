@@ -55,8 +55,8 @@ fn the_lines_of_the_readme_boot_it() {
 
 /// The block under the section's title.
 fn lines_of_the_readme() -> String {
-    let readme = fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../README.md")).unwrap();
-    let section = readme.split("### Boot a VM from an encrypted image through Keyway\n").nth(1).unwrap();
+    let readme = fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/RECIPES.md")).unwrap();
+    let section = readme.split("## Boot a VM from an encrypted image through Keyway\n").nth(1).unwrap();
     section.split("```").nth(1).unwrap().to_owned()
 }
 

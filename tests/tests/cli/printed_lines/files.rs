@@ -89,7 +89,7 @@ impl Files {
         with_key("token import --json-file -").stdin(r#"{"type":"printed","keyslots":[]}"#).ok();
         with_key("seal").ok();
         peer("qemu-img", "create -q -f qcow2").arg(self.path("vm.qcow2")).arg("64M").ok();
-        let policy = fs::read_to_string(Path::new(ROOT).join("README.md")).unwrap();
+        let policy = fs::read_to_string(Path::new(ROOT).join("docs/RECIPES.md")).unwrap();
         let policy =
             policy.split("```toml\n").nth(1).and_then(|rest| rest.split("```").next()).expect("a policy");
         self.0.file("fleet.toml", policy.replace("\"1GiB\"", "\"32KiB\""));
