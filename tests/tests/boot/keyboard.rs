@@ -130,3 +130,154 @@ fn the_map_is_the_machines_or_the_one_that_is_named() {
         .fails(1)
         .says("--keymap de: loadkeys is not installed; ");
 }
+
+/// An archive of these files by the real cpio.
+fn packed(scratch: &Scratch, files: &[(&str, &[u8])]) -> PathBuf {
+    let tree = scratch.path("tree");
+    let _ = fs::remove_dir_all(&tree);
+    for (name, content) in [("init", &b"#!/bin/sh\n"[..])].iter().chain(files) {
+        let path = tree.join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, content).unwrap();
+    }
+    let archive =
+        peer("sh", "-c").arg("find . | LC_ALL=C sort | cpio --quiet -o -H newc").directory(&tree).ok();
+    scratch.file("original", archive.stdout)
+}
+
+/// The machine has a US keyboard, or says nothing: the map is the one that the image has for its own prompt.
+#[test]
+fn a_wrapped_image_brings_its_own_map() {
+    need!("busybox", "cpio", "sh", "gzip", "loadkeys", "ckbcomp");
+    need_that!(is_prepared(), "the virtual machine's kernel was not fetched (./dev test vm)");
+    let scratch = Scratch::new();
+    let image = scratch.path("image");
+    let american = configured(&scratch, "american", "etc/default/keyboard", "XKBLAYOUT=us\n");
+    let german = configured(&scratch, "german", "etc/default/keyboard", "XKBLAYOUT=de\n");
+    let wrapped = |original: &Path, machine: &Path, options: &str| {
+        let make = keyway("boot initramfs --force --program /bin/busybox -o").arg(&image).args(options);
+        make.args("--modules").arg(machine).arg(original)
+    };
+    let translated = |line: &str| peer("sh", "-c").arg(line).directory(scratch.root()).ok().stdout;
+    let text = translated("ckbcomp -compact -layout fr");
+    let french = translated("ckbcomp -compact -layout fr | loadkeys --bkeymap --unicode -");
+    let packed_text = translated("ckbcomp -compact -layout fr | gzip");
+    scratch.file("swapped.map", "keymaps 0-1\nkeycode 21 = z\nkeycode 44 = y\n");
+    let swapped = translated("loadkeys --bkeymap --unicode swapped.map");
+
+    let script =
+        b"#!/bin/sh\nkbd_mode '-u' \nloadkeys '/etc/console-setup/tmpkbd.UR5wf0' > '/dev/null' \nexit 0\n";
+    let layout = gzipped(b"include \"letters\"\nkeycode 44 = y\n");
+    let of_dracut: [(&str, &[u8]); 3] = [
+        ("etc/vconsole.conf", b"KEYMAP=\"own-map\"\n"),
+        ("usr/lib/kbd/keymaps/legacy/i386/qwertz/own-map.map.gz", &layout),
+        ("usr/lib/kbd/keymaps/legacy/i386/include/letters.inc", b"keymaps 0-1\nkeycode 21 = z\n"),
+    ];
+    let of_debian: [(&str, &[u8]); 2] =
+        [("usr/bin/setupcon", script), ("etc/console-setup/tmpkbd.UR5wf0", &text)];
+    let cases: [(&str, &[(&str, &[u8])], &Vec<u8>); 5] = [
+        ("usr/bin/setupcon", &of_debian, &french),
+        ("etc/boottime.kmap.gz", &[("etc/boottime.kmap.gz", &packed_text)], &french),
+        ("keymap.bin", &[("keymap.bin", &french)], &french),
+        ("etc/keymap/fr.bmap.gz", &[("etc/keymap/fr.bmap.gz", &gzipped(&french))], &french),
+        ("etc/vconsole.conf", &of_dracut, &swapped),
+    ];
+    for (file, files, map) in cases {
+        let original = packed(&scratch, files);
+        wrapped(&original, &american, "").ok().says(&format!(
+            "The image gets the map of the keyboard that its own prompt has: {file} in {}.",
+            original.display()
+        ));
+        assert!(map_added(&scratch, &original, &image).as_ref() == Some(map), "{file}");
+        // The machine's own goes before it, and none is none.
+        wrapped(&original, &german, "").ok().says("german/etc/default/keyboard names.");
+        assert!(map_added(&scratch, &original, &image).as_ref() != Some(map), "{file}");
+        wrapped(&original, &american, "--keymap none").ok();
+        assert_eq!(map_added(&scratch, &original, &image), None, "{file}");
+    }
+    // Without a program that translates: a binary map needs none, for the machine's the image's is taken.
+    let empty = scratch.path("empty");
+    fs::create_dir(&empty).unwrap();
+    let original = packed(&scratch, &[("keymap.bin", &french)]);
+    wrapped(&original, &german, "").env("PATH", &empty).ok().says("own prompt has: keymap.bin in ");
+    assert!(map_added(&scratch, &original, &image).as_ref() == Some(&french));
+    let original = packed(&scratch, &of_debian);
+    wrapped(&original, &american, "").env("PATH", &empty).ok().says(&format!(
+        "WARNING: the image gets no map of the keyboard, though usr/bin/setupcon in {} names one: loadkeys is not installed.",
+        original.display()
+    ));
+    let original = packed(&scratch, &of_dracut[..2]);
+    wrapped(&original, &american, "")
+        .ok()
+        .says("names one: the map includes letters, which is not in the image.");
+    assert_eq!(map_added(&scratch, &original, &image), None);
+}
+
+fn gzipped(bytes: &[u8]) -> Vec<u8> {
+    peer("gzip", "-c").stdin(bytes.to_vec()).ok().stdout
+}
+
+/// The map in what was added to an image.
+fn map_added(scratch: &Scratch, original: &Path, image: &Path) -> Option<Vec<u8>> {
+    let (before, after) = (fs::read(original).unwrap(), fs::read(image).unwrap());
+    let added = &after[before.len()..];
+    let start = added.iter().position(|byte| *byte != 0).unwrap();
+    map_of(scratch, &scratch.file("added", &added[start..]))
+}
+
+/// What `boot check` says of a passphrase: with Keyway's map in the image, with the image's own, without one.
+#[test]
+fn a_passphrase_that_cannot_be_typed_is_told() {
+    need!("busybox", "cpio", "sh", "gzip", "loadkeys", "ckbcomp");
+    let scratch = Scratch::new();
+    let (volume, image) = (scratch.sized("volume", 32 << 20), scratch.path("image"));
+    keyway("luksFormat -q --pbkdf pbkdf2 --pbkdf-force-iterations 1000").arg(&volume).stdin(TYPED).ok();
+    let add = |passphrase: &str| {
+        let add = keyway("luksAddKey -q --pbkdf pbkdf2 --pbkdf-force-iterations 1000 --key-file");
+        add.arg(scratch.file("old", TYPED)).arg(&volume).arg(scratch.file("new", passphrase)).ok();
+    };
+    // A German keyboard has dead keys, and ł.
+    let (polish, ascii) = ("zażółć", "lazy");
+    add(polish);
+    add(ascii);
+    let check = |image: &Path, passphrase: &str, options: &str| {
+        let check = keyway("boot check --loader initramfs --key-file - --image").arg(image);
+        check.arg(&volume).args(options).stdin(passphrase)
+    };
+    let made = |options: &str| {
+        keyway("boot initramfs --force --modules none --volume UUID=1 -o").arg(&image).args(options).ok();
+    };
+    made("--keymap de");
+    check(&image, TYPED, "").ok();
+    check(&image, ascii, "--keyboard de").ok();
+    check(&image, polish, "").fails(1).says(
+        "  X The passphrase: no key of the keyboard's map in the image (keyway/keymap) types 2 of its characters.\n  \
+         It does not open with this passphrase, typed there.\n",
+    );
+    check(&image, polish, "--as-key-file").ok();
+    check(&image, "wrong", "").fails(1).says("  The passphrase opens no keyslot.\n");
+    made("--keymap none");
+    check(&image, ascii, "").ok();
+    check(&image, ascii, "--keyboard de").fails(1).says(
+        "The passphrase: 2 of its letters are on other keys of a US keyboard, and the image has no map of another (de).",
+    );
+    check(&image, TYPED, "").fails(1).says(
+        "The passphrase: no key of a US keyboard types 2 of its characters, and the image has no map of another keyboard.",
+    );
+    // The image's own map is loaded after Keyway asked; without Keyway it counts.
+    let german =
+        peer("sh", "-c").arg("ckbcomp -compact -layout de | loadkeys --bkeymap --unicode -").ok().stdout;
+    let original = packed(&scratch, &[("keymap.bin", &german), ("sbin/cryptsetup", b"")]);
+    check(&original, TYPED, "").ok();
+    check(&original, polish, "--json")
+        .fails(1)
+        .says("\"keymap\": \"keymap.bin\"")
+        .says("types 2 of its characters");
+    keyway("boot initramfs --force --keymap none -o").arg(&image).arg(&original).ok();
+    check(&image, TYPED, "").fails(1).says("no key of a US keyboard types 2 of its characters");
+    // Nothing that is no map decides.
+    let broken = packed(&scratch, &[("keymap.bin", &german[..900]), ("sbin/cryptsetup", b"")]);
+    check(&broken, TYPED, "")
+        .ok()
+        .says("! The map of the keyboard (keymap.bin) cannot be judged: a keyboard map of ");
+}

@@ -28,6 +28,7 @@ const LINES: &[(&str, &str, i32)] = &[
     ("boot-check", "boot check --json --grub-version 2.12 luks1", 0),
     ("boot-check", "boot check --json --grub-version 2.12 -d key luks2", 1),
     ("boot-check", "boot check --json --loader initramfs --image initrd luks2", 1),
+    ("boot-check", "boot check --json --loader initramfs --image initrd -d key luks2", 1),
     ("xray", "xray --json --no-measure aes-xts-plain64", 0),
     ("xray", "xray --json --proc-crypto crypto --kernel-version 6.1 luks2", 0),
     ("xray", "xray --json --initramfs image.initrd luks2", 1),

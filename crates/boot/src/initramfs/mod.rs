@@ -183,4 +183,4 @@ const UBOOT_MAGIC: &[u8] = &crate::uboot::MAGIC;
 const UBOOT_HEADER: usize = crate::uboot::HEADER;
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

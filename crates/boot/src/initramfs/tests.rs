@@ -4,7 +4,7 @@ use super::*;
 use std::io::Write;
 
 /// An archive of regular files.
-pub(super) fn archive(files: &[(&str, &[u8])]) -> Vec<u8> {
+pub(crate) fn archive(files: &[(&str, &[u8])]) -> Vec<u8> {
     let mut archive = Vec::new();
     for (number, (name, content)) in files.iter().copied().chain([("TRAILER!!!", &b""[..])]).enumerate() {
         let fields = [number, 0o100_644, 0, 0, 1, 0, content.len(), 0, 0, 0, 0, name.len() + 1, 0];
@@ -18,7 +18,7 @@ pub(super) fn archive(files: &[(&str, &[u8])]) -> Vec<u8> {
     archive
 }
 
-pub(super) fn gzip(bytes: &[u8]) -> Vec<u8> {
+pub(crate) fn gzip(bytes: &[u8]) -> Vec<u8> {
     let mut packed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
     packed.write_all(bytes).unwrap();
     packed.finish().unwrap()

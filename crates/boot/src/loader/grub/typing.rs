@@ -19,6 +19,11 @@ impl Layout {
         LAYOUTS.iter().find(|layout| layout.name.eq_ignore_ascii_case(name))
     }
 
+    /// How many bytes of a passphrase are on other keys of an American keyboard.
+    pub fn moves(&self, passphrase: &[u8]) -> usize {
+        passphrase.iter().filter(|byte| self.differing.as_bytes().contains(byte)).count()
+    }
+
     /// All known layouts.
     pub fn all() -> impl Iterator<Item = &'static Self> {
         LAYOUTS.iter()
@@ -46,7 +51,7 @@ pub fn typed(passphrase: &[u8], layout: Option<&Layout>, loader: &Loader) -> Vec
         );
     }
     if let Some(layout) = layout {
-        let moved = passphrase.iter().filter(|byte| layout.differing.as_bytes().contains(byte)).count();
+        let moved = layout.moves(passphrase);
         if moved > 0 {
             findings.push(rules::KEYBOARD.says(format!(
                 "{moved} of its letters are on other keys of a US keyboard, the layout that GRUB has before it can read another ({})",

@@ -5,6 +5,7 @@ mod check;
 mod files;
 mod fit;
 mod initramfs;
+mod keymap;
 mod options;
 mod own_options;
 mod script;
@@ -103,7 +104,8 @@ const MAN: &str = "keyway boot initramfs [IMAGE] makes an initramfs that unlocks
      the modules in its image and the cryptomount line of its configuration. Modules that must be embedded are \
      named, with the command for it. With --key-file, that passphrase is judged: its keyslot, its length, and the \
      letters that --keyboard moves. With --loader initramfs --image FILE it lists the modules and programs that the \
-     header needs and the image lacks. The exit code is 0 if the volume (with --key-file: the passphrase) opens, \
+     header needs and the image lacks; with --key-file also whether each letter of the passphrase can be typed with the \
+     map of the keyboard in the image, or without one. The exit code is 0 if the volume (with --key-file: the passphrase) opens, \
      else 1.";
 const EXAMPLES: &[Example] = &[
     Example {

@@ -1,16 +1,15 @@
 //! GRUB's verdict on a volume and on a passphrase.
 
+use super::given::{Given, Way};
 use super::installed::Installed;
-use crate::device::{self, explain};
+use crate::device;
 use crate::output::failure::Result;
-use crate::unlock::passphrase::PassphraseSource;
 use crate::verb::tools::cpu::Cpu;
 use keyway::{Device, Machine};
-use keyway_boot::loader::grub::typing::{self, Layout};
+use keyway_boot::loader::grub::typing;
 use keyway_boot::loader::grub::{Finding, Judgement, Loader, Verdict, Version};
-use keyway_crypto::Secret;
 use keyway_format::interval::Interval;
-use keyway_volume::{Access, Error, Locking, Luks, Storage, UnlockOptions};
+use keyway_volume::{Access, Locking, Storage};
 use std::path::{Path, PathBuf};
 
 /// The prediction.
@@ -58,24 +57,6 @@ pub(super) struct Grub {
     pub(super) header: Option<PathBuf>,
     pub(super) locking: Locking,
     pub(super) passphrase: Option<Given>,
-}
-
-/// A passphrase to be judged.
-pub(super) struct Given {
-    pub(super) source: PassphraseSource,
-    pub(super) way: Way,
-    pub(super) options: UnlockOptions,
-}
-
-/// How GRUB gets a passphrase.
-pub(super) enum Way {
-    Typed {
-        layout: Option<&'static Layout>,
-    },
-    /// As a key file; `size` is the number of bytes that are read.
-    KeyFile {
-        size: Option<u64>,
-    },
 }
 
 impl Grub {
@@ -127,20 +108,8 @@ impl Grub {
             Way::KeyFile { size } => typing::key_file(size, loader),
             Way::Typed { layout } => typing::typed(passphrase.expose(), layout, loader),
         };
-        Ok((typed, Some(self.keyslot(&passphrase, &given.options)?)))
-    }
-
-    fn keyslot(&self, passphrase: &Secret, options: &UnlockOptions) -> Result<Option<u32>> {
-        let path = self.header.as_ref().unwrap_or(&self.device);
-        let on_device = |error| explain::on_device(path, &error);
-        let storage = device::storage(path, Access::Probe)?;
-        let luks = Luks::open_with(storage, Access::Probe, self.locking).map_err(on_device)?;
-        // An unknown requirement does not stop GRUB, but it stops this library.
-        match keyway_volume::unlock(&luks, passphrase, options) {
-            Ok(unlocked) => Ok(Some(unlocked.keyslot)),
-            Err(Error::WrongPassphrase | Error::NoUsableKeyslot) => Ok(None),
-            Err(error) => Err(on_device(error)),
-        }
+        let header = self.header.as_ref().unwrap_or(&self.device);
+        Ok((typed, Some(given.keyslot(&passphrase, header, self.locking)?)))
     }
 }
 

@@ -1,6 +1,8 @@
 //! Checks an initramfs image against a header: whether it has the modules that the header needs,
-//! and a program that can unlock.
+//! and a program that can unlock; and whether a passphrase can be typed at its keyboard.
 
+use super::given::Given;
+use super::typed::{self, Finding, Keyboard};
 use crate::device::{self, explain};
 use crate::output::document::{self, document};
 use crate::output::failure::{Exit, Failure, Result};
@@ -24,6 +26,36 @@ pub(super) struct Ramdisk {
     pub(super) image: PathBuf,
     /// The release of the image's kernel, for images that do not reveal it.
     pub(super) kernel: Option<String>,
+    pub(super) passphrase: Option<Given>,
+}
+
+/// What was found.
+struct Outcome {
+    inventory: Inventory,
+    needs: Vec<(Need, Found)>,
+    programs: Vec<String>,
+    keyboard: Keyboard,
+    /// What happens to the passphrase when it is entered, if one was given.
+    typed: Option<Finding>,
+    /// The keyslot that the given passphrase opens; `Some(None)` if it opens none.
+    keyslot: Option<Option<u32>>,
+}
+
+impl Outcome {
+    /// The modules that are not in the image.
+    fn lacking(&self) -> Vec<&str> {
+        let lacks = |state: &Found| matches!(state, Found::Missing | Found::Incomplete { .. });
+        self.needs.iter().filter(|(_, state)| lacks(state)).map(|(need, _)| need.name.as_str()).collect()
+    }
+
+    /// Whether it can map the volume.
+    fn maps(&self) -> bool {
+        self.lacking().is_empty() && !self.programs.is_empty()
+    }
+
+    fn opens(&self) -> bool {
+        self.maps() && self.keyslot != Some(None) && self.typed.is_none()
+    }
 }
 
 impl Ramdisk {
@@ -44,17 +76,19 @@ impl Ramdisk {
             }
         }
         let programs = programs(&content).map_err(|why| unusable(image, &why))?;
-        let lacking: Vec<&str> = found
-            .iter()
-            .filter(|(_, state)| matches!(state, Found::Missing | Found::Incomplete { .. }))
-            .map(|(need, _)| need.name.as_str())
-            .collect();
-        let opens = lacking.is_empty() && !programs.is_empty();
+        let keyboard = Keyboard::of(&content, &programs).map_err(|why| unusable(image, &why))?;
+        let (mut typed, mut keyslot) = (None, None);
+        if let Some(given) = &self.passphrase {
+            let passphrase = given.source.read()?;
+            typed = keyboard.judge(passphrase.expose(), &given.way);
+            keyslot = Some(given.keyslot(&passphrase, &self.header, self.locking)?);
+        }
+        let outcome = Outcome { inventory, needs: found, programs, keyboard, typed, keyslot };
         let page = match as_json {
-            true => json(image, &inventory.release, &found, &programs, opens),
-            false => text(image, &inventory, &found, &programs, &lacking),
+            true => json(image, &outcome),
+            false => text(image, &outcome),
         };
-        Ok((page, opens))
+        Ok((page, outcome.opens()))
     }
 
     /// The image's modules; which features its kernel has built in may be known on this machine.
@@ -114,13 +148,8 @@ fn programs(image: &[u8]) -> std::result::Result<Vec<String>, initramfs::Error> 
     Ok(found)
 }
 
-fn text(
-    image: &Path,
-    inventory: &Inventory,
-    found: &[(Need, Found)],
-    programs: &[String],
-    lacking: &[&str],
-) -> String {
+fn text(image: &Path, outcome: &Outcome) -> String {
+    let Outcome { inventory, needs: found, programs, .. } = outcome;
     let paint = Paint::for_stdout();
     let mut page = String::new();
     let _ = writeln!(
@@ -157,7 +186,27 @@ fn text(
             );
         }
     }
-    let closing = match (lacking.is_empty(), programs.is_empty()) {
+    if let Some(why) = outcome.keyboard.unknown() {
+        let file = outcome.keyboard.file.as_deref().unwrap_or_default();
+        let line = format!("The map of the keyboard ({file}) cannot be judged: {why}.");
+        let _ = writeln!(page, "  {} {}", paint.warning("!"), printable(&line));
+    }
+    if outcome.keyslot == Some(None) {
+        let _ = writeln!(page, "  {}", paint.bad("The passphrase opens no keyslot."));
+    }
+    if let Some(finding) = &outcome.typed {
+        let _ = writeln!(page, "  {} The passphrase: {}.", paint.bad("X"), printable(&finding.because));
+    }
+    let _ = writeln!(page, "  {}", closing(outcome, paint));
+    page
+}
+
+fn closing(outcome: &Outcome, paint: Paint) -> String {
+    let (inventory, lacking) = (&outcome.inventory, outcome.lacking());
+    match (lacking.is_empty(), outcome.programs.is_empty()) {
+        (true, false) if outcome.maps() && !outcome.opens() => {
+            paint.bad("It does not open with this passphrase, typed there.")
+        }
         (true, false) if inventory.files.is_empty() && !inventory.knows_built_in => paint.warning(
             "It holds no kernel modules: its kernel must have all of this built in. --kernel RELEASE looks it up in \
              this machine's /lib/modules.",
@@ -165,13 +214,11 @@ fn text(
         (true, false) => paint.good("It has everything that this volume needs."),
         (true, true) => paint.bad("It cannot unlock: it contains no program for that."),
         (false, _) => paint.bad(&format!("It cannot map this volume: {} missing.", lacking.join(", "))),
-    };
-    let _ = writeln!(page, "  {closing}");
-    page
+    }
 }
 
-fn json(image: &Path, release: &str, found: &[(Need, Found)], programs: &[String], opens: bool) -> String {
-    let needs = found.iter().map(|(need, state)| {
+fn json(image: &Path, outcome: &Outcome) -> String {
+    let needs = outcome.needs.iter().map(|(need, state)| {
         let state = match state {
             state if state.is_there() => "there",
             Found::Unknown => "unknown",
@@ -187,11 +234,31 @@ fn json(image: &Path, release: &str, found: &[(Need, Found)], programs: &[String
     let object = document()
         .with("image", image.display().to_string().as_str())
         .with("loader", "initramfs")
-        .with("kernel", release)
-        .with("opens", Value::Bool(opens))
+        .with("kernel", outcome.inventory.release.as_str())
+        .with("opens", Value::Bool(outcome.opens()))
         .with("needs", Value::Array(needs.collect()))
-        .with("programs", Value::Array(programs.iter().map(|program| program.as_str().into()).collect()));
+        .with(
+            "programs",
+            Value::Array(outcome.programs.iter().map(|program| program.as_str().into()).collect()),
+        )
+        .with("keymap", outcome.keyboard.file.as_deref().map_or(Value::Null, Value::from))
+        .with("passphrase_given", Value::Bool(outcome.keyslot.is_some()))
+        .with(
+            "passphrase_keyslot",
+            outcome.keyslot.flatten().map_or(Value::Null, |number| Value::Number(number.to_string())),
+        )
+        .with(
+            "passphrase_findings",
+            Value::Array(outcome.typed.iter().map(|finding| finding_of(finding).into()).collect()),
+        );
     document::text(object)
+}
+
+fn finding_of(finding: &Finding) -> Object {
+    Object::new()
+        .with("rule", finding.rule)
+        .with("because", finding.because.as_str())
+        .with("source", typed::SOURCE)
 }
 
 const PROGRAMS: &[&str] = &["cryptsetup", "systemd-cryptsetup", "keyway"];

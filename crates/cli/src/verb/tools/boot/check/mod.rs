@@ -1,25 +1,26 @@
 //! `boot check`: predicts whether a loader will find, read and open a volume with a given
 //! passphrase, and how long that takes.
 //!
-//! `grub` asks the prediction code of keyway-boot, `installed` finds the installed GRUB, `show`
-//! prints the verdict, `initramfs` examines an image.
+//! `given` is a passphrase to be judged, `grub` asks the prediction code of keyway-boot, `installed` finds the
+//! installed GRUB, `show` prints the verdict, `initramfs` examines an image, `typed` its keyboard.
 
+mod given;
 mod grub;
 mod initramfs;
 mod installed;
 mod show;
+mod typed;
 
 use super::options::KERNEL;
 use crate::device::{self};
 use crate::door::{Args, Kind, Opt, Request, shared};
 use crate::output::failure::{Exit, Failure, Result};
 use crate::output::stdio;
-use crate::unlock::KeyOptions;
 use crate::verb::tools::cpu::{Cpu, RATE_FILE};
-use grub::{Given, Grub, Way};
+use given::Given;
+use grub::Grub;
 use initramfs::Ramdisk;
 use keyway_boot::loader::grub::Version;
-use keyway_boot::loader::grub::typing::Layout;
 use std::path::Path;
 
 static LOADER: Opt = Opt {
@@ -52,7 +53,8 @@ static KEYBOARD: Opt = Opt {
     value: "LAYOUT",
     kind: Kind::Words(LAYOUTS),
     help: "Typed on: us, de, fr, gb ...",
-    man: "GRUB's prompt uses the US layout, whatever the keyboard shows.",
+    man: "GRUB's prompt uses the US layout, whatever the keyboard shows, and so does that of an initramfs without a map of \
+          the keyboard.",
 };
 static AS_KEY_FILE: Opt =
     Opt { long: "as-key-file", short: None, value: "", kind: Kind::Flag, help: "Nobody types it.", man: "" };
@@ -95,7 +97,7 @@ pub(super) struct Check {
 enum Loader {
     Grub(Box<Grub>),
     /// A program in an initramfs.
-    Initramfs(Ramdisk),
+    Initramfs(Box<Ramdisk>),
 }
 
 impl Request for Check {
@@ -110,7 +112,8 @@ impl Request for Check {
             let image = args.path(&IMAGE).ok_or_else(missing)?.to_owned();
             let header = args.path(&shared::HEADER).map(device::resolve).unwrap_or(device);
             let (locking, kernel) = (device::locking(args), args.text(&KERNEL).map(str::to_owned));
-            let loader = Loader::Initramfs(Ramdisk { header, locking, image, kernel });
+            let passphrase = Given::from_args(args)?;
+            let loader = Loader::Initramfs(Box::new(Ramdisk { header, locking, image, kernel, passphrase }));
             return Ok(Self { loader, as_json });
         }
         if args.given(&IMAGE) || args.given(&KERNEL) {
@@ -154,40 +157,10 @@ fn version(text: &str) -> Result<Version> {
     })
 }
 
-impl Given {
-    /// The passphrase to be judged, if one is given.
-    fn from_args(args: &Args) -> Result<Option<Self>> {
-        let (keyboard, as_key_file) = (args.text(&KEYBOARD), args.given(&AS_KEY_FILE));
-        let layout = keyboard.map(layout).transpose()?;
-        if !args.given(&shared::KEY_FILE) && !args.given(&shared::PASSWORD_COMMAND) {
-            return match layout.is_some() || as_key_file {
-                true => Err(Failure::new(
-                    Exit::Parameters,
-                    "--keyboard and --as-key-file apply to a passphrase: give it with --key-file (- is standard input).",
-                )),
-                false => Ok(None),
-            };
-        }
-        let way = match as_key_file {
-            true => Way::KeyFile { size: args.number(&shared::KEYFILE_SIZE) },
-            false => Way::Typed { layout },
-        };
-        let key = KeyOptions::from_args(args)?;
-        let (source, options) = (key.passphrase.existing("Enter passphrase: "), key.of_keyslot());
-        Ok(Some(Self { source, way, options }))
-    }
-}
-
-fn layout(name: &str) -> Result<&'static Layout> {
-    Layout::find(name).ok_or_else(|| {
-        let names: Vec<&str> = Layout::all().map(|layout| layout.name).collect();
-        Failure::new(Exit::Parameters, format!("--keyboard {name}: choose one of {}.", names.join(", ")))
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use keyway_boot::loader::grub::typing::Layout;
 
     #[test]
     fn what_shells_offer_is_known() {

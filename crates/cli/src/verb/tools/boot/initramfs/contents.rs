@@ -1,7 +1,7 @@
 //! What goes into the image: the program, the description of the volume to unlock, and the files
 //! for it.
 
-use super::keymap::Keyboard;
+use super::keymap::{Keyboard, Original};
 use super::machine;
 use super::modules::Modules;
 use super::options::*;
@@ -63,7 +63,7 @@ impl Wanted {
     }
 
     /// Gathers the content, for an existing image or a new one.
-    pub(super) fn gather(&self, from: &mut Ingredients, has_original: bool) -> Result<Contents> {
+    pub(super) fn gather(&self, from: &mut Ingredients, original: Original<'_>) -> Result<Contents> {
         let program = program(self.program.as_deref(), from)?;
         let mut contents = Contents { program, ..Contents::default() };
         if let Some(volume) = &self.volume {
@@ -71,9 +71,9 @@ impl Wanted {
             contents.volumes.push(entry);
         }
         contents.policy = self.policy.as_deref().map(|path| policy(path, from)).transpose()?;
-        contents.keymap = self.keyboard.gather(from)?;
+        contents.keymap = self.keyboard.gather(from, original)?;
         if let Some(modules) = &self.modules {
-            let gathered = modules.gather(from, has_original)?;
+            let gathered = modules.gather(from, original.is_some())?;
             (contents.modules, contents.firmware) = (gathered.modules, gathered.firmware);
         }
         machine::check_modules(&contents)?;

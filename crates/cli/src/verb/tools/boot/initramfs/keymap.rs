@@ -1,15 +1,15 @@
-//! The map of the keyboard that goes into an image: found by the machine's own configuration, or named;
-//! translated by kbd's `loadkeys` and, for X's layouts, console-setup's `ckbcomp`.
+//! The map of the keyboard that goes into an image: named, or found by the machine's own configuration, else in the
+//! image that Keyway is added to.
 
 use super::options::{KEYMAP, MODULES};
 use crate::door::Args;
 use crate::output::failure::{Exit, Failure, Result};
-use crate::verb::tools::boot::files::Ingredients;
-use keyway_boot::keymap::Keymap;
+use crate::output::paint::printable;
+use crate::verb::tools::boot::files::{Ingredients, unusable};
+use crate::verb::tools::boot::keymap::{Source, Translated, checked, of_map};
+use keyway_boot::keymap::{self, is_the_kernels};
 use std::fs;
-use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
 
 /// Which map goes into an image.
 pub(super) enum Keyboard {
@@ -18,14 +18,6 @@ pub(super) enum Keyboard {
     Named(String),
     /// That of the machine whose root file system this is.
     OfMachine(PathBuf),
-}
-
-/// A map to be translated.
-enum Source {
-    /// A map of loadkeys, by its name or as a file.
-    Console(String),
-    /// A layout of X, as ckbcomp takes it.
-    Layout(Vec<String>),
 }
 
 impl Keyboard {
@@ -40,9 +32,9 @@ impl Keyboard {
         }
     }
 
-    /// The map in its binary form. `None` for a US keyboard, which every kernel has. A machine's map that
+    /// The map in its binary form. `None` for a US keyboard, which every kernel has. A map that was found and
     /// cannot be translated is a warning, one that was named an error.
-    pub(super) fn gather(&self, from: &mut Ingredients) -> Result<Option<Vec<u8>>> {
+    pub(super) fn gather(&self, from: &mut Ingredients, original: Original<'_>) -> Result<Option<Vec<u8>>> {
         match self {
             Self::None => Ok(None),
             Self::Named(name) => {
@@ -55,21 +47,50 @@ impl Keyboard {
                 };
                 translated.map(Some).map_err(why)
             }
-            Self::OfMachine(root) => {
-                let Some((source, file)) = configured(root) else { return Ok(None) };
-                let (translated, file) = (source.translated(), file.display());
-                match &translated {
-                    Ok(_) => say!("The image gets the map of the keyboard that {file} names."),
-                    Err(why) => say!(
-                        "WARNING: the image gets no map of the keyboard, though {file} names one: {why}. At the prompt \
-                         keys type what those of a US keyboard type. --keymap FILE names a map, --keymap none leaves \
-                         it out."
-                    ),
-                }
-                Ok(translated.ok())
-            }
+            Self::OfMachine(root) => found(root, original),
         }
     }
+}
+
+/// The image that Keyway is added to.
+pub(super) type Original<'a> = Option<(&'a Path, &'a [u8])>;
+
+/// The first map that can be used, of the machine's and the image's; if none can, a warning about the first.
+fn found(root: &Path, original: Original<'_>) -> Result<Option<Vec<u8>>> {
+    let machines = configured(root).map(|(source, file)| (source.translated(), file.display().to_string()));
+    let of_machine = match machines {
+        Some((Ok(map), file)) => {
+            say!("The image gets the map of the keyboard that {file} names.");
+            return Ok(Some(map));
+        }
+        Some((Err(why), file)) => Some((why, file)),
+        None => None,
+    };
+    let of_image = match original.map(|(path, image)| in_image(path, image)).transpose()?.flatten() {
+        Some((Ok(map), file)) => {
+            say!("The image gets the map of the keyboard that its own prompt has: {file}.");
+            return Ok(Some(map));
+        }
+        Some((Err(why), file)) => Some((why, file)),
+        None => None,
+    };
+    if let Some((why, file)) = of_machine.or(of_image) {
+        say!(
+            "WARNING: the image gets no map of the keyboard, though {file} names one: {why}. At the prompt \
+             keys type what those of a US keyboard type. --keymap FILE names a map, --keymap none leaves \
+             it out."
+        );
+    }
+    Ok(None)
+}
+
+/// The map that the image has for its own prompt, and where.
+fn in_image(path: &Path, image: &[u8]) -> Result<Option<(Translated, String)>> {
+    let found = keymap::of_image(image).map_err(|why| unusable(path, &why))?;
+    Ok(found.map(|found| {
+        let map = found.map.map_err(|why| why.to_string()).and_then(of_map);
+        (map, format!("{} in {}", printable(&found.file), path.display()))
+    }))
 }
 
 fn is_file(name: &str) -> bool {
@@ -91,33 +112,11 @@ fn of_name(name: &str) -> Translated {
     })
 }
 
-/// The binary form, or why there is none.
-type Translated = std::result::Result<Vec<u8>, String>;
-
-impl Source {
-    fn translated(&self) -> Translated {
-        let binary = match self {
-            Self::Console(name) => output("loadkeys", &["--bkeymap", "--unicode", "--", name], &[])?,
-            Self::Layout(arguments) => {
-                let arguments: Vec<&str> =
-                    std::iter::once("-compact").chain(arguments.iter().map(String::as_str)).collect();
-                let text = output("ckbcomp", &arguments, &[])?;
-                output("loadkeys", &["--bkeymap", "--unicode", "-"], &text)?
-            }
-        };
-        checked(binary)
-    }
-}
-
-fn checked(binary: Vec<u8>) -> Translated {
-    Keymap::parse(&binary).map(|_| binary).map_err(|why| why.to_string())
-}
-
 /// What the machine's configuration says, and the file that says it; `None` for a US keyboard.
 fn configured(root: &Path) -> Option<(Source, PathBuf)> {
     let (console, layout) = (root.join("etc/vconsole.conf"), root.join("etc/default/keyboard"));
     if let Some(name) = variable(&console, "KEYMAP") {
-        return (name != "us" && name != "@kernel").then(|| (Source::Console(in_root(root, name)), console));
+        return (!is_the_kernels(&name)).then(|| (Source::Console(in_root(root, name)), console));
     }
     let arguments: Vec<(&str, String)> = [
         ("-model", "XKBMODEL"),
@@ -139,9 +138,7 @@ fn configured(root: &Path) -> Option<(Source, PathBuf)> {
 
 /// A variable of a file that shells can read, if it is set to anything.
 fn variable(file: &Path, name: &str) -> Option<String> {
-    let text = fs::read_to_string(file).ok()?;
-    let value = text.lines().rev().find_map(|line| line.trim().strip_prefix(name)?.strip_prefix('='))?;
-    Some(value.trim().trim_matches(['"', '\'']).to_owned()).filter(|value| !value.is_empty())
+    keymap::variable(&fs::read_to_string(file).ok()?, name)
 }
 
 /// The file with a map in another machine's root file system; in this one's, the name, which loadkeys finds.
@@ -164,26 +161,6 @@ fn in_root(root: &Path, name: String) -> String {
         }
     }
     name
-}
-
-/// What a program prints. Fails with its own words.
-fn output(program: &str, arguments: &[&str], input: &[u8]) -> Translated {
-    let mut command = Command::new(program);
-    command.args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    let mut child = command.spawn().map_err(|error| match error.kind() {
-        ErrorKind::NotFound => format!("{program} is not installed"),
-        _ => format!("{program}: {error}"),
-    })?;
-    // It is read whole before anything is printed.
-    let sent = child.stdin.take().map_or(Ok(()), |mut stdin| stdin.write_all(input));
-    let ended = child.wait_with_output().map_err(|error| format!("{program}: {error}"))?;
-    if !ended.status.success() || sent.is_err() {
-        let words = String::from_utf8_lossy(&ended.stderr);
-        let words = words.lines().last().unwrap_or("it failed").trim_end_matches('.');
-        let words = words.strip_prefix(&format!("{program}: ")).unwrap_or(words);
-        return Err(format!("{program}: {words}"));
-    }
-    Ok(ended.stdout)
 }
 
 /// Where distributions have the maps that loadkeys reads.

@@ -111,7 +111,8 @@ fn make(asked: &Image) -> Result<()> {
     let (init, contents) = thread::scope(|scope| {
         // Unpacking takes by far the longest; everything else that is possible is done meanwhile.
         let init = original.as_ref().map(|(path, image)| scope.spawn(|| original_of(path, image)));
-        let contents = asked.wanted.gather(&mut from, original.is_some());
+        let there = original.as_ref().map(|(path, image)| (path.as_path(), image.as_slice()));
+        let contents = asked.wanted.gather(&mut from, there);
         let written = match &original {
             Some((_, image)) if contents.is_ok() && is_beginning(image) => output.ahead(image),
             _ => Ok(()),

@@ -10,6 +10,11 @@
 //! A value is what the ioctl KDSKBENT takes: the type of the key in its upper byte and a number in the lower one
 //! (include/uapi/linux/keyboard.h), or, where the upper byte is no type, a character exclusive-or f000.
 
+mod include;
+mod of_image;
+
+pub use of_image::{Found, Lacking, Map, of_image};
+
 use std::fmt;
 
 /// The map of a keyboard: tables of values by key.
@@ -66,6 +71,23 @@ impl Keymap {
         reachable().any(|value| typed(value) == Some(character))
             || accented && reachable().any(|value| DEAD.contains(&(value >> 8)))
     }
+
+    /// How many characters of a passphrase no key types; `None` if it is no UTF-8, which is what keys type.
+    pub fn untyped(&self, passphrase: &[u8]) -> Option<usize> {
+        let text = std::str::from_utf8(passphrase).ok()?;
+        Some(text.chars().filter(|character| !self.types(*character)).count())
+    }
+}
+
+/// What a variable of a file that shells can read (vconsole.conf, default/keyboard) is set to, if to anything.
+pub fn variable(text: &str, name: &str) -> Option<String> {
+    let value = text.lines().rev().find_map(|line| line.trim().strip_prefix(name)?.strip_prefix('='))?;
+    Some(value.trim().trim_matches(['"', '\'']).to_owned()).filter(|value| !value.is_empty())
+}
+
+/// Whether a name of a map stands for the one that every kernel has.
+pub fn is_the_kernels(name: &str) -> bool {
+    matches!(name, "us" | "@kernel")
 }
 
 /// The character that a key with this value types.
@@ -108,7 +130,7 @@ mod tests {
     use super::*;
 
     /// As `loadkeys` writes it: a table without modifiers, one with Shift.
-    fn german() -> Vec<u8> {
+    pub(super) fn german() -> Vec<u8> {
         let mut bytes = MAGIC.to_vec();
         bytes.extend((0..256).map(|table| u8::from(table < 2)));
         let mut tables = [[0x200_u16; KEYS]; 2];
@@ -141,6 +163,23 @@ mod tests {
         let mut without_dead_keys = german();
         without_dead_keys[7 + 256 + 13 * 2..][..2].copy_from_slice(&[0, 2]);
         assert!(!Keymap::parse(&without_dead_keys).unwrap().types('\u{e9}'));
+        for (passphrase, untyped) in [("z\u{fc}Z", 0), ("y\u{142}z\n", 3), ("", 0)] {
+            assert_eq!(keymap.untyped(passphrase.as_bytes()), Some(untyped), "{passphrase:?}");
+        }
+        assert_eq!(keymap.untyped(b"z\xff"), None);
+    }
+
+    #[test]
+    fn variables_are_read_as_shells_do() {
+        for (text, value) in [
+            ("KEYMAP=de", Some("de")),
+            ("# x\n KEYMAP=\"de-latin1\" \nFONT=y", Some("de-latin1")),
+            ("KEYMAP=de\nKEYMAP='fr'\n", Some("fr")),
+            ("KEYMAP=de\nKEYMAP=\n", None),
+            ("KEYMAP_TOGGLE=de\n#KEYMAP=de", None),
+        ] {
+            assert_eq!(variable(text, "KEYMAP").as_deref(), value, "{text}");
+        }
     }
 
     #[test]
