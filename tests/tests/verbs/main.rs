@@ -20,6 +20,7 @@ mod rekey;
 mod repair;
 mod seal;
 mod seal_edits;
+mod tried;
 
 use keyway_tests::{Scratch, keyway, peer, random};
 use std::fs;

@@ -26,6 +26,7 @@ mod ublk;
 mod unlock;
 mod unlock_keys;
 mod unlock_memory;
+mod unlock_typed;
 mod without_af_alg;
 mod xray;
 

@@ -1,7 +1,12 @@
 //! One passphrase for several volumes: what opened one is tried on the others before anybody is asked again, as systemd,
 //! dracut and mkinitcpio do. It is kept locked in memory, and wiped when the program ends or the root takes over.
+//!
+//! Somebody else may have written the other volume's header. Trying a passphrase there is reading what would be read
+//! for any other, and writing nothing; and a volume that anything opens (without a header, without a cipher) is none that
+//! it is tried on.
 
 use crate::unlock::passphrase::Heard;
+use crate::verb::session::open::crypttab;
 use keyway_boot::crypttab::Entry;
 use keyway_crypto::Secret;
 use std::cell::RefCell;
@@ -47,8 +52,12 @@ fn may(entry: &Entry, how: Use) -> bool {
     }
 }
 
+/// Whether it has no header that tells a wrong passphrase from the right one.
 fn is_plain(entry: &Entry) -> bool {
-    ["plain", "swap", "tmp"].iter().any(|kind| entry.option(kind).is_some()) && entry.option("luks").is_none()
+    match crypttab::kind(entry) {
+        Some(kind) => ["plain", "loopaes"].contains(&kind),
+        None => ["swap", "tmp"].iter().any(|kind| entry.option(kind).is_some()),
+    }
 }
 
 /// A flag, or one with a boolean.
@@ -77,7 +86,11 @@ mod tests {
         assert_eq!(tried("password-cache=read-only", false), ["two", "one"]);
         assert_eq!(tried("luks,try-empty-password", false), ["two", "one", ""]);
         assert_eq!(tried("try-empty-password=yes", true), [""]);
-        for options in ["plain,cipher=aes-xts-plain64", "password-cache=no", "swap"] {
+        assert_eq!(tried("luks,plain", false), ["two", "one"]);
+        // The first word for a kind is the one that open takes.
+        for options in
+            ["plain,cipher=aes-xts-plain64", "plain,luks", "loopaes", "tmp=ext4", "password-cache=no", "swap"]
+        {
             assert!(tried(options, false).is_empty(), "{options}");
         }
         assert!(tried("luks", true).is_empty());

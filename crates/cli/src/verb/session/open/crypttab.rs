@@ -132,6 +132,11 @@ fn in_our_words(name: &str, value: &str) -> Result<String> {
     })
 }
 
+/// The kind that an entry says: the first of its words for one.
+pub(crate) fn kind(entry: &Entry) -> Option<&str> {
+    entry.options.iter().map(|(name, _)| name.as_str()).find(|name| TYPES.contains(name))
+}
+
 /// Refuses an option that cannot be ignored without opening something other than the entry means.
 fn refuse(entry: &Entry, option: &str) -> Result<()> {
     let Some((_, why)) = REFUSED.iter().find(|(name, _)| *name == option) else { return Ok(()) };
