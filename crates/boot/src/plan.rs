@@ -1,7 +1,8 @@
 //! Which volumes a boot opens: those that the kernel's command line names, completed from the
 //! tables; where it names none, those of the first table that is not empty.
 //!
-//! Values are those of the first place that has them. Demands (x-keyway.require) accumulate: those of
+//! Values are those of the first place that has them, except that what the command line says of all volumes comes behind
+//! what a table says of one. Demands (x-keyway.require) accumulate: those of
 //! every entry of every table that means the volume hold, by whatever name it is opened. keyway.rekey=
 //! on the command line holds for all of them, in place of what a table says. What is
 //! written alike is known here; which devices are one, only whoever can look at them.
@@ -40,8 +41,12 @@ impl Plan {
         let left_out = if line.without_crypttab { tables.len().saturating_sub(1) } else { 0 };
         let mut tables: Vec<_> = tables.into_iter().skip(left_out).collect();
         tables.iter_mut().flatten().for_each(|entry| line.complete(entry));
-        for entry in &mut entries {
+        let crypttabs = tables.len().saturating_sub(1);
+        for (place, entry) in entries.iter_mut().enumerate() {
+            let is_in_crypttab =
+                tables[..crypttabs].iter().flatten().any(|other| is_written_alike(entry, other));
             complete(entry, tables.iter().flatten());
+            line.give_all(place, entry, is_in_crypttab);
         }
         if entries.is_empty() {
             entries = tables.into_iter().find(|table| !table.is_empty()).unwrap_or_default();

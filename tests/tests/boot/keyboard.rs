@@ -271,7 +271,7 @@ fn a_passphrase_that_cannot_be_typed_is_told() {
     check(&original, TYPED, "").ok();
     check(&original, polish, "--json")
         .fails(1)
-        .says("\"keymap\": \"keymap.bin\"")
+        .says("\"keymap\":\"keymap.bin\"")
         .says("types 2 of its characters");
     keyway("boot initramfs --force --keymap none -o").arg(&image).arg(&original).ok();
     check(&image, TYPED, "").fails(1).says("no key of a US keyboard types 2 of its characters");

@@ -16,7 +16,7 @@ use std::time::Duration;
 /// The parsed command line.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct CommandLine {
-    /// The volumes that it names.
+    /// The volumes that it names, without what it says of all volumes.
     pub entries: Vec<Entry>,
     /// `rd.luks=0`: no volume is to be opened.
     pub off: bool,
@@ -42,6 +42,15 @@ pub struct CommandLine {
     usual_key: Vec<std::ffi::OsString>,
     /// Keys and options that volumes of a table get, too.
     given: Vec<Given>,
+    /// What each of the volumes gets of what is said of all, in their order.
+    takes: Vec<Takes>,
+}
+
+/// Whether a volume has no key and no list of options that the line gives to it by name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Takes {
+    key: bool,
+    list: bool,
 }
 
 /// What a parameter gives volumes that other parameters or a table name.
@@ -134,6 +143,27 @@ impl CommandLine {
                 What::List(options) | What::Beside(options) => give(entry, options, replaces),
             }
         }
+    }
+
+    /// Gives the volume that the line names at this place what it says of all volumes: behind what tables say of it, and
+    /// of options none but dracut's if a crypttab has it (systemd-cryptsetup-generator(8)).
+    pub(crate) fn give_all(&mut self, place: usize, entry: &mut Entry, is_in_crypttab: bool) {
+        let Some(takes) = self.takes.get(place).copied() else { return };
+        let (mut key, mut list, mut beside) = (None, None, Vec::new());
+        for given in self.given.iter_mut().filter(|given| given.whose == Whose::All) {
+            match &given.what {
+                What::List(_) if is_in_crypttab => continue,
+                // The last one of them counts.
+                What::Key(file) => key = Some(file),
+                What::List(options) => list = Some(options),
+                What::Beside(options) => beside.extend(options.iter().cloned()),
+            }
+            given.done = true;
+        }
+        let key = key.filter(|key| takes.key && reading::is_key(key));
+        entry.key_file = entry.key_file.take().or_else(|| key.map(Into::into));
+        give(entry, list.filter(|_| takes.list).map_or(&[], Vec::as_slice), false);
+        give(entry, &beside, false);
     }
 
     /// What is written for volumes, and no volume has: a line each.

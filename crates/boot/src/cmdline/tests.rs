@@ -15,7 +15,8 @@ fn command_lines_of_the_world() {
     let with = |text: &str| text.replace("$A", A).replace("$B", B);
     for (origin, line, entries, undone) in LINES {
         let found = CommandLine::parse(&with(line));
-        let shown: Vec<_> = found.entries.iter().map(Entry::to_string).collect();
+        let plan = Plan::new(found.clone(), Vec::new(), None);
+        let shown: Vec<_> = plan.entries.iter().map(Entry::to_string).collect();
         assert_eq!(shown.join(" | "), with(entries), "{origin}: {line}");
         let undone: Vec<_> = undone.iter().map(|text| with(text)).collect();
         assert_eq!(found.undone, undone, "{origin}: {line}");
@@ -118,7 +119,10 @@ const LINES: &[Case] = &[
     // genkernel(8)
     ("genkernel(8)", "dolvm crypt_root=UUID=$A root=/dev/mapper/vg0-root", "root UUID=$A none", &[]),
     ("a Gentoo guide", "crypt_root=/dev/sda2 root_key=keyfile root_keydev=UUID=$B root_trim=yes", "root /dev/sda2 /keyfile:UUID=$B discard", &[]),
-    ("genkernel's patches, several", "crypt_roots=UUID=$A crypt_roots=UUID=$B root_key=key crypt_swaps=/dev/sdb swap_key=key", "root UUID=$A /key | root1 UUID=$B /key | swap /dev/sdb /key", &[]),
+    ("genkernel's patches, several", "crypt_roots=UUID=$A crypt_roots=UUID=$B root_key=key crypt_swaps=/dev/sdb swap_key=key", "root UUID=$A /key:* | root1 UUID=$B /key:* | swap /dev/sdb /key:*", &[]),
+    ("genkernel(8), no root_keydev=", "crypt_root=UUID=$A root_key=/boot/k root=/dev/mapper/root", "root UUID=$A /boot/k:*", &[]),
+    ("a Gentoo guide, real_root", "root=/dev/ram0 real_root=/dev/mapper/vg1-root crypt_root=/dev/sda2 dolvm real_rootflags=noatime", "root /dev/sda2 none", &[]),
+    ("genkernel-next, header on any device", "crypt_root=/dev/sda2 root_header=h", "root /dev/sda2 none header=/h:*", &[]),
     ("a Gentoo guide, GPG", "crypt_root=/dev/sda2 root_key=k.gpg root_keydev=/dev/sdb1", "root /dev/sda2 none", &["root_key=: a key that GPG encrypted is not read here."]),
     ("genkernel-next, header", "crypt_root=/dev/sda2 root_header=h root_headerdev=LABEL=H crypt_silent", "root /dev/sda2 none header=/h:LABEL=H", &[]),
     // Keyway
@@ -175,6 +179,14 @@ fn words_of_ours_are_known_in_every_spelling() {
         assert_eq!((&found.unknown[..], found.undone.len()), (&[word.to_owned()][..], 0), "{word}");
     }
     assert!(CommandLine::parse("rd.luks.key=/x-keyway.key keywayfarer=1").unknown.is_empty());
+    // Where a key is named: a table would read a demand there, too.
+    for (word, unknown) in [
+        ("crypt_root=/dev/a root_key=/k,x-keyway.require=sealed", "/k,x-keyway.require=sealed:*"),
+        ("keyway.device=/dev/a keyway.key=x-keyway.require=sealed", "x-keyway.require=sealed"),
+        ("rd.luks.key=/k,x-keyway.require=sealed", "rd.luks.key=/k,x-keyway.require=sealed"),
+    ] {
+        assert_eq!(CommandLine::parse(word).unknown, [unknown], "{word}");
+    }
 }
 
 /// Command line, crypttab, what is opened.
@@ -197,6 +209,14 @@ fn no_demand_of_the_line_is_lost() {
         let later = line.contains("=$A=$D");
         assert_eq!((resolved("UUID"), resolved("PARTUUID")), (later, later), "{line}");
         assert!(plan.unknown.is_empty() && plan.undone.is_empty(), "{line}: {:?}", plan.undone);
+    }
+}
+
+#[test]
+fn what_demands_nothing_is_no_demand() {
+    for options in ["discard", "discard,x-keyway.rekey=no", "", "x-other.require=sealed"] {
+        let found = CommandLine::parse(&format!("rd.luks.options={A}={options} rd.luks.options={options}"));
+        assert!(found.demanding.is_empty() && found.demands.is_empty(), "{options}");
     }
 }
 
@@ -282,6 +302,46 @@ fn a_uuid_on_the_line_completes_a_table() {
     );
 }
 
+/// Origin, command line, crypttab, the image's own table, what is opened, what is for nobody.
+type Behind = (&'static str, &'static str, &'static str, &'static str, &'static str, &'static str);
+
+/// What the command line says of all volumes goes behind what a table says of one.
+#[test]
+fn what_is_said_of_all_goes_behind_a_tables_line() {
+    let with = |text: &str| text.replace("$A", A).replace("$B", B);
+    for (origin, line, crypttab, own, entries, undone) in BEHIND {
+        let tables = [crypttab, own].map(|table| crypttab::parse(with(table).as_bytes())).to_vec();
+        let plan = Plan::new(CommandLine::parse(&with(line)), tables, None);
+        let shown: Vec<_> = plan.entries.iter().map(Entry::to_string).collect();
+        assert_eq!(shown.join(" | "), with(entries), "{origin}: {line}");
+        assert_eq!(plan.undone.join(" | "), with(undone), "{origin}: {line}");
+    }
+}
+
+#[rustfmt::skip]
+const BEHIND: &[Behind] = &[
+    ("systemd(8): without an entry in /etc/crypttab", "rd.luks.uuid=$A rd.luks.options=discard,tries=1", "r UUID=$A none tries=5", "",
+        "r UUID=$A none tries=5", "rd.luks.options=discard,tries=1: no volume that it is for."),
+    ("systemd(8): one of two", "rd.luks.uuid=$A rd.luks.uuid=$B rd.luks.options=discard", "r UUID=$A none tries=5", "",
+        "r UUID=$A none tries=5 | luks-$B UUID=$B none discard", ""),
+    ("systemd(8): for one, in its place", "rd.luks.uuid=$A rd.luks.options=$A=tries=1 rd.luks.options=discard", "r UUID=$A none tries=5,luks", "",
+        "r UUID=$A none tries=1,luks", "rd.luks.options=discard: no volume that it is for."),
+    ("systemd's generator: crypttab's key", "rd.luks.uuid=$A rd.luks.key=/all", "r UUID=$A /own", "", "r UUID=$A /own", ""),
+    ("dracut(7): a key for all, crypttab has none", "rd.luks.uuid=$A rd.luks.key=/all", "r UUID=$A", "", "r UUID=$A /all", ""),
+    ("systemd(8): the key of the UUID, else the one for all", "rd.luks.uuid=$A rd.luks.uuid=$B rd.luks.key=/all rd.luks.key=$A=/a", "r UUID=$A /own", "",
+        "r UUID=$A /a | luks-$B UUID=$B /all", ""),
+    ("systemd(8): none for one", "rd.luks.uuid=$A rd.luks.uuid=$B rd.luks.key=$A=none rd.luks.key=/all", "", "", "luks-$A UUID=$A none | luks-$B UUID=$B /all", ""),
+    ("dracut(7): TRIM and timeout for all", "rd.luks.uuid=$A rd.luks.allow-discards rd.luks.timeout=60", "r UUID=$A none timeout=5", "",
+        "r UUID=$A none timeout=5,discard", ""),
+    ("booster(1), an image for one volume", "rd.luks.uuid=$A rd.luks.options=discard,tries=1 rd.luks.key=/all", "", "r UUID=$A /own tries=5",
+        "r UUID=$A /own tries=5,discard", ""),
+    ("systemd(8): crypttab off", "rd.luks.crypttab=0 rd.luks.uuid=$A rd.luks.options=discard", "r UUID=$A none tries=5", "", "luks-$A UUID=$A none discard", ""),
+    ("mkinitcpio's encrypt beside a general key", "cryptdevice=UUID=$A:r:discard rd.luks.options=tries=1", "x UUID=$A none luks", "",
+        "r UUID=$A none discard,luks", "rd.luks.options=tries=1: no volume that it is for."),
+    ("demands of a list for all hold all the same", "rd.luks.uuid=$A rd.luks.options=x-keyway.require=sealed,discard", "r UUID=$A none tries=5", "",
+        "r UUID=$A none tries=5,x-keyway.require=sealed", "rd.luks.options=x-keyway.require=sealed,discard: no volume that it is for."),
+];
+
 #[test]
 fn what_dracut_gives_all_volumes_a_tables_get_too() {
     let planned = |text: &str, table: &str| {
@@ -315,6 +375,7 @@ fn what_dracut_gives_all_volumes_a_tables_get_too() {
             "rd.luks.timeout=60: no volume that it is for. | rd.luks.allow-discards: no volume that it is for.",
         ),
         ("rd.luks=0 rd.luks.timeout=60", "", "", ""),
+        ("rd.luks.options=", "", "", "rd.luks.options=: no volume that it is for."),
         (
             "rd.luks.options=discard",
             "r /dev/a",

@@ -5,6 +5,7 @@
 //! ```text
 //! root=DEVICE  rootfstype=TYPE,…  rootflags=OPTION,…  ro  rw  rootdelay=SECONDS  rootwait[=SECONDS]
 //! resume=DEVICE  resume_offset=PAGES  noresume  systemd.volatile=overlay  overlayroot=tmpfs
+//! real_root=  real_rootflags=  real_resume=   genkernel(8): these before the others
 //! ```
 
 mod options;
@@ -46,7 +47,8 @@ impl Root {
         let said = |name: &str| parameter(line, name).filter(|value| !value.is_empty());
         let kinds = said("rootfstype").unwrap_or_default();
         let kinds = kinds.split(',').map(str::trim).filter(|kind| !kind.is_empty() && *kind != "auto");
-        let mut options = MountOptions::parse(&said("rootflags").unwrap_or_default());
+        let gentoos = |name: &str| said(&format!("real_{name}")).or_else(|| said(name));
+        let mut options = MountOptions::parse(&gentoos("rootflags").unwrap_or_default());
         match access(line) {
             Some(true) => options.flags |= RDONLY,
             Some(false) => options.flags &= !RDONLY,
@@ -62,10 +64,11 @@ impl Root {
                 None => {}
             }
         }
-        let resume = said("resume").filter(|_| parameter(line, "noresume").is_none());
+        let resume = gentoos("resume").filter(|_| parameter(line, "noresume").is_none());
         let offset = said("resume_offset").and_then(|pages| pages.parse().ok());
         Self {
-            device: said("root"),
+            // What genkernel's guides once wrote names this very image.
+            device: gentoos("root").filter(|device| device != "/dev/ram0"),
             kinds: kinds.map(str::to_owned).collect(),
             options,
             overlay,
@@ -141,6 +144,22 @@ mod tests {
             let options = Root::parse(line).options;
             assert_eq!((options.flags, &options.data[..]), (flags, data), "{line}");
         }
+    }
+
+    #[test]
+    fn gentoos_words_go_before_the_kernels() {
+        for (line, device) in [
+            ("root=/dev/ram0 real_root=/dev/mapper/vg-root", Some("/dev/mapper/vg-root")),
+            ("real_root=LABEL=a root=LABEL=b", Some("LABEL=a")),
+            ("root=LABEL=b real_root=", Some("LABEL=b")),
+            ("root=/dev/ram0", None),
+            ("root=/dev/ram1", Some("/dev/ram1")),
+        ] {
+            assert_eq!(Root::parse(line).device.as_deref(), device, "{line}");
+        }
+        let root = Root::parse("rootflags=a real_rootflags=subvol=@ resume=/dev/a real_resume=/dev/b");
+        assert_eq!(root.options.data, "subvol=@");
+        assert_eq!(root.resume.unwrap().device, "/dev/b");
     }
 
     #[test]

@@ -1,12 +1,13 @@
 //! The command line word by word: what each parameter of the table changes, and what the words mean together.
 
+mod demands;
 mod encrypt;
 mod gentoo;
 mod luks;
 mod own;
 
-use super::{CommandLine, Given, What, give};
-use crate::crypttab::{Entry, is_demand, list_of, options_of, writes_demand};
+use super::{CommandLine, Given, Takes, What, give};
+use crate::crypttab::{Entry, list_of, options_of, writes_demand};
 use crate::device_spec::{Tagged, is_one, same_form};
 use gentoo::Gentoo;
 use std::ffi::OsString;
@@ -48,43 +49,19 @@ pub(in crate::cmdline) enum Whose {
 }
 
 impl Reading {
-    /// Says that a word does nothing, unless it has a demand in it: that one is refused.
-    pub(in crate::cmdline) fn undone(&mut self, word: &str, why: &str) {
-        match writes_demand(word) {
-            true => self.line.unknown.push(word.to_owned()),
-            false => self.line.undone.push(format!("{word}: {why}.")),
-        }
-    }
-
     fn give(&mut self, word: String, whose: Whose, what: What) {
+        if matches!(&what, What::Key(key) if writes_demand(key)) {
+            return self.line.unknown.push(word);
+        }
+        // As a table would have them: without white space around.
+        let as_read = |options: Vec<_>| options_of(&list_of(&options));
+        let what = match what {
+            What::Key(key) => What::Key(key),
+            What::List(options) => What::List(as_read(options)),
+            What::Beside(options) => What::Beside(as_read(options)),
+        };
         let everywhere = whose != Whose::All || !matches!(what, What::List(_));
         self.given.push(Given { word, whose, what, everywhere, done: false });
-    }
-
-    /// Reads a list of options. Its demands are no part of it: no other list takes their place.
-    fn list(&mut self, word: String, whose: Whose, list: &str) {
-        let (demands, options): (Vec<_>, Vec<_>) =
-            options_of(list).into_iter().partition(|(name, _)| is_demand(name));
-        if options.iter().any(|(name, value)| writes_demand(name) || writes_demand(value)) {
-            // `11111111=x-keyway.require=sealed`: who is meant?
-            self.line.unknown.push(word.clone());
-        }
-        let only_demands = !demands.is_empty() && options.is_empty();
-        match &whose {
-            Whose::All => self.line.demands.extend(demands),
-            // A partition's UUID may be meant.
-            Whose::Uuid(spec) | Whose::Device(spec) if !demands.is_empty() => {
-                for device in [spec.clone(), spec.replacen("UUID=", "PARTUUID=", 1)] {
-                    let (device, options) = (device.into(), demands.clone());
-                    self.line.demanding.push(Entry { device, options, ..Entry::default() });
-                }
-            }
-            _ => {}
-        }
-        self.give(word, whose, What::List(options));
-        if let Some(given) = self.given.last_mut() {
-            given.done = only_demands;
-        }
     }
 
     pub(in crate::cmdline) fn finish(mut self) -> CommandLine {
@@ -94,6 +71,7 @@ impl Reading {
         self.finish_encrypt();
         self.spread();
         self.move_data();
+        self.refuse_demands_for_keys();
         let named = self.volumes.iter().filter(|volume| volume.usual_key);
         self.line.usual_key = named.map(|volume| volume.entry.name.clone()).collect();
         // As a table would have them: without white space around, and a key that is named.
@@ -109,34 +87,27 @@ impl Reading {
         self.line
     }
 
-    /// A value for a volume takes precedence over one for all.
+    /// Gives each volume what is said for it. What is said for all comes later, behind the tables.
     fn spread(&mut self) {
         for volume in &mut self.volumes {
-            let mut its: Vec<_> =
-                self.given.iter_mut().filter(|given| given.whose.means(&volume.named)).collect();
-            its.iter_mut().for_each(|given| given.done = true);
-            // The last one for the volume, else the last one for all.
-            let key = |given: &&mut Given| match &given.what {
-                What::Key(key) => Some((given.whose != Whose::All, key.clone())),
-                _ => None,
-            };
-            let key = its.iter().filter_map(key).max_by_key(|(special, _)| *special);
-            if volume.entry.key_file.is_none() {
-                let key = key.map(|(_, key)| key).filter(|key| is_key(key));
-                volume.entry.key_file = key.map(OsString::from);
-            }
-            let lists: Vec<_> = its.iter().filter(|given| matches!(given.what, What::List(_))).collect();
-            let special: Vec<_> = lists.iter().copied().filter(|given| given.whose != Whose::All).collect();
-            let lists =
-                if special.is_empty() { lists.into_iter().last().into_iter().collect() } else { special };
-            let beside = its.iter().filter(|given| matches!(given.what, What::Beside(_)));
-            for given in lists.iter().copied().chain(beside) {
+            let is_its = |given: &&mut Given| given.whose != Whose::All && given.whose.means(&volume.named);
+            let (mut takes, mut key, mut beside) = (Takes { key: true, list: true }, None, Vec::new());
+            for given in self.given.iter_mut().filter(is_its) {
+                given.done = true;
                 match &given.what {
-                    What::List(options) => volume.entry.options.extend(options.iter().cloned()),
-                    What::Beside(options) => give(&mut volume.entry, options, false),
-                    What::Key(_) => {}
+                    What::Key(file) => key = Some(file.clone()),
+                    What::List(options) => {
+                        takes.list = false;
+                        volume.entry.options.extend(options.iter().cloned());
+                    }
+                    What::Beside(options) => beside.extend(options.iter().cloned()),
                 }
             }
+            takes.key = key.is_none();
+            let key = key.filter(|key| is_key(key)).map(OsString::from);
+            volume.entry.key_file = volume.entry.key_file.take().or(key);
+            give(&mut volume.entry, &beside, false);
+            self.line.takes.push(takes);
             for other in &self.line.demanding {
                 if is_one(volume.named.as_ref(), &other.device) {
                     volume.entry.demand_as(other);

@@ -48,9 +48,9 @@ pub(super) fn in_words(limit: Duration) -> String {
     }
 }
 
-const LOOK_AGAIN: Duration = Duration::from_millis(50);
+pub(super) const LOOK_AGAIN: Duration = Duration::from_millis(50);
 /// No message is printed for devices that appear within this time.
-const TIMEOUT: Duration = Duration::from_secs(2);
+pub(super) const TIMEOUT: Duration = Duration::from_secs(2);
 
 #[cfg(test)]
 mod tests {

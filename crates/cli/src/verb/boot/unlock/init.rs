@@ -222,7 +222,8 @@ fn switch_root(image: &Initramfs, plan: &Plan, wanted: &Root) -> Result<()> {
 
 /// The program to start in the root file system.
 fn first_program(line: &str) -> Result<PathBuf> {
-    let asked = parameter(line, "init");
+    // Gentoo's goes before the kernel's.
+    let asked = parameter(line, "real_init").or_else(|| parameter(line, "init"));
     let mut programs = asked.iter().map(String::as_str).chain(INITS.iter().copied());
     let there = |path: &&str| Path::new(&format!("{SYSROOT}{path}")).symlink_metadata().is_ok();
     let found = programs.find(there).map(PathBuf::from);

@@ -1,10 +1,9 @@
 //! Key files and headers: in the image, on another device (`PATH:DEVICE`), which is mounted read-only while
 //! the file is needed, or a device themselves.
 
-use super::find;
+use super::{anywhere, erase, find};
 use crate::output::failure::{Exit, Failure, Result};
-use keyway_boot::device_spec::{is_device, parts};
-use keyway_volume::Storage;
+use keyway_boot::device_spec::{ANYWHERE, is_device, parts};
 use keyway_volume::device::probe::{Reach, file_system};
 use keyway_volume::device::storage::File;
 use rustix::mount::{MountFlags, UnmountFlags, mount, unmount};
@@ -29,6 +28,11 @@ impl KeyFile {
                 .map_err(|why| Failure::new(Exit::Device, format!("The {what}'s device {why}.")))
         };
         match parts(&text)[..] {
+            [path, ANYWHERE] if Path::new(path).is_file() => Ok(Self { path: path.into(), mounted: None }),
+            [path, ANYWHERE] => {
+                let place = anywhere::reach(path, limit, what)?;
+                Ok(Self { path: place.join(path.trim_start_matches('/')), mounted: Some(place) })
+            }
             [path, device] => {
                 let place = mount_read_only(&node(device)?, what)?;
                 Ok(Self { path: place.join(path.trim_start_matches('/')), mounted: Some(place) })
@@ -38,17 +42,10 @@ impl KeyFile {
         }
     }
 
-    /// Overwrites and removes the file (keyfile-erase); one on another device, which is mounted for reading only, stays.
+    /// Erases it, as keyfile-erase asks; one on another device, which is mounted for reading only, stays.
     pub(super) fn erase(&self) {
-        let shown = self.path.display();
-        let is_file = fs::symlink_metadata(&self.path).is_ok_and(|found| found.is_file());
-        if self.mounted.is_some() || !is_file {
-            say!("WARNING: {shown} is not erased: it is not a file of this system.");
-            return;
-        }
-        let erased = overwrite(&self.path).and_then(|()| fs::remove_file(&self.path));
-        if let Err(error) = erased {
-            say!("WARNING: {shown} is not erased: {error}.");
+        if let Err(why) = erase::erase(&self.path, self.mounted.is_none()) {
+            say!("WARNING: {} is not erased: {why}.", self.path.display());
         }
     }
 
@@ -71,18 +68,17 @@ impl Drop for KeyFile {
     }
 }
 
-fn overwrite(path: &Path) -> std::io::Result<()> {
-    let file = File::overwrite(path)?;
-    let (zeros, length) = (vec![0; BLOCK], file.len());
-    for start in (0..length).step_by(BLOCK) {
-        let left = usize::try_from(length - start).unwrap_or(BLOCK);
-        file.write_at(&zeros[..left.min(BLOCK)], start)?;
-    }
-    file.flush()
+/// Tries the kernel's file systems one after the other.
+fn mount_read_only(node: &Path, what: &str) -> Result<PathBuf> {
+    mount_privately(node, what, |place, flags| mount_any(node, place, flags, None))
 }
 
-/// Tries the kernel's file systems one after the other; the mount point is private to this process.
-fn mount_read_only(node: &Path, what: &str) -> Result<PathBuf> {
+/// Mounts at a place that is private to this process.
+pub(super) fn mount_privately(
+    node: &Path,
+    what: &str,
+    mount: impl FnOnce(&Path, MountFlags) -> std::result::Result<(), String>,
+) -> Result<PathBuf> {
     use std::os::unix::fs::DirBuilderExt;
     let place = PathBuf::from(format!("/run/keyway-{}-{}", what.replace(' ', "-"), std::process::id()));
     let cannot = |why: String| {
@@ -94,7 +90,7 @@ fn mount_read_only(node: &Path, what: &str) -> Result<PathBuf> {
         .create(&place)
         .map_err(|error| cannot(error.to_string()))?;
     let flags = MountFlags::RDONLY | MountFlags::NOEXEC | MountFlags::NOSUID | MountFlags::NODEV;
-    match mount_any(node, &place, flags, None) {
+    match mount(&place, flags) {
         Ok(()) => Ok(place),
         Err(why) => {
             let _ = fs::remove_dir(&place);
@@ -139,21 +135,3 @@ pub(super) fn c_string(text: &str) -> Option<CString> {
 /// Tried next: some of them are modules that the kernel loads only when they are requested by name;
 /// other file systems would make the kernel print errors on the console.
 const USUAL: &[&str] = &["ext4", "vfat", "xfs", "btrfs", "f2fs", "iso9660", "exfat"];
-/// As much of a file is overwritten at a time: one with a key may be a whole stick's.
-const BLOCK: usize = 1 << 16;
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_file_of_any_length_is_overwritten_whole() {
-        let path = std::env::temp_dir().join(format!("keyway-erased-{}", std::process::id()));
-        for length in [0, 1, BLOCK - 1, BLOCK, 3 * BLOCK + 5] {
-            fs::write(&path, vec![7; length]).unwrap();
-            overwrite(&path).unwrap();
-            assert_eq!(fs::read(&path).unwrap(), vec![0; length]);
-        }
-        fs::remove_file(&path).unwrap();
-    }
-}

@@ -2,6 +2,8 @@
 //! names. In an initramfs the kernel runs it as process 1; elsewhere an /init script or an
 //! administrator runs it.
 
+mod anywhere;
+mod erase;
 mod find;
 mod init;
 mod key_file;
@@ -110,7 +112,7 @@ pub(crate) static COMMAND: Command = Command {
           keyway.WORD= that does not exist is refused. rd.luks=0 opens none, rd.luks.crypttab=0 none of crypttab.\n\nDevices are \
           found without udev, by path, UUID=, LABEL=, PARTUUID= or PARTLABEL=, by the links below /dev/disk, and waited \
           for, as x-systemd.device-timeout= and keyfile-timeout= say (0: without end). A key file or a header may be on \
-          another device, PATH:DEVICE, or be a device; where none is named, /etc/cryptsetup-keys.d/NAME.key is taken, if it \
+          another device, PATH:DEVICE (PATH:*: on whatever device has it), or be a device; where none is named, /etc/cryptsetup-keys.d/NAME.key is taken, if it \
           is there; keyscript= runs a program and takes the key from its output. A \
           LUKS2 token that names a key in the kernel keyring is tried before both. If nothing opens a volume, what was \
           typed for another one is tried (keyway.cache=no, password-cache=no: it is not), then the passphrase is asked \
