@@ -11,6 +11,7 @@
 //!                mounted then
 //! fdt fit uboot  device trees; FIT images, from parts or from a source; U-Boot's legacy header
 //! pe             sections added to an EFI program: unified kernel images
+//! lvm            LVM2's metadata: from physical volumes to the tables of linear and striped volumes
 //! keymap         the map of the keyboard at which the passphrase is typed
 //! loader::grub   GRUB's cryptodisk, walked as GRUB walks it: each rule with its place in GRUB's
 //!                sources, a verdict per keyslot
@@ -31,6 +32,7 @@ pub mod fit;
 pub mod initramfs;
 pub mod keymap;
 pub mod loader;
+pub mod lvm;
 pub mod pe;
 pub mod plan;
 pub mod root;
