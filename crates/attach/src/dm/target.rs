@@ -28,6 +28,13 @@ impl Target {
         Self { start, length, kind: "linear".into(), parameters }
     }
 
+    /// dm-stripe: `stripe` sectors of each device in turn, from these sectors of theirs on.
+    pub fn striped(start: u64, length: u64, stripe: u64, places: &[(DeviceNumber, u64)]) -> Self {
+        let places = places.iter().map(|(device, offset)| format!(" {device} {offset}"));
+        let text = format!("{} {stripe}{}", places.len(), places.collect::<String>());
+        Self { start, length, kind: "striped".into(), parameters: Secret::copy_from(text.as_bytes()) }
+    }
+
     /// dm-error: every request fails.
     pub fn error(start: u64, length: u64) -> Self {
         Self { start, length, kind: "error".into(), parameters: Secret::zeroed(0) }
@@ -70,5 +77,8 @@ mod tests {
         assert_eq!(target.as_linear().unwrap(), (device, 2048));
         assert!(target.as_crypt().is_err());
         assert!(Target::error(0, 8).as_linear().is_err());
+        let other = DeviceNumber { major: 253, minor: 2 };
+        let striped = Target::striped(0, 256, 128, &[(device, 2048), (other, 4096)]);
+        assert_eq!(striped.parameters.expose(), b"2 128 7:1 2048 253:2 4096");
     }
 }

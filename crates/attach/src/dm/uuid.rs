@@ -31,6 +31,11 @@ pub fn is_crypt(uuid: &str) -> bool {
     uuid.starts_with(PREFIX)
 }
 
+/// Whether a mapping with this UUID is a logical volume, or a part of one.
+pub fn is_lvm(uuid: &str) -> bool {
+    uuid.starts_with("LVM-")
+}
+
 /// The 32 hexadecimal digits before a dash, as a UUID.
 fn volume_uuid(text: &str) -> Option<String> {
     let (digits, _) = text.split_once('-')?;
