@@ -31,7 +31,7 @@ declare -A package_of=(
     [python3]="python3 python3-venv"
     [cpio]=cpio [mkinitramfs]=initramfs-tools-core [unshare]=util-linux
     [modprobe]=kmod
-    [dmsetup]=dmsetup [keyctl]=keyutils
+    [dmsetup]=dmsetup [lvm]=lvm2 [keyctl]=keyutils
     [make]=make
     [xz]=xz-utils [zstd]=zstd [lz4]=lz4 [bzip2]=bzip2
     [mkimage]=u-boot-tools [dumpimage]=u-boot-tools [dtc]=device-tree-compiler

@@ -7,6 +7,7 @@ mod images;
 mod kernel;
 mod keyboard;
 mod lies;
+mod lvm;
 mod ramdisk;
 mod root;
 mod roots;

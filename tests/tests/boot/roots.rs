@@ -94,7 +94,7 @@ fn prototype(tree: &Path) -> String {
 
 /// A file system's image as a volume of this format ("luks1", "luks2", "plain"), with [`key`], and a UUID
 /// that ends in `number`.
-fn encrypted(scratch: &Scratch, image: &Path, format: &str, number: usize) -> PathBuf {
+pub(crate) fn encrypted(scratch: &Scratch, image: &Path, format: &str, number: usize) -> PathBuf {
     let volume = scratch.path(&format!("volume-{number}"));
     if format == "plain" {
         fs::copy(image, &volume).unwrap();
@@ -112,32 +112,32 @@ fn encrypted(scratch: &Scratch, image: &Path, format: &str, number: usize) -> Pa
 }
 
 /// A passphrase in a file; a plain volume's key is as long as its cipher's.
-fn key(scratch: &Scratch, format: &str) -> PathBuf {
+pub(crate) fn key(scratch: &Scratch, format: &str) -> PathBuf {
     match format {
         "plain" => scratch.file("key", random(7, 64)),
         _ => scratch.file("passphrase", PASSPHRASE),
     }
 }
 
-fn uuid(number: usize) -> String {
+pub(crate) fn uuid(number: usize) -> String {
     format!("0a1b2c3d-0000-4000-8000-{number:012x}")
 }
 
 /// An image with the key, and modules for these file systems.
-fn initramfs(key: &Path, scratch: &Scratch, kinds: &str) -> PathBuf {
+pub(crate) fn initramfs(key: &Path, scratch: &Scratch, kinds: &str) -> PathBuf {
     let image = scratch.path("initramfs");
     let make = root::boot_initramfs(&image).args("--volume /dev/vda --embed-key-file").arg(key);
     make.args("--rootfstype").arg(kinds).arg("--modules").arg(prepared("full/kernel")).ok();
     image
 }
 
-fn booted(initramfs: &Path, disks: &[PathBuf], line: &str) -> Console {
+pub(crate) fn booted(initramfs: &Path, disks: &[PathBuf], line: &str) -> Console {
     let line = format!("{CONSOLE} {line}");
     let board = Board::pc().kernel(&prepared("full/vmlinuz")).initrd(initramfs).append(&line);
     disks.iter().fold(board, |board, disk| board.disk(disk)).start()
 }
 
-fn is_prepared() -> bool {
+pub(crate) fn is_prepared() -> bool {
     prepared("full/vmlinuz").exists()
 }
 
@@ -170,7 +170,7 @@ fn boots_beside(
 }
 
 #[track_caller]
-fn has(said: &str, line: &str) {
+pub(crate) fn has(said: &str, line: &str) {
     assert!(said.lines().any(|said| said == line), "{line} is missing in\n{said}");
 }
 
@@ -329,7 +329,7 @@ fn what_a_root_lacks_is_said_when_the_image_is_made() {
         fs::write(&file, content).unwrap();
         make(kind).ok();
     }
-    for (kind, name) in [("zfs", "ZFS"), ("ext4,LVM2_member", "LVM"), ("linux_raid_member", "md RAID")] {
+    for (kind, name) in [("zfs", "ZFS"), ("nfs", "on a network"), ("linux_raid_member", "md RAID")] {
         let refused = make(kind).fails(1);
         refused.says(&format!("The root is {name}")).says("Wrap the distribution's image");
     }

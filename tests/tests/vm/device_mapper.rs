@@ -241,6 +241,42 @@ fn beside_udev_its_links_are_there_when_a_mapping_is() {
     report.has("SEMAPHORES", "0");
 }
 
+/// Linear and striped volumes of LVM are brought up by "keyway unlock"; whatever else lies below, the kernel's tables tell.
+#[test]
+fn an_image_is_refused_for_logical_volumes_of_other_kinds() {
+    need_machine!();
+    let report = run(
+        Machine::new().with_keyway(),
+        r#"
+        mkdir -p /lib/modules/1
+        for name in alias dep softdep builtin builtin.modinfo; do : >/lib/modules/1/modules.$name; done
+        make() { dmsetup create "$1" --uuid "$2" --table "$3" && dmsetup mknodes; }
+        make vg-linear LVM-linear '0 64 linear /dev/vda 0'
+        make vg-striped LVM-striped '0 64 striped 2 8 /dev/vda 0 /dev/vda 64'
+        make vg-thin_tdata LVM-tdata '0 64 error'
+        make vg-thin LVM-thin '0 64 linear /dev/mapper/vg-thin_tdata 0'
+        make other OTHER '0 64 error'
+        make vg-beside LVM-beside '0 64 linear /dev/mapper/other 0'
+        for name in linear striped thin beside; do
+            keyway boot initramfs --program /bin/keyway --force --modules / --rootfstype ext4 --cipher aes-xts-plain64 \
+                --volume /dev/mapper/vg-$name -o /tmp/out >/tmp/said 2>&1 || true
+            echo "SAID_$name=$(cat /tmp/said)"
+        done
+        "#,
+    );
+    for name in ["linear", "striped", "beside"] {
+        let said = report.value(&format!("SAID_{name}"));
+        assert!(said.starts_with("The modules of Linux 1 lack"), "{name}: {said}");
+    }
+    let said = report.value("SAID_thin");
+    assert!(
+        said.starts_with(
+            "On this machine /dev/mapper/vg-thin is on the logical volume vg-thin_tdata of the kind error:"
+        ),
+        "{said}"
+    );
+}
+
 /// Runs a scenario with `mapper`, an empty disk, a passphrase in
 /// `/key`, a volume key in `/vk` and data in `/random`.
 #[track_caller]

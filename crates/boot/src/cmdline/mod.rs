@@ -10,6 +10,7 @@ pub mod table;
 mod tests;
 
 use crate::crypttab::{Entry, is_demand, is_ours};
+use crate::lvm::Named;
 use reading::{Reading, Whose};
 use std::time::Duration;
 
@@ -34,6 +35,8 @@ pub struct CommandLine {
     pub demanding: Vec<Entry>,
     /// When volumes that wait for their first boot get another volume key, whatever the tables say.
     pub rekey: Option<String>,
+    /// Which logical volumes are activated, whether something names them or not.
+    pub lvm: Lvm,
     /// What is written in the words of a program that is known, and not done here: a line each.
     pub undone: Vec<String>,
     /// Words of ours that do not exist; each could be a demand.
@@ -51,6 +54,17 @@ pub struct CommandLine {
 struct Takes {
     key: bool,
     list: bool,
+}
+
+/// What the command line says of LVM.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Lvm {
+    /// `rd.lvm=0`: no logical volume is activated.
+    pub off: bool,
+    /// Volume groups of which all volumes are activated.
+    pub groups: Vec<String>,
+    /// Volumes that are activated.
+    pub volumes: Vec<Named>,
 }
 
 /// What a parameter gives volumes that other parameters or a table name.

@@ -86,7 +86,17 @@ pub fn find(name: &str) -> Option<&'static Parameter> {
 
 /// Whether a name that no parameter has begins as those of a known program do: mistyped, or newer than this table.
 pub fn is_of_known_family(name: &str) -> bool {
-    let starts = ["rd.luks", "luks.", "rd_LUKS", "root_key", "swap_key", "root_header", "swap_header"];
+    let starts = [
+        "rd.luks",
+        "luks.",
+        "rd_LUKS",
+        "rd.lvm",
+        "rd_LVM",
+        "root_key",
+        "swap_key",
+        "root_header",
+        "swap_header",
+    ];
     // The kernel's own cryptomgr.notests has a point.
     let crypt = name.starts_with("crypt") && !name.contains('.');
     crypt || starts.iter().any(|start| name.starts_with(start))
@@ -148,6 +158,14 @@ pub static PARAMETERS: &[Parameter] = parameters! {
     "rd.luks.key.tout" "TRIES" [Dracut] Some(Reading::key_tries), "seconds to wait for the key's device, if that is longer than 30";
     "rd.timeout" "SECONDS" [Dracut] Some(Reading::waits_or_forever), "how long devices are waited for, if that is longer than 30 s; 0: for ever";
     "rd.retry" "SECONDS" [Dracut] Some(Reading::waits), "the same";
+    "rd.lvm" "yes|no" [Dracut] Some(Reading::lvm), "no: no logical volume is activated, not for root= either";
+    "rd.lvm.lv" "GROUP/VOLUME" [Dracut] Some(Reading::lvm_volume),
+        "activates that logical volume before the root is mounted; those that root=, resume= and volumes need are activated anyway";
+    "rd.lvm.vg" "GROUP" [Dracut] Some(Reading::lvm_group), "the same for all volumes of that group";
+    "rd.lvm.conf" "yes|no" [Dracut] Some(|_, _| ()), "nothing: no lvm.conf is read";
+    "rd_LVM_LV" "GROUP/VOLUME" [Dracut] Some(Reading::lvm_volume), "the old name of rd.lvm.lv=";
+    "rd_LVM_VG" "GROUP" [Dracut] Some(Reading::lvm_group), "the old name of rd.lvm.vg=";
+    "rd_NO_LVM" "" [Dracut] Some(|reading, _| reading.lvm("no")), "the old name of rd.lvm=0";
     "rd_LUKS_UUID" "UUID" [Dracut] Some(Reading::uuid), "the old name of rd.luks.uuid=";
     "rd_NO_LUKS" "" [Dracut] Some(|reading, _| reading.luks("no")), "the old name of rd.luks=0";
     "rd_NO_CRYPTTAB" "" [Dracut] Some(|reading, _| reading.crypttab("no")), "the old name of rd.luks.crypttab=0";

@@ -4,6 +4,7 @@ mod demands;
 mod encrypt;
 mod gentoo;
 mod luks;
+mod lvm;
 mod own;
 
 use super::{CommandLine, Given, Takes, What, give};

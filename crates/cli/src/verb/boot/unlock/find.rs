@@ -1,43 +1,42 @@
-//! Waiting for a device that appears late.
+//! Waiting for a device that appears late, or that is a logical volume still to be activated.
 
+use super::lvm::{Lvm, Sought};
 use crate::device::found::{find, refusal};
 use std::ffi::OsStr;
 use std::path::PathBuf;
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// The device that a table or a command line names, waited for until it appears or the time is up.
-/// Prints on the console what it waits for.
-pub(super) fn wait(spec: &OsStr, limit: Duration) -> Option<PathBuf> {
+/// The device that a table or a command line names, waited for until it appears or the time is up; a sentence for the one that
+/// does not come. Prints on the console what it waits for.
+pub(super) fn reach(spec: &OsStr, limit: Duration, lvm: Lvm) -> Result<PathBuf, String> {
+    let shown = spec.to_string_lossy();
     let start = Instant::now();
-    let mut said = false;
+    let (mut said, mut logical) = (false, lvm.search());
     loop {
         if let Some(found) = find(spec) {
-            return Some(found);
+            return Ok(found);
         }
+        let lacks = match logical.activate(spec) {
+            // As it was written, where there is a link now.
+            Sought::Here(node) => return Ok(find(spec).unwrap_or(node)),
+            Sought::Never(why) => return Err(format!("{shown} cannot be found: {why}")),
+            Sought::Yet(why) => why,
+        };
         if let Some(why) = refusal(spec) {
             say!("{why}.");
-            return None;
+            return Err(format!("{shown} cannot be found"));
         }
         if start.elapsed() >= limit {
-            return None;
+            let why = lacks.map(|why| format!(": {why}")).unwrap_or_default();
+            return Err(format!("{shown} did not appear within {} s{why}", limit.as_secs()));
         }
         if !said && start.elapsed() > TIMEOUT {
-            say!("Waiting for {} ({}).", spec.to_string_lossy(), in_words(limit));
+            say!("Waiting for {shown} ({}).", in_words(limit));
             said = true;
         }
         thread::sleep(LOOK_AGAIN);
     }
-}
-
-/// As [`wait`], with a sentence for the device that does not come.
-pub(super) fn reach(spec: &OsStr, limit: Duration) -> Result<PathBuf, String> {
-    let never = || match refusal(spec) {
-        // It was said.
-        Some(_) => format!("{} cannot be found", spec.to_string_lossy()),
-        None => format!("{} did not appear within {} s", spec.to_string_lossy(), limit.as_secs()),
-    };
-    wait(spec, limit).ok_or_else(never)
 }
 
 /// A limit for the user.
@@ -72,7 +71,8 @@ mod tests {
     #[test]
     fn what_never_comes_is_not_waited_for_longer_than_said() {
         let start = Instant::now();
-        assert_eq!(wait(OsStr::new("/nowhere/at/all"), Duration::from_millis(120)), None);
+        let found = reach(OsStr::new("/nowhere/at/all"), Duration::from_millis(120), Lvm::Off);
+        assert_eq!(found, Err("/nowhere/at/all did not appear within 0 s".to_owned()));
         assert!(start.elapsed() >= Duration::from_millis(120));
     }
 }

@@ -1,6 +1,7 @@
 //! The first process of an initramfs: opens the volumes and hands over, leaving nothing behind.
 
-use super::{Plan, Unlock, all, keyboard, modules, resume, root, say_unknown, stopped};
+use super::volume::say_unknown;
+use super::{Plan, Unlock, all, keyboard, lvm, modules, resume, root, stopped};
 use crate::output::failure::{Cause, Exit, Failure, Result};
 use crate::output::stdio;
 use keyway_attach::initramfs::{Initramfs, Keyboard};
@@ -72,6 +73,9 @@ fn start(
         resume::go_on(image, &resume, plan);
     }
     keyway_crypto::secret::wipe_all();
+    if !has_original() {
+        lvm::activate_listed(plan.lvm, &plan.listed);
+    }
     // Until now, since a device may ask for it late.
     drop(firmware.take());
     if has_original() {
@@ -103,6 +107,9 @@ pub(super) fn show(asked: &Unlock) -> Result<()> {
         text += &format!("{}\n", plan.shown(entry));
     }
     let wanted = Root::parse(&plan.command_line);
+    if !has_original() {
+        text += &lvm::in_lines(&wanted, &plan.entries, &plan.listed);
+    }
     text += &match (has_original(), root::device(&wanted, &plan)) {
         (true, _) => format!("# puts {ORIGINAL} back as /init, removes /keyway, starts /init\n"),
         (false, Some(device)) => {

@@ -1,6 +1,7 @@
 //! Key files and headers: in the image, on another device (`PATH:DEVICE`), which is mounted read-only while
 //! the file is needed, or a device themselves.
 
+use super::lvm::Lvm;
 use super::{anywhere, erase, find};
 use crate::output::failure::{Exit, Failure, Result};
 use keyway_boot::device_spec::{ANYWHERE, is_device, parts};
@@ -21,10 +22,10 @@ pub(super) struct KeyFile {
 
 impl KeyFile {
     /// Makes the file reachable; waits for its device at most `limit`. A device alone is the file itself.
-    pub(super) fn reach(named: &OsStr, limit: Duration, what: &str) -> Result<Self> {
+    pub(super) fn reach(named: &OsStr, limit: Duration, lvm: Lvm, what: &str) -> Result<Self> {
         let text = named.to_string_lossy();
         let node = |device: &str| {
-            find::reach(device.as_ref(), limit)
+            find::reach(device.as_ref(), limit, lvm)
                 .map_err(|why| Failure::new(Exit::Device, format!("The {what}'s device {why}.")))
         };
         match parts(&text)[..] {

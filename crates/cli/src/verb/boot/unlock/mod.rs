@@ -8,6 +8,7 @@ mod find;
 mod init;
 mod key_file;
 mod keyboard;
+mod lvm;
 mod modules;
 mod rekey;
 mod resume;
@@ -21,8 +22,9 @@ mod volume;
 
 pub(crate) use init::is_first_process;
 
+use self::lvm::Lvm;
+use crate::device::found;
 use crate::device::tables::{self, Meant};
-use crate::device::{found, hardware};
 use crate::door::risk::{Effect, Proof, risk};
 use crate::door::{self, Args, Command, Example, Group, Kind, Offers, Operand, Opt, Request, groups, shared};
 use crate::output::failure::{Exit, Failure, Result};
@@ -33,8 +35,8 @@ use crate::unlock::KeyOptions;
 use crate::unlock::admission::{Demands, WeakCiphers};
 use crate::unlock::passphrase::Heard;
 use crate::verb::session::open::Open;
-use keyway_boot::cmdline::{CommandLine, USUAL_KEY};
-use keyway_boot::crypttab::{self, Entry};
+use keyway_boot::cmdline::{self, CommandLine, USUAL_KEY};
+use keyway_boot::crypttab::Entry;
 use keyway_boot::plan;
 use keyway_boot::root::Waits;
 use std::ffi::OsString;
@@ -42,6 +44,7 @@ use std::fs;
 use std::path::Path;
 use std::time::Duration;
 use typed::Typed;
+use volume::{say_unknown, whole_name};
 
 static CMDLINE: Opt = Opt {
     long: "cmdline",
@@ -111,7 +114,10 @@ pub(crate) static COMMAND: Command = Command {
           docs/BOOTING.md in the source has a row for each; one that is known and does nothing here is named, and a \
           keyway.WORD= that does not exist is refused. rd.luks=0 opens none, rd.luks.crypttab=0 none of crypttab.\n\nDevices are \
           found without udev, by path, UUID=, LABEL=, PARTUUID= or PARTLABEL=, by the links below /dev/disk, and waited \
-          for, as x-systemd.device-timeout= and keyfile-timeout= say (0: without end). A key file or a header may be on \
+          for, as x-systemd.device-timeout= and keyfile-timeout= say (0: without end). With --init, linear and striped logical \
+          volumes of LVM that root=, resume=, a volume, a key or a header need, and those of rd.lvm.lv= and rd.lvm.vg=, are \
+          activated, within opened volumes and below them; while volumes are opened, root= and resume= take only those \
+          within. A key file or a header may be on \
           another device, PATH:DEVICE (PATH:*: on whatever device has it), or be a device; where none is named, /etc/cryptsetup-keys.d/NAME.key is taken, if it \
           is there; keyscript= runs a program and takes the key from its output. A \
           LUKS2 token that names a key in the kernel keyring is tried before both. If nothing opens a volume, what was \
@@ -261,6 +267,10 @@ struct Plan {
     shell: bool,
     /// What opened one volume is not tried on the others.
     forgets: bool,
+    /// Which logical volumes may be activated,
+    lvm: Lvm,
+    /// and which are, whether something needs them or not.
+    listed: cmdline::Lvm,
     /// Volumes that are left to the system that starts.
     left: Vec<OsString>,
 }
@@ -283,7 +293,7 @@ impl Plan {
             line.give_usual_key();
         }
         let plan = plan::Plan::new(line, tables, policy);
-        let plan::Plan { entries, demanding, wait, shell, forgets, undone, unknown } = plan;
+        let plan::Plan { entries, demanding, wait, shell, forgets, lvm: listed, undone, unknown } = plan;
         for line in undone {
             say!("WARNING: the kernel's command line says {}", printable(&line));
         }
@@ -306,7 +316,14 @@ impl Plan {
             entry.key_file = entry.key_file.take().or_else(|| key_of_name(&entry.name));
         }
         let left = left.into_iter().map(|entry| entry.name).collect();
-        Ok(Self { command_line, entries, demanding, waits, shell, forgets, left })
+        let is_first = asked.init && !asked.dry_run && !listed.off;
+        let lvm = if is_first { Lvm::Anywhere } else { Lvm::Off };
+        Ok(Self { command_line, entries, demanding, waits, shell, forgets, lvm, listed, left })
+    }
+
+    /// Whether there are volumes to open.
+    fn opens(&self) -> bool {
+        !self.entries.is_empty()
     }
 
     /// Adds to an entry, whose devices were found, what the tables demand of that volume under other
@@ -375,27 +392,6 @@ fn all(entries: &[&Entry], mut open: impl FnMut(&Entry) -> Result<()>) -> Result
     let names: Vec<_> = failed.iter().map(|(name, _)| &**name).collect();
     let message = format!("{} of {} volumes are not open: {}.", names.len(), entries.len(), names.join(", "));
     Err(Failure::new(*exit, message))
-}
-
-/// The name of a volume of which the command line has only the beginning of the UUID, as dracut makes it.
-fn whole_name(entry: &Entry, device: &Path) -> OsString {
-    let (name, spec) = (entry.name.to_string_lossy(), entry.device.to_string_lossy());
-    let start = spec.strip_prefix("UUID=").and_then(|start| start.strip_suffix('*'));
-    let is_of_start = start.is_some() && start == name.strip_prefix("luks-");
-    let uuid = if is_of_start { found::uuid(device) } else { None };
-    uuid.map_or_else(|| entry.name.clone(), |uuid| format!("luks-{uuid}").into())
-}
-
-/// Says which options of an entry no program knows: one that is mistyped does nothing, and nobody
-/// sees it when it matters.
-fn say_unknown(entry: &Entry) {
-    if let Some(better) = hardware::better_name(Path::new(&entry.device)) {
-        let (name, device) = (entry.name.to_string_lossy(), entry.device.to_string_lossy());
-        say!("WARNING: {name}: only udev knows {device}; where none runs, write {better}.");
-    }
-    for (option, _) in entry.options.iter().filter(|(option, _)| !crypttab::is_known(option)) {
-        say!("WARNING: {}: the option \"{option}\" is unknown, and ignored.", entry.name.to_string_lossy());
-    }
 }
 
 /// In this order; for each volume, the first table that names it counts.

@@ -1,7 +1,7 @@
 //! Going on with a system that was suspended to disk: before anything is mounted, since what it had
 //! mounted it still has (Linux, Documentation/power/swsusp.rst).
 
-use super::{Plan, find};
+use super::{Plan, find, lvm};
 use crate::mapping;
 use keyway_attach::initramfs::Initramfs;
 use keyway_boot::crypttab::Entry;
@@ -25,8 +25,10 @@ pub(super) fn go_on(_proof: &Initramfs, resume: &Resume, plan: &Plan) {
         return say!("resume={device}: this kernel cannot be suspended to disk.");
     }
     let limit = plan.waits.optional.min(TIMEOUT);
-    let Some(node) = find::wait(OsStr::new(device), limit) else {
-        return say!("resume={device} did not appear within {} s: the system starts anew.", limit.as_secs());
+    let found = find::reach(OsStr::new(device), limit, plan.lvm.of_system(plan.opens()));
+    let node = match found.and_then(|node| lvm::refuse_unencrypted(&node, plan.opens()).map(|()| node)) {
+        Ok(node) => node,
+        Err(why) => return say!("resume={why}; the system starts anew."),
     };
     let told = stat(&node).map_err(|error| error.to_string()).and_then(|found| {
         let number = format!("{}:{}", major(found.st_rdev), minor(found.st_rdev));

@@ -1,7 +1,7 @@
 //! The root file system, for an image without another /init: mounted as the kernel's command line says.
 
 use super::key_file::{c_string, mount_any};
-use super::{Plan, find};
+use super::{Plan, find, lvm};
 use crate::mapping;
 use keyway_attach::initramfs::Initramfs;
 use keyway_boot::root::{RDONLY, Root};
@@ -48,7 +48,10 @@ pub(super) fn in_words(wanted: &Root) -> String {
 /// Mounts it on `place`; a failure is told in words.
 pub(super) fn mount_on(proof: &Initramfs, place: &str, wanted: &Root, plan: &Plan) -> Result<(), String> {
     let spec = device(wanted, plan).ok_or(NOTHING_TO_START)?;
-    let node = find::reach(OsStr::new(&spec), plan.waits.needed).map_err(|why| format!("root={why}"))?;
+    let found = find::reach(OsStr::new(&spec), plan.waits.needed, plan.lvm.of_system(plan.opens()));
+    let node = found.map_err(|why| format!("root={why}"))?;
+    lvm::refuse_unencrypted(&node, plan.opens()).map_err(|why| format!("root={spec}: {why}"))?;
+    lvm::refuse_physical_volume(&node)?;
     for parameter in &wanted.not_obeyed {
         say!(
             "keyway: {parameter} is not obeyed: of these, systemd.volatile=overlay and overlayroot=tmpfs are known."

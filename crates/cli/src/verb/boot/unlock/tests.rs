@@ -1,6 +1,7 @@
 //! Which volumes a command line names, and why one is not opened.
 
 use super::*;
+use keyway_boot::crypttab;
 
 #[test]
 fn a_name_that_cannot_be_opened_is_said_to_be_unknown_or_left() {
@@ -11,6 +12,8 @@ fn a_name_that_cannot_be_opened_is_said_to_be_unknown_or_left() {
         waits: Waits::new(None, "", USUAL_WAIT),
         shell: false,
         forgets: false,
+        lvm: Lvm::Off,
+        listed: cmdline::Lvm::default(),
         left: vec!["swap".into()],
     };
     let why = |name: &str| match plan.named(&[name.into()]) {

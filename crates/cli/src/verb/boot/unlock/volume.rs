@@ -2,9 +2,10 @@
 //! the console.
 
 use super::key_file::KeyFile;
+use super::lvm::Lvm;
 use super::typed::is_yes;
-use super::{Plan, Terms, find, is_first_process, rekey, script, whole_name};
-use crate::device::{explain, found};
+use super::{Plan, Terms, find, is_first_process, rekey, script};
+use crate::device::{explain, found, hardware};
 use crate::door::Request;
 use crate::mapping;
 use crate::output::failure::{Cause, Exit, Failure, Result};
@@ -12,10 +13,10 @@ use crate::output::stdio;
 use crate::unlock::passphrase::Heard;
 use crate::verb::session::open::crypttab::is_in_crypttab;
 use keyway_boot::cmdline::{CRYPTO, plain_options};
-use keyway_boot::crypttab::{Entry, duration};
+use keyway_boot::crypttab::{self, Entry, duration};
 use keyway_boot::root::{WITHOUT_END, Waits};
 use keyway_crypto::Secret;
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::path::Path;
 use std::time::Duration;
 
@@ -26,14 +27,16 @@ impl Terms {
         if mapping::find_mapping(&name).is_ok_and(|found| found.is_some()) {
             return stdio::verbose(self.manner, &format!("{name} is already open."));
         }
-        let (mut there, _header) = reached(entry, plan.waits)?;
+        let (mut there, _header) = reached(entry, plan.waits, plan.lvm)?;
         plan.demand(&mut there);
         if !mapping::has_dm_crypt() {
             return Err(without_dm_crypt(entry));
         }
         let (what, opened) = match (entry.option("keyscript"), &entry.key_file) {
             (Some(program), _) => ("keyscript", script::open(self, program, entry, &there)),
-            (None, Some(file)) => ("key file", self.by_file(file, &there, key_limit(entry, plan.waits))),
+            (None, Some(file)) => {
+                ("key file", self.by_file(file, &there, key_limit(entry, plan.waits), plan.lvm))
+            }
             (None, None) => return self.ask(&there, plan),
         };
         let Err(failure) = opened else { return Ok(()) };
@@ -51,8 +54,8 @@ impl Terms {
         }
     }
 
-    fn by_file(&self, file: &OsStr, there: &Entry, limit: Duration) -> Result<()> {
-        let key = KeyFile::reach(file, limit, "key file")?;
+    fn by_file(&self, file: &OsStr, there: &Entry, limit: Duration, lvm: Lvm) -> Result<()> {
+        let key = KeyFile::reach(file, limit, lvm, "key file")?;
         let opened =
             self.open_as(&Entry { key_file: Some(key.path().as_os_str().to_owned()), ..there.clone() });
         if is_yes(there.option("keyfile-erase")) {
@@ -144,10 +147,10 @@ fn without_dm_crypt(entry: &Entry) -> Failure {
 
 /// The entry with its devices located and present, and without keys from elsewhere, which `open`
 /// does not handle; and its header, as long as that is needed.
-fn reached(entry: &Entry, waits: Waits) -> Result<(Entry, Option<KeyFile>)> {
+fn reached(entry: &Entry, waits: Waits, lvm: Lvm) -> Result<(Entry, Option<KeyFile>)> {
     let name = entry.name.to_string_lossy();
     let (of_device, of_header) = limits(entry, waits);
-    let device = find::reach(&entry.device, of_device)
+    let device = find::reach(&entry.device, of_device, lvm)
         .map_err(|why| Failure::new(Exit::Device, format!("{name}: {why}.")))?;
     let whole = whole_name(entry, &device);
     let mut there = Entry { name: whole, device: device.into(), key_file: None, ..entry.clone() };
@@ -165,9 +168,9 @@ fn reached(entry: &Entry, waits: Waits) -> Result<(Entry, Option<KeyFile>)> {
     let Some((_, header)) = there.options.iter_mut().find(|(option, _)| option == "header") else {
         return Ok((there, None));
     };
-    let file = KeyFile::reach(header.as_ref(), of_header, "header")?;
+    let file = KeyFile::reach(header.as_ref(), of_header, lvm, "header")?;
     if file.mounted_nowhere() {
-        find::reach(file.path().as_os_str(), of_header)
+        find::reach(file.path().as_os_str(), of_header, lvm)
             .map_err(|why| Failure::new(Exit::Device, format!("{name}: {why}.")))?;
     }
     *header = file.path().to_string_lossy().into_owned();
@@ -185,13 +188,33 @@ fn settle_crypto(there: &mut Entry) {
     }
 }
 
+/// The name of a volume of which the command line has only the beginning of the UUID, as dracut makes it.
+pub(super) fn whole_name(entry: &Entry, device: &Path) -> OsString {
+    let (name, spec) = (entry.name.to_string_lossy(), entry.device.to_string_lossy());
+    let start = spec.strip_prefix("UUID=").and_then(|start| start.strip_suffix('*'));
+    let is_of_start = start.is_some() && start == name.strip_prefix("luks-");
+    let uuid = if is_of_start { found::uuid(device) } else { None };
+    uuid.map_or_else(|| entry.name.clone(), |uuid| format!("luks-{uuid}").into())
+}
+
+/// Says which options of an entry no program knows: one that is mistyped does nothing, and nobody
+/// sees it when it matters.
+pub(super) fn say_unknown(entry: &Entry) {
+    if let Some(better) = hardware::better_name(Path::new(&entry.device)) {
+        let (name, device) = (entry.name.to_string_lossy(), entry.device.to_string_lossy());
+        say!("WARNING: {name}: only udev knows {device}; where none runs, write {better}.");
+    }
+    for (option, _) in entry.options.iter().filter(|(option, _)| !crypttab::is_known(option)) {
+        say!("WARNING: {}: the option \"{option}\" is unknown, and ignored.", entry.name.to_string_lossy());
+    }
+}
+
 /// Options that name hardware tokens for the key (the user is asked instead), and what is done once it is open.
 const UNDONE: &[&str] = &["tpm2-device", "fido2-device", "pkcs11-uri", "link-volume-key", "check"];
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use keyway_boot::crypttab;
 
     /// rootwait is for the root, and an entry's own words go before it.
     #[test]

@@ -2,6 +2,7 @@
 
 use crate::device::found;
 use crate::output::failure::{Exit, Failure, Result};
+use keyway_attach::dm::{DeviceNumber, Mapper, uuid};
 use keyway_volume::device::layers::{Layer, below};
 use std::ffi::OsStr;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
@@ -9,19 +10,25 @@ use std::path::Path;
 
 /// Refuses a root that more than a mount is needed for; `device` is what is mounted.
 pub(super) fn check_root(device: &Path) -> Result<()> {
-    match judged(&layers_of(device)) {
+    let (layers, shown) = (layers_of(device), device.display());
+    if let Some((layer, is_below)) = judged(&layers) {
+        let helps = helps(is_below);
+        return Err(refused(&format!(
+            "The root, {shown}, is on {layer}, which an image of nothing but keyway does not bring up. {helps}"
+        )));
+    }
+    match other_logical(device, &layers) {
+        Some(why) => Err(refused(&format!("The root, {shown}, is on {why}. {}", helps(false)))),
         None => Ok(()),
-        Some((layer, is_below)) => {
-            let (device, helps) = (device.display(), helps(is_below));
-            Err(refused(&format!(
-                "The root, {device}, is on {layer}, which an image of nothing but keyway does not bring up. {helps}"
-            )))
-        }
     }
 }
 
 /// Refuses file systems that need more than a module.
 pub(super) fn check_kind(kind: &str) -> Result<()> {
+    if kind == "LVM2_member" {
+        let line = "LVM2_member is what holds logical volumes: --rootfstype takes the file system of the one that is the root.";
+        return Err(refused(line));
+    }
     let Some((_, name)) = OTHERS.iter().find(|(known, _)| *known == kind) else { return Ok(()) };
     let helps = helps(false);
     Err(refused(&format!(
@@ -32,12 +39,16 @@ pub(super) fn check_kind(kind: &str) -> Result<()> {
 /// Judges the volume to be unlocked, if it is a device of this machine: refused if the image is for
 /// this machine, else said.
 pub(super) fn check_volume(spec: &str, is_for_this_machine: bool) -> Result<()> {
-    let layers = found::find(OsStr::new(spec)).map(|device| layers_of(&device)).unwrap_or_default();
-    let Some(layer) = layers.iter().find(|layer| **layer != Layer::Crypt) else { return Ok(()) };
-    let line = format!(
-        "On this machine {spec} is on {layer}, which keyway does not bring up, and nothing does before it at boot. {}",
-        helps(true)
-    );
+    let Some(device) = found::find(OsStr::new(spec)) else { return Ok(()) };
+    let layers = layers_of(&device);
+    let what = match layers.iter().find(|layer| !is_ours(layer)) {
+        Some(layer) => {
+            Some(format!("{layer}, which keyway does not bring up, and nothing does before it at boot"))
+        }
+        None => other_logical(&device, &layers),
+    };
+    let Some(what) = what else { return Ok(()) };
+    let line = format!("On this machine {spec} is on {what}. {}", helps(true));
     if is_for_this_machine {
         return Err(refused(&line));
     }
@@ -48,10 +59,68 @@ pub(super) fn check_volume(spec: &str, is_for_this_machine: bool) -> Result<()> 
 /// The first layer that has to be brought up by somebody else, and whether that is before a volume is
 /// opened.
 fn judged(layers: &[Layer]) -> Option<(Layer, bool)> {
-    let is_other = |layer: &Layer| *layer != Layer::Crypt;
+    let is_other = |layer: &Layer| !is_ours(layer);
     let crypt = layers.iter().position(|layer| *layer == Layer::Crypt);
     let below = crypt.and_then(|at| layers[at..].iter().copied().find(is_other));
     below.map(|layer| (layer, true)).or_else(|| Some((layers.iter().copied().find(is_other)?, false)))
+}
+
+/// Layers that "keyway unlock" brings up; of LVM's, linear and striped volumes.
+fn is_ours(layer: &Layer) -> bool {
+    matches!(layer, Layer::Crypt | Layer::Lvm)
+}
+
+/// A logical volume below the device that is of another kind, as the kernel's tables tell; without the rights to see
+/// them, that is said.
+fn other_logical(device: &Path, layers: &[Layer]) -> Option<String> {
+    if !layers.contains(&Layer::Lvm) {
+        return None;
+    }
+    let looked = Mapper::open().and_then(|mapper| {
+        let mut other = None;
+        look_below(&mapper, DeviceNumber::at(device)?, &mut other, MOST)?;
+        Ok(other)
+    });
+    match looked {
+        Ok(other) => other.map(|(name, kind)| {
+            format!(
+                "the logical volume {name} of the kind {kind}: keyway brings up linear and striped ones, no snapshots, \
+                 RAID, caches or thin volumes"
+            )
+        }),
+        Err(why) => {
+            say!(
+                "WARNING: {} is on LVM, and whether on linear and striped volumes, which keyway brings up, is not known \
+                 here: {why}.",
+                device.display()
+            );
+            None
+        }
+    }
+}
+
+/// Finds the name and the target of the first mapping of LVM's that is neither linear nor striped.
+fn look_below(
+    mapper: &Mapper,
+    device: DeviceNumber,
+    other: &mut Option<(String, String)>,
+    depth: usize,
+) -> keyway_attach::Result<()> {
+    let Ok(info) = mapper.status_of(device) else { return Ok(()) };
+    if uuid::is_lvm(&info.uuid) {
+        let table = mapper.table(&info.name, false)?;
+        let kind = table.into_iter().map(|target| target.kind).find(|kind| !OURS.contains(&&**kind));
+        if let Some(kind) = kind {
+            other.get_or_insert((info.name, kind));
+            return Ok(());
+        }
+    }
+    for below in mapper.deps(&info.name)? {
+        if other.is_none() && depth > 0 {
+            look_below(mapper, below, other, depth - 1)?;
+        }
+    }
+    Ok(())
 }
 
 fn helps(is_below: bool) -> &'static str {
@@ -76,11 +145,14 @@ fn refused(line: &str) -> Failure {
     Failure::new(Exit::Parameters, line.to_owned())
 }
 
+/// Targets of the kernel's for linear and striped volumes.
+const OURS: &[&str] = &["linear", "striped"];
+/// Of mappings on top of each other.
+const MOST: usize = 16;
 /// What blkid or mount call it, and its name.
 const OTHERS: &[(&str, &str)] = &[
     ("zfs", "ZFS, whose pools its own tools import"),
     ("zfs_member", "ZFS, whose pools its own tools import"),
-    ("LVM2_member", "LVM"),
     ("linux_raid_member", "md RAID"),
     ("bcache", "bcache"),
     ("nfs", "on a network"),
@@ -96,8 +168,9 @@ mod tests {
         for (layers, judgement) in [
             (&[][..], None),
             (&[Layer::Crypt], None),
-            (&[Layer::Lvm, Layer::Crypt], Some((Layer::Lvm, false))),
-            (&[Layer::Crypt, Layer::Lvm], Some((Layer::Lvm, true))),
+            (&[Layer::Lvm, Layer::Crypt], None),
+            (&[Layer::Crypt, Layer::Lvm], None),
+            (&[Layer::Lvm, Layer::Multipath], Some((Layer::Multipath, false))),
             (&[Layer::Lvm, Layer::Crypt, Layer::Md], Some((Layer::Md, true))),
             (&[Layer::Md], Some((Layer::Md, false))),
         ] {
@@ -112,7 +185,10 @@ mod tests {
             refused("zfs")
                 .starts_with("The root is ZFS, whose pools its own tools import, which an image of")
         );
-        assert!(refused("LVM2_member").contains("keyway boot initramfs /boot/initrd.img -o initrd.keyway"));
+        assert!(
+            refused("linux_raid_member").contains("keyway boot initramfs /boot/initrd.img -o initrd.keyway")
+        );
+        assert!(refused("LVM2_member").starts_with("LVM2_member is what holds logical volumes"));
         assert!(check_kind("btrfs").is_ok());
         assert!(check_volume("/nonexistent", true).is_ok());
     }

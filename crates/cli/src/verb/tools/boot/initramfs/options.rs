@@ -53,7 +53,8 @@ pub(super) static ROOTFSTYPE: Opt = text(
      etc/fstab says, beside ext4, xfs and btrfs. If the modules of one that was said or found are not in DIR, no image is \
      made. squashfs and erofs come with overlay, for systemd.volatile=overlay and overlayroot=tmpfs on the kernel's \
      command line; for others name it, too (ext4,overlay). An image that already has an /init mounts its root itself, \
-     and is needed for roots on LVM, md RAID, multipath, bcache or ZFS, which are refused here.",
+     and is needed for roots on md RAID, multipath, bcache, ZFS, or logical volumes of LVM that are not linear or striped \
+     (thin, RAID, cached, snapshots), which are refused here.",
 );
 pub(super) static CIPHER: Opt = Opt {
     long: "cipher",

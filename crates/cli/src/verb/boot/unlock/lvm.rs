@@ -1,0 +1,343 @@
+//! Logical volumes, activated when something needs one: the device of a volume, a key or a header, root=, resume=, or
+//! rd.lvm.lv=. Names and UUIDs of the mappings are lvm2's, which takes them over in the system that starts.
+//!
+//! Metadata of LVM are not authenticated. While volumes are to be opened, the system must therefore come from a logical volume
+//! within one of them ([`Lvm::of_system`], [`refuse_unencrypted`]): a group of that name on the disk itself may be anybody's.
+
+use crate::device::found;
+use crate::mapping::{self, is_read_only};
+use keyway_attach::dm::{self, DeviceNumber, Flags, Mapper, Target};
+use keyway_boot::cmdline;
+use keyway_boot::crypttab::Entry;
+use keyway_boot::device_spec::{Tag, Tagged};
+use keyway_boot::lvm::label::Label;
+use keyway_boot::lvm::{Assembled, Found, Group, Named, Piece, Why, area, assemble, assembly};
+use keyway_boot::root::Root;
+use keyway_volume::Storage;
+use keyway_volume::device::block_devices;
+use keyway_volume::device::layers::{Layer, below};
+use keyway_volume::device::probe::{Reach, probe_range};
+use keyway_volume::device::storage::File;
+use std::collections::BTreeSet;
+use std::ffi::OsStr;
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+
+/// Which logical volumes may be activated.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Lvm {
+    /// None: this is not an initramfs's first process, or rd.lvm=0.
+    Off,
+    /// Those within opened volumes.
+    Inside,
+    /// These, else others.
+    Anywhere,
+}
+
+/// What became of a search.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Sought {
+    /// The node of the volume, which is active.
+    Here(PathBuf),
+    /// It may appear still; the reason why it is not there, if LVM has to do with it.
+    Yet(Option<String>),
+    /// It never will.
+    Never(String),
+}
+
+impl Lvm {
+    /// For what the system comes from, root= and resume=, in a boot that opens volumes or none.
+    pub(super) fn of_system(self, opens: bool) -> Self {
+        if self == Self::Anywhere && opens { Self::Inside } else { self }
+    }
+
+    /// A search, which may be repeated while devices appear.
+    pub(super) fn search(self) -> Search {
+        Search { lvm: self, seen: Vec::new(), last: None }
+    }
+}
+
+/// A search for one device.
+pub(super) struct Search {
+    lvm: Lvm,
+    /// What the last answer was made of.
+    seen: Vec<Found>,
+    last: Option<Sought>,
+}
+
+impl Search {
+    /// Activates the logical volume that `spec` names, or that has what it names.
+    pub(super) fn activate(&mut self, spec: &OsStr) -> Sought {
+        if self.lvm == Lvm::Off {
+            return Sought::Yet(None);
+        }
+        let (seen, damaged) = scan();
+        if let Some(last) = self.last.clone().filter(|_| seen == self.seen) {
+            return last;
+        }
+        let all = assemble(&seen);
+        let sought = match Mapper::open() {
+            Ok(mapper) if !all.is_empty() => self.among(&mapper, &all, spec),
+            _ => Sought::Yet(None),
+        };
+        let sought = match sought {
+            Sought::Yet(why) => Sought::Yet(why.or_else(|| damaged.into_iter().next())),
+            other => other,
+        };
+        self.seen = seen;
+        self.last = Some(sought.clone());
+        sought
+    }
+
+    fn among(&self, mapper: &Mapper, all: &[Assembled], spec: &OsStr) -> Sought {
+        let activated = match Tagged::parse(spec) {
+            Some(tagged) if matches!(tagged.tag, Tag::Uuid | Tag::Label) => self.holding(mapper, all, spec),
+            Some(_) => return Sought::Yet(None),
+            None => match Named::of_path(&found::path_of(spec).to_string_lossy()) {
+                Some(named) => self.named(mapper, all, &named),
+                None => return Sought::Yet(None),
+            },
+        };
+        match activated {
+            Ok(node) => Sought::Here(node),
+            Err(Why::Yet(why)) => Sought::Yet(Some(why)),
+            Err(Why::Never(why)) => Sought::Never(why),
+        }
+    }
+
+    fn named(&self, mapper: &Mapper, all: &[Assembled], named: &Named) -> Result<PathBuf, Why> {
+        let group = assembly::group(all, &named.group, self.lvm == Lvm::Anywhere);
+        let group = group.map_err(|why| self.with_outside(why, all, &named.group))?;
+        activate(mapper, group, named).map(|(node, _)| node)
+    }
+
+    /// A group of that name may be where it is not taken from.
+    fn with_outside(&self, why: Why, all: &[Assembled], name: &str) -> Why {
+        match (why, assembly::group(all, name, true)) {
+            (Why::Yet(_), Ok(_)) => Why::Yet(format!(
+                "the volume group {name} is not within an encrypted volume, and the system is taken from there only"
+            )),
+            (why, _) => why,
+        }
+    }
+
+    /// The volume that has the file system with that UUID or label; the others are put away again.
+    fn holding(&self, mapper: &Mapper, all: &[Assembled], spec: &OsStr) -> Result<PathBuf, Why> {
+        let mut reason = None;
+        for one in all.iter().filter(|one| one.inside).chain(all.iter().filter(|one| !one.inside)) {
+            match assembly::group(all, &one.group.name, self.lvm == Lvm::Anywhere) {
+                Ok(meant) if meant == one => {}
+                Ok(_) | Err(Why::Yet(_)) => continue,
+                Err(why) => {
+                    reason.get_or_insert(why);
+                    continue;
+                }
+            }
+            for named in one.volumes().take(MOST) {
+                let Ok((_, is_new)) = activate(mapper, one, &named) else { continue };
+                match found::find(spec) {
+                    Some(node) => return Ok(node),
+                    None if is_new => put_away(mapper, &named),
+                    None => {}
+                }
+            }
+        }
+        // What is missing may be elsewhere.
+        Err(Why::Yet(match reason {
+            Some(Why::Never(why) | Why::Yet(why)) => why,
+            None => "no logical volume that is there holds it".to_owned(),
+        }))
+    }
+}
+
+/// What rd.lvm.lv= and rd.lvm.vg= name; what prevents it is said.
+pub(super) fn activate_listed(lvm: Lvm, listed: &cmdline::Lvm) {
+    if lvm == Lvm::Off || (listed.volumes.is_empty() && listed.groups.is_empty()) {
+        return;
+    }
+    let all = assemble(&scan().0);
+    let activate = |named: &Named| {
+        let mapper = Mapper::open().map_err(|error| error.to_string())?;
+        let group = assembly::group(&all, &named.group, lvm == Lvm::Anywhere).map_err(in_words)?;
+        activate(&mapper, group, named).map(drop).map_err(in_words)
+    };
+    for named in &listed.volumes {
+        if let Err(why) = activate(named) {
+            say!("keyway: rd.lvm.lv={}/{}: {why}.", named.group, named.volume);
+        }
+    }
+    for name in &listed.groups {
+        let done = assembly::group(&all, name, lvm == Lvm::Anywhere).map_err(in_words);
+        let done = done.and_then(|group| group.volumes().try_for_each(|named| activate(&named)));
+        if let Err(why) = done {
+            say!("keyway: rd.lvm.vg={name}: {why}.");
+        }
+    }
+}
+
+/// The volumes that would be activated, as far as they are named: lines for a dry run.
+pub(super) fn in_lines(wanted: &Root, entries: &[Entry], listed: &cmdline::Lvm) -> String {
+    if listed.off {
+        return String::new();
+    }
+    let devices = wanted.resume.iter().map(|resume| &*resume.device).chain(wanted.device.as_deref());
+    let is_volume = |path: &&str| {
+        let is = |entry: &Entry| mapping::place(&entry.name.to_string_lossy()) == Path::new(path);
+        entries.iter().any(is)
+    };
+    let needed: BTreeSet<_> = devices.filter(|path| !is_volume(path)).filter_map(Named::of_path).collect();
+    let mut lines = String::new();
+    for Named { group, volume } in
+        needed.iter().chain(listed.volumes.iter().filter(|one| !needed.contains(one)))
+    {
+        lines += &format!("# activates the logical volume {group}/{volume}\n");
+    }
+    for group in &listed.groups {
+        lines += &format!("# activates all volumes of the group {group}\n");
+    }
+    lines
+}
+
+/// While volumes are to be opened, the system does not come from a logical volume beside them.
+pub(super) fn refuse_unencrypted(node: &Path, opens: bool) -> Result<(), String> {
+    let layers = DeviceNumber::at(node).map(|number| below((number.major, number.minor)));
+    let layers = layers.unwrap_or_default();
+    if !opens || !layers.contains(&Layer::Lvm) || layers.contains(&Layer::Crypt) {
+        return Ok(());
+    }
+    Err(format!(
+        "{} is a logical volume that is not within an encrypted volume: whoever can write to the disk may have put it \
+         there. If the system is meant to be there, leave the volumes to it (noauto)",
+        node.display()
+    ))
+}
+
+/// What a device that was to be mounted is instead.
+pub(super) fn refuse_physical_volume(node: &Path) -> Result<(), String> {
+    match File::open(node).ok().and_then(|device| label(&device).ok().flatten()) {
+        Some(_) => Err(format!(
+            "{} holds volumes of LVM: root= has to name the logical volume (/dev/GROUP/VOLUME)",
+            node.display()
+        )),
+        None => Ok(()),
+    }
+}
+
+/// The physical volumes that are there, and what is wrong with others.
+fn scan() -> (Vec<Found>, Vec<String>) {
+    let (mut found, mut damaged) = (Vec::new(), Vec::new());
+    for device in block_devices::all() {
+        let layers = DeviceNumber::at(device.node()).map(|number| below((number.major, number.minor)));
+        let layers = layers.unwrap_or_default();
+        // As with lvm2's scan_lvs=0: guests keep groups of theirs in logical volumes.
+        if layers.first() == Some(&Layer::Lvm) {
+            continue;
+        }
+        match looked_at(device.node(), layers.contains(&Layer::Crypt)) {
+            Ok(one) => found.extend(one),
+            Err(why) => damaged.push(format!("{}: {why}", device.node().display())),
+        }
+    }
+    (found, damaged)
+}
+
+fn looked_at(node: &Path, inside: bool) -> Result<Option<Found>, String> {
+    let Ok(device) = File::open(node) else { return Ok(None) };
+    let Some(label) = label(&device)? else { return Ok(None) };
+    let size = device.len();
+    // A half of a mirror has all that the mirror has.
+    let raid = probe_range(&device, 0..size, Reach::Whole).unwrap_or_default();
+    if raid.iter().any(|found| found.signature.blkid == "linux_raid_member") {
+        return Ok(None);
+    }
+    let mut read = |offset: u64, room: &mut [u8]| device.read_at(room, offset).is_ok();
+    let (mut groups, mut wrong) = (Vec::new(), None);
+    for place in label.areas.iter().take(MOST_AREAS) {
+        match area::text(*place, &mut read).and_then(|text| text.map(|text| Group::parse(&text)).transpose())
+        {
+            Ok(group) => groups.extend(group),
+            Err(why) => wrong = Some(why.to_string()),
+        }
+    }
+    match wrong {
+        Some(why) if groups.is_empty() => Err(why),
+        _ => Ok(Some(Found { device: node.display().to_string(), size, id: label.id, inside, groups })),
+    }
+}
+
+fn label(device: &File) -> Result<Option<Label>, String> {
+    let mut start = [0; Label::START];
+    match device.read_at(&mut start, 0) {
+        Ok(()) => Label::find(&start).map_err(|why| why.to_string()),
+        Err(_) => Ok(None),
+    }
+}
+
+/// The node of an active volume, and whether it was activated now.
+fn activate(mapper: &Mapper, group: &Assembled, named: &Named) -> Result<(PathBuf, bool), Why> {
+    let (volume, table) = group.table(&named.volume)?;
+    let (name, uuid) = (named.mapped(), group.mapping_uuid(volume));
+    let failed = |why: String| Why::Never(format!("{name} cannot be activated: {why}"));
+    let node = dm::node::path(&name).map_err(|why| failed(why.to_string()))?;
+    match mapper.status(&name) {
+        Ok(info) if info.uuid == uuid => return Ok((node, false)),
+        Ok(_) => return Err(failed("another mapping has that name".to_owned())),
+        Err(_) => {}
+    }
+    let outside = group.outside(&table);
+    if group.inside && !outside.is_empty() {
+        say!("WARNING: {}/{} is not encrypted on {}.", named.group, named.volume, outside.join(", "));
+    }
+    let devices = || table.iter().flat_map(|piece| &piece.places).map(|(device, _)| Path::new(device));
+    let read_only = !volume.writable || devices().any(is_read_only);
+    let targets = table.iter().map(target).collect::<Result<Vec<_>, _>>().map_err(failed)?;
+    let flags = Flags { read_only, ..Flags::default() };
+    mapper.create(&name, &uuid, &targets, flags).map_err(|why| failed(why.to_string()))?;
+    link(named, &name);
+    Ok((node, true))
+}
+
+/// `/dev/GROUP/VOLUME`, as lvm2 makes it without udev: tables that demand something of a volume may name it so.
+fn link(named: &Named, mapped: &str) {
+    let path = path_of(named);
+    // A group may be named as a directory of devtmpfs's.
+    if Named::of_path(&path).as_ref() == Some(named) {
+        let _ = fs::create_dir_all(format!("/dev/{}", named.group));
+        let _ = symlink(format!("../mapper/{mapped}"), path);
+    }
+}
+
+fn put_away(mapper: &Mapper, named: &Named) {
+    let _ = mapper.remove(&named.mapped(), false);
+    let ours = format!("../mapper/{}", named.mapped());
+    if fs::read_link(path_of(named)).is_ok_and(|target| target == Path::new(&ours)) {
+        let _ = fs::remove_file(path_of(named));
+        let _ = fs::remove_dir(format!("/dev/{}", named.group));
+    }
+}
+
+fn path_of(named: &Named) -> String {
+    format!("/dev/{}/{}", named.group, named.volume)
+}
+
+fn target(piece: &Piece) -> Result<Target, String> {
+    let number = |(device, sector): &(String, u64)| Ok((DeviceNumber::at(Path::new(device))?, *sector));
+    let places: keyway_attach::Result<Vec<_>> = piece.places.iter().map(number).collect();
+    let places = places.map_err(|why| why.to_string())?;
+    Ok(match places[..] {
+        [(device, sector)] => Target::linear(piece.start, piece.length, device, sector),
+        _ => Target::striped(piece.start, piece.length, piece.stripe, &places),
+    })
+}
+
+fn in_words(why: Why) -> String {
+    match why {
+        Why::Yet(why) | Why::Never(why) => why,
+    }
+}
+
+/// Of a group that is looked through for a UUID.
+const MOST: usize = 1024;
+/// lvm2 makes two at most.
+const MOST_AREAS: usize = 4;

@@ -1,0 +1,192 @@
+//! LVM on LUKS, as installers of Debian and Ubuntu make it, and LUKS on LVM, booted by our own image. The metadata are lvm2's
+//! (crates/boot/tests/lvm): the group my-vg, of which root is striped over two physical volumes and swap is on the second. In
+//! the system that starts, lvm2 itself looks at the tables.
+
+use crate::root;
+use crate::roots::{booted, encrypted, has, initramfs, is_prepared, key, uuid};
+use keyway_tests::{Scratch, keyway, need, need_that, peer};
+use std::fs;
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+
+/// Skips the test if no machine can be started, or lvm2 is missing.
+macro_rules! need_machine {
+    () => {
+        need!("busybox", "mke2fs", "mkswap", "qemu-system-x86_64", "lvm", "dmsetup", "ldd");
+        need_that!(is_prepared(), "Debian's kernel for real machines was not fetched (./dev test boot)");
+    };
+}
+
+/// The metadata of both physical volumes. Their UUIDs and those of the volumes are in them.
+const HEADS: [&[u8]; 2] = [
+    include_bytes!("../../../crates/boot/tests/lvm/one"),
+    include_bytes!("../../../crates/boot/tests/lvm/two"),
+];
+const SIZE: u64 = 40 << 20;
+/// Where root begins on both, and swap on the second.
+const ROOT: u64 = 1 << 20;
+const SWAP: u64 = 25 << 20;
+const STRIPE: usize = 64 << 10;
+
+/// Two physical volumes with this in root, and a swap.
+fn physical(scratch: &Scratch, name: &str, root: &[u8]) -> [PathBuf; 2] {
+    let paths = [0, 1].map(|number| scratch.sized(&format!("{name}-{number}"), SIZE));
+    let files = paths.each_ref().map(|path| fs::File::options().write(true).open(path).unwrap());
+    for (file, head) in files.iter().zip(HEADS) {
+        file.write_all_at(head, 0).unwrap();
+    }
+    assert!(root.len() <= 48 << 20);
+    for (number, stripe) in root.chunks(STRIPE).enumerate() {
+        let place = ROOT + (number / 2 * STRIPE) as u64;
+        files[number % 2].write_all_at(stripe, place).unwrap();
+    }
+    let swap = scratch.sized("swap", 10 << 20);
+    peer("mkswap", "-q").arg(&swap).ok();
+    files[1].write_all_at(&fs::read(swap).unwrap(), SWAP).unwrap();
+    paths
+}
+
+/// A system with lvm2, which looks at the tables before the usual init.
+fn system(scratch: &Scratch) -> PathBuf {
+    let (tree, image) = (root::tree(scratch, Path::new("/bin/busybox")), scratch.path("system.ext4"));
+    fs::create_dir_all(tree.join("etc/lvm")).unwrap();
+    fs::write(tree.join("etc/lvm/lvm.conf"), LVM_CONF).unwrap();
+    for program in ["lvm", "dmsetup"] {
+        let path =
+            peer("sh", "-c").arg(format!("PATH=$PATH:/usr/sbin:/sbin command -v {program}")).ok().text();
+        let needed = peer("ldd", path.trim()).ok().text();
+        let libraries = needed.split_whitespace().filter(|word| word.starts_with('/'));
+        for (from, to) in
+            libraries.map(|path| (path, path)).chain([(path.trim(), &*format!("/bin/{program}"))])
+        {
+            let to = tree.join(&to[1..]);
+            fs::create_dir_all(to.parent().unwrap()).unwrap();
+            fs::copy(from, to).unwrap();
+        }
+    }
+    root::script(&tree.join("sbin/lvm-init"), LVM_INIT);
+    peer("mke2fs", "-q -t ext4 -b 4096 -L system -E root_owner=0:0 -d")
+        .arg(&tree)
+        .arg(&image)
+        .arg("30M")
+        .ok();
+    image
+}
+
+#[test]
+fn a_dry_run_says_which_volumes_are_activated() {
+    let dry = |line: &str| {
+        let text = keyway("unlock --init --dry-run --cmdline").arg(line).ok().text();
+        let lines = text.lines().filter_map(|line| line.strip_prefix("# activates ")).map(str::to_owned);
+        lines.collect::<Vec<_>>()
+    };
+    let open = "keyway.device=/dev/nowhere keyway.name=my-crypt";
+    for (line, activated) in [
+        (
+            "root=/dev/my-vg/root resume=/dev/mapper/my--vg-swap",
+            &["the logical volume my-vg/root", "the logical volume my-vg/swap"][..],
+        ),
+        ("root=/dev/mapper/my-crypt", &[]),
+        (
+            "root=/dev/mapper/root rd.lvm.vg=my-vg rd.lvm.lv=a/b",
+            &["the logical volume a/b", "all volumes of the group my-vg"],
+        ),
+        ("root=UUID=1", &[]),
+        ("root=/dev/vg/root rd.lvm=0", &[]),
+        ("root=/dev/vg/root rd_NO_LVM", &[]),
+    ] {
+        assert_eq!(dry(&format!("{open} {line}")), activated, "{line}");
+    }
+    let odd =
+        keyway("unlock --init --dry-run --cmdline").arg("rd.lvm.lv=root rd.lvm.vg=a/b rd.lvm.snapshot=x");
+    odd.ok()
+        .says("rd.lvm.lv=root: GROUP/VOLUME is needed")
+        .says("rd.lvm.vg=a/b: that is no name of a")
+        .says("rd.lvm.snapshot=x: no parameter");
+}
+
+/// lvm2 makes the same tables for the same volumes. Copies of the physical volumes that are not encrypted, as whoever
+/// can write to the disk would put there, change nothing.
+#[test]
+fn a_root_on_lvm_in_two_volumes_boots() {
+    need_machine!();
+    let scratch = Scratch::new();
+    let system = fs::read(system(&scratch)).unwrap();
+    let mut disks = physical(&scratch, "forged", &[0x55; 1 << 20]).to_vec();
+    for (number, part) in physical(&scratch, "part", &system).iter().enumerate() {
+        disks.push(encrypted(&scratch, part, "luks2", number));
+    }
+    let line = format!(
+        "rd.luks.name={}=one rd.luks.name={}=two rd.luks.key=/keyway/keys/root root=/dev/my-vg/root \
+         resume=/dev/mapper/my--vg-swap rd.lvm.lv=my-vg/none init=/sbin/lvm-init",
+        uuid(0),
+        uuid(1)
+    );
+    let said = booted(&initramfs(&key(&scratch, "luks2"), &scratch, "ext4"), &disks, &line).ends();
+    root::assert_reached_through(&said, "/sbin/init", "/dev/my-vg/root ext4 ro");
+    for line in [
+        "LVM my--vg-root: 0 98304 striped 2 128 254:0 2048 254:1 2048",
+        "LVM my--vg-swap: 0 20480 linear 254:1 51200",
+        "TABLES=lvm2's",
+        "ACTIVE=my-vg/root active 48.00m",
+        "ACTIVE=my-vg/swap active 10.00m",
+        "ACTIVE=my-vg/data-1  8.00m",
+        "keyway: rd.lvm.lv=my-vg/none: the volume group my-vg has no volume none.",
+    ] {
+        has(&said, line);
+    }
+    assert!(said.lines().any(|line| line.starts_with("RESUME=254:")), "{said}");
+}
+
+/// The volume is found by its UUID on a logical volume; a root on a logical volume that is not encrypted is not taken.
+#[test]
+fn a_volume_on_lvm_boots_and_what_is_beside_it_does_not() {
+    need_machine!();
+    let scratch = Scratch::new();
+    let ext4 = root::ext4(&scratch, Path::new("/bin/busybox"));
+    let volume = encrypted(&scratch, &ext4, "luks2", 7);
+    let image = initramfs(&key(&scratch, "luks2"), &scratch, "ext4");
+    let open = format!("rd.luks.name={}=root rd.luks.key=/keyway/keys/root", uuid(7));
+    let disks = physical(&scratch, "part", &fs::read(&volume).unwrap());
+    let said = booted(&image, &disks, &format!("{open} root=/dev/mapper/root")).ends();
+    root::assert_reached_through(&said, "/sbin/init", "/dev/mapper/root ext4 ro");
+
+    let mut disks = physical(&scratch, "plain", &fs::read(&ext4).unwrap()).to_vec();
+    disks.push(volume);
+    for (spec, why) in [
+        ("/dev/my-vg/root", "the volume group my-vg is not within an encrypted volume"),
+        ("LABEL=system", "LABEL=system did not appear within"),
+    ] {
+        // The volume that is opened holds a system of that label.
+        let open = if spec.starts_with("LABEL") {
+            open.replace(&uuid(7), &uuid(8)) + " rd.luks.options=nofail"
+        } else {
+            open.clone()
+        };
+        let said = booted(&image, &disks, &format!("{open} keyway.wait=1 root={spec}")).ends();
+        assert!(said.contains(why) && !said.contains("REAL-INIT"), "{said}");
+    }
+}
+
+const LVM_CONF: &str =
+    "devices { use_devicesfile=0 scan=[\"/dev\"] filter=[\"a|^/dev/mapper/|\", \"r|.*|\"] }
+backup { backup=0 archive=0 }
+activation { udev_sync=0 udev_rules=0 monitoring=0 verify_udev_operations=0 }
+global { locking_dir=\"/run/lock\" event_activation=0 use_lvmpolld=0 }
+";
+
+/// What is active, before lvm2 has made each table anew and after.
+const LVM_INIT: &str = "#!/bin/busybox sh
+export PATH=/bin LVM_SUPPRESS_FD_WARNINGS=1
+exec </dev/console >/dev/console 2>&1
+busybox mkdir -p /run/lock /run/lvm
+see() { (dmsetup table; dmsetup info -c --noheadings -o name,uuid) | grep ^my | busybox sort; }
+see >/run/ours
+busybox sed 's/^/LVM /' /run/ours
+lvm lvs --noheadings --separator ' ' -o lv_full_name,lv_active,lv_size my-vg 2>/dev/null | busybox sed 's/^ */ACTIVE=/'
+lvm lvchange -q -an my-vg/swap && lvm lvchange -q -ay my-vg/swap && lvm lvchange -q --refresh my-vg/root
+see >/run/theirs
+busybox cmp /run/ours /run/theirs && echo TABLES=lvm2\\'s
+busybox rm -r /run/ours /run/theirs /run/lvm
+exec /sbin/init
+";
