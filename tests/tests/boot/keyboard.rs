@@ -131,8 +131,11 @@ fn the_map_is_the_machines_or_the_one_that_is_named() {
         .says("--keymap de: loadkeys is not installed; ");
 }
 
+/// Names and contents.
+type Files<'a> = &'a [(&'a str, &'a [u8])];
+
 /// An archive of these files by the real cpio.
-fn packed(scratch: &Scratch, files: &[(&str, &[u8])]) -> PathBuf {
+fn packed(scratch: &Scratch, files: Files<'_>) -> PathBuf {
     let tree = scratch.path("tree");
     let _ = fs::remove_dir_all(&tree);
     for (name, content) in [("init", &b"#!/bin/sh\n"[..])].iter().chain(files) {
@@ -175,7 +178,7 @@ fn a_wrapped_image_brings_its_own_map() {
     ];
     let of_debian: [(&str, &[u8]); 2] =
         [("usr/bin/setupcon", script), ("etc/console-setup/tmpkbd.UR5wf0", &text)];
-    let cases: [(&str, &[(&str, &[u8])], &Vec<u8>); 5] = [
+    let cases: [(&str, Files<'_>, &Vec<u8>); 5] = [
         ("usr/bin/setupcon", &of_debian, &french),
         ("etc/boottime.kmap.gz", &[("etc/boottime.kmap.gz", &packed_text)], &french),
         ("keymap.bin", &[("keymap.bin", &french)], &french),
@@ -214,7 +217,7 @@ fn a_wrapped_image_brings_its_own_map() {
 }
 
 fn gzipped(bytes: &[u8]) -> Vec<u8> {
-    peer("gzip", "-c").stdin(bytes.to_vec()).ok().stdout
+    peer("gzip", "-c").stdin(bytes).ok().stdout
 }
 
 /// The map in what was added to an image.

@@ -5,7 +5,7 @@
 //! over.
 
 use super::find::{self, LOOK_AGAIN, TIMEOUT};
-use super::key_file::{c_string, mount_privately};
+use super::mounting::{c_string, mount_privately};
 use crate::output::failure::{Exit, Failure, Result};
 use keyway_volume::Storage;
 use keyway_volume::device::block_devices::{self, BlockDevice};

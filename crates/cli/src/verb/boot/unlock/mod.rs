@@ -10,6 +10,7 @@ mod key_file;
 mod keyboard;
 mod lvm;
 mod modules;
+mod mounting;
 mod rekey;
 mod resume;
 mod root;

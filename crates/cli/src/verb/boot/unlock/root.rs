@@ -1,6 +1,6 @@
 //! The root file system, for an image without another /init: mounted as the kernel's command line says.
 
-use super::key_file::{c_string, mount_any};
+use super::mounting::{c_string, mount_any};
 use super::{Plan, find, lvm};
 use crate::mapping;
 use keyway_attach::initramfs::Initramfs;
