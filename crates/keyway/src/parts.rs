@@ -196,7 +196,7 @@ impl Device {
     ///
     /// ```
     /// # use keyway::*;
-    /// # use keyway_volume::{Storage, storage::Memory};
+    /// # use keyway_volume::{Storage, device::storage::Memory};
     /// # use std::sync::Arc;
     /// # let key = Key::passphrase("correct horse");
     /// # let (data, header): (Arc<dyn Storage>, _) = (Arc::new(Memory::zeroed(1 << 20)), Arc::new(Memory::zeroed(0)));

@@ -105,25 +105,26 @@ fn a_dry_run_says_which_volumes_are_activated() {
         .says("rd.lvm.snapshot=x: no parameter");
 }
 
-/// lvm2 makes the same tables for the same volumes. Copies of the physical volumes that are not encrypted, as whoever
-/// can write to the disk would put there, change nothing.
+/// lvm2 makes the same tables for the same volumes. Copies of the physical volumes that are not encrypted, and a file
+/// system with the root's label, as whoever can write to the disk would put there, change nothing.
 #[test]
 fn a_root_on_lvm_in_two_volumes_boots() {
     need_machine!();
     let scratch = Scratch::new();
     let system = fs::read(system(&scratch)).unwrap();
-    let mut disks = physical(&scratch, "forged", &[0x55; 1 << 20]).to_vec();
+    let mut disks = vec![root::ext4(&scratch, Path::new("/bin/busybox"))];
+    disks.extend(physical(&scratch, "forged", &[0x55; 1 << 20]));
     for (number, part) in physical(&scratch, "part", &system).iter().enumerate() {
         disks.push(encrypted(&scratch, part, "luks2", number));
     }
     let line = format!(
-        "rd.luks.name={}=one rd.luks.name={}=two rd.luks.key=/keyway/keys/root root=/dev/my-vg/root \
+        "rd.luks.name={}=one rd.luks.name={}=two rd.luks.key=/keyway/keys/root root=LABEL=system \
          resume=/dev/mapper/my--vg-swap rd.lvm.lv=my-vg/none init=/sbin/lvm-init",
         uuid(0),
         uuid(1)
     );
     let said = booted(&initramfs(&key(&scratch, "luks2"), &scratch, "ext4"), &disks, &line).ends();
-    root::assert_reached_through(&said, "/sbin/init", "/dev/my-vg/root ext4 ro");
+    root::assert_reached_through(&said, "/sbin/init", "/dev/mapper/my--vg-root ext4 ro");
     for line in [
         "LVM my--vg-root: 0 98304 striped 2 128 254:0 2048 254:1 2048",
         "LVM my--vg-swap: 0 20480 linear 254:1 51200",

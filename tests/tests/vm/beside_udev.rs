@@ -37,6 +37,32 @@ fn links_are_cryptsetups_when_keyway_returns() {
     report.has("SEMAPHORES", "0");
 }
 
+/// As after the ramdisk: udev starts when the mapping is there. The entry of its database is the one that
+/// `keyway_attach::dm::introduce` writes.
+#[test]
+fn a_udev_that_starts_later_takes_what_it_is_told_of() {
+    need_machine!();
+    need_that!(has_udev(), "there is no udev for the machine: ./dev test vm fetches it");
+    let report = run(
+        Machine::new().with_udev(),
+        r#"
+        for volume in untold told; do
+            udevadm control --exit; rm -rf /run/udev
+            keyway open --key-file /key /dev/vda $volume
+            if [ $volume = told ]; then
+                mkdir -p /run/udev/data
+                echo E:DM_UDEV_PRIMARY_SOURCE_FLAG=1 >/run/udev/data/b$(dmsetup info -c --noheadings -o devno $volume)
+            fi
+            systemd-udevd --daemon 2>/dev/null; udevadm trigger --action=add; udevadm settle
+            echo $volume=$(ls /dev/disk/by-id 2>/dev/null | grep -c dm-name-$volume)
+            keyway close $volume
+        done
+        "#,
+    );
+    report.has("untold", "0");
+    report.has("told", "1");
+}
+
 #[test]
 fn a_volume_key_is_left_in_the_keyring_that_was_named() {
     need_machine!();

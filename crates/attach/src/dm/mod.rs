@@ -27,6 +27,7 @@ mod reply;
 mod sys;
 mod target;
 mod udev;
+pub use udev::introduce;
 pub mod uuid;
 pub mod volume;
 

@@ -6,9 +6,11 @@
 //! decrements the semaphore. Until then the links below `/dev` may be missing. Source:
 //! libdm/libdm-common.c (dm_task_set_cookie, dm_udev_wait), libdm/libdevmapper.h.
 
+use super::DeviceNumber;
 use super::sys::Semaphore;
 use crate::{Error, Result};
 use rustix::io::Errno;
+use std::io::Write;
 use std::path::Path;
 use std::time::Duration;
 
@@ -18,6 +20,29 @@ pub(super) fn runs() -> bool {
     Path::new("/run/udev/control").exists()
         && RULES.iter().any(|directory| Path::new(directory).join("95-dm-notify.rules").exists())
 }
+
+/// Tells the udev that will start later of a mapping that was made without it. Its rules take the first event about a mapping
+/// ("add", when udev starts) for none of libdevmapper's, and leave the mapping alone, unless its database says that it was
+/// made as libdevmapper makes them (lvm2 2.03, 55-dm.rules): no links, no logical volumes found on it, no unit of systemd's.
+///
+/// # Errors
+/// The entry cannot be written; an entry that is there stays.
+pub fn introduce(device: DeviceNumber) -> std::io::Result<()> {
+    introduce_in(Path::new(DATABASE), device)
+}
+
+fn introduce_in(database: &Path, DeviceNumber { major, minor }: DeviceNumber) -> std::io::Result<()> {
+    std::fs::create_dir_all(database)?;
+    let entry = database.join(format!("b{major}:{minor}"));
+    match std::fs::File::create_new(entry) {
+        Ok(mut file) => file.write_all(ENTRY),
+        Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => Ok(()),
+        Err(error) => Err(error),
+    }
+}
+
+const DATABASE: &str = "/run/udev/data";
+const ENTRY: &[u8] = b"E:DM_UDEV_PRIMARY_SOURCE_FLAG=1\n";
 
 /// What to wait for after a call that involves udev.
 pub(super) struct Cookie {
@@ -88,3 +113,22 @@ const RULES: [&str; 4] =
 const TRIES: u32 = 100;
 /// The default time limit that udev gives to a program run by a rule.
 const LIMIT: Duration = Duration::from_secs(180);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+
+    #[test]
+    fn a_mapping_is_introduced_once() {
+        let database = std::env::temp_dir().join(format!("keyway-udev-{}/data", std::process::id()));
+        let device = DeviceNumber { major: 254, minor: 7 };
+        introduce_in(&database, device).unwrap();
+        let entry = database.join("b254:7");
+        assert_eq!(fs::read(&entry).unwrap(), b"E:DM_UDEV_PRIMARY_SOURCE_FLAG=1\n");
+        fs::write(&entry, "of udev's own").unwrap();
+        introduce_in(&database, device).unwrap();
+        assert_eq!(fs::read_to_string(&entry).unwrap(), "of udev's own");
+        fs::remove_dir_all(database.parent().unwrap()).unwrap();
+    }
+}

@@ -29,6 +29,18 @@ pub(crate) fn find(spec: &OsStr) -> Option<PathBuf> {
     }
 }
 
+/// All devices that have the UUID or label; else the one that is named.
+pub(crate) fn all(spec: &OsStr) -> Vec<PathBuf> {
+    match Tagged::parse(spec).filter(|tagged| tagged.after == 0) {
+        Some(tagged) => {
+            let devices = block_devices::all();
+            let having = devices.iter().filter(|device| is(device, &tagged));
+            having.map(|device| device.node().to_owned()).collect()
+        }
+        None => find(spec).into_iter().collect(),
+    }
+}
+
 /// Why no device will ever appear under that name, if that is known.
 pub(crate) fn refusal(spec: &OsStr) -> Option<String> {
     let shown = spec.to_string_lossy();

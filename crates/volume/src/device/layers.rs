@@ -29,6 +29,26 @@ pub fn below(device: (u32, u32)) -> Vec<Layer> {
     of(Path::new("/sys"), &PathBuf::from(format!("/sys/dev/block/{major}:{minor}")))
 }
 
+/// Whether all that the device with this number consists of is within a volume of dm-crypt's.
+pub fn is_encrypted(device: (u32, u32)) -> bool {
+    let (major, minor) = device;
+    is_within_crypt(Path::new("/sys"), &PathBuf::from(format!("/sys/dev/block/{major}:{minor}")), &mut 0)
+}
+
+fn is_within_crypt(sys: &Path, device: &Path, seen: &mut usize) -> bool {
+    *seen += 1;
+    if Layer::of(device) == Some(Layer::Crypt) {
+        return true;
+    }
+    let slaves = fs::read_dir(device.join("slaves")).into_iter().flatten().flatten();
+    let mut below: Vec<PathBuf> =
+        slaves.map(|slave| sys.join("class/block").join(slave.file_name())).collect();
+    if device.join("partition").exists() {
+        below.extend(fs::canonicalize(device).ok().and_then(|place| Some(place.parent()?.to_owned())));
+    }
+    *seen < MOST && !below.is_empty() && below.iter().all(|below| is_within_crypt(sys, below, seen))
+}
+
 fn of(sys: &Path, device: &Path) -> Vec<Layer> {
     let (mut layers, mut next) = (Vec::new(), vec![device.to_owned()]);
     for _ in 0..MOST {

@@ -1,7 +1,7 @@
 //! Waiting for a device that appears late, or that is a logical volume still to be activated.
 
-use super::lvm::{Lvm, Sought};
-use crate::device::found::{find, refusal};
+use super::lvm::{self, Lvm, Sought};
+use crate::device::found::{self, find, refusal};
 use std::ffi::OsStr;
 use std::path::PathBuf;
 use std::thread;
@@ -12,31 +12,55 @@ use std::time::{Duration, Instant};
 pub(super) fn reach(spec: &OsStr, limit: Duration, lvm: Lvm) -> Result<PathBuf, String> {
     let shown = spec.to_string_lossy();
     let start = Instant::now();
-    let (mut said, mut logical) = (false, lvm.search());
+    let (mut said, mut logical) = (None, lvm.search());
     loop {
-        if let Some(found) = find(spec) {
-            return Ok(found);
-        }
-        let lacks = match logical.activate(spec) {
+        let plain = match first(spec, lvm) {
+            Some(There::Meant(node)) => return Ok(node),
+            Some(There::Plain(node)) => Some(node),
+            None => None,
+        };
+        let lacks = match (logical.activate(spec), plain) {
             // As it was written, where there is a link now.
-            Sought::Here(node) => return Ok(find(spec).unwrap_or(node)),
-            Sought::Never(why) => return Err(format!("{shown} cannot be found: {why}")),
-            Sought::Yet(why) => why,
+            (Sought::Here(node), None) => return Ok(find(spec).unwrap_or(node)),
+            (Sought::Here(node), Some(_)) => return Ok(node),
+            (_, Some(plain)) => {
+                say!("WARNING: {shown} is {}, which is not within an encrypted volume.", plain.display());
+                return Ok(plain);
+            }
+            (Sought::Never(why), None) => return Err(format!("{shown} cannot be found: {why}")),
+            (Sought::Yet(why), None) => why,
         };
         if let Some(why) = refusal(spec) {
             say!("{why}.");
             return Err(format!("{shown} cannot be found"));
         }
+        let because = lacks.as_ref().map(|why| format!(": {why}")).unwrap_or_default();
         if start.elapsed() >= limit {
-            let why = lacks.map(|why| format!(": {why}")).unwrap_or_default();
-            return Err(format!("{shown} did not appear within {} s{why}", limit.as_secs()));
+            return Err(format!("{shown} did not appear within {} s{because}", limit.as_secs()));
         }
-        if !said && start.elapsed() > TIMEOUT {
-            say!("Waiting for {shown} ({}).", in_words(limit));
-            said = true;
+        if start.elapsed() > TIMEOUT && said.as_ref() != Some(&lacks) {
+            say!("Waiting for {shown} ({}){because}.", in_words(limit));
+            said = Some(lacks);
         }
         thread::sleep(LOOK_AGAIN);
     }
+}
+
+/// A device that is there.
+enum There {
+    /// It is taken.
+    Meant(PathBuf),
+    /// It is taken if no logical volume is meant: it is not within an encrypted volume, and the system is to be.
+    Plain(PathBuf),
+}
+
+fn first(spec: &OsStr, lvm: Lvm) -> Option<There> {
+    if lvm != Lvm::Inside {
+        return find(spec).map(There::Meant);
+    }
+    let all = found::all(spec);
+    let within = all.iter().find(|node| lvm::is_encrypted(node)).cloned();
+    within.map(There::Meant).or_else(|| find(spec).map(There::Plain))
 }
 
 /// A limit for the user.

@@ -4,6 +4,7 @@ use super::volume::say_unknown;
 use super::{Plan, Unlock, all, keyboard, lvm, modules, resume, root, stopped};
 use crate::output::failure::{Cause, Exit, Failure, Result};
 use crate::output::stdio;
+use keyway_attach::dm::{self, Mapper};
 use keyway_attach::initramfs::{Initramfs, Keyboard};
 use keyway_boot::cmdline::parameter;
 use keyway_boot::initramfs::layout;
@@ -216,6 +217,7 @@ fn switch_root(image: &Initramfs, plan: &Plan, wanted: &Root) -> Result<()> {
     root::mount_on(image, SYSROOT, wanted, plan).map_err(|why| failed(&why))?;
     let init = first_program(&plan.command_line)?;
     let change = image.replaceable_by(Path::new(SYSROOT)).map_err(|why| failed(&why.to_string()))?;
+    introduce_mappings();
     for (place, ..) in NEEDED {
         let below = format!("{SYSROOT}{place}");
         if !Path::new(&below).is_dir() || mount_move(*place, &below).is_err() {
@@ -225,6 +227,16 @@ fn switch_root(image: &Initramfs, plan: &Plan, wanted: &Root) -> Result<()> {
     change.complete().map_err(|why| failed(&why.to_string()))?;
     let error = Command::new(&init).args(std::env::args_os().skip(1)).exec();
     Err(failed(&format!("{} cannot be started: {error}", init.display())))
+}
+
+/// The udev of the system that starts learns of the mappings from what is in /run, which goes along.
+fn introduce_mappings() {
+    let all = Mapper::open().and_then(|mapper| mapper.list()).unwrap_or_default();
+    for (name, device) in all {
+        if let Err(why) = dm::introduce(device) {
+            say!("keyway: udev cannot be told of {name}: {why}.");
+        }
+    }
 }
 
 /// The program to start in the root file system.

@@ -15,7 +15,7 @@ use keyway_boot::lvm::{Assembled, Found, Group, Named, Piece, Why, area, assembl
 use keyway_boot::root::Root;
 use keyway_volume::Storage;
 use keyway_volume::device::block_devices;
-use keyway_volume::device::layers::{Layer, below};
+use keyway_volume::device::layers::{self, Layer, below};
 use keyway_volume::device::probe::{Reach, probe_range};
 use keyway_volume::device::storage::File;
 use std::collections::BTreeSet;
@@ -69,7 +69,7 @@ pub(super) struct Search {
 impl Search {
     /// Activates the logical volume that `spec` names, or that has what it names.
     pub(super) fn activate(&mut self, spec: &OsStr) -> Sought {
-        if self.lvm == Lvm::Off {
+        if self.lvm == Lvm::Off || !may_be_logical(spec) {
             return Sought::Yet(None);
         }
         let (seen, damaged) = scan();
@@ -109,7 +109,7 @@ impl Search {
     fn named(&self, mapper: &Mapper, all: &[Assembled], named: &Named) -> Result<PathBuf, Why> {
         let group = assembly::group(all, &named.group, self.lvm == Lvm::Anywhere);
         let group = group.map_err(|why| self.with_outside(why, all, &named.group))?;
-        activate(mapper, group, named).map(|(node, _)| node)
+        activate(mapper, group, named, self.lvm).map(|(node, _)| node)
     }
 
     /// A group of that name may be where it is not taken from.
@@ -135,17 +135,22 @@ impl Search {
                 }
             }
             for named in one.volumes().take(MOST) {
-                let Ok((_, is_new)) = activate(mapper, one, &named) else { continue };
-                match found::find(spec) {
-                    Some(node) => return Ok(node),
-                    None if is_new => put_away(mapper, &named),
-                    None => {}
+                let Ok((node, is_new)) = activate(mapper, one, &named, self.lvm) else { continue };
+                if found::is_meant(spec, &node) {
+                    return Ok(node);
+                }
+                if is_new {
+                    put_away(mapper, &named);
                 }
             }
         }
         // What is missing may be elsewhere.
         Err(Why::Yet(match reason {
             Some(Why::Never(why) | Why::Yet(why)) => why,
+            None if self.lvm == Lvm::Inside && all.iter().any(|one| !one.inside) => {
+                "no logical volume within an encrypted volume holds it, and others are not looked at"
+                    .to_owned()
+            }
             None => "no logical volume that is there holds it".to_owned(),
         }))
     }
@@ -160,7 +165,7 @@ pub(super) fn activate_listed(lvm: Lvm, listed: &cmdline::Lvm) {
     let activate = |named: &Named| {
         let mapper = Mapper::open().map_err(|error| error.to_string())?;
         let group = assembly::group(&all, &named.group, lvm == Lvm::Anywhere).map_err(in_words)?;
-        activate(&mapper, group, named).map(drop).map_err(in_words)
+        activate(&mapper, group, named, lvm).map(drop).map_err(in_words)
     };
     for named in &listed.volumes {
         if let Err(why) = activate(named) {
@@ -202,25 +207,34 @@ pub(super) fn in_lines(wanted: &Root, entries: &[Entry], listed: &cmdline::Lvm) 
 /// While volumes are to be opened, the system does not come from a logical volume beside them.
 pub(super) fn refuse_unencrypted(node: &Path, opens: bool) -> Result<(), String> {
     let layers = DeviceNumber::at(node).map(|number| below((number.major, number.minor)));
-    let layers = layers.unwrap_or_default();
-    if !opens || !layers.contains(&Layer::Lvm) || layers.contains(&Layer::Crypt) {
+    if !opens || !layers.unwrap_or_default().contains(&Layer::Lvm) || is_encrypted(node) {
         return Ok(());
     }
     Err(format!(
-        "{} is a logical volume that is not within an encrypted volume: whoever can write to the disk may have put it \
+        "{} is a logical volume that is not, or not whole, within an encrypted volume: whoever can write to the disk may have put it \
          there. If the system is meant to be there, leave the volumes to it (noauto)",
         node.display()
     ))
 }
 
-/// What a device that was to be mounted is instead.
-pub(super) fn refuse_physical_volume(node: &Path) -> Result<(), String> {
+/// Whether all of a device is within encrypted volumes.
+pub(super) fn is_encrypted(node: &Path) -> bool {
+    DeviceNumber::at(node).is_ok_and(|number| layers::is_encrypted((number.major, number.minor)))
+}
+
+/// What a device is that cannot be mounted, if it is of LVM's: the end of a sentence.
+pub(super) fn instead(node: &Path) -> &'static str {
     match File::open(node).ok().and_then(|device| label(&device).ok().flatten()) {
-        Some(_) => Err(format!(
-            "{} holds volumes of LVM: root= has to name the logical volume (/dev/GROUP/VOLUME)",
-            node.display()
-        )),
-        None => Ok(()),
+        Some(_) => "; it holds volumes of LVM: root= has to name the logical volume (/dev/GROUP/VOLUME)",
+        None => "",
+    }
+}
+
+/// Whether what is so named may be a logical volume, or what one holds.
+fn may_be_logical(spec: &OsStr) -> bool {
+    match Tagged::parse(spec) {
+        Some(tagged) => matches!(tagged.tag, Tag::Uuid | Tag::Label),
+        None => Named::of_path(&found::path_of(spec).to_string_lossy()).is_some(),
     }
 }
 
@@ -275,17 +289,20 @@ fn label(device: &File) -> Result<Option<Label>, String> {
 }
 
 /// The node of an active volume, and whether it was activated now.
-fn activate(mapper: &Mapper, group: &Assembled, named: &Named) -> Result<(PathBuf, bool), Why> {
+fn activate(mapper: &Mapper, group: &Assembled, named: &Named, lvm: Lvm) -> Result<(PathBuf, bool), Why> {
     let (volume, table) = group.table(&named.volume)?;
     let (name, uuid) = (named.mapped(), group.mapping_uuid(volume));
     let failed = |why: String| Why::Never(format!("{name} cannot be activated: {why}"));
     let node = dm::node::path(&name).map_err(|why| failed(why.to_string()))?;
+    let outside = group.outside(&table);
+    if lvm == Lvm::Inside && !outside.is_empty() {
+        return Err(failed(format!("a part of it is not encrypted, on {}", outside.join(", "))));
+    }
     match mapper.status(&name) {
         Ok(info) if info.uuid == uuid => return Ok((node, false)),
         Ok(_) => return Err(failed("another mapping has that name".to_owned())),
         Err(_) => {}
     }
-    let outside = group.outside(&table);
     if group.inside && !outside.is_empty() {
         say!("WARNING: {}/{} is not encrypted on {}.", named.group, named.volume, outside.join(", "));
     }

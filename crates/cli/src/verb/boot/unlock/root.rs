@@ -51,7 +51,6 @@ pub(super) fn mount_on(proof: &Initramfs, place: &str, wanted: &Root, plan: &Pla
     let found = find::reach(OsStr::new(&spec), plan.waits.needed, plan.lvm.of_system(plan.opens()));
     let node = found.map_err(|why| format!("root={why}"))?;
     lvm::refuse_unencrypted(&node, plan.opens()).map_err(|why| format!("root={spec}: {why}"))?;
-    lvm::refuse_physical_volume(&node)?;
     for parameter in &wanted.not_obeyed {
         say!(
             "keyway: {parameter} is not obeyed: of these, systemd.volatile=overlay and overlayroot=tmpfs are known."
@@ -70,7 +69,7 @@ pub(super) fn mount_on(proof: &Initramfs, place: &str, wanted: &Root, plan: &Pla
         [] => mount_any(&node, Path::new(place), flags, data.as_ref()),
         kinds => mount_first(&node, place, kinds, flags, data.as_deref()),
     };
-    mounted.map_err(|why| format!("{} cannot be mounted: {why}", node.display()))?;
+    mounted.map_err(|why| format!("{} cannot be mounted: {why}{}", node.display(), lvm::instead(&node)))?;
     if wanted.overlay {
         cover(proof, place).map_err(|why| format!("the root cannot get an overlay in memory: {why}"))?;
     }

@@ -12,6 +12,7 @@ use crate::output::failure::{Cause, Exit, Failure, Result};
 use crate::output::stdio;
 use crate::unlock::passphrase::Heard;
 use crate::verb::session::open::crypttab::is_in_crypttab;
+use keyway_attach::dm::uuid;
 use keyway_boot::cmdline::{CRYPTO, plain_options};
 use keyway_boot::crypttab::{self, Entry, duration};
 use keyway_boot::root::{WITHOUT_END, Waits};
@@ -24,7 +25,13 @@ impl Terms {
     /// Opens the volume, unless it is open already.
     pub(super) fn unlock(&self, entry: &Entry, plan: &Plan) -> Result<()> {
         let name = entry.name.to_string_lossy();
-        if mapping::find_mapping(&name).is_ok_and(|found| found.is_some()) {
+        if let Ok(Some(found)) = mapping::find_mapping(&name) {
+            // Metadata of LVM's, which anybody may have written, give names to mappings too.
+            if !uuid::is_crypt(&found.info.uuid) {
+                let message =
+                    format!("{name} cannot be opened: a mapping that is no encrypted volume has that name.");
+                return Err(Failure::new(Exit::Busy, message));
+            }
             return stdio::verbose(self.manner, &format!("{name} is already open."));
         }
         let (mut there, _header) = reached(entry, plan.waits, plan.lvm)?;

@@ -17,10 +17,16 @@ pub(super) fn check_root(device: &Path) -> Result<()> {
             "The root, {shown}, is on {layer}, which an image of nothing but keyway does not bring up. {helps}"
         )));
     }
-    match other_logical(device, &layers) {
-        Some(why) => Err(refused(&format!("The root, {shown}, is on {why}. {}", helps(false)))),
-        None => Ok(()),
+    if let Some(why) = other_logical(device, &layers) {
+        return Err(refused(&format!("The root, {shown}, is on {why}. {}", helps(false))));
     }
+    if layers.contains(&Layer::Lvm) && !layers.contains(&Layer::Crypt) {
+        say!(
+            "WARNING: The root, {shown}, is on a logical volume that is not within an encrypted volume: an image that opens \
+             volumes does not start a system from there."
+        );
+    }
+    Ok(())
 }
 
 /// Refuses file systems that need more than a module.
