@@ -150,6 +150,17 @@ mod tests {
         assert_eq!(layers("dm-2"), [Layer::Crypt, Layer::Multipath], "a circle ends");
         assert_eq!(layers("md127p1"), [Layer::Md], "a partition of an array");
         assert_eq!(layers("nowhere"), []);
+
+        device("dm-5", &["dm-0", "sdb1"]);
+        uuid("dm-5", "LVM-def\n");
+        device("dm-6", &["dm-0", "dm-1"]);
+        let is_encrypted = |name: &str| is_within_crypt(&sys, &class.join(name), &mut 0);
+        for whole in ["dm-0", "dm-1", "dm-6", "dm-2"] {
+            assert!(is_encrypted(whole), "{whole}");
+        }
+        for partly in ["dm-5", "sda1", "md0", "md127p1", "dm-4", "nowhere"] {
+            assert!(!is_encrypted(partly), "{partly}");
+        }
         fs::remove_dir_all(sys).unwrap();
     }
 }
