@@ -110,9 +110,9 @@ fn a_dry_run_says_which_volumes_are_activated() {
 #[test]
 fn a_root_on_lvm_in_two_volumes_boots() {
     need_machine!();
-    let scratch = Scratch::new();
+    let (scratch, others) = (Scratch::new(), Scratch::new());
     let system = fs::read(system(&scratch)).unwrap();
-    let mut disks = vec![root::ext4(&scratch, Path::new("/bin/busybox"))];
+    let mut disks = vec![root::ext4(&others, Path::new("/bin/busybox"))];
     disks.extend(physical(&scratch, "forged", &[0x55; 1 << 20]));
     for (number, part) in physical(&scratch, "part", &system).iter().enumerate() {
         disks.push(encrypted(&scratch, part, "luks2", number));
