@@ -4,7 +4,6 @@
 //! UUID=… LABEL=… PARTUUID=… PARTLABEL=…   the value quoted or not; \xHH in it is a byte, as udev writes it
 //! /dev/disk/by-uuid/… by-label by-partuuid by-partlabel   udev's links for the same: read as tags, so that no udev is needed
 //! UUID=luks-…      as dracut(8) takes it;  UUID=477e*  the one whose UUID begins so (rd.luks.uuid= of dracut.cmdline(7))
-//! *                of a key or a header: whatever device has the file (genkernel's root_key= without root_keydev=)
 //! PARTUUID=…/PARTNROFF=1   the partition after that one (the kernel's root=, admin-guide/kernel-parameters)
 //! ```
 
@@ -114,15 +113,9 @@ pub fn is_one(one: &OsStr, other: &OsStr) -> bool {
     same_form(one) == same_form(other) || begins(one, other) || begins(other, one)
 }
 
-/// Stands behind a file's path for every device that may have it.
-pub const ANYWHERE: &str = "*";
-
 /// Whether the text names a device, and no file elsewhere.
 pub fn is_device(text: &str) -> bool {
-    text == ANYWHERE
-        || text.starts_with("/dev/")
-        || text.starts_with("ID=")
-        || Tagged::parse(text.as_ref()).is_some()
+    text.starts_with("/dev/") || text.starts_with("ID=") || Tagged::parse(text.as_ref()).is_some()
 }
 
 /// `PATH[:DEVICE[:DEVICE]]` in its parts. Names of devices may have colons (by-path).
@@ -246,6 +239,7 @@ mod tests {
             ["/k", "/dev/disk/by-path/pci-0000:00:14.0-usb-0:1:1.0"]
         );
         assert_eq!(parts("/a:b"), ["/a:b"]);
+        assert_eq!(parts("/k:*"), ["/k:*"], "no device is any device");
         assert_eq!(parts("/h:ID=usb-x"), ["/h", "ID=usb-x"]);
     }
 }

@@ -185,7 +185,7 @@ pub static PARAMETERS: &[Parameter] = parameters! {
     "cryptdiscards" "" [Alpine] Some(Reading::cryptdiscards), "the option discard";
     "crypt_root" "DEVICE" [Gentoo] Some(Reading::crypt_root), "opens DEVICE as root";
     "crypt_roots" "DEVICE" [Gentoo] Some(Reading::crypt_root), "the same, several times: root, root1 …";
-    "root_key" "PATH" [Gentoo] Some(Reading::root_key), "its key file: on root_keydev=; without that in the image, else on whatever device has it";
+    "root_key" "PATH" [Gentoo] Some(Reading::root_key), "its key file: on root_keydev=; without that in the image, and nowhere else";
     "root_keydev" "DEVICE" [Gentoo] Some(Reading::root_keydev), "where root_key= is";
     "root_keydev_fstype" "TYPE" [Gentoo] Some(|_, _| ()), "nothing: the file system is recognised";
     "root_header" "PATH" [Gentoo] Some(Reading::root_header), "the header of crypt_root=: on root_headerdev=, else as root_key=";

@@ -119,10 +119,10 @@ const LINES: &[Case] = &[
     // genkernel(8)
     ("genkernel(8)", "dolvm crypt_root=UUID=$A root=/dev/mapper/vg0-root", "root UUID=$A none", &[]),
     ("a Gentoo guide", "crypt_root=/dev/sda2 root_key=keyfile root_keydev=UUID=$B root_trim=yes", "root /dev/sda2 /keyfile:UUID=$B discard", &[]),
-    ("genkernel's patches, several", "crypt_roots=UUID=$A crypt_roots=UUID=$B root_key=key crypt_swaps=/dev/sdb swap_key=key", "root UUID=$A /key:* | root1 UUID=$B /key:* | swap /dev/sdb /key:*", &[]),
-    ("genkernel(8), no root_keydev=", "crypt_root=UUID=$A root_key=/boot/k root=/dev/mapper/root", "root UUID=$A /boot/k:*", &[]),
+    ("genkernel's patches, several", "crypt_roots=UUID=$A crypt_roots=UUID=$B root_key=key crypt_swaps=/dev/sdb swap_key=key", "root UUID=$A /key | root1 UUID=$B /key | swap /dev/sdb /key", &[]),
+    ("genkernel(8), no root_keydev=", "crypt_root=UUID=$A root_key=/boot/k root=/dev/mapper/root", "root UUID=$A /boot/k", &[]),
     ("a Gentoo guide, real_root", "root=/dev/ram0 real_root=/dev/mapper/vg1-root crypt_root=/dev/sda2 dolvm real_rootflags=noatime", "root /dev/sda2 none", &[]),
-    ("genkernel-next, header on any device", "crypt_root=/dev/sda2 root_header=h", "root /dev/sda2 none header=/h:*", &[]),
+    ("genkernel-next, no root_headerdev=", "crypt_root=/dev/sda2 root_header=h", "root /dev/sda2 none header=/h", &[]),
     ("a Gentoo guide, GPG", "crypt_root=/dev/sda2 root_key=k.gpg root_keydev=/dev/sdb1", "root /dev/sda2 none", &["root_key=: a key that GPG encrypted is not read here."]),
     ("genkernel-next, header", "crypt_root=/dev/sda2 root_header=h root_headerdev=LABEL=H crypt_silent", "root /dev/sda2 none header=/h:LABEL=H", &[]),
     // Keyway
@@ -181,7 +181,7 @@ fn words_of_ours_are_known_in_every_spelling() {
     assert!(CommandLine::parse("rd.luks.key=/x-keyway.key keywayfarer=1").unknown.is_empty());
     // Where a key is named: a table would read a demand there, too.
     for (word, unknown) in [
-        ("crypt_root=/dev/a root_key=/k,x-keyway.require=sealed", "/k,x-keyway.require=sealed:*"),
+        ("crypt_root=/dev/a root_key=/k,x-keyway.require=sealed", "/k,x-keyway.require=sealed"),
         ("keyway.device=/dev/a keyway.key=x-keyway.require=sealed", "x-keyway.require=sealed"),
         ("rd.luks.key=/k,x-keyway.require=sealed", "rd.luks.key=/k,x-keyway.require=sealed"),
     ] {

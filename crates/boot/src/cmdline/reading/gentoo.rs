@@ -2,7 +2,6 @@
 
 use super::Reading;
 use crate::crypttab::Entry;
-use crate::device_spec::ANYWHERE;
 
 /// Gentoo's parameters for the root or the swap.
 #[derive(Default)]
@@ -60,8 +59,8 @@ impl Reading {
         for (mut given, name) in std::mem::take(&mut self.gentoo).into_iter().zip(["root", "swap"]) {
             let on = |file: String, device: &Option<String>| match device {
                 Some(device) => format!("/{}:{device}", file.trim_start_matches('/')),
-                // genkernel looks for it in the image, then on everything that can be mounted.
-                None => format!("/{}:{ANYWHERE}", file.trim_start_matches('/')),
+                // genkernel looks on everything that can be mounted, too: whoever adds a partition would supply the key.
+                None => format!("/{}", file.trim_start_matches('/')),
             };
             if given.key.as_deref().is_some_and(|key| key.ends_with(".gpg")) {
                 self.undone(&format!("{name}_key="), "a key that GPG encrypted is not read here");

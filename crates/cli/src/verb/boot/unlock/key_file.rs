@@ -3,9 +3,9 @@
 
 use super::lvm::Lvm;
 use super::mounting::mount_read_only;
-use super::{anywhere, erase, find};
+use super::{erase, find};
 use crate::output::failure::{Exit, Failure, Result};
-use keyway_boot::device_spec::{ANYWHERE, is_device, parts};
+use keyway_boot::device_spec::{is_device, parts};
 use rustix::mount::{UnmountFlags, unmount};
 use std::ffi::OsStr;
 use std::fs;
@@ -27,11 +27,6 @@ impl KeyFile {
                 .map_err(|why| Failure::new(Exit::Device, format!("The {what}'s device {why}.")))
         };
         match parts(&text)[..] {
-            [path, ANYWHERE] if Path::new(path).is_file() => Ok(Self { path: path.into(), mounted: None }),
-            [path, ANYWHERE] => {
-                let place = anywhere::reach(path, limit, what)?;
-                Ok(Self { path: place.join(path.trim_start_matches('/')), mounted: Some(place) })
-            }
             [path, device] => {
                 let place = mount_read_only(&node(device)?, what)?;
                 Ok(Self { path: place.join(path.trim_start_matches('/')), mounted: Some(place) })

@@ -2,7 +2,6 @@
 //! names. In an initramfs the kernel runs it as process 1; elsewhere an /init script or an
 //! administrator runs it.
 
-mod anywhere;
 mod erase;
 mod find;
 mod init;
@@ -73,7 +72,7 @@ pub(crate) static COMMAND: Command = Command {
           volumes of LVM that root=, resume=, a volume, a key or a header need, and those of rd.lvm.lv= and rd.lvm.vg=, are \
           activated, within opened volumes and below them; while volumes are opened, root= and resume= take only those \
           within. A key file or a header may be on \
-          another device, PATH:DEVICE (PATH:*: on whatever device has it), or be a device; where none is named, /etc/cryptsetup-keys.d/NAME.key is taken, if it \
+          another device, PATH:DEVICE, or be a device; where none is named, /etc/cryptsetup-keys.d/NAME.key is taken, if it \
           is there; keyscript= runs a program and takes the key from its output. A \
           LUKS2 token that names a key in the kernel keyring is tried before both. If nothing opens a volume, what was \
           typed for another one is tried (keyway.cache=no, password-cache=no: it is not), then the passphrase is asked \
