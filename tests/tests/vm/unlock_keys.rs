@@ -2,7 +2,7 @@
 //! typed passphrases; and devices that appear late.
 
 use crate::need_machine;
-use keyway_tests::peers::CHEAP_ARGON2;
+use keyway_tests::peers::{CHEAP_ARGON2, peer};
 use keyway_tests::vm::{Machine, Report};
 use keyway_tests::{Scratch, keyway};
 
@@ -23,6 +23,12 @@ is_open() { [ -b "/dev/mapper/$1" ] && cryptsetup close "$1" && echo open || ech
 /// that in /key, which /passphrase contains as typed.
 #[track_caller]
 fn run(script: &str) -> Report {
+    run_with(script, |machine| machine)
+}
+
+/// As [`run`], in a machine to which something is added.
+#[track_caller]
+fn run_with(script: &str, add: impl FnOnce(Machine) -> Machine) -> Report {
     let scratch = Scratch::new();
     let image = scratch.sized("volume", 24 << 20);
     let (key, other) = (scratch.file("key", PASSPHRASE), scratch.file("other", "another"));
@@ -30,7 +36,7 @@ fn run(script: &str) -> Report {
     keyway("luksAddKey -q").args(CHEAP_ARGON2).arg("-d").arg(&other).arg(&image).arg(&key).ok();
     let machine = Machine::new().with_keyway().disk(&image).file("key", PASSPHRASE).file("other", "another");
     let machine = machine.file("passphrase", format!("{PASSPHRASE}\n")).file("wrong", "wrong");
-    machine.run(&format!("{FUNCTIONS}\n{script}"))
+    add(machine).run(&format!("{FUNCTIONS}\n{script}"))
 }
 
 /// The program's key works together with the entry's other options: the header is only where
@@ -250,4 +256,51 @@ fn a_key_of_no_named_device_is_in_the_image() {
     report.has("ASKED", &format!("0 {} open", missing("/keys/k")));
     report.has("STAR", &format!("1 {} closed", missing("/keys/k:*")));
     report.has("HERE", "0 open");
+}
+
+/// A machine may have been suspended: the disk with the key is left as it is, by a mount that replays no journal and finishes
+/// no removal, which the kernel does under "ro,noload", too.
+#[test]
+fn a_device_with_a_key_is_not_changed() {
+    need_machine!();
+    let scratch = Scratch::new();
+    let (tree, stick) = (scratch.path("tree"), scratch.path("stick"));
+    std::fs::create_dir(&tree).unwrap();
+    std::fs::write(tree.join("removed"), "x").unwrap();
+    peer("mke2fs", "-q -t ext4 -L stick -d").arg(&tree).arg(&stick).arg("4M").ok();
+    let key = scratch.file("k", PASSPHRASE);
+    let requests = format!(
+        "write {} k\nstat /removed\nset_inode_field /removed links_count 0\nunlink /removed\n\
+         set_super_value last_orphan 12\nquit\n",
+        key.display()
+    );
+    peer("debugfs", "-w -f").arg(scratch.file("requests", requests)).arg(&stick).ok().says("Inode: 12 ");
+    let script = r#"
+        sum() { sha256sum </tmp/stick; }
+        same() { [ "$(sum)" = "$before" ] && echo same || echo changed; }
+        key() { says --cmdline "keyway.device=/dev/vda keyway.name=home keyway.key=$1:/dev/loop5"; }
+        state() { echo $(is_open home) $(blockdev --getro /dev/loop5) $(same) $(grep -c keyway-key /proc/mounts); }
+        cp /stick /tmp/stick; before=$(sum); losetup /dev/loop5 /tmp/stick
+        echo ORPHAN=$(key /k) $(state)
+        blockdev --setro /dev/loop5
+        echo READ_ONLY=$(key /k) $(state)
+        blockdev --setrw /dev/loop5
+        mount -t ext4 -o ro,noload /dev/loop5 /mnt
+        echo MOUNTED=$(key /k) $(is_open home) $(blockdev --getro /dev/loop5)
+        umount /mnt
+        echo PLAIN=$(same)
+        mount -t ext4 /dev/loop5 /mnt; echo x >/mnt/x; sync
+        cat /dev/loop5 >/tmp/dirty; umount /mnt; losetup -d /dev/loop5
+        mv /tmp/dirty /tmp/stick; before=$(sum); losetup /dev/loop5 /tmp/stick
+        echo JOURNAL=$(key /k) $(state)
+        losetup -d /dev/loop5; rm /tmp/stick; truncate -s 1M /tmp/stick; before=$(sum); losetup /dev/loop5 /tmp/stick
+        echo NOTHING=$(key /k | cut -c-43) $(state)"#;
+    let report = run_with(script, |machine| machine.file("stick", std::fs::read(&stick).unwrap()));
+    report.has("ORPHAN", "0 open 0 same 0");
+    report.has("READ_ONLY", "0 open 1 same 0");
+    report.has("MOUNTED", "0 open 0");
+    // What the rest of the test would be worth nothing without.
+    report.has("PLAIN", "changed");
+    report.has("JOURNAL", "0 open 0 same 0");
+    report.has("NOTHING", "4 Cannot mount /dev/loop5 for the key file: closed 0 same 0");
 }

@@ -30,12 +30,14 @@ mod udev;
 pub use udev::introduce;
 pub mod uuid;
 pub mod volume;
+mod write_protection;
 
 pub use backing::Backing;
 pub use change::{Step, Unchanged};
 pub use device_number::DeviceNumber;
 pub use flag::Flag;
 pub use target::Target;
+pub use write_protection::WriteProtection;
 
 use crate::{Error, Result};
 use buffer::Buffer;

@@ -1,12 +1,14 @@
-//! System calls without a safe interface elsewhere: the ioctls of device-mapper and loop devices,
-//! keyrings, semaphores.
+//! System calls without a safe interface elsewhere: the ioctls of device-mapper, loop and block
+//! devices, keyrings, semaphores.
 
 mod keyctl;
 mod loop_device;
+mod read_only;
 mod semaphore;
 
 pub(super) use keyctl::{KEYCTL_LINK, KEYCTL_UNLINK, add_key, keyctl, read_key, request_key};
 pub(super) use loop_device::{Info, clear_fd, configure, free_number, set_capacity, set_direct_io};
+pub(super) use read_only::{read_only, set_read_only};
 pub(super) use semaphore::Semaphore;
 
 use keyway_crypto::Secret;

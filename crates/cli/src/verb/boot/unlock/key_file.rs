@@ -2,20 +2,18 @@
 //! the file is needed, or a device themselves.
 
 use super::lvm::Lvm;
-use super::mounting::mount_read_only;
+use super::mounting::{Mounted, mount_read_only};
 use super::{erase, find};
 use crate::output::failure::{Exit, Failure, Result};
 use keyway_boot::device_spec::{is_device, parts};
-use rustix::mount::{UnmountFlags, unmount};
 use std::ffi::OsStr;
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// A file that can be read while this value exists.
 pub(super) struct KeyFile {
     path: PathBuf,
-    mounted: Option<PathBuf>,
+    mounted: Option<Mounted>,
 }
 
 impl KeyFile {
@@ -28,8 +26,8 @@ impl KeyFile {
         };
         match parts(&text)[..] {
             [path, device] => {
-                let place = mount_read_only(&node(device)?, what)?;
-                Ok(Self { path: place.join(path.trim_start_matches('/')), mounted: Some(place) })
+                let mounted = mount_read_only(&node(device)?, what)?;
+                Ok(Self { path: mounted.file(path), mounted: Some(mounted) })
             }
             [device] if is_device(device) => Ok(Self { path: node(device)?, mounted: None }),
             _ => Ok(Self { path: named.into(), mounted: None }),
@@ -50,14 +48,5 @@ impl KeyFile {
 
     pub(super) fn path(&self) -> &Path {
         &self.path
-    }
-}
-
-impl Drop for KeyFile {
-    fn drop(&mut self) {
-        if let Some(place) = &self.mounted {
-            let _ = unmount(place, UnmountFlags::DETACH);
-            let _ = fs::remove_dir(place);
-        }
     }
 }

@@ -1,42 +1,78 @@
 //! Mounting: read-only at a place of this process's own, for a file that is needed; and as whatever file system is there.
 
 use crate::output::failure::{Exit, Failure, Result};
+use keyway_attach::dm::{DeviceNumber, WriteProtection};
+use keyway_volume::device::mounts::{self, Mount};
 use keyway_volume::device::probe::{Reach, file_system};
 use keyway_volume::device::storage::File;
-use rustix::mount::{MountFlags, mount};
-use std::ffi::{CString, OsStr};
+use rustix::mount::{MountFlags, UnmountFlags, mount, unmount};
+use std::ffi::{CStr, CString, OsStr};
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-/// Tries the kernel's file systems one after the other.
-pub(super) fn mount_read_only(node: &Path, what: &str) -> Result<PathBuf> {
-    mount_privately(node, what, |place, flags| mount_any(node, place, flags, None))
+/// A file system that is mounted read-only at a place of this process's own while this value exists.
+pub(super) struct Mounted {
+    place: PathBuf,
+    /// Until nothing is mounted any more; none on a device that is in use.
+    _protection: Option<WriteProtection>,
 }
 
-/// Mounts at a place that is private to this process.
-pub(super) fn mount_privately(
-    node: &Path,
-    what: &str,
-    mount: impl FnOnce(&Path, MountFlags) -> std::result::Result<(), String>,
-) -> Result<PathBuf> {
+impl Mounted {
+    /// Where the file is that has this path from the file system's root.
+    pub(super) fn file(&self, path: &str) -> PathBuf {
+        self.place.join(path.trim_start_matches('/'))
+    }
+}
+
+impl Drop for Mounted {
+    fn drop(&mut self) {
+        let _ = unmount(&self.place, UnmountFlags::DETACH);
+        let _ = fs::remove_dir(&self.place);
+    }
+}
+
+/// Mounts whatever file system is there, without a change of a byte: the machine may have been suspended.
+pub(super) fn mount_read_only(node: &Path, what: &str) -> Result<Mounted> {
     use std::os::unix::fs::DirBuilderExt;
-    let place = PathBuf::from(format!("/run/keyway-{}-{}", what.replace(' ', "-"), std::process::id()));
     let cannot = |why: String| {
         Failure::new(Exit::Device, format!("Cannot mount {} for the {what}: {why}.", node.display()))
     };
+    let protection = if is_mounted(node) { None } else { Some(WriteProtection::of(node)) };
+    let protection = protection.transpose().map_err(|error| cannot(error.to_string()))?;
+    let place = PathBuf::from(format!("/run/keyway-{}-{}", what.replace(' ', "-"), std::process::id()));
     fs::DirBuilder::new()
         .mode(0o700)
         .recursive(true)
         .create(&place)
         .map_err(|error| cannot(error.to_string()))?;
     let flags = MountFlags::RDONLY | MountFlags::NOEXEC | MountFlags::NOSUID | MountFlags::NODEV;
-    match mount(&place, flags) {
-        Ok(()) => Ok(place),
+    match mount_unchanged(node, &place, flags) {
+        Ok(()) => Ok(Mounted { place, _protection: protection }),
         Err(why) => {
             let _ = fs::remove_dir(&place);
             Err(cannot(why))
         }
+    }
+}
+
+/// Whether a file system on the device is in use: the kernel puts nothing right then, and whoever uses it may write.
+fn is_mounted(node: &Path) -> bool {
+    let Ok(device) = DeviceNumber::at(node) else { return false };
+    let is_on = |mount: Mount| {
+        // (btrfs has numbers of its own.)
+        mount.device == (device.major, device.minor)
+            || DeviceNumber::at(&mount.source).is_ok_and(|source| source == device)
+    };
+    mounts::all().into_iter().any(is_on)
+}
+
+/// Without the journal where the file system has one: on a device that is read-only the kernel would refuse to mount it.
+fn mount_unchanged(node: &Path, place: &Path, flags: MountFlags) -> std::result::Result<(), String> {
+    let option = detected(node).and_then(|kind| WITHOUT_JOURNAL.iter().find(|(name, _)| *name == kind));
+    match option {
+        Some((kind, option)) if mount(node, place, *kind, flags, Some(*option)).is_ok() => Ok(()),
+        _ => mount_any(node, place, flags, None),
     }
 }
 
@@ -49,10 +85,8 @@ pub(super) fn mount_any(
 ) -> std::result::Result<(), String> {
     let known = fs::read_to_string("/proc/filesystems").unwrap_or_default();
     let known = known.lines().filter_map(|line| line.strip_prefix('\t')).filter(|name| !USUAL.contains(name));
-    let found = File::open(node).and_then(|device| file_system(&device, Reach::Start));
-    let found = found.ok().flatten().map(|signature| driver(signature.blkid));
     let mut first = None;
-    for kind in found.into_iter().chain(USUAL.iter().copied()).chain(known) {
+    for kind in detected(node).into_iter().chain(USUAL.iter().copied()).chain(known) {
         match mount(node, place, kind, flags, options.map(CString::as_c_str)) {
             Ok(()) => return Ok(()),
             Err(rustix::io::Errno::NODEV) => {}
@@ -61,6 +95,12 @@ pub(super) fn mount_any(
         }
     }
     Err(first.unwrap_or_else(|| "the kernel supports no file system".to_owned()))
+}
+
+/// The kernel's name for the file system that is there.
+fn detected(node: &Path) -> Option<&'static str> {
+    let found = File::open(node).and_then(|device| file_system(&device, Reach::Start));
+    found.ok().flatten().map(|signature| driver(signature.blkid))
 }
 
 /// The kernel's name for the file system that blkid calls `name`.
@@ -76,3 +116,12 @@ pub(super) fn c_string(text: &str) -> Option<CString> {
 /// Tried next: some of them are modules that the kernel loads only when they are requested by name;
 /// other file systems would make the kernel print errors on the console.
 const USUAL: &[&str] = &["ext4", "vfat", "xfs", "btrfs", "f2fs", "iso9660", "exfat"];
+
+/// File systems with a journal, and their options against replaying it.
+const WITHOUT_JOURNAL: &[(&str, &CStr)] = &[
+    ("ext3", c"noload"),
+    ("ext4", c"noload"),
+    ("xfs", c"norecovery"),
+    ("btrfs", c"rescue=nologreplay"),
+    ("f2fs", c"norecovery"),
+];
