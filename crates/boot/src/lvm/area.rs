@@ -64,7 +64,10 @@ impl Place {
         if offset == 0 || length == 0 || flags & IGNORED != 0 {
             return Ok(None);
         }
-        let fits = (SECTOR..size).contains(&offset) && length <= (size - SECTOR).min(LONGEST);
+        if length > LONGEST {
+            return Err(Error::Field(format!("{length} bytes of metadata; {LONGEST} at most are read")));
+        }
+        let fits = (SECTOR..size).contains(&offset) && length <= size - SECTOR;
         let start = area.offset.checked_add(offset).filter(|_| area.offset.checked_add(size).is_some());
         let Some(start) = start.filter(|_| fits) else {
             return Err(Error::Field(format!(
@@ -81,5 +84,5 @@ const HEADER: usize = SECTOR as usize;
 const MAGIC: &[u8; 16] = b"\x20LVM2\x20x[5A%r0N*>";
 const TEXT: usize = 40;
 const IGNORED: u32 = 1;
-/// lvm2's areas are of 1 MiB, and a text is at most half as long.
-const LONGEST: u64 = 16 << 20;
+/// In bytes. lvm2's areas are of 1 MiB unless larger ones are asked for, and a text is at most half as long.
+const LONGEST: u64 = 4 << 20;

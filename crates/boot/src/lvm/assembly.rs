@@ -4,10 +4,10 @@
 //! Metadata within an opened volume ("inside") count before those outside, however new these are: whoever can write to the
 //! disk can write the latter. A group that only metadata outside describe gets no devices inside.
 
-use super::group::{Group, Logical};
+use super::group::{Group, Logical, Physical, Segment};
 use super::name::Named;
 use super::{Id, SECTOR};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// A physical volume that was found.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -20,7 +20,7 @@ pub struct Found {
     pub id: Id,
     /// Whether it is within an opened volume.
     pub inside: bool,
-    /// The metadata on it, of each area that has some.
+    /// The metadata on it, of each area that has some; others' describe it, too.
     pub groups: Vec<Group>,
 }
 
@@ -32,7 +32,18 @@ pub struct Assembled {
     /// Whether these are from within an opened volume.
     pub inside: bool,
     /// For each physical volume, what was found, or why it cannot be taken.
-    pub devices: Vec<Result<Found, Why>>,
+    pub devices: Vec<Result<Device, Why>>,
+}
+
+/// A device of a group.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Device {
+    /// Its node.
+    pub path: String,
+    /// Its size in bytes.
+    pub size: u64,
+    /// Whether it is within an opened volume.
+    pub inside: bool,
 }
 
 /// A row of a table: sectors of a logical volume, and where they are.
@@ -66,8 +77,40 @@ pub fn assemble(found: &[Found]) -> Vec<Assembled> {
             *best = (inside, group);
         }
     }
+    let mut by_id: BTreeMap<Id, Vec<&Found>> = BTreeMap::new();
+    for one in found {
+        by_id.entry(one.id).or_default().push(one);
+    }
+    let device = |inside, group: &Group, physical: &Physical| {
+        let there = by_id.get(&physical.id).map(Vec::as_slice).unwrap_or_default();
+        device(&group.name, physical, inside, there)
+    };
     let groups = newest.into_values();
-    groups.map(|(inside, group)| Assembled::of(group.clone(), inside, found)).collect()
+    let assembled = groups.map(|(inside, group)| Assembled {
+        devices: group.physical.iter().map(|physical| device(inside, group, physical)).collect(),
+        group: group.clone(),
+        inside,
+    });
+    assembled.collect()
+}
+
+/// What stands for a physical volume, of all that `there` is with its UUID.
+fn device(group: &str, physical: &Physical, inside: bool, there: &[&Found]) -> Result<Device, Why> {
+    // A copy outside does not stand for what is inside.
+    let is_outside = !(inside && there.iter().any(|one| one.inside));
+    let mut there = there.iter().filter(|one| one.inside != is_outside);
+    let id = physical.id;
+    match (there.next(), there.next()) {
+        (None, _) => Err(Why::Yet(format!("the volume group {group} lacks its physical volume {id}"))),
+        _ if physical.missing => {
+            Err(Why::Never(format!("lvm2 has marked the physical volume {id} of {group} as missing")))
+        }
+        (Some(one), None) => Ok(Device { path: one.device.clone(), size: one.size, inside: one.inside }),
+        (Some(one), Some(other)) => Err(Why::Never(format!(
+            "the physical volume {id} of {group} is there twice, as {} and {}",
+            one.device, other.device
+        ))),
+    }
 }
 
 /// The group of that name: the one inside an opened volume, else, where `outside` may be looked at, another one.
@@ -92,33 +135,9 @@ pub fn group<'a>(all: &'a [Assembled], name: &str, outside: bool) -> Result<&'a 
 }
 
 impl Assembled {
-    fn of(group: Group, inside: bool, found: &[Found]) -> Self {
-        let devices = group.physical.iter().map(|physical| {
-            let mut there: Vec<_> =
-                found.iter().filter(|one| one.id == physical.id && (inside || !one.inside)).collect();
-            // A copy outside does not stand for what is inside.
-            if there.iter().any(|one| one.inside) {
-                there.retain(|one| one.inside);
-            }
-            let (name, id) = (&group.name, physical.id);
-            match there[..] {
-                [] => Err(Why::Yet(format!("the volume group {name} lacks its physical volume {id}"))),
-                _ if physical.missing => {
-                    Err(Why::Never(format!("lvm2 has marked the physical volume {id} of {name} as missing")))
-                }
-                [one] => Ok(one.clone()),
-                [one, other, ..] => Err(Why::Never(format!(
-                    "the physical volume {id} of {name} is there twice, as {} and {}",
-                    one.device, other.device
-                ))),
-            }
-        });
-        Self { devices: devices.collect(), group, inside }
-    }
-
     /// "UUID on DEVICE, …".
     fn described(&self) -> String {
-        let devices: Vec<_> = self.devices.iter().flatten().map(|one| &*one.device).collect();
+        let devices: Vec<_> = self.devices.iter().flatten().map(|device| &*device.path).collect();
         format!("{} on {}", self.group.id, devices.join(", "))
     }
 
@@ -127,44 +146,61 @@ impl Assembled {
     /// # Errors
     /// [`Why::Yet`] while a device is missing; [`Why::Never`] for a kind or a state that is not activated here.
     pub fn table(&self, name: &str) -> Result<(&Logical, Vec<Piece>), Why> {
-        let group = &self.group;
-        if let Some(why) = &group.hindrance {
-            return Err(Why::Never(format!("the volume group {} {why}", group.name)));
-        }
-        let Some(volume) = group.volume(name) else {
-            return Err(Why::Never(format!("the volume group {} has no volume {name}", group.name)));
+        let Some(volume) = self.group.volume(name) else {
+            let why = format!("the volume group {} has no volume {name}", self.group.name);
+            return Err(Why::Never(why));
         };
-        let segments = volume.segments.as_ref();
-        let segments = segments.map_err(|why| {
-            Why::Never(format!(
-                "the logical volume {}/{name} {why}; keyway activates linear and striped ones",
-                group.name
-            ))
-        })?;
-        let mut table = Vec::new();
-        for segment in segments {
-            let each = segment.length / segment.stripes.len().max(1) as u64;
-            let mut places = Vec::new();
-            for (place, sector) in &segment.stripes {
-                let found = self.devices[*place].clone()?;
-                if sector.saturating_add(each).saturating_mul(SECTOR) > found.size {
-                    let why = format!(
-                        "the logical volume {}/{name} goes beyond the end of {}",
-                        group.name, found.device
-                    );
-                    return Err(Why::Never(why));
-                }
-                places.push((found.device, *sector));
-            }
+        let pieces = self.segments(volume)?.iter().map(|segment| {
+            let places = self.places(volume, segment).map(|place| {
+                let (device, sector) = place?;
+                Ok((device.path.clone(), sector))
+            });
             let (start, length, stripe) = (segment.start, segment.length, segment.stripe);
-            table.push(Piece { start, length, stripe, places });
-        }
-        Ok((volume, table))
+            Ok(Piece { start, length, stripe, places: places.collect::<Result<_, Why>>()? })
+        });
+        Ok((volume, pieces.collect::<Result<_, Why>>()?))
     }
 
-    /// Its volumes that have a table, by name; `None` of what cannot be activated.
+    fn segments<'a>(&self, volume: &'a Logical) -> Result<&'a [Segment], Why> {
+        let group = &self.group.name;
+        if let Some(why) = &self.group.hindrance {
+            return Err(Why::Never(format!("the volume group {group} {why}")));
+        }
+        volume.segments.as_deref().map_err(|why| {
+            let name = &volume.name;
+            let why =
+                format!("the logical volume {group}/{name} {why}; keyway activates linear and striped ones");
+            Why::Never(why)
+        })
+    }
+
+    /// The devices of a segment, and the first sector on each.
+    fn places(
+        &self,
+        volume: &Logical,
+        segment: &Segment,
+    ) -> impl Iterator<Item = Result<(&Device, u64), Why>> {
+        let each = segment.length / segment.stripes.len().max(1) as u64;
+        segment.stripes.iter().map(move |(place, sector)| {
+            let device = self.devices[*place].as_ref().map_err(Why::clone)?;
+            match sector.saturating_add(each).saturating_mul(SECTOR) <= device.size {
+                true => Ok((device, *sector)),
+                false => Err(Why::Never(format!(
+                    "the logical volume {}/{} goes beyond the end of {}",
+                    self.group.name, volume.name, device.path
+                ))),
+            }
+        })
+    }
+
+    /// Its volumes that have a table, by name: without what cannot be activated. No table is made for this.
     pub fn volumes(&self) -> impl Iterator<Item = Named> + '_ {
-        let there = self.group.logical.iter().filter(|volume| self.table(&volume.name).is_ok());
+        let is_there = |volume: &&Logical| {
+            let segments = self.segments(volume).ok();
+            segments
+                .is_some_and(|all| all.iter().all(|one| self.places(volume, one).all(|place| place.is_ok())))
+        };
+        let there = self.group.logical.iter().filter(is_there);
         there.map(|volume| Named { group: self.group.name.clone(), volume: volume.name.clone() })
     }
 
@@ -173,11 +209,12 @@ impl Assembled {
         format!("LVM-{}{}", self.group.id.bare(), volume.id.bare())
     }
 
-    /// The devices of a table that are not within an opened volume.
+    /// The devices of a table that are not within an opened volume, each once.
     pub fn outside<'a>(&self, table: &'a [Piece]) -> Vec<&'a str> {
-        let is_inside =
-            |device: &str| self.devices.iter().flatten().any(|found| found.device == device && found.inside);
+        let inside = self.devices.iter().flatten().filter(|device| device.inside);
+        let inside: BTreeSet<&str> = inside.map(|device| &*device.path).collect();
+        let mut seen = BTreeSet::new();
         let devices = table.iter().flat_map(|piece| &piece.places).map(|(device, _)| &**device);
-        devices.filter(|device| !is_inside(device)).collect()
+        devices.filter(|device| !inside.contains(device) && seen.insert(*device)).collect()
     }
 }

@@ -14,7 +14,7 @@
 use super::name::is_name;
 use super::text::{Section, Value};
 use super::{Error, Id, SECTOR};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// A volume group.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -29,7 +29,7 @@ pub struct Group {
     pub hindrance: Option<String>,
     /// Its physical volumes.
     pub physical: Vec<Physical>,
-    /// Its logical volumes, those inside of others too.
+    /// Its logical volumes in the order of their names, those inside of others too.
     pub logical: Vec<Logical>,
 }
 
@@ -76,7 +76,7 @@ impl Group {
     /// Parses a text of metadata.
     ///
     /// # Errors
-    /// [`Error::Syntax`]; [`Error::Field`] for what cannot be.
+    /// [`Error::Syntax`]; [`Error::Field`] for what cannot be, and for more volumes or segments than are read.
     pub fn parse(text: &[u8]) -> Result<Self, Error> {
         let whole = Section::parse(text)?;
         if whole.text("contents") != Some("Text Format Volume Group") || whole.number("version") != Some(1) {
@@ -87,14 +87,15 @@ impl Group {
             return Err(field("the metadata are of no group, or of several"));
         };
         if !is_name(name) {
-            return Err(field(format!("{name:?} cannot be the name of a group")));
+            return Err(field(format!("{:?} cannot be the name of a group", brief(name))));
         }
         Reader::new(name, group)?.read()
     }
 
     /// The logical volume of that name.
     pub fn volume(&self, name: &str) -> Option<&Logical> {
-        self.logical.iter().find(|volume| volume.name == name)
+        let place = self.logical.binary_search_by(|volume| (*volume.name).cmp(name));
+        place.ok().map(|place| &self.logical[place])
     }
 }
 
@@ -113,6 +114,8 @@ impl<'a> Reader<'a> {
         let extent = group.number("extent_size").filter(|size| *size > 0);
         let extent = extent.ok_or_else(|| field("the group has no size of extents"))?;
         let mut reader = Self { name, group, extent, places: BTreeMap::new(), physical: Vec::new() };
+        within(name, inner(group, "physical_volumes").count(), MOST_PHYSICAL, "physical volumes")?;
+        let mut ids = BTreeSet::new();
         for (name, volume) in inner(group, "physical_volumes") {
             let read = || {
                 let (start, extents) = (volume.number("pe_start")?, volume.number("pe_count")?);
@@ -120,8 +123,9 @@ impl<'a> Reader<'a> {
                 let missing = volume.has("flags", "MISSING") || volume.has("status", "MISSING");
                 end.and(Some(Physical { id: id(volume)?, start, extents, missing }))
             };
-            let physical = read().ok_or_else(|| field(format!("the physical volume {name} cannot be")))?;
-            if reader.physical.iter().any(|other| other.id == physical.id) {
+            let cannot = || field(format!("the physical volume {:?} cannot be", brief(name)));
+            let physical = read().ok_or_else(cannot)?;
+            if !ids.insert(physical.id) {
                 return Err(field(format!("two physical volumes have the UUID {}", physical.id)));
             }
             reader.places.insert(name, reader.physical.len());
@@ -132,6 +136,9 @@ impl<'a> Reader<'a> {
 
     fn read(self) -> Result<Group, Error> {
         let volumes: Vec<_> = inner(self.group, "logical_volumes").collect();
+        within(self.name, volumes.len(), MOST_LOGICAL, "logical volumes")?;
+        let count = volumes.iter().flat_map(|(_, volume)| segments(volume)).count();
+        within(self.name, count, MOST_SEGMENTS, "segments")?;
         let held = held(&volumes);
         let (mut logical, mut taken) = (Vec::new(), Vec::new());
         for (name, volume) in volumes {
@@ -156,7 +163,7 @@ impl<'a> Reader<'a> {
     fn hindrance(&self) -> Option<String> {
         let group = self.group;
         let has = |word| group.has("status", word) || group.has("flags", word);
-        let said = |name| group.text(name).filter(|value| !value.is_empty());
+        let said = |name| group.text(name).filter(|value| !value.is_empty()).map(brief);
         match (said("system_id"), said("lock_type").filter(|kind| *kind != "none")) {
             _ if has("EXPORTED") => Some("is exported: vgimport takes it in".to_owned()),
             _ if has("CLUSTERED") => Some("belongs to a cluster".to_owned()),
@@ -177,12 +184,11 @@ impl<'a> Reader<'a> {
         taken: &mut Vec<(usize, u64, u64)>,
     ) -> Result<Logical, Error> {
         if !is_name(name) {
-            return Err(field(format!("{name:?} cannot be the name of a volume")));
+            return Err(field(format!("{:?} cannot be the name of a volume", brief(name))));
         }
         let cannot = |what: &str| field(format!("the volume {}/{name} {what}", self.name));
-        let mut segments = Vec::new();
-        let mut other = None;
-        for (_, segment) in volume.sections().filter(|(name, _)| name.starts_with("segment")) {
+        let (mut found, mut other) = (Vec::new(), None);
+        for segment in segments(volume) {
             let kind = segment.text("type").unwrap_or_default();
             let start = segment.number("start_extent");
             if !matches!(kind, "striped" | "linear") {
@@ -191,10 +197,8 @@ impl<'a> Reader<'a> {
             }
             match self.stripes(segment)? {
                 Some(stripes) => {
-                    let (start, found) = start
-                        .zip(self.segment(segment, stripes, taken))
-                        .ok_or_else(|| cannot("has a segment that cannot be"))?;
-                    segments.push((start, found));
+                    let segment = start.zip(self.segment(segment, stripes, taken));
+                    found.push(segment.ok_or_else(|| cannot("has a segment that cannot be"))?);
                 }
                 None => other = Some("stands on another volume, as while pvmove works".to_owned()),
             }
@@ -213,7 +217,7 @@ impl<'a> Reader<'a> {
         };
         let segments = match hindered {
             Some(why) => Err(why),
-            None => Ok(self.in_order(segments).ok_or_else(|| cannot("has gaps"))?),
+            None => Ok(self.in_order(found).ok_or_else(|| cannot("has gaps"))?),
         };
         let id = id(volume).ok_or_else(|| cannot("has no UUID"))?;
         Ok(Logical { name: name.to_owned(), id, writable: has("WRITE"), segments })
@@ -235,7 +239,7 @@ impl<'a> Reader<'a> {
                 {
                     return Ok(None);
                 }
-                None => return Err(field(format!("there is no physical volume {name:?}"))),
+                None => return Err(field(format!("there is no physical volume {:?}", brief(name)))),
             }
         }
         let count = segment.number("stripe_count");
@@ -304,7 +308,7 @@ fn held<'a>(volumes: &[(&'a str, &'a Section)]) -> BTreeMap<&'a str, &'static st
 
 fn of_kind(kind: &str) -> String {
     // lvm2 adds words for newer versions of a kind behind a plus sign.
-    let bare = kind.split('+').next().unwrap_or_default();
+    let bare = brief(kind.split('+').next().unwrap_or_default());
     let name = match bare {
         "thin" | "thin-pool" => "thinly provisioned",
         "cache" | "cache-pool" => "cached",
@@ -313,7 +317,7 @@ fn of_kind(kind: &str) -> String {
         "mirror" => "mirrored",
         "vdo" | "vdo-pool" => "of the kind VDO",
         "integrity" => "of the kind integrity",
-        raid if raid.starts_with("raid") => return format!("is of the kind RAID ({bare})"),
+        raid if raid.starts_with("raid") => return format!("is of the kind RAID ({})", raid.escape_debug()),
         "error" | "zero" => return format!("has a part that is gone (segments of the kind {bare})"),
         _ => return format!("is of the kind {bare:?}"),
     };
@@ -322,6 +326,23 @@ fn of_kind(kind: &str) -> String {
 
 fn inner<'a>(section: &'a Section, name: &str) -> impl Iterator<Item = (&'a str, &'a Section)> + use<'a> {
     section.section(name).into_iter().flat_map(Section::sections)
+}
+
+/// A volume's segments, in the order of their names.
+fn segments(volume: &Section) -> impl Iterator<Item = &Section> {
+    volume.sections().filter(|(name, _)| name.starts_with("segment")).map(|(_, segment)| segment)
+}
+
+fn within(group: &str, count: usize, most: usize, what: &str) -> Result<(), Error> {
+    match count <= most {
+        true => Ok(()),
+        false => Err(field(format!("the group {group} has {count} {what}; {most} at most are read"))),
+    }
+}
+
+/// As much of it as a message has room for.
+fn brief(text: &str) -> &str {
+    text.char_indices().nth(LONGEST).map_or(text, |(end, _)| &text[..end])
 }
 
 fn id(section: &Section) -> Option<Id> {
@@ -333,3 +354,10 @@ fn field(what: impl Into<String>) -> Error {
 }
 
 const MERGED: &str = "is a snapshot that is being merged";
+/// Many times what groups have in practice: a boot has to look at those of anybody's stick, too.
+const MOST_PHYSICAL: usize = 1024;
+const MOST_LOGICAL: usize = 4096;
+/// Of all volumes of a group together.
+const MOST_SEGMENTS: usize = 65536;
+/// In letters.
+const LONGEST: usize = 64;

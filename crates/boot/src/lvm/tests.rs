@@ -5,6 +5,8 @@ use super::label::Area;
 use super::text::Section;
 use super::*;
 
+mod limits;
+
 const ONE: &[u8] = include_bytes!("../../tests/lvm/one");
 const TWO: &[u8] = include_bytes!("../../tests/lvm/two");
 const WRAPPED: &[u8] = include_bytes!("../../tests/lvm/wrapped");
@@ -256,17 +258,15 @@ fn areas_that_cannot_be() {
     };
     assert!(matches!(with(&[]), Ok(Some(_))));
     assert_eq!(with(&[(40, 0)]), Ok(None), "a physical volume without a group");
-    for changes in [
-        &[(40, 511)][..],
-        &[(40, u64::MAX)],
-        &[(48, u64::MAX)],
-        &[(48, 17 << 20), (32, 64 << 20)],
-        &[(32, 0)],
-        &[(32, u64::MAX)],
-        &[(24, 512)],
-    ] {
+    for changes in
+        [&[(40, 511)][..], &[(40, u64::MAX)], &[(48, u64::MAX)], &[(32, 0)], &[(32, u64::MAX)], &[(24, 512)]]
+    {
         assert!(matches!(with(changes), Err(Error::Field(_))), "{changes:?}");
     }
+    let wide = (32, 64 << 20);
+    let too_long = Error::Field("4194305 bytes of metadata; 4194304 at most are read".into());
+    assert_eq!(with(&[(48, (4 << 20) + 1), wide]), Err(too_long));
+    assert!(matches!(with(&[(48, 4 << 20), wide]), Err(Error::Unreadable(_))));
     assert_eq!(with(&[(48, 1000)]), Err(Error::Checksum("the metadata")));
     assert!(matches!(with(&[(40, 900_000)]), Err(Error::Unreadable(_))));
     let area = Area { offset: u64::MAX, size: u64::MAX };
@@ -291,8 +291,8 @@ fn segments_that_cannot_be() {
         ("\"pv1\", 0", "\"pv1\", 2", "is in use twice"),
         ("\"pv1\", 0", "\"pv0\", 0", "is in use twice"),
         ("extent_size = 2048", "extent_size = 0", "no size of extents"),
-        ("extent_size = 2048", "extent_size = 9223372036854775807", "the physical volume pv0 cannot be"),
-        ("pe_start = 2048", "pe_start = 9223372036854775807", "the physical volume pv0 cannot be"),
+        ("extent_size = 2048", "extent_size = 9223372036854775807", "the physical volume \"pv0\" cannot be"),
+        ("pe_start = 2048", "pe_start = 9223372036854775807", "the physical volume \"pv0\" cannot be"),
         ("my-vg {", "../vg {", "cannot be the name of a group"),
         ("root {", "../root {", "cannot be the name of a volume"),
         ("version = 1", "version = 2", "of no known version"),
@@ -316,7 +316,7 @@ fn texts_that_cannot_be() {
         ("a = \"\\", "a string that does not end"),
         ("a = [1, 2", "no value at byte 9"),
         ("a = [[1]]", "no name at byte 5"),
-        ("a = 1 a = 2", "a name that was given before"),
+        ("a = 1 a = 2", "a section with a name that was given twice at byte 11"),
         ("a { b = 1", "a section that is not closed"),
         ("a }", "a name without a value"),
         ("}", "a bracket that nothing opened"),

@@ -2,26 +2,21 @@
 //!
 //! ```text
 //! section = name "{" { section | name "=" value } "}"
-//! value   = number | string | "[" [ value { "," value } ] "]"
+//! value   = number | fraction | string | "[" [ value { "," value } ] "]"
 //! string  = a pair of double quotes, in which \ stands before " and \; or of single ones
 //! ```
 //!
-//! `#` starts a comment that ends with the line. A name that comes twice in a section is refused.
+//! `#` starts a comment that ends with the line. Two values of one name in a section are refused, and so are two sections; a value
+//! and a section may have the same: a group may be called `version`. Strings are in any encoding, as hosts' names are.
 
 use super::Error;
-use std::collections::BTreeMap;
 
-/// A section: values and sections by their names.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Section(pub BTreeMap<String, Node>);
-
-/// What a name stands for.
+/// A section: values and sections in the order of their names, in no more memory than these need (a map takes hundreds of bytes
+/// for a section of one name, and a text may have as many of them as it has letters).
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Node {
-    /// A section.
-    Section(Section),
-    /// A value.
-    Value(Value),
+pub struct Section {
+    values: Box<[(String, Value)]>,
+    sections: Box<[(String, Section)]>,
 }
 
 /// A value.
@@ -29,7 +24,9 @@ pub enum Node {
 pub enum Value {
     /// A whole number.
     Number(i64),
-    /// A string.
+    /// A number with a point, of which nothing here has a use.
+    Fraction,
+    /// A string; bytes that are no UTF-8 are replaced.
     Text(String),
     /// A list of numbers and strings.
     List(Vec<Value>),
@@ -42,7 +39,7 @@ impl Section {
     /// [`Error::Syntax`].
     pub fn parse(text: &[u8]) -> Result<Self, Error> {
         let end = text.iter().rposition(|byte| *byte != 0).map_or(0, |last| last + 1);
-        let mut reader = Reader { text: &text[..end], at: 0 };
+        let mut reader = Reader { text: &text[..end], at: 0, items: 0 };
         let section = reader.section(0)?;
         match reader.peek() {
             None => Ok(section),
@@ -52,26 +49,17 @@ impl Section {
 
     /// The section of that name.
     pub fn section(&self, name: &str) -> Option<&Self> {
-        match self.0.get(name)? {
-            Node::Section(section) => Some(section),
-            Node::Value(_) => None,
-        }
+        get(&self.sections, name)
     }
 
-    /// All sections in it.
+    /// All sections in it, by name.
     pub fn sections(&self) -> impl Iterator<Item = (&str, &Self)> {
-        self.0.iter().filter_map(|(name, node)| match node {
-            Node::Section(section) => Some((&**name, section)),
-            Node::Value(_) => None,
-        })
+        self.sections.iter().map(|(name, section)| (&**name, section))
     }
 
     /// The value of that name.
     pub fn value(&self, name: &str) -> Option<&Value> {
-        match self.0.get(name)? {
-            Node::Value(value) => Some(value),
-            Node::Section(_) => None,
-        }
+        get(&self.values, name)
     }
 
     /// A number that is not negative.
@@ -104,34 +92,33 @@ impl Section {
 struct Reader<'a> {
     text: &'a [u8],
     at: usize,
+    /// How many names and members of lists were read.
+    items: usize,
 }
 
 impl Reader<'_> {
     /// Up to the bracket that closes it, or the text's end.
     fn section(&mut self, depth: usize) -> Result<Section, Error> {
-        let mut section = Section::default();
-        loop {
-            match self.peek() {
-                None | Some(b'}') => return Ok(section),
-                Some(_) => {}
-            }
+        let (mut values, mut sections) = (Vec::new(), Vec::new());
+        while !matches!(self.peek(), None | Some(b'}')) {
+            self.count()?;
             let name = self.name()?;
-            let node = match self.peek() {
+            match self.peek() {
                 Some(b'{') if depth < DEEPEST => {
                     self.at += 1;
-                    let inner = self.section(depth + 1)?;
+                    sections.push((name, self.section(depth + 1)?));
                     self.expect(b'}', "a section that is not closed")?;
-                    Node::Section(inner)
                 }
                 Some(b'{') => return Err(self.wrong("sections nested too deep")),
                 _ => {
                     self.expect(b'=', "a name without a value")?;
-                    Node::Value(self.value()?)
+                    values.push((name, self.value()?));
                 }
-            };
-            if section.0.insert(name, node).is_some() {
-                return Err(self.wrong("a name that was given before"));
             }
+        }
+        match (in_order(values), in_order(sections)) {
+            (Some(values), Some(sections)) => Ok(Section { values, sections }),
+            _ => Err(self.wrong("a section with a name that was given twice")),
         }
     }
 
@@ -159,7 +146,10 @@ impl Reader<'_> {
             match self.peek() {
                 Some(b']') => break,
                 Some(b',') => self.at += 1,
-                _ => values.push(self.single()?),
+                _ => {
+                    self.count()?;
+                    values.push(self.single()?);
+                }
             }
         }
         self.at += 1;
@@ -171,8 +161,12 @@ impl Reader<'_> {
             Some(quote @ (b'"' | b'\'')) => self.string(quote).map(Value::Text),
             Some(_) => {
                 let start = self.at;
-                let number = self.name()?.parse().ok();
-                number.map(Value::Number).ok_or(Error::Syntax { what: "no value", at: start })
+                let number = self.name()?;
+                match number.parse() {
+                    Ok(number) => Ok(Value::Number(number)),
+                    Err(_) if is_fraction(&number) => Ok(Value::Fraction),
+                    Err(_) => Err(Error::Syntax { what: "no value", at: start }),
+                }
             }
             None => Err(self.wrong("no value")),
         }
@@ -197,7 +191,7 @@ impl Reader<'_> {
             }
         }
         self.at += 1;
-        String::from_utf8(bytes).map_err(|_| Error::Syntax { what: "a string that is no UTF-8", at: start })
+        Ok(String::from_utf8_lossy(&bytes).into_owned())
     }
 
     /// The next byte that is neither white space nor part of a comment.
@@ -214,6 +208,12 @@ impl Reader<'_> {
         }
     }
 
+    /// One more name or member of a list: each takes many times the memory that its letters do.
+    fn count(&mut self) -> Result<(), Error> {
+        self.items += 1;
+        if self.items > MOST { Err(self.wrong(TOO_MANY)) } else { Ok(()) }
+    }
+
     fn expect(&mut self, byte: u8, what: &'static str) -> Result<(), Error> {
         if self.peek() != Some(byte) {
             return Err(self.wrong(what));
@@ -227,5 +227,26 @@ impl Reader<'_> {
     }
 }
 
+/// By name; `None` if one comes twice.
+fn in_order<T>(mut all: Vec<(String, T)>) -> Option<Box<[(String, T)]>> {
+    all.sort_unstable_by(|one, other| one.0.cmp(&other.0));
+    let is_twice = all.windows(2).any(|pair| pair[0].0 == pair[1].0);
+    (!is_twice).then(|| all.into_boxed_slice())
+}
+
+fn get<'a, T>(all: &'a [(String, T)], name: &str) -> Option<&'a T> {
+    let place = all.binary_search_by(|(other, _)| (**other).cmp(name));
+    place.ok().map(|place| &all[place].1)
+}
+
+fn is_fraction(text: &str) -> bool {
+    let is_digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
+    let bare = text.strip_prefix(['-', '+']).unwrap_or(text);
+    bare.split_once('.').is_some_and(|(whole, rest)| is_digits(whole) && is_digits(rest) && bare.len() > 1)
+}
+
+/// lvm2 writes one in 16 bytes or so: twice what the longest text has.
+const MOST: usize = 1 << 19;
+const TOO_MANY: &str = "more names and values than the 524288 that are read";
 /// A volume group is four deep.
 const DEEPEST: usize = 8;
