@@ -29,6 +29,7 @@ pub mod luks2;
 pub mod plain;
 #[cfg(feature = "alloc")]
 mod shown;
+#[cfg(feature = "alloc")]
 pub mod text;
 #[cfg(feature = "alloc")]
 pub mod units;
