@@ -29,6 +29,7 @@ use crate::{Cpu, Error, Secret, SectorSize};
 use alloc::boxed::Box;
 use alloc::format;
 use alloc::vec::Vec;
+use core::fmt;
 
 /// A keyed chain of ciphers over sectors of 512 bytes. Can be shared between threads.
 pub struct Cascade(Vec<Box<dyn Engine>>);
@@ -42,6 +43,16 @@ pub enum CascadeMode {
     Lrw,
     /// CBC with secret IVs and whitening, around the chain or around each cipher.
     Cbc,
+}
+
+impl fmt::Display for CascadeMode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Xts => "xts-plain64",
+            Self::Lrw => "lrw-benbi",
+            Self::Cbc => "cbc-tcw",
+        })
+    }
 }
 
 impl Cascade {

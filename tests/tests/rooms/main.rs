@@ -38,8 +38,8 @@ const CRYPTO: [&str; 19] = [
 ];
 
 /// Those of `keyway-volume`, from the top, as its documentation describes them.
-const VOLUME: [&str; 9] =
-    ["trust", "reencrypt", "data", "change", "keyslot", "header", "device", "random", "error"];
+const VOLUME: [&str; 10] =
+    ["trust", "reencrypt", "data", "change", "kind", "keyslot", "header", "device", "random", "error"];
 
 /// All crates.
 const CRATES: [&str; 11] = [

@@ -28,6 +28,11 @@ impl Target {
         Self { start, length, kind: "linear".into(), parameters }
     }
 
+    /// dm-zero: reads as zeros; what is written is gone.
+    pub fn zero(start: u64, length: u64) -> Self {
+        Self { start, length, kind: "zero".into(), parameters: Secret::copy_from(b"") }
+    }
+
     /// dm-stripe: `stripe` sectors of each device in turn, from these sectors of theirs on.
     pub fn striped(start: u64, length: u64, stripe: u64, places: &[(DeviceNumber, u64)]) -> Self {
         let places = places.iter().map(|(device, offset)| format!(" {device} {offset}"));

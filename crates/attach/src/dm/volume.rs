@@ -103,6 +103,13 @@ fn target(segment: &MappedSegment, place: &KeyPlace<'_>, below: &Below) -> Resul
             let length = segment.length.unwrap_or(left) / SECTOR;
             Ok(Target::linear(start, length, below.device, offset))
         }
+        Mapping::Zero => {
+            let length = segment.length.unwrap_or(left) / SECTOR;
+            Ok(Target::zero(start, length))
+        }
+        Mapping::Chain { ciphers, .. } => Err(Refusal::Table.because(format!(
+            "The kernel has no target for the chain of ciphers {ciphers}: --backend nbd, fuse or ublk opens it."
+        ))),
         Mapping::Crypt { spec, sector_size, iv_tweak, iv_large_sectors } => {
             let bytes = sector_size.bytes() as u64;
             // As everywhere, an incomplete sector at the end is not part of the volume.
@@ -131,18 +138,16 @@ fn target(segment: &MappedSegment, place: &KeyPlace<'_>, below: &Below) -> Resul
 /// The largest encryption sector among the segments, in bytes, used as the block size of a loop
 /// device below.
 pub fn sector_size(segments: &[MappedSegment]) -> u32 {
-    let sizes = segments.iter().filter_map(|segment| match &segment.mapping {
-        Mapping::Linear => None,
-        Mapping::Crypt { sector_size, .. } => Some(sector_size.bytes() as u32),
-    });
+    let sizes = segments.iter().map(|segment| segment.mapping.unit() as u32);
     sizes.max().unwrap_or(SECTOR as u32)
 }
 
 /// Whether no segment needs a key.
 pub fn encrypts_nothing(segments: &[MappedSegment]) -> bool {
     segments.iter().all(|segment| match &segment.mapping {
-        Mapping::Linear => true,
+        Mapping::Linear | Mapping::Zero => true,
         Mapping::Crypt { spec, .. } => spec.is_null(),
+        Mapping::Chain { .. } => false,
     })
 }
 

@@ -4,7 +4,7 @@ use super::error::{Error, Result, SizeFault};
 use keyway_crypto::kdf::pbkdf2;
 use keyway_crypto::{Cpu, Hash, Secret, Stop};
 use keyway_volume::reencrypt::{Hold, Job, Online, Options, UnderWay, VolumeKeys};
-use keyway_volume::{Keys, Layout, Luks, Mapping, OsRandom, Random, Storage, Volume};
+use keyway_volume::{Keys, Layout, Luks, MappedSegment, Mapping, OsRandom, Random, Storage, Volume};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -58,16 +58,17 @@ impl Source {
     /// How the first encrypted segment is encrypted: "aes-xts-plain64", and the size of its sectors in
     /// bytes. Nothing and 0 where none is.
     pub fn encryption(&self) -> (String, u64) {
-        let found = self.layout.segments.iter().find_map(|segment| match &segment.mapping {
-            Mapping::Crypt { spec, sector_size, .. } => Some((spec.to_string(), sector_size.bytes() as u64)),
-            Mapping::Linear => None,
+        let found = self.layout.segments.iter().find_map(|MappedSegment { mapping, .. }| match mapping {
+            Mapping::Crypt { spec, .. } => Some((spec.to_string(), mapping.unit())),
+            Mapping::Chain { ciphers, mode, .. } => Some((format!("{ciphers}-{mode}"), mapping.unit())),
+            Mapping::Linear | Mapping::Zero => None,
         });
         found.unwrap_or_default()
     }
 
     /// Whether a decryption has left nothing of it encrypted.
     pub(super) fn is_plaintext(&self) -> bool {
-        let is_linear = self.layout.segments.iter().all(|segment| segment.mapping == Mapping::Linear);
+        let is_linear = self.layout.segments.iter().all(|segment| segment.mapping.is_linear());
         is_linear && matches!(self.origin, Origin::Luks { .. })
     }
 

@@ -1,5 +1,6 @@
 //! Objections to opening a header: the rule, and the segment that breaks it.
 
+use keyway_crypto::CipherSpec;
 use keyway_crypto::spec::{LEAST_KEY_BITS, Weakness};
 use std::fmt;
 
@@ -69,6 +70,19 @@ pub enum Rule {
         /// Where the device ends.
         has: u64,
     },
+}
+
+impl Rule {
+    /// What is wrong with data under such a cipher.
+    pub(crate) fn of_cipher(spec: &CipherSpec) -> Option<Self> {
+        spec.weakness().map(|weakness| Self::WeakCipher { cipher: spec.to_string(), weakness })
+    }
+
+    /// A key of `len` bytes that can be guessed. A length that the cipher does not accept is refused by the cipher
+    /// itself.
+    pub(crate) fn of_key(spec: &CipherSpec, len: usize) -> Option<Self> {
+        spec.short_key(len).map(|bits| Self::ShortKey { cipher: spec.to_string(), bits })
+    }
 }
 
 /// Which of the [`Terms`](crate::Terms) permits something.

@@ -2,7 +2,7 @@
 //! segments.
 
 use crate::{Error, Refusal, Result};
-use keyway_crypto::{CipherSpec, SectorSize};
+use keyway_crypto::{CascadeMode, CipherSpec, SectorSize};
 use keyway_format::luks2::{SegmentKind, SegmentSize};
 use keyway_format::{luks1, luks2};
 
@@ -34,6 +34,18 @@ pub struct MappedSegment {
 pub enum Mapping {
     /// As they are.
     Linear,
+    /// Not at all: they read as zeros, and nothing else can be written to them. The format keeps its own metadata
+    /// there.
+    Zero,
+    /// Encrypted by several ciphers one after another, in sectors of 512 bytes.
+    Chain {
+        /// The ciphers in the order in which they encrypt, as [`keyway_crypto::Cascade`] names them.
+        ciphers: String,
+        /// How each is used.
+        mode: CascadeMode,
+        /// Number of the segment's first sector.
+        iv_tweak: u64,
+    },
     /// Encrypted.
     Crypt {
         /// Cipher, mode and IV.
@@ -46,6 +58,30 @@ pub enum Mapping {
         /// `iv_large_sectors`).
         iv_large_sectors: bool,
     },
+}
+
+impl Mapping {
+    /// How many bytes are stored together: the encryption's sector; of what is not encrypted, what the kernel
+    /// rounds to.
+    pub fn unit(&self) -> u64 {
+        match self {
+            Self::Crypt { sector_size, .. } => sector_size.bytes() as u64,
+            Self::Linear | Self::Zero | Self::Chain { .. } => SectorSize::S512.bytes() as u64,
+        }
+    }
+
+    /// The cipher's specification, if it is encrypted and by one that has one.
+    pub fn spec(&self) -> Option<&CipherSpec> {
+        match self {
+            Self::Crypt { spec, .. } => Some(spec),
+            Self::Linear | Self::Zero | Self::Chain { .. } => None,
+        }
+    }
+
+    /// Whether what is stored is the plaintext.
+    pub fn is_linear(&self) -> bool {
+        matches!(self, Self::Linear)
+    }
 }
 
 impl Layout {

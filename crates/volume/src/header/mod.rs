@@ -3,7 +3,7 @@
 //! ```text
 //! luks         the header, its lock, the gate that every edit passes
 //! luks1_disk luks2_disk   its copies on storage: read, recovered, written in an order that survives a kill
-//! layout       plaintext → bytes of the data device; plain: the same without a header
+//! layout       plaintext → bytes of the data device
 //! under_way    a re-encryption in the middle, as far as the header shows it
 //! seal         a MAC over the header, keyed from the volume key
 //! ```
@@ -13,7 +13,6 @@ pub mod layout;
 pub mod luks;
 pub(crate) mod luks1_disk;
 pub(crate) mod luks2_disk;
-pub mod plain;
 pub mod seal;
 pub(crate) mod under_way;
 

@@ -14,7 +14,7 @@ use crate::change::create::{Luks1Params, Luks2Params, Plan, plan_luks1, plan_luk
 use crate::device::probe::largest_sector;
 use crate::device::storage::{Exclusive, NewFile};
 use crate::device::stream::{self, Failure, Meter, Moved, Options, Sink};
-use crate::{Error, Layout, Locking, Mapping, Random, Refusal, Result, Storage, Volume};
+use crate::{Error, Layout, Locking, Random, Refusal, Result, Storage, Volume};
 use keyway_crypto::{Cpu, Secret};
 use std::io;
 use std::sync::Arc;
@@ -164,10 +164,7 @@ fn bounded(plan: &Plan, room: Option<u64>) -> Result<Layout> {
 
 fn sector_size(plan: &Plan) -> Result<u64> {
     let layout = plan.layout()?;
-    Ok(match layout.segments.last().map(|s| &s.mapping) {
-        Some(Mapping::Crypt { sector_size, .. }) => sector_size.bytes() as u64,
-        _ => 512,
-    })
+    Ok(layout.segments.last().map_or(512, |segment| segment.mapping.unit()))
 }
 
 /// The longest plaintext: with header and rounding it stays below the 2^63 bytes that offsets can

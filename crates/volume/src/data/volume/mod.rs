@@ -18,7 +18,7 @@ use crate::{Result, Storage};
 pub use keys::Keys;
 use keyway_crypto::secret::wipe_stack;
 use keyway_crypto::{Cpu, SectorSize};
-use segment::{Crypt, Segment};
+use segment::{Crypt, Segment, Stored};
 use std::cell::Cell;
 use std::io;
 use std::ops::Range;
@@ -87,6 +87,26 @@ impl Volume {
         Ok(())
     }
 
+    /// Refuses, before anything is written, bytes other than zeros where the format keeps its own.
+    fn check_write(&self, buf: &[u8], offset: u64) -> io::Result<()> {
+        self.check(buf.len(), offset, io::ErrorKind::StorageFull)?;
+        let end = offset + buf.len() as u64;
+        for part in self.parts(offset..end).filter(Part::is_zero) {
+            let inside = &buf[(part.range.start - offset) as usize..(part.range.end - offset) as usize];
+            if inside.iter().any(|byte| *byte != 0) {
+                return Err(io::Error::new(
+                    io::ErrorKind::PermissionDenied,
+                    format!(
+                        "the volume's own metadata are at bytes {} to {}, which take only zeros",
+                        part.segment.start,
+                        part.segment.end - 1
+                    ),
+                ));
+            }
+        }
+        Ok(())
+    }
+
     fn check(&self, len: usize, offset: u64, kind: io::ErrorKind) -> io::Result<()> {
         match offset.checked_add(len as u64) {
             Some(end) if end <= self.len() => Ok(()),
@@ -124,7 +144,7 @@ impl Storage for Volume {
     }
 
     fn write_at(&self, buf: &[u8], offset: u64) -> io::Result<()> {
-        self.check(buf.len(), offset, io::ErrorKind::StorageFull)?;
+        self.check_write(buf, offset)?;
         let (first, rest) = buf.split_at(Self::first_run(offset, buf.len()));
         let body = offset + first.len() as u64;
         let parallel = rest.len() >= SPREAD_FROM;
@@ -134,7 +154,7 @@ impl Storage for Volume {
     }
 
     fn write_from(&self, buf: &mut [u8], offset: u64) -> io::Result<()> {
-        self.check(buf.len(), offset, io::ErrorKind::StorageFull)?;
+        self.check_write(buf, offset)?;
         let (first, rest) = buf.split_at_mut(Self::first_run(offset, buf.len()));
         let body = offset + first.len() as u64;
         let parallel = rest.len() >= SPREAD_FROM;
@@ -152,7 +172,7 @@ impl Storage for Volume {
         let range = range.start..range.end.min(self.len());
         for part in self.parts(range) {
             let inner = part.inner_sectors();
-            if !inner.is_empty() {
+            if !inner.is_empty() && !part.is_zero() {
                 let _alone = self.sectors.alone(inner.clone());
                 let start = part.segment.place(inner.start);
                 self.data.discard(start..start + (inner.end - inner.start))?;
@@ -166,6 +186,9 @@ impl Storage for Volume {
     fn next_data(&self, offset: u64) -> io::Result<Option<Range<u64>>> {
         for part in self.parts(offset..self.len()) {
             let segment = part.segment;
+            if part.is_zero() {
+                continue;
+            }
             let Some(found) = self.data.next_data(segment.place(part.range.start))? else { continue };
             let start = found.start - segment.storage_offset + segment.start;
             let end = found.end.saturating_sub(segment.storage_offset).saturating_add(segment.start);
@@ -200,9 +223,15 @@ impl Part<'_> {
         (self.range.end - self.range.start) as usize
     }
 
+    fn is_zero(&self) -> bool {
+        matches!(self.segment.stored, Stored::Zero)
+    }
+
     fn read(&self, buf: &mut [u8]) -> io::Result<()> {
-        let Some(crypt) = &self.segment.crypt else {
-            return self.data.read_at(buf, self.segment.place(self.range.start));
+        let crypt = match &self.segment.stored {
+            Stored::Crypt(crypt) => crypt,
+            Stored::Linear => return self.data.read_at(buf, self.segment.place(self.range.start)),
+            Stored::Zero => return Ok(buf.fill(0)),
         };
         let body = self.body();
         let (head, rest) = buf.split_at_mut((body.start - self.range.start) as usize);
@@ -216,8 +245,10 @@ impl Part<'_> {
     }
 
     fn write_from(&self, buf: &mut [u8]) -> io::Result<()> {
-        let Some(crypt) = &self.segment.crypt else {
-            return self.data.write_from(buf, self.segment.place(self.range.start));
+        let crypt = match &self.segment.stored {
+            Stored::Crypt(crypt) => crypt,
+            Stored::Linear => return self.data.write_from(buf, self.segment.place(self.range.start)),
+            Stored::Zero => return Ok(()),
         };
         let body = self.body();
         let (head, rest) = buf.split_at_mut((body.start - self.range.start) as usize);
@@ -300,7 +331,7 @@ impl Part<'_> {
 
     /// The range extended to whole sectors (a linear segment has none).
     fn whole_sectors(&self) -> Range<u64> {
-        if self.segment.crypt.is_none() {
+        if !matches!(self.segment.stored, Stored::Crypt(_)) {
             return self.range.clone();
         }
         let (start, size) = (self.segment.start, self.segment.sector_size);

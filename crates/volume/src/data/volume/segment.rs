@@ -3,8 +3,7 @@
 use super::Keys;
 use crate::header::layout::{MappedSegment, Mapping};
 use crate::{Refusal, Result};
-use keyway_crypto::{Cpu, SectorCipher};
-use keyway_format::Sectors;
+use keyway_crypto::{Cascade, Cpu, SectorCipher};
 use std::sync::Arc;
 
 /// Where its bytes are, in the plaintext and on the device, and how they are encrypted.
@@ -16,28 +15,33 @@ pub(super) struct Segment {
     pub(super) end: u64,
     pub(super) storage_offset: u64,
     pub(super) sector_size: u64,
-    /// `None` when linear.
-    pub(super) crypt: Option<Arc<Crypt>>,
+    pub(super) stored: Stored,
+}
+
+/// How its sectors are stored.
+#[derive(Clone)]
+pub(super) enum Stored {
+    Linear,
+    /// Not at all.
+    Zero,
+    Crypt(Arc<Crypt>),
 }
 
 /// What its sectors are encrypted with.
 pub(super) struct Crypt {
-    cipher: SectorCipher,
+    cipher: Cipher,
     iv_tweak: u64,
+}
+
+enum Cipher {
+    One(SectorCipher),
+    Chain(Cascade),
 }
 
 impl Segment {
     pub(super) fn new(mapped: &MappedSegment, device_len: u64, keys: Keys<'_>, cpu: Cpu) -> Result<Self> {
-        let (crypt, sector_size) = match &mapped.mapping {
-            Mapping::Linear => (None, LINEAR_SECTOR),
-            Mapping::Crypt { spec, sector_size, iv_tweak, iv_large_sectors } => {
-                let mut cipher = SectorCipher::new(spec, keys.of(mapped)?, *sector_size, cpu)?;
-                if *iv_large_sectors {
-                    cipher = cipher.with_large_iv_sectors();
-                }
-                (Some(Arc::new(Crypt { cipher, iv_tweak: *iv_tweak })), sector_size.bytes() as u64)
-            }
-        };
+        let stored = Stored::new(mapped, keys, cpu)?;
+        let sector_size = mapped.mapping.unit();
         let length = match mapped.length {
             Some(length) => length,
             None => device_len.checked_sub(mapped.storage_offset).ok_or_else(|| {
@@ -55,7 +59,7 @@ impl Segment {
             end,
             storage_offset: mapped.storage_offset,
             sector_size,
-            crypt,
+            stored,
         })
     }
 
@@ -65,16 +69,41 @@ impl Segment {
     }
 }
 
-impl Crypt {
-    /// `inside` is the first sector's offset in the segment.
-    pub(super) fn decrypt(&self, inside: u64, sectors: &mut [u8]) {
-        self.cipher.decrypt(self.iv_tweak.wrapping_add(inside / 512), sectors);
-    }
-
-    pub(super) fn encrypt(&self, inside: u64, sectors: &mut [u8]) {
-        self.cipher.encrypt(self.iv_tweak.wrapping_add(inside / 512), sectors);
+impl Stored {
+    fn new(mapped: &MappedSegment, keys: Keys<'_>, cpu: Cpu) -> Result<Self> {
+        let (cipher, iv_tweak) = match &mapped.mapping {
+            Mapping::Linear => return Ok(Self::Linear),
+            Mapping::Zero => return Ok(Self::Zero),
+            Mapping::Chain { ciphers, mode, iv_tweak } => {
+                (Cipher::Chain(Cascade::new(ciphers, *mode, keys.of(mapped)?, cpu)?), *iv_tweak)
+            }
+            Mapping::Crypt { spec, sector_size, iv_tweak, iv_large_sectors } => {
+                let mut cipher = SectorCipher::new(spec, keys.of(mapped)?, *sector_size, cpu)?;
+                if *iv_large_sectors {
+                    cipher = cipher.with_large_iv_sectors();
+                }
+                (Cipher::One(cipher), *iv_tweak)
+            }
+        };
+        Ok(Self::Crypt(Arc::new(Crypt { cipher, iv_tweak })))
     }
 }
 
-/// The unit to which the kernel rounds a linear mapping.
-const LINEAR_SECTOR: u64 = Sectors::SIZE;
+impl Crypt {
+    /// `inside` is the first sector's offset in the segment.
+    pub(super) fn decrypt(&self, inside: u64, sectors: &mut [u8]) {
+        let first = self.iv_tweak.wrapping_add(inside / 512);
+        match &self.cipher {
+            Cipher::One(cipher) => cipher.decrypt(first, sectors),
+            Cipher::Chain(ciphers) => ciphers.decrypt(first, sectors),
+        }
+    }
+
+    pub(super) fn encrypt(&self, inside: u64, sectors: &mut [u8]) {
+        let first = self.iv_tweak.wrapping_add(inside / 512);
+        match &self.cipher {
+            Cipher::One(cipher) => cipher.encrypt(first, sectors),
+            Cipher::Chain(ciphers) => ciphers.encrypt(first, sectors),
+        }
+    }
+}

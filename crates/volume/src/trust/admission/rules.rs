@@ -38,7 +38,7 @@ pub(super) fn findings_under_way(
     let mut found = Vec::new();
     for (number, side, digest) in under_way.sides(metadata) {
         let Ok(mapping) = layout::mapping(number, &side.kind) else { continue };
-        if matches!(mapping, Mapping::Linear) {
+        if mapping.is_linear() {
             continue;
         }
         let rules = [cipher(&mapping), key_length(&mapping, key_len(metadata, digest))];
@@ -87,19 +87,14 @@ pub(super) fn findings_of_key(
 }
 
 fn cipher(mapping: &Mapping) -> Option<Rule> {
-    match mapping {
-        Mapping::Linear => Some(Rule::LinearSegment),
-        Mapping::Crypt { spec, .. } => {
-            spec.weakness().map(|weakness| Rule::WeakCipher { cipher: spec.to_string(), weakness })
-        }
+    if mapping.is_linear() {
+        return Some(Rule::LinearSegment);
     }
+    Rule::of_cipher(mapping.spec()?)
 }
 
-/// Finds a key of `len` bytes that can be guessed. A length that the cipher does not accept is
-/// refused by the cipher itself.
 fn key_length(mapping: &Mapping, len: Option<usize>) -> Option<Rule> {
-    let Mapping::Crypt { spec, .. } = mapping else { return None };
-    spec.short_key(len?).map(|bits| Rule::ShortKey { cipher: spec.to_string(), bits })
+    Rule::of_key(mapping.spec()?, len?)
 }
 
 /// A volume has two volume keys only while one replaces the other; any other second key is foreign.
@@ -131,10 +126,7 @@ fn shifted_iv(segment: &MappedSegment) -> Option<Rule> {
 /// Finds a sector size, offset or length that a device of `has` bytes cannot have.
 fn geometry(segment: &MappedSegment, has: u64) -> Option<Rule> {
     let start = segment.storage_offset;
-    let sector_size = match &segment.mapping {
-        Mapping::Linear => 512,
-        Mapping::Crypt { sector_size, .. } => sector_size.bytes() as u64,
-    };
+    let sector_size = segment.mapping.unit();
     if let Some(length) = segment.length {
         let needs = start.saturating_add(length);
         return (needs > has).then_some(Rule::BeyondDevice { needs, has });

@@ -3,7 +3,7 @@
 use super::demand::Demand;
 use super::{Subject, Verdict};
 use crate::header::seal::{Broken, Seal};
-use crate::{Header, Layout, MappedSegment, Mapping};
+use crate::{Header, Layout, MappedSegment};
 use keyway_format::luks1::SlotState;
 use keyway_format::luks2::{BinaryHeader, Kdf, KeyslotKind, Metadata, Segment, SegmentKind};
 use std::fmt::{self, Display};
@@ -199,10 +199,7 @@ fn text(header: &Header, wanted: &str, field: impl Fn(&BinaryHeader) -> &String)
 fn size(subject: Subject<'_>, fits: impl Fn(u64) -> bool) -> Judgement {
     let Some(data_len) = subject.data_len else { return ("not checked".into(), Verdict::Met) };
     let length = |segment: &MappedSegment| {
-        let sector = match &segment.mapping {
-            Mapping::Linear => 512,
-            Mapping::Crypt { sector_size, .. } => sector_size.bytes() as u64,
-        };
+        let sector = segment.mapping.unit();
         let rest = data_len.saturating_sub(segment.storage_offset);
         segment.length.unwrap_or(rest - rest % sector)
     };

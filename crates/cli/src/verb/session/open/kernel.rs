@@ -11,9 +11,10 @@ use crate::volume::{Data, Format, Opening, Unlocked};
 use keyway_attach::dm::crypt::Features;
 use keyway_attach::dm::volume::{self, Below, KeyPlace, Places};
 use keyway_attach::dm::{self, Backing, Mapper};
+use keyway_crypto::CipherSpec;
+use keyway_volume::InUse;
 use keyway_volume::device::in_use;
 use keyway_volume::reencrypt::UnderWay;
-use keyway_volume::{InUse, Mapping};
 
 /// A volume to be mapped.
 pub(super) struct KernelDoor {
@@ -89,10 +90,11 @@ impl KernelDoor {
     /// (`capi:xts(ecb(aes-generic))-plain64`): with other drivers, on another machine, nothing could
     /// open the volume.
     fn check_cipher(&self, unlocked: &Unlocked) -> Result<()> {
-        let names_driver = unlocked.layout.segments.iter().any(|segment| match &segment.mapping {
-            Mapping::Crypt { spec, .. } => spec.names_driver(),
-            Mapping::Linear => false,
-        });
+        let names_driver = unlocked
+            .layout
+            .segments
+            .iter()
+            .any(|segment| segment.mapping.spec().is_some_and(CipherSpec::names_driver));
         match self.expects_mapping && names_driver {
             true => {
                 let place = if luks2(&unlocked.format).is_some() { " in LUKS2 header" } else { "" };

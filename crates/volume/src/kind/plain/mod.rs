@@ -1,13 +1,85 @@
-//! Plain dm-crypt: maps plaintext to the bytes of the device from the user's parameters alone.
+//! Plain dm-crypt: no header; all that is known of the volume its user says.
 //!
 //! The rules are cryptsetup's (lib/setup.c `_crypt_format_plain`, lib/utils_device.c
 //! `device_block_adjust`, lib/libdevmapper.c) and the kernel's (drivers/md/dm-crypt.c `crypt_ctr`);
 //! the messages are cryptsetup's, where cryptsetup has one.
 
-use crate::error::unaligned;
-use crate::{Layout, MappedSegment, Mapping, Refusal, Result};
-use keyway_crypto::{CipherSpec, SectorSize};
+use super::{Found, Judged, Key, Kind, Row, Subject};
+use crate::device::probe;
+use crate::error::{Finding, Rule, unaligned};
+use crate::{Error, Layout, MappedSegment, Mapping, Refusal, Result, Storage, UnlockOptions};
+use keyway_crypto::{CipherSpec, Secret, SectorSize};
 use keyway_format::Sectors;
+use keyway_format::plain::PassphraseHash;
+
+/// Its row.
+pub const ROW: Row = Row { name: "plain", title: "PLAIN" };
+
+/// A plain volume as its user describes it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Plain {
+    /// Where the data is and how it is encrypted.
+    pub volume: PlainVolume,
+    /// The key's length in bytes.
+    pub key_len: usize,
+    /// How a passphrase becomes the key.
+    pub hash: PassphraseHash,
+    /// It may be written where the device's start holds something else that is known.
+    pub overwrite: bool,
+}
+
+impl Kind for Plain {
+    fn row(&self) -> &'static Row {
+        &ROW
+    }
+
+    fn judge(&self, on: &Subject<'_>) -> Result<Box<dyn Judged>> {
+        let spec = &self.volume.spec;
+        let weakness = Rule::of_cipher(spec).or_else(|| Rule::of_key(spec, self.key_len));
+        if let (false, Some(rule)) = (on.weak_ciphers, weakness) {
+            return Err(Error::NotAdmitted(Finding { segment: 0, rule }));
+        }
+        let layout = self.volume.layout(on.device, on.data.len())?;
+        let may_destroy = on.writes && self.volume.offset.0 == 0 && !self.overwrite;
+        if may_destroy && holds_something(&**on.data)? {
+            return Err(Refusal::Exists.because(format!("There is something else on {} already.", on.device)));
+        }
+        Ok(Box::new(JudgedPlain { layout, key_len: self.key_len, hash: self.hash }))
+    }
+}
+
+fn holds_something(data: &dyn Storage) -> Result<bool> {
+    let found = probe::probe(data);
+    let found = found.map_err(|source| Error::Io { what: "reading the device's start".into(), source })?;
+    Ok(!found.is_empty())
+}
+
+/// A plain volume that is within its device.
+struct JudgedPlain {
+    layout: Layout,
+    key_len: usize,
+    hash: PassphraseHash,
+}
+
+impl Judged for JudgedPlain {
+    fn volume_key_len(&self) -> Option<usize> {
+        Some(self.key_len)
+    }
+
+    fn key_file_len(&self) -> Option<usize> {
+        Some(self.key_len)
+    }
+
+    /// A passphrase is hashed; a key file starts with the key itself.
+    fn open(&self, key: Key<'_>, _: &UnlockOptions) -> Result<Found> {
+        let volume_key = match key {
+            Key::Passphrase(passphrase) => self.hash.key(passphrase, self.key_len)?,
+            Key::File(key) | Key::Volume(key) if key.len() == self.key_len => Secret::copy_from(key.expose()),
+            Key::File(_) | Key::Volume(_) => return Err(Error::WrongVolumeKey),
+        };
+        Ok(Found { layout: self.layout.clone(), volume_key })
+    }
+}
 
 /// The parameters of a plain volume. Offsets and sizes are in 512-byte sectors.
 #[derive(Debug, Clone, PartialEq, Eq)]
