@@ -29,7 +29,7 @@
 //! | change the volume key or the cipher in place; encrypt or decrypt what is there | [`Device::begin_reencryption`], [`Reencryption`] |
 //! | repair a header, restore one | [`Device::repair`], [`Device::diagnose`], [`Device::restore_header`] |
 //! | read and write the plaintext | [`Device::unlock`], [`Volume`] |
-//! | read and write a plain dm-crypt volume | [`Device::unlock_plain`], [`Plain`] |
+//! | read and write a plain dm-crypt volume | [`Device::unlock_as`], [`Plain`] |
 //! | ask a person for the passphrase, more than once | [`Device::admit`] |
 //! | demand something of a volume; take one that is refused | [`Unlock`] |
 //! | bound what unlocking may cost; watch and end long work | [`Limits`], [`Progress`], [`Cancel`] |
@@ -83,13 +83,13 @@ mod error;
 mod header;
 mod kdf;
 mod key;
+mod kind;
 mod limits;
 mod location;
 #[cfg(feature = "dm")]
 mod mapping;
 #[cfg(feature = "parts")]
 mod parts;
-mod plain;
 mod plaintext;
 #[cfg(feature = "predict")]
 mod predict;
@@ -119,13 +119,13 @@ pub use key::{Key, KeyFile};
 pub use keyway_crypto::Secret;
 /// See [`Header::keyslots`] for an example.
 pub use keyway_volume::KeyslotState;
+pub use kind::{Kind, Plain};
 pub use limits::{Cancel, Limits, Progress};
 pub use location::Location;
 #[cfg(feature = "dm")]
 pub use mapping::Mapping;
 #[cfg(feature = "parts")]
 pub use parts::Parts;
-pub use plain::{AdmittedPlain, Plain};
 #[cfg(feature = "predict")]
 pub use predict::{Finding, GrubVersion, Machine, Outcome, PredictedKeyslot, Prediction};
 pub use prepared::{Repair, Restore};

@@ -1,16 +1,14 @@
 //! The kernel's door: a dm-crypt mapping, set up as cryptsetup does.
 
+use crate::admitted::Ready;
 use crate::error::At;
 use crate::{Admitted, Error, ErrorKind, Location, Result, VolumeKey};
 use keyway_attach::dm::crypt::{Features, Options};
 use keyway_attach::dm::volume::{self, Below, KeyPlace, Places};
 use keyway_attach::dm::{Backing, Flags, Mapper, node, uuid};
-use keyway_crypto::Secret;
 use keyway_volume::device::in_use::{self, Access, InUse};
-use keyway_volume::reencrypt::Purpose;
-use keyway_volume::{Header, Layout, Luks, OsRandom, SecondKey, Storage};
+use keyway_volume::{Header, Luks, Storage};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 /// A mapping of the kernel's dm-crypt, /dev/mapper/NAME: from [`Admitted::map`]; see there for an
 /// example. It needs no process, and outlives this value until it is removed or the machine stops.
@@ -86,20 +84,14 @@ impl Admitted {
         let mapper = Mapper::open().at(&place)?;
         let terms = Terms { read_only: self.is_read_only(), discards: options.passes_discards() };
         let data = self.claimed();
-        let (opened, claimed) = self.into_opened(key, data)?;
-        if let Some(under_way) = opened.under_way() {
-            under_way.check_complete().at(&place)?;
-        }
-        // This releases the claim on the device; the kernel makes its own.
-        drop(claimed);
-        let purpose = if terms.read_only { Purpose::Read } else { Purpose::WriteLater };
-        let (opened, _held) = opened.onto(Arc::clone(&unclaimed), purpose, &mut OsRandom).at(&place)?;
-        let kept = Kept::of(opened);
+        let kind = self.kind();
+        let uuid = uuid::of_mapping(kind, Some(self.uuid()).filter(|uuid| !uuid.is_empty()), name);
+        let ready = self.ready_for_the_kernel(key, data, &unclaimed, terms.read_only)?;
         let _mark = match options.is_shared() {
             true => None,
             false => Some(leave_to_the_kernel(&*unclaimed, &path).at(&place)?),
         };
-        kept.map(&mapper, name, &*unclaimed, &path, terms).at(&place)?;
+        map(&ready, &mapper, (name, &uuid), (&*unclaimed, &path), terms).at(&place)?;
         Ok(Mapping { name: name.to_owned() })
     }
 }
@@ -110,53 +102,34 @@ struct Terms {
     discards: bool,
 }
 
-/// The parts of an opened volume that the kernel needs.
-struct Kept {
-    layout: Layout,
-    volume_key: Secret,
-    digest: u32,
-    second: Option<SecondKey>,
-    version: u8,
-    uuid: String,
-    options: Options,
-}
-
-impl Kept {
-    fn of(mut opened: keyway_volume::Opened) -> Self {
-        let (digest, second) = (opened.digest(), opened.take_second_key());
-        let (luks, layout, volume_key) = opened.into_parts();
-        let (version, uuid, options) = (luks.version(), luks.uuid().to_owned(), kept_options(&luks));
-        Self { layout, volume_key, digest, second, version, uuid, options }
-    }
-
-    fn map(
-        self,
-        mapper: &Mapper,
-        name: &str,
-        storage: &dyn Storage,
-        path: &Path,
-        terms: Terms,
-    ) -> keyway_attach::Result<()> {
-        let features = Features::of(mapper.target_version("crypt")?);
-        let segments = &self.layout.segments;
-        let backing = Backing::attach(storage, path, terms.read_only, volume::sector_size(segments))?;
-        let luks2 = |digest| (self.version == 2).then_some((self.uuid.as_str(), digest));
-        let key = match volume::encrypts_nothing(segments) {
-            true => KeyPlace::Absent,
-            false => KeyPlace::find(true, &self.volume_key, luks2(self.digest), &features)?,
-        };
-        let second = self.second.as_ref();
-        let second = second.map(|second| KeyPlace::find(true, &second.key, luks2(second.digest), &features));
-        let second = second.transpose()?;
-        let mut options = self.options;
-        options.allow_discards |= terms.discards;
-        options.drop_unknown(&features);
-        let below = Below { device: backing.number, len: storage.len(), options };
-        let table = volume::table(segments, Places { first: &key, second: second.as_ref() }, &below)?;
-        let uuid = uuid::of_mapping(&format!("LUKS{}", self.version), Some(&self.uuid), name);
-        let flags = Flags { read_only: backing.read_only, ..Flags::default() };
-        mapper.create(name, &uuid, &table, flags).map(drop)
-    }
+fn map(
+    ready: &Ready,
+    mapper: &Mapper,
+    (name, uuid): (&str, &str),
+    (storage, path): (&dyn Storage, &Path),
+    terms: Terms,
+) -> keyway_attach::Result<()> {
+    let features = Features::of(mapper.target_version("crypt")?);
+    let segments = &ready.layout.segments;
+    let backing = Backing::attach(storage, path, terms.read_only, volume::sector_size(segments))?;
+    let luks2 = |digest| {
+        let luks = ready.header.as_ref().filter(|luks| luks.version() == 2);
+        luks.map(|luks| (luks.uuid(), digest))
+    };
+    let key = match volume::encrypts_nothing(segments) {
+        true => KeyPlace::Absent,
+        false => KeyPlace::find(true, &ready.volume_key, luks2(ready.digest), &features)?,
+    };
+    let second = ready.second_key.as_ref();
+    let second = second.map(|second| KeyPlace::find(true, &second.key, luks2(second.digest), &features));
+    let second = second.transpose()?;
+    let mut options = ready.header.as_ref().map(kept_options).unwrap_or_default();
+    options.allow_discards |= terms.discards;
+    options.drop_unknown(&features);
+    let below = Below { device: backing.number, len: storage.len(), options };
+    let table = volume::table(segments, Places { first: &key, second: second.as_ref() }, &below)?;
+    let flags = Flags { read_only: backing.read_only, ..Flags::default() };
+    mapper.create(name, uuid, &table, flags).map(drop)
 }
 
 /// Marks the volume as in use, but leaves the exclusive claim to dm-crypt: if two processes map it

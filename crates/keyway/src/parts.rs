@@ -1,17 +1,17 @@
 //! What a volume consists of, for programs that bring storage, keys or doors of their own.
 
-use crate::admitted::find_both;
+use crate::admitted::{Ready, find_both};
 use crate::error::At;
-use crate::plain::AdmittedPlain;
 use crate::{
-    Admitted, Building, Create, Device, DeviceOptions, Error, Header, Key, Location, NewKdf, Plain,
-    Reencrypt, Result, Unlock, VolumeKey,
+    Admitted, Building, Create, Device, DeviceOptions, Error, Header, Key, Location, NewKdf, Reencrypt,
+    Result, Unlock, VolumeKey,
 };
 use keyway_crypto::Secret;
 use keyway_volume::data::build::{Content, Target};
 use keyway_volume::device::storage::Exclusive;
+use keyway_volume::kind::Kind;
 use keyway_volume::reencrypt::{Begin, Hold, VolumeKeys};
-use keyway_volume::{DataDevice, KdfChoice, Layout, Luks, PlainVolume, SecondKey, Storage, Terms, Unlocked};
+use keyway_volume::{DataDevice, KdfChoice, Layout, Luks, SecondKey, Storage, Terms, Unlocked};
 use std::fmt;
 use std::sync::Arc;
 
@@ -38,12 +38,18 @@ pub struct Parts {
     pub data: Arc<dyn Storage>,
     /// Where the plaintext is on the data device.
     pub layout: Layout,
+    /// Which kind of volume it is, as cryptsetup names it: "LUKS2", "PLAIN".
+    pub kind: &'static str,
+    /// The UUID in its header.
+    pub uuid: Option<String>,
     /// The volume key.
     pub volume_key: Secret,
+    /// The number of the header's digest that verified it; 0 where there is none.
+    pub digest: u32,
     /// The key that replaces it, while a re-encryption is under way: that of the segments that say
     /// so.
     pub second_key: Option<SecondKey>,
-    /// The header; `None` for a plain volume.
+    /// The LUKS header, if it has one.
     pub header: Option<Luks>,
     /// Whether that is on the data device.
     pub holds_header: bool,
@@ -104,9 +110,10 @@ impl Unlock {
 }
 
 impl Admitted {
-    /// The header, and what was tolerated in it. See [`Parts`] for an example.
-    pub fn judged(&self) -> &keyway_volume::Admitted {
-        self.judgement()
+    /// Its LUKS header, and what was tolerated in it; `None` for another kind of volume. See
+    /// [`Parts`] for an example.
+    pub fn judged(&self) -> Option<&keyway_volume::Admitted> {
+        self.luks()
     }
 
     /// Finds the volume key by the caller's own search, with tokens of its own for example. In the
@@ -116,14 +123,17 @@ impl Admitted {
     ///
     /// # Errors
     /// Those of the search.
+    ///
+    /// # Panics
+    /// If it has no LUKS header.
     pub fn find_key<E>(
         &self,
         search: impl Fn(&Luks, Option<u32>) -> Result<Unlocked, E>,
     ) -> Result<VolumeKey, E> {
-        let luks = self.judgement().luks();
-        match self.judgement().under_way() {
-            Some(under_way) => find_both(under_way, |digest| search(luks, digest)),
-            None => search(luks, None).map(VolumeKey::from),
+        let judged = self.luks().expect("keyslots are searched in a LUKS header");
+        match judged.under_way() {
+            Some(under_way) => find_both(under_way, |digest| search(judged.luks(), digest)),
+            None => search(judged.luks(), None).map(VolumeKey::from),
         }
         .map(|found| self.own(found))
     }
@@ -133,12 +143,34 @@ impl Admitted {
     /// # Errors
     /// Those of [`Admitted::open`].
     pub fn into_parts(self, key: VolumeKey) -> Result<Parts> {
-        let data = self.data();
-        let (mut opened, data) = self.into_opened(key, data)?;
-        let second_key = opened.take_second_key();
-        let (holds_header, hold) = (opened.holds_header(), opened.hold());
-        let (header, layout, volume_key) = opened.into_parts();
-        Ok(Parts { data, layout, volume_key, second_key, header: Some(header), holds_header, hold })
+        let data = self.claimed();
+        let kind = self.kind();
+        let uuid = Some(self.uuid()).filter(|uuid| !uuid.is_empty()).map(str::to_owned);
+        let Ready { data, layout, volume_key, digest, second_key, header, holds_header, hold } =
+            self.ready(key, data)?;
+        Ok(Parts { data, layout, kind, uuid, volume_key, digest, second_key, header, holds_header, hold })
+    }
+}
+
+impl Device {
+    /// As [`Device::admit_as`], of a kind of volume as `keyway-volume` describes it.
+    ///
+    /// ```
+    /// # use keyway::{Device, Key, Unlock, storage::Memory};
+    /// # use std::sync::Arc;
+    /// use keyway_volume::kind::plain::{Plain, PlainVolume};
+    /// # let device = Device::from_storage(Arc::new(Memory::zeroed(1 << 20)));
+    /// let volume = PlainVolume::new(keyway_crypto::CipherSpec::parse("aes-xts-plain64")?);
+    /// let hash = keyway_format::plain::PassphraseHash::parse("sha256")?;
+    /// let plain = Plain { volume, key_len: 64, hash, overwrite: false };
+    /// let volume = device.admit_described(&plain, &Unlock::new())?.unlock(&Key::passphrase("correct horse"))?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Those of [`Device::admit_as`].
+    pub fn admit_described(&self, kind: &dyn Kind, options: &Unlock) -> Result<Admitted> {
+        self.admit_kind(kind, options)
     }
 }
 
@@ -282,27 +314,6 @@ impl Create {
 impl From<KdfChoice> for NewKdf {
     fn from(choice: KdfChoice) -> Self {
         Self::of_choice(choice)
-    }
-}
-
-impl Plain {
-    /// Of the description that `keyway-volume` has, with a key of so many bytes. See [`Plain`] for
-    /// an example.
-    pub fn from_parts(volume: PlainVolume, key_len: usize) -> Self {
-        Self::of(volume, key_len)
-    }
-}
-
-impl AdmittedPlain {
-    /// Takes the volume apart instead of opening it. See [`Parts`] for an example.
-    ///
-    /// # Errors
-    /// Those of [`AdmittedPlain::open`].
-    pub fn into_parts(self, key: &Key) -> Result<Parts> {
-        let volume_key = self.volume_key(key).at(self.place())?;
-        let (data, layout) = self.into_data();
-        let (second_key, header, hold) = (None, None, None);
-        Ok(Parts { data, layout, volume_key, second_key, header, holds_header: false, hold })
     }
 }
 

@@ -3,9 +3,94 @@
 
 use crate::error::At;
 use crate::repair::{Found, KeyslotArea};
-use crate::{Key, Location, Result, Unlock};
+use crate::{Device, Key, Location, Result, Unlock};
 use keyway_volume::change::{backup, repair};
+use keyway_volume::device::storage::File;
 use std::fmt;
+use std::path::Path;
+
+impl Device {
+    /// Compares a header backup with the device's current header, and claims the device; mappings
+    /// of the volume itself are allowed. Nothing is written before [`Restore::run`]. See
+    /// [`Header::backup`](crate::Header::backup) for an example.
+    ///
+    /// # Errors
+    /// The file is not a header backup, or is the backup of another volume and would destroy the
+    /// data here: its data offset or the size of its keyslots differs. A re-encryption is under way
+    /// and has changed data, which only the header on the device still opens; or the backup was made
+    /// in the middle of one.
+    pub fn restore_header(&self, backup: impl AsRef<Path>) -> Result<Restore> {
+        self.restore(backup.as_ref(), backup::Midway::Refuse)
+    }
+
+    /// As [`Device::restore_header`], and as cryptsetup: what it refuses because of a re-encryption is
+    /// among the [`warnings`](Restore::warnings) here.
+    ///
+    /// # Errors
+    /// The others of [`Device::restore_header`].
+    pub fn restore_header_midway(&self, backup: impl AsRef<Path>) -> Result<Restore> {
+        self.restore(backup.as_ref(), backup::Midway::Warn)
+    }
+
+    fn restore(&self, backup: &Path, midway: backup::Midway) -> Result<Restore> {
+        self.check_writable()?;
+        let source = File::open(backup).at(&backup.display())?;
+        let header = self.header_storage();
+        let prepared = backup::Restore::prepare_midway(header, &source, self.locking(), midway);
+        Ok(Restore::new(prepared.at(self.header_place())?, self.header_place()))
+    }
+
+    /// Finds what is damaged in its header and can be repaired with certainty. Nothing is written
+    /// before [`Repair::run`].
+    ///
+    /// ```
+    /// # use keyway::*;
+    /// # let key = Key::passphrase("correct horse");
+    /// # let device = Create::luks2().kdf(NewKdf::pbkdf2(1000)).in_memory(1 << 20, &key)?;
+    /// let repair = device.repair()?;
+    /// for found in repair.found() {
+    ///     eprintln!("{found}");
+    /// }
+    /// for line in [repair.lost(), repair.changes(), repair.warnings()].concat() {
+    ///     eprintln!("{line}");
+    /// }
+    /// if repair.needs_passphrase() {
+    ///     repair.confirm(&key, &Unlock::new())?;
+    /// }
+    /// repair.run()?;
+    /// # Ok::<(), keyway::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// No header is left of which anything can be proven; [`ErrorKind::ReadOnly`](crate::ErrorKind::ReadOnly).
+    pub fn repair(&self) -> Result<Repair> {
+        self.check_writable()?;
+        let prepared = repair::Repair::prepare(self.header_storage(), self.locking());
+        Ok(Repair::new(prepared.at(self.header_place())?, self.header_place()))
+    }
+
+    /// As [`Device::repair`], for a device that is open for reading: nothing is claimed, and the repair
+    /// cannot be run.
+    ///
+    /// ```
+    /// # use keyway::*;
+    /// # let key = Key::passphrase("correct horse");
+    /// # let device = Create::luks2().kdf(NewKdf::pbkdf2(1000)).in_memory(1 << 20, &key)?;
+    /// let damage = device.diagnose()?;
+    /// assert_eq!(damage.changes(), [""; 0]);
+    /// for keyslot in damage.keyslots().iter().filter(|keyslot| !keyslot.is_sound()) {
+    ///     eprintln!("{} {} {:?}", keyslot.number, keyslot.bar(64), keyslot.suspicious);
+    /// }
+    /// # Ok::<(), keyway::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// The first of [`Device::repair`].
+    pub fn diagnose(&self) -> Result<Repair> {
+        let found = repair::Repair::look(self.header_storage(), self.locking());
+        Ok(Repair::new(found.at(self.header_place())?, self.header_place()))
+    }
+}
 
 /// What is damaged in a header and can be repaired with certainty: from
 /// [`Device::repair`](crate::Device::repair); see there for an example.

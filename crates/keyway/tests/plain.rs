@@ -29,7 +29,7 @@ fn kind<T>(result: Result<T, Error>) -> ErrorKind {
 }
 
 fn open(device: &Device, plain: &Plain, key: &Key) -> Result<keyway::Volume, Error> {
-    device.unlock_plain(plain, key, &Unlock::new())
+    device.unlock_as(plain, key, &Unlock::new())
 }
 
 #[test]
@@ -102,11 +102,11 @@ fn what_only_a_header_can_meet_is_not_met() {
     let sealed = Unlock::new().policy("fleet", "sealed = true").unwrap();
     let header = ErrorKind::Policy { rule: "header" };
     for terms in [sealed, Unlock::new().seal_context("boot")] {
-        assert_eq!(kind(device().admit_plain(&plain(), &terms)), header);
+        assert_eq!(kind(device().admit_as(&plain(), &terms)), header);
     }
     let weak = Plain::new("aes-ecb", 256).unwrap();
-    assert_eq!(kind(device().admit_plain(&weak, &Unlock::new())), ErrorKind::Policy { rule: "weak-cipher" });
-    device().admit_plain(&weak, &Unlock::new().weak_ciphers()).unwrap();
+    assert_eq!(kind(device().admit_as(&weak, &Unlock::new())), ErrorKind::Policy { rule: "weak-cipher" });
+    device().admit_as(&weak, &Unlock::new().weak_ciphers()).unwrap();
 }
 
 #[test]
@@ -119,19 +119,19 @@ fn other_content_is_not_overwritten_unasked() {
         (plain(), Unlock::new().read_only(), None),
         (far, Unlock::new(), None),
     ] {
-        assert_eq!(device.admit_plain(&plain, &terms).err().map(|error| error.kind().clone()), result);
+        assert_eq!(device.admit_as(&plain, &terms).err().map(|error| error.kind().clone()), result);
     }
 }
 
 #[test]
 fn a_plain_volume_is_claimed_as_any_other() {
     let device = device();
-    let admitted = device.admit_plain(&plain(), &Unlock::new()).unwrap();
-    let second = || device.admit_plain(&plain(), &Unlock::new());
+    let admitted = device.admit_as(&plain(), &Unlock::new()).unwrap();
+    let second = || device.admit_as(&plain(), &Unlock::new());
     assert!(matches!(kind(second()), ErrorKind::InUse { .. }));
-    let looking = device.unlock_plain(&plain(), &passphrase(), &Unlock::new().unclaimed()).unwrap();
+    let looking = device.unlock_as(&plain(), &passphrase(), &Unlock::new().unclaimed()).unwrap();
     assert_eq!(kind(looking.write_at(&[1], 0)), ErrorKind::ReadOnly);
-    let volume = admitted.open(&passphrase()).unwrap();
+    let volume = admitted.unlock(&passphrase()).unwrap();
     assert!(second().is_err());
     drop(volume);
     second().unwrap();
@@ -157,15 +157,15 @@ fn another_version_is_no_such_volume() {
         let device = create.kdf(NewKdf::pbkdf2(1000)).in_memory(1 << 20, &passphrase()).unwrap();
         assert_eq!(kind(device.admit(&Unlock::new().version(other))), ErrorKind::NotLuks);
         let admitted = device.admit(&Unlock::new().version(version)).unwrap();
-        assert_eq!(admitted.version(), version);
+        assert_eq!(admitted.version(), Some(version));
         assert_eq!(admitted.uuid(), device.header().unwrap().uuid());
     }
 }
 
 #[test]
 fn what_is_admitted_is_shown_without_its_key() {
-    let admitted = device().admit_plain(&plain(), &Unlock::new()).unwrap();
-    assert_eq!(format!("{admitted:?}"), "AdmittedPlain { place: Location(Storage), .. }");
+    let admitted = device().admit_as(&plain(), &Unlock::new()).unwrap();
+    assert_eq!(format!("{admitted:?}"), "Admitted { place: Location(Storage), .. }");
 }
 
 #[cfg(feature = "parts")]
@@ -173,13 +173,15 @@ fn what_is_admitted_is_shown_without_its_key() {
 fn a_plain_volume_can_be_taken_apart() {
     let bytes = Arc::new(Memory::zeroed(1 << 20));
     let device = Device::options().write(true).over("a test", bytes.clone(), bytes);
-    let admitted = || device.admit_plain(&plain().offset(8192).unwrap(), &Unlock::new()).unwrap();
-    let parts = admitted().into_parts(&passphrase()).unwrap();
+    let admitted = || device.admit_as(&plain().offset(8192).unwrap(), &Unlock::new()).unwrap();
+    let admitted_here = admitted();
+    let key = admitted_here.try_key(&passphrase()).unwrap();
+    let parts = admitted_here.into_parts(key).unwrap();
     assert_eq!(parts.volume_key.expose(), HASHED);
     assert_eq!((parts.layout.segments.len(), parts.layout.segments[0].storage_offset), (1, 8192));
     assert_eq!((parts.data.len(), parts.header.is_none()), (1 << 20, true));
-    assert!(device.admit_plain(&plain(), &Unlock::new()).is_err(), "the parts hold the claim");
+    assert!(device.admit_as(&plain(), &Unlock::new()).is_err(), "the parts hold the claim");
     drop(parts);
-    let error = admitted().into_parts(&Key::VolumeKey(Secret::zeroed(31))).unwrap_err();
+    let error = admitted().try_key(&Key::VolumeKey(Secret::zeroed(31))).unwrap_err();
     assert_eq!((error.kind(), error.place()), (&ErrorKind::WrongVolumeKey, Some("a test")));
 }

@@ -34,8 +34,8 @@ pub enum Origin {
         /// The lock of the re-encryption in whose middle the volume was opened.
         hold: Option<Arc<Hold>>,
     },
-    /// The user's word.
-    Plain(KeyDigest),
+    /// The key that opened it: it has no LUKS header.
+    Other(KeyDigest),
 }
 
 impl Source {
@@ -49,7 +49,7 @@ impl Source {
     pub(super) fn rebuild(&self, key: &Secret) -> Result<Volume> {
         let checked = match &self.origin {
             Origin::Luks { luks, .. } => keyway_volume::verify_volume_key(luks, key).map(drop),
-            Origin::Plain(digest) => digest.check(key),
+            Origin::Other(digest) => digest.check(key),
         };
         checked.map_err(|error| self.failed(error))?;
         self.build(key.into())
@@ -76,7 +76,7 @@ impl Source {
     pub(super) fn key_bits(&self) -> Option<u64> {
         match &self.origin {
             Origin::Luks { luks, .. } => luks.header().volume_key_len().map(|bytes| 8 * bytes as u64),
-            Origin::Plain(_) => None,
+            Origin::Other(_) => None,
         }
     }
 
@@ -85,7 +85,7 @@ impl Source {
     pub(super) fn is_reencrypting(&self) -> bool {
         match &self.origin {
             Origin::Luks { luks, .. } => matches!(UnderWay::of(luks.header()), Ok(Some(_))),
-            Origin::Plain(_) => false,
+            Origin::Other(_) => false,
         }
     }
 
@@ -113,7 +113,7 @@ impl Source {
     pub(super) fn with_header(&self, layout: Layout, luks: Luks) -> Self {
         let (holds_header, hold) = match &self.origin {
             Origin::Luks { holds_header, hold, .. } => (*holds_header, hold.clone()),
-            Origin::Plain(_) => (false, None),
+            Origin::Other(_) => (false, None),
         };
         Self {
             device: self.device.clone(),

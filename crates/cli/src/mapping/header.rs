@@ -6,7 +6,7 @@ use crate::door::{Args, shared};
 use crate::output::failure::{Exit, Failure, Result};
 use crate::unlock::KeyOptions;
 use crate::unlock::admission::{self, Demands};
-use crate::volume::plain_dmcrypt;
+use crate::volume::kinds::plain;
 use keyway_attach::dm::crypt;
 use keyway_attach::session::Facts;
 use keyway_crypto::{CipherSpec, Secret};
@@ -87,7 +87,7 @@ impl Reopening {
             Some((luks, path)) => self.open_header(luks, &path).map(|opened| opened.into_parts().2),
             None => {
                 let (device, hash) = (Path::new(&facts.device), self.hash.as_deref());
-                plain_dmcrypt::key_again(&self.key, device, facts.key_bits, &facts.hash, hash)
+                plain::key_again(&self.key, device, facts.key_bits, &facts.hash, hash)
             }
         }
     }

@@ -15,7 +15,7 @@ pub(crate) fn behind_gate(unlocked: Unlocked, rights: Rights) -> Result<(Gate, F
     let Unlocked { device, storage, layout, volume_key, second_key, format, holds_header, hold } = unlocked;
     let (declared_len, origin) = match format {
         Format::Luks { luks, .. } => (declared_len(&layout), Origin::Luks { luks, holds_header, hold }),
-        Format::Plain { .. } => (None, Origin::Plain(KeyDigest::of(&volume_key)?)),
+        Format::Other { .. } => (None, Origin::Other(KeyDigest::of(&volume_key)?)),
     };
     let source = Source { device, storage, layout, declared_len, origin };
     (facts.cipher, facts.sector_size) = source.encryption();
@@ -45,17 +45,12 @@ fn declared_len(layout: &Layout) -> Option<u64> {
 }
 
 fn facts(unlocked: &Unlocked) -> Facts {
-    let (format, uuid, hash) = match &unlocked.format {
-        Format::Luks { luks, .. } => {
-            (format!("LUKS{}", luks.version()), luks.uuid().to_owned(), String::new())
-        }
-        Format::Plain { hash } => ("PLAIN".to_owned(), String::new(), hash.clone().unwrap_or_default()),
-    };
+    let format = &unlocked.format;
     Facts {
         device: device::absolute(&unlocked.device).display().to_string(),
-        format,
-        uuid,
-        hash,
+        format: format.name().to_owned(),
+        uuid: format.uuid().unwrap_or_default().to_owned(),
+        hash: format.hash().unwrap_or_default().to_owned(),
         key_bits: 8 * unlocked.volume_key.len() as u64,
         offset: unlocked.layout.segments.first().map_or(0, |segment| segment.storage_offset),
         ..Facts::default()

@@ -73,9 +73,10 @@ impl KeyOptions {
     /// The key of a volume that may be opened: given on the command line, or obtained with a token
     /// or passphrase.
     pub(crate) fn find(&self, admitted: &Admitted, source: &PassphraseSource) -> Result<VolumeKey> {
-        if let Some(key) = self.read_volume_key(admitted.judged().luks())? {
+        let judged = admitted.judged().expect("a LUKS volume has keyslots");
+        if let Some(key) = self.read_volume_key(judged.luks())? {
             if let Some(second) = &self.second_volume_key
-                && admitted.judged().under_way().is_some_and(|it| it.second_digest().is_some())
+                && judged.under_way().is_some_and(|it| it.second_digest().is_some())
             {
                 let second = second.read(key.len())?;
                 return admitted.try_volume_keys(key, second).map_err(explain::unlocking);

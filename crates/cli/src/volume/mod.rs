@@ -1,8 +1,7 @@
 //! From an operand to a volume with its key, and on to its plaintext.
 
-pub(crate) mod given_plain;
+pub(crate) mod kinds;
 mod opening;
-pub(crate) mod plain_dmcrypt;
 mod unlocked;
 mod usage;
 

@@ -8,11 +8,10 @@ use crate::output::stdio;
 use crate::process::encoding::{Encoded, encoded};
 use crate::unlock::admission::Demands;
 use crate::unlock::{self, KeyOptions};
-use crate::volume::given_plain::GivenPlain;
-use crate::volume::plain_dmcrypt::PlainOptions;
+use crate::volume::kinds::{self, Asked, Described, Given};
 use crate::volume::unlocked::{Format, Plaintext, Unlocked};
 use crate::volume::usage::{Data, Sharing};
-use keyway::{Admitted, AdmittedPlain, Device, ErrorKind, Key, Parts, Unlock, VolumeKey};
+use keyway::{Admitted, Device, ErrorKind, Parts, Unlock, VolumeKey};
 use keyway_format::text::Shown;
 use keyway_volume::{Access, Storage};
 use std::fmt;
@@ -46,25 +45,43 @@ encoded!(Opening { target, kind, key, demands, sharing, direct, stdin_holds_data
 pub(crate) enum Kind {
     /// LUKS, of these versions.
     Luks(Versions),
-    /// Plain dm-crypt.
-    Plain(Box<PlainOptions>),
+    /// Another kind, of which the options say more.
+    Other(Arc<dyn Described>),
 }
 
 impl Encoded for Kind {
     fn put(&self, to: &mut Vec<u8>) {
-        let (versions, plain) = match self {
+        let (versions, other) = match self {
             Self::Luks(versions) => (Some(*versions), None),
-            Self::Plain(plain) => (None, Some(plain.given.clone())),
+            Self::Other(described) => (None, Some(Arc::clone(described))),
         };
         versions.put(to);
-        plain.put(to);
+        other.put(to);
     }
 
     fn take(from: &mut &[u8]) -> Option<Self> {
-        let (versions, given): (_, Option<GivenPlain>) = (Encoded::take(from)?, Encoded::take(from)?);
-        match (versions, given) {
+        let (versions, other): (_, Option<_>) = (Encoded::take(from)?, Encoded::take(from)?);
+        match (versions, other) {
             (Some(versions), _) => Some(Self::Luks(versions)),
-            (None, given) => given?.options().ok().map(|plain| Self::Plain(plain.into())),
+            (None, other) => other.map(Self::Other),
+        }
+    }
+}
+
+impl Kind {
+    /// The kind that `--type` names, as the options describe it. Refuses options that only other
+    /// kinds have.
+    fn from_args(args: &Args) -> Result<Self> {
+        if !args.command().all_options().any(|option| option.long == shared::SKIP.long) {
+            return Versions::from_args(args).map(Self::Luks);
+        }
+        let given = Given::from_args(args);
+        match args.device_type().and_then(kinds::named) {
+            Some(row) => row.describe(&given, |option| args.given(option)).map(Self::Other),
+            None => {
+                given.refuse()?;
+                Versions::from_args(args).map(Self::Luks)
+            }
         }
     }
 }
@@ -73,10 +90,7 @@ impl Opening {
     /// The volume of the operand at `operand`, with `--header` if given.
     pub(crate) fn from_args(args: &Args, operand: usize) -> Result<Self> {
         Ok(Self {
-            kind: match PlainOptions::from_args(args)? {
-                Some(plain) => Kind::Plain(plain.into()),
-                None => Kind::Luks(Versions::from_args(args)?),
-            },
+            kind: Kind::from_args(args)?,
             target: Target::from_args(args, operand)?,
             key: KeyOptions::from_args(args)?,
             demands: Demands::from_args(args)?,
@@ -90,19 +104,14 @@ impl Opening {
     /// The plaintext. `data` says what will be done with it.
     pub(crate) fn open(&self, data: Data) -> Result<Plaintext> {
         let device = self.target.device.clone();
-        let volume = match &self.kind {
-            Kind::Luks(versions) => {
-                let admitted = self.admit(data, *versions, true)?;
-                let key = self.find_key(&admitted)?;
-                admitted.open(key)
-            }
-            Kind::Plain(plain) => {
-                let (admitted, key) = self.admit_plain(plain, data, true)?;
-                admitted.open(&key)
-            }
-        };
-        let volume = volume.map_err(|e| self.explain(e))?.storage();
+        let (admitted, key) = self.admit_with_key(data, true)?;
+        let volume = admitted.open(key).map_err(|e| self.explain(e))?.storage();
         Ok(Plaintext { volume, device })
+    }
+
+    /// Tries the key, and opens nothing.
+    pub(crate) fn test(&self) -> Result<()> {
+        self.admit_with_key(Data::Read, true).map(drop)
     }
 
     /// The volume with its key, its data device marked as in use in the way that `data` asks for,
@@ -114,9 +123,9 @@ impl Opening {
     /// Makes all checks that need no key, for a volume that is edited before it is opened. Nothing is
     /// claimed.
     pub(crate) fn judge(&self) -> Result<()> {
-        match self.kind {
-            Kind::Luks(versions) => self.admit(Data::Write, versions, false).map(drop),
-            Kind::Plain(_) => Ok(()),
+        match &self.kind {
+            Kind::Luks(versions) => self.admit(Data::Write, *versions, false).map(drop),
+            Kind::Other(_) => Ok(()),
         }
     }
 
@@ -126,26 +135,31 @@ impl Opening {
     }
 
     fn take_apart(&self, data: Data, claim: bool) -> Result<Unlocked> {
-        let (parts, digest, hash) = match &self.kind {
+        let (admitted, key) = self.admit_with_key(data, claim)?;
+        let parts = admitted.into_parts(key).map_err(|e| self.explain(e))?;
+        let Parts { kind, uuid, digest, header, .. } = parts;
+        let format = match (&self.kind, header) {
+            (_, Some(luks)) => Format::Luks { luks: Box::new(luks), digest },
+            (Kind::Other(described), None) => {
+                Format::Other { kind, uuid, hash: described.hash().map(str::to_owned) }
+            }
+            (Kind::Luks(_), None) => unreachable!("a LUKS volume has a header"),
+        };
+        let Parts { data: storage, layout, volume_key, second_key, holds_header, hold, .. } = parts;
+        let device = self.target.device.clone();
+        Ok(Unlocked { device, storage, layout, volume_key, second_key, format, holds_header, hold })
+    }
+
+    /// The volume, claimed and judged, and its key.
+    fn admit_with_key(&self, data: Data, claim: bool) -> Result<(Admitted, VolumeKey)> {
+        match &self.kind {
             Kind::Luks(versions) => {
                 let admitted = self.admit(data, *versions, claim)?;
                 let key = self.find_key(&admitted)?;
-                let digest = key.digest();
-                (admitted.into_parts(key), digest, None)
+                Ok((admitted, key))
             }
-            Kind::Plain(plain) => {
-                let (admitted, key) = self.admit_plain(plain, data, claim)?;
-                (admitted.into_parts(&key), 0, plain.hash().map(str::to_owned))
-            }
-        };
-        let Parts { data: storage, layout, volume_key, second_key, header, holds_header, hold, .. } =
-            parts.map_err(|e| self.explain(e))?;
-        let format = match header {
-            Some(luks) => Format::Luks { luks: Box::new(luks), digest },
-            None => Format::Plain { hash },
-        };
-        let device = self.target.device.clone();
-        Ok(Unlocked { device, storage, layout, volume_key, second_key, format, holds_header, hold })
+            Kind::Other(described) => self.admit_other(&**described, data, claim),
+        }
     }
 
     /// The volume, claimed and judged, before its key is asked for.
@@ -158,8 +172,10 @@ impl Opening {
         }
         let admitted = volume.admit(&terms).map_err(|e| self.explain(e))?;
         self.refuse_attached(data, claim)?;
-        target.debug_header(admitted.judged().luks(), Access::Read)?;
-        self.demands.warn(&target.device, admitted.judged().tolerated());
+        if let Some(judged) = admitted.judged() {
+            target.debug_header(judged.luks(), Access::Read)?;
+            self.demands.warn(&target.device, judged.tolerated());
+        }
         Ok(admitted)
     }
 
@@ -169,28 +185,29 @@ impl Opening {
             source = source.stdin_holds_data();
         }
         let key = self.key.find(admitted, &source)?;
-        self.debug(format_args!("{} volume {}", admitted.version(), Shown(admitted.uuid())))?;
+        self.debug(format_args!("{} volume {}", admitted.kind(), Shown(admitted.uuid())))?;
         Ok(key)
     }
 
-    /// The plain volume, claimed and within its device, and its key.
-    fn admit_plain(&self, plain: &PlainOptions, data: Data, claim: bool) -> Result<(AdmittedPlain, Key)> {
+    /// A volume of another kind, claimed and judged, and its key.
+    fn admit_other(&self, kind: &dyn Described, data: Data, claim: bool) -> Result<(Admitted, VolumeKey)> {
         let device = &self.target.device;
         let storage = self.data(data)?;
         self.demands.refuse(device)?;
-        plain.warn_about_defaults(&self.key);
+        kind.warn(&self.key);
         let volume = Device::options().write(data == Data::Write);
         let volume = volume.over(device, Arc::clone(&storage), Arc::clone(&storage));
-        // cryptsetup opens plain volumes under weak ciphers, too.
-        let admitted = volume.admit_plain(&plain.described(), &self.terms(data, claim).weak_ciphers());
+        // cryptsetup opens them under weak ciphers, too.
+        let admitted = volume.admit_described(kind.kind(), &self.terms(data, claim).weak_ciphers());
         let admitted = admitted.map_err(|e| self.explain(e))?;
         self.refuse_attached(data, claim)?;
         if data == Data::Write {
-            plain.confirm(device, &*storage, self.target.manner)?;
+            kind.confirm(device, &*storage, self.target.manner)?;
         }
-        let key = plain.volume_key(&self.key, device, self.stdin_holds_data)?;
-        self.debug(format_args!("plain volume"))?;
-        Ok((admitted, Key::VolumeKey(key)))
+        let asked = Asked { key: &self.key, device, stdin_holds_data: self.stdin_holds_data };
+        let key = kind.find_key(&admitted, &asked)?;
+        self.debug(format_args!("{} volume", kind.row().of.name))?;
+        Ok((admitted, key))
     }
 
     /// The library's terms. Data that is only read is not claimed: others may be writing it.

@@ -36,9 +36,42 @@ pub(crate) enum Format {
         /// The digest that verified the volume key (0 for LUKS1).
         digest: u32,
     },
-    /// Plain dm-crypt. The layout holds everything that is known about it, except the hash that
-    /// derives the key from a passphrase, if one was named.
-    Plain { hash: Option<String> },
+    /// Another kind.
+    Other {
+        /// As cryptsetup names it: "PLAIN".
+        kind: &'static str,
+        /// The UUID in its header.
+        uuid: Option<String>,
+        /// The hash that derives the key from a passphrase, if one was named.
+        hash: Option<String>,
+    },
+}
+
+impl Format {
+    /// As cryptsetup names it: "LUKS2", "PLAIN".
+    pub(crate) fn name(&self) -> &'static str {
+        match self {
+            Self::Luks { luks, .. } if luks.version() == 1 => "LUKS1",
+            Self::Luks { .. } => "LUKS2",
+            Self::Other { kind, .. } => kind,
+        }
+    }
+
+    /// The UUID in its header.
+    pub(crate) fn uuid(&self) -> Option<&str> {
+        match self {
+            Self::Luks { luks, .. } => Some(luks.uuid()),
+            Self::Other { uuid, .. } => uuid.as_deref(),
+        }
+    }
+
+    /// The hash that derives the key from a passphrase, if one was named.
+    pub(crate) fn hash(&self) -> Option<&str> {
+        match self {
+            Self::Luks { .. } => None,
+            Self::Other { hash, .. } => hash.as_deref(),
+        }
+    }
 }
 
 /// The plaintext of an unlocked volume.

@@ -37,7 +37,7 @@ fn gate_of(storage: Arc<dyn Storage>, rights: Rights, len: u64) -> Arc<Gate> {
         storage,
         layout: Layout { segments: vec![segment] },
         declared_len: None,
-        origin: Origin::Plain(KeyDigest::of(&key()).unwrap()),
+        origin: Origin::Other(KeyDigest::of(&key()).unwrap()),
     };
     Arc::new(Gate::open(source, &key(), rights).unwrap())
 }

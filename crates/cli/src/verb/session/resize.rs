@@ -5,7 +5,7 @@ use crate::door::risk::{Effect, Proof, risk};
 use crate::door::{self, Args, Command, Example, Group, Offers, Operand, Request, Topic, groups, shared};
 use crate::mapping::{self, Mapping, Open, Reopening};
 use crate::output::failure::{Exit, Failure, Result};
-use crate::volume::given_plain;
+use crate::volume::kinds::plain::given;
 use keyway_attach::dm::crypt::{Key, Line};
 use keyway_attach::dm::volume::KeyPlace;
 use keyway_attach::dm::{self, DeviceNumber, Target, loopback};
@@ -61,7 +61,7 @@ struct Resize {
 impl Request for Resize {
     fn from_args(args: &Args) -> Result<Self> {
         let (sectors, bytes) = (args.number(&shared::SIZE), args.number(&shared::DEVICE_SIZE));
-        given_plain::check_size(bytes, sectors)?;
+        given::check_size(bytes, sectors)?;
         Ok(Self {
             name: mapping::name(args.operands().first())?,
             sectors,

@@ -99,6 +99,12 @@ pub struct PlainVolume {
 }
 
 impl PlainVolume {
+    /// All of a device, in sectors of 512 bytes.
+    pub fn new(spec: CipherSpec) -> Self {
+        let (offset, skip) = (Sectors(0), Sectors(0));
+        Self { spec, sector_size: SectorSize::S512, iv_large_sectors: false, offset, skip, size: None }
+    }
+
     /// The layout on a device of `device_len` bytes; messages call the device `device`.
     ///
     /// # Errors

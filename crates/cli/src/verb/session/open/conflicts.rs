@@ -5,15 +5,16 @@ use super::backend::Backend;
 use crate::device::Versions;
 use crate::output::failure::{Exit, Failure, Result};
 use crate::verb::about::absent;
-use crate::volume::given_plain::IV_LARGE_SECTORS_ALONE;
+use crate::volume::kinds::plain::given::IV_LARGE_SECTORS_ALONE;
+use crate::volume::kinds::{self, plain};
 
 /// The kind of volume that is requested.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy)]
 pub(super) enum Kind {
     /// LUKS, of one version or any.
     Luks(Versions),
-    /// dm-crypt without a header.
-    Plain,
+    /// Another.
+    Other(&'static kinds::Row),
 }
 
 impl Kind {
@@ -23,11 +24,13 @@ impl Kind {
             None | Some("luks") => Ok(Self::Luks(Versions::Any)),
             Some("luks1") => Ok(Self::Luks(Versions::One)),
             Some("luks2") => Ok(Self::Luks(Versions::Two)),
-            Some("plain") => Ok(Self::Plain),
-            Some(other) => refuse(
-                absent::another_format(other)
-                    .unwrap_or_else(|| format!("Unrecognized metadata device type {other}.")),
-            ),
+            Some(other) => match kinds::named(other) {
+                Some(row) => Ok(Self::Other(row)),
+                None => refuse(
+                    absent::another_format(other)
+                        .unwrap_or_else(|| format!("Unrecognized metadata device type {other}.")),
+                ),
+            },
         }
     }
 }
@@ -36,21 +39,22 @@ impl Kind {
 pub(super) fn check(open: &Open, kind: Kind) -> Result<()> {
     match kind {
         Kind::Luks(_) => check_luks(open)?,
-        Kind::Plain if open.test_passphrase => {
+        Kind::Other(row) if open.test_passphrase && !row.tests_passphrases => {
             return refuse(
                 "Option --test-passphrase is allowed only for open of LUKS, TCRYPT, BITLK and FVAULT2 devices.",
             );
         }
-        Kind::Plain if open.unbound => {
+        Kind::Other(_) if open.unbound => {
             return refuse("Option --unbound is allowed only for open of luks device.");
         }
-        Kind::Plain => {}
+        Kind::Other(_) => {}
     }
-    let has_large_sectors = kind == Kind::Plain && open.plain.sector_size.is_some_and(|bytes| bytes > 512);
-    if open.plain.iv_large_sectors && !has_large_sectors {
+    let is_plain = matches!(kind, Kind::Other(row) if row.of == plain::ROW.of);
+    let has_large_sectors = is_plain && open.given.plain.sector_size.is_some_and(|bytes| bytes > 512);
+    if open.given.plain.iv_large_sectors && !has_large_sectors {
         return refuse(IV_LARGE_SECTORS_ALONE);
     }
-    open.plain.check_size()?;
+    open.given.plain.check_size()?;
     match open.name {
         None if !open.test_passphrase => Err(no_name(open)),
         _ => Ok(()),
@@ -66,13 +70,13 @@ fn no_name(open: &Open) -> Failure {
 
 /// Refuses options whose values come from the LUKS header.
 fn check_luks(open: &Open) -> Result<()> {
-    if open.plain.skip.is_some() {
+    if open.given.plain.skip.is_some() {
         return refuse("Option --skip is supported only for open of plain and loopaes devices.");
     }
-    if open.plain.offset.is_some() {
+    if open.given.plain.offset.is_some() {
         return refuse("Option --offset with open action is only supported for plain and loopaes devices.");
     }
-    if open.plain.sector_size.is_some() {
+    if open.given.plain.sector_size.is_some() {
         return refuse("Sector size option with open action is supported only for plain devices.");
     }
     if open.unbound && !open.test_passphrase {

@@ -166,15 +166,15 @@ const TYPES: &[&str] = &["luks", "plain", "tcrypt", "tcrypt-veracrypt", "bitlk",
 /// Crypttab options that Keyway supports. Options about booting (`noauto`, `nofail`, `initramfs`,
 /// `_netdev`, `x-systemd.…`) are ignored here.
 static KNOWN: &[(&str, &Opt, Put)] = &[
-    ("cipher", &shared::CIPHER, |open, value| text(&mut open.plain.cipher, value)),
+    ("cipher", &shared::CIPHER, |open, value| text(&mut open.given.plain.cipher, value)),
     ("size", &shared::KEY_SIZE, |open, value| {
-        number(&mut open.plain.key_bits, value)?;
+        number(&mut open.given.plain.key_bits, value)?;
         number(&mut open.key.key_bits, value)
     }),
-    ("hash", &shared::HASH, |open, value| text(&mut open.plain.hash, value)),
-    ("offset", &shared::OFFSET, |open, value| number(&mut open.plain.offset, value)),
-    ("skip", &shared::SKIP, |open, value| number(&mut open.plain.skip, value)),
-    ("sector-size", &shared::SECTOR_SIZE, |open, value| number(&mut open.plain.sector_size, value)),
+    ("hash", &shared::HASH, |open, value| text(&mut open.given.plain.hash, value)),
+    ("offset", &shared::OFFSET, |open, value| number(&mut open.given.plain.offset, value)),
+    ("skip", &shared::SKIP, |open, value| number(&mut open.given.plain.skip, value)),
+    ("sector-size", &shared::SECTOR_SIZE, |open, value| number(&mut open.given.plain.sector_size, value)),
     ("key-slot", &shared::KEY_SLOT, KEY_SLOT),
     ("keyslot", &shared::KEY_SLOT, KEY_SLOT),
     ("keyfile-offset", &shared::KEYFILE_OFFSET, |open, value| {
@@ -318,13 +318,13 @@ mod tests {
         let open = opened(&entry(line), &[&shared::TRIES, &shared::KEY_FILE]).unwrap();
         assert_eq!((open.tries(), open.key.passphrase.timeout), (3, Some(Duration::from_secs(5))));
         assert_eq!(
-            (open.key.keyslot, open.plain.key_bits, open.key.key_bits),
+            (open.key.keyslot, open.given.plain.key_bits, open.key.key_bits),
             (Some(2), Some(512), Some(512))
         );
         assert_eq!((open.target.header, open.key.passphrase.key_file), (Some("/h".into()), None));
         let mut options = Options::default();
         open.flags.apply(&mut options);
-        assert_eq!((options.allow_discards, open.plain.hash.as_deref()), (true, Some("sha1")));
+        assert_eq!((options.allow_discards, open.given.plain.hash.as_deref()), (true, Some("sha1")));
         assert_eq!(opened(&entry(line), &[]).unwrap().tries(), 7);
         let timeout = |text: &str| {
             let open = opened(&entry(&format!("x /dev/sdb none timeout={text},tries=0")), &[]);

@@ -132,8 +132,9 @@ impl KernelDoor {
         let is_luks2 = luks2(&unlocked.format).is_some();
         let add = |link| mapping::LinkedKey::add(link, is_luks2, &unlocked.volume_key, second_key);
         let link = self.link.as_ref().map(add).transpose()?;
+        let uuid = dm::uuid::of_mapping(unlocked.format.name(), unlocked.format.uuid(), &self.name);
         let flags = dm::Flags { read_only: attached.read_only, ..dm::Flags::default() };
-        let created = mapper.create(&self.name, &uuid(&unlocked.format, &self.name), &table, flags);
+        let created = mapper.create(&self.name, &uuid, &table, flags);
         if let (Err(_), Some(link)) = (&created, link) {
             link.remove();
         }
@@ -170,14 +171,5 @@ fn luks2(format: &Format) -> Option<(&str, u32)> {
     match format {
         Format::Luks { luks, digest, .. } if luks.version() == 2 => Some((luks.uuid(), *digest)),
         _ => None,
-    }
-}
-
-fn uuid(format: &Format, name: &str) -> String {
-    match format {
-        Format::Plain { .. } => dm::uuid::of_mapping("PLAIN", None, name),
-        Format::Luks { luks, .. } => {
-            dm::uuid::of_mapping(&format!("LUKS{}", luks.version()), Some(luks.uuid()), name)
-        }
     }
 }

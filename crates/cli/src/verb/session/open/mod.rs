@@ -25,8 +25,7 @@ use crate::session;
 use crate::unlock::KeyOptions;
 use crate::unlock::admission::Demands;
 use crate::unlock::passphrase::Known;
-use crate::volume::given_plain::GivenPlain;
-use crate::volume::plain_dmcrypt::{self, PlainOptions};
+use crate::volume::kinds::Given;
 use crate::volume::{self, Opening, Sharing};
 use backend::Backend;
 use conflicts::Kind;
@@ -141,7 +140,8 @@ pub(crate) struct Open {
     /// `--type`, or the type that the command's old name implies.
     kind: Option<String>,
     backend: Option<Backend>,
-    plain: GivenPlain,
+    /// Options of volumes without a LUKS header.
+    given: Given,
     key: KeyOptions,
     demands: Demands,
     sharing: Sharing,
@@ -169,7 +169,7 @@ impl Request for Open {
             name: args.operands().get(1).cloned(),
             kind: args.device_type().map(str::to_owned),
             backend: Backend::from_args(args)?,
-            plain: GivenPlain::from_args(args),
+            given: Given::from_args(args),
             sharing: Sharing::from_args(args),
             direct: args.given(&shared::DIRECT_IO),
             read_only: args.given(&shared::READONLY),
@@ -201,7 +201,7 @@ impl Open {
             name: None,
             kind: None,
             backend: None,
-            plain: GivenPlain::default(),
+            given: Given::default(),
             key,
             demands,
             sharing: Sharing::default(),
@@ -237,7 +237,7 @@ impl Open {
     /// Where the volume is, what kind it is and where its key comes from; `None` where it has no header.
     pub(crate) fn opening_of_luks(self) -> Result<Option<Opening>> {
         match Kind::named(self.kind.as_deref())? {
-            Kind::Plain => Ok(None),
+            Kind::Other(_) => Ok(None),
             kind => self.into_opening(kind).map(Some),
         }
     }
@@ -276,6 +276,7 @@ impl Open {
         conflicts::check(&self, kind)?;
         match kind {
             Kind::Luks(versions) if self.test_passphrase => self.into_test(versions).run(),
+            Kind::Other(_) if self.test_passphrase => self.into_opening(kind)?.test(),
             _ => self.open(kind),
         }
     }
@@ -318,21 +319,23 @@ impl Open {
     fn into_opening(self, kind: Kind) -> Result<Opening> {
         let kind = match kind {
             Kind::Luks(versions) => volume::Kind::Luks(versions),
-            Kind::Plain => volume::Kind::Plain(self.plain_options()?.into()),
+            Kind::Other(row) => {
+                let described = row.describe(&self.given, |option| self.has(option));
+                volume::Kind::Other(described?)
+            }
         };
         let Self { target, key, demands, sharing, direct, .. } = self;
         Ok(Opening { target, kind, key, demands, sharing, direct, stdin_holds_data: false, edits: false })
     }
 
-    fn plain_options(&self) -> Result<PlainOptions> {
-        let of_headers = [
-            (self.target.header.is_some(), &shared::HEADER),
-            (self.key.keyslot.is_some(), &shared::KEY_SLOT),
+    /// Whether one of the options is there that volumes with keyslots have.
+    fn has(&self, option: &Opt) -> bool {
+        let given = [
+            (&shared::HEADER, self.target.header.is_some()),
+            (&shared::KEY_SLOT, self.key.keyslot.is_some()),
+            (&shared::UNBOUND, self.unbound),
         ];
-        match of_headers.into_iter().find(|(is_given, _)| *is_given) {
-            Some((_, option)) => Err(plain_dmcrypt::not_for_plain(option)),
-            None => self.plain.clone().options(),
-        }
+        given.iter().any(|(known, is_given)| *is_given && known.long == option.long)
     }
 
     fn into_test(self, versions: Versions) -> TestPassphrase {
@@ -345,8 +348,8 @@ impl Open {
         let Self { target, key, demands, flags, persistent, read_only, keyring, .. } = self;
         let name = self.name.unwrap_or_else(|| target.device.into_os_string());
         let Target { header, locking, .. } = target;
-        let reopening = Reopening { header, locking, key, demands, hash: self.plain.hash.clone() };
-        let (name, plain) = (mapping::name(Some(&name))?, self.plain);
+        let reopening = Reopening { header, locking, key, demands, hash: self.given.plain.hash.clone() };
+        let (name, plain) = (mapping::name(Some(&name))?, self.given.plain);
         Ok(Refresh { name, flags, persistent, read_only, keyring, reopening, plain })
     }
 }

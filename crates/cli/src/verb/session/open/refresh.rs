@@ -9,7 +9,7 @@ use crate::mapping::{self, GivenFlags, Mapping, Open, Reopening};
 use crate::output::failure::{Exit, Failure, Result};
 use crate::output::sentence;
 use crate::unlock::admission;
-use crate::volume::given_plain::GivenPlain;
+use crate::volume::kinds::plain::given::GivenPlain;
 use keyway_attach::dm::crypt::{Key, Line, Options};
 use keyway_attach::dm::{self, Target};
 use keyway_attach::session::Session;

@@ -67,7 +67,7 @@ impl GivenPlain {
     }
 
     /// Refuses options that only plain volumes have.
-    pub(super) fn refuse(&self) -> Result<()> {
+    pub(in crate::volume::kinds) fn refuse(&self) -> Result<()> {
         if self.skip.is_some() {
             return Err(refusal("Option --skip is supported only for open of plain and loopaes devices."));
         }

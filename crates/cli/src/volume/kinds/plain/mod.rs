@@ -4,66 +4,84 @@
 //! `action_open_plain`). A plain volume is described by the command line alone: a wrong option goes
 //! unnoticed and yields noise.
 
+use super::{Asked, Described, Row};
 use crate::device::content;
-use crate::door::{Args, Opt, Release, shared};
+use crate::door::{Opt, Release, shared};
 use crate::output::failure::{Exit, Failure, Result};
 use crate::output::manner::Manner;
 use crate::output::question;
+use crate::process::encoding::Encoded;
 use crate::unlock::{self, KeyOptions};
-use crate::volume::given_plain::GivenPlain;
-use keyway::Plain;
+use given::GivenPlain;
+use keyway::{Admitted, Key, VolumeKey};
 use keyway_crypto::{CipherSpec, Secret};
 use keyway_format::plain::PassphraseHash;
-use keyway_volume::{PlainVolume, Storage};
+use keyway_volume::Storage;
+use keyway_volume::kind::{self, plain::Plain};
 use std::path::Path;
+use std::sync::Arc;
+
+pub(crate) mod given;
+
+/// Its row.
+pub(crate) static ROW: Row = Row {
+    of: &kind::plain::ROW,
+    refused: &[&shared::HEADER, &shared::KEY_SLOT, &shared::UNBOUND],
+    refusal: no_header,
+    described: |given| Ok(Arc::new(given.plain.clone().options()?)),
+    taken: |from| {
+        let given: GivenPlain = Encoded::take(from)?;
+        Some(Arc::new(given.options().ok()?))
+    },
+    tests_passphrases: false,
+};
 
 /// A plain volume as the options describe it.
 #[derive(Debug, Clone)]
 pub(crate) struct PlainOptions {
-    pub(super) volume: PlainVolume,
-    pub(super) key_len: usize,
+    described: Plain,
     /// The options it was made from.
-    pub(super) given: GivenPlain,
+    given: GivenPlain,
 }
 
-impl PlainOptions {
-    /// The options, if the volume is a plain one. For other types, refuses options that only plain
-    /// volumes have.
-    pub(crate) fn from_args(args: &Args) -> Result<Option<Self>> {
-        if !args.command().all_options().any(|option| option.long == shared::SKIP.long) {
-            return Ok(None);
-        }
-        let given = GivenPlain::from_args(args);
-        if args.device_type() != Some("plain") {
-            return given.refuse().map(|()| None);
-        }
-        if let Some(option) = OF_HEADERS.iter().find(|option| args.given(option)) {
-            return Err(not_for_plain(option));
-        }
-        given.options().map(Some)
+impl Described for PlainOptions {
+    fn row(&self) -> &'static Row {
+        &ROW
     }
 
-    /// The hash that derives the key from the passphrase, if one was named.
-    pub(crate) fn hash(&self) -> Option<&str> {
-        self.given.hash.as_deref()
+    fn kind(&self) -> &dyn kind::Kind {
+        &self.described
     }
 
-    /// Cipher, mode and IV.
-    pub(crate) fn cipher(&self) -> &CipherSpec {
-        &self.volume.spec
+    fn warn(&self, key: &KeyOptions) {
+        self.warn_about_defaults(key);
     }
 
-    /// The volume in the library's words; the user is asked before other content is overwritten.
-    pub(super) fn described(&self) -> Plain {
-        Plain::from_parts(self.volume.clone(), self.key_len).overwrite()
-    }
-
-    /// Asks for confirmation before other content of the device may be overwritten.
-    pub(super) fn confirm(&self, device: &Path, storage: &dyn Storage, manner: Manner) -> Result<()> {
-        match self.volume.offset.0 {
+    fn confirm(&self, device: &Path, storage: &dyn Storage, manner: Manner) -> Result<()> {
+        match self.described.volume.offset.0 {
             0 => confirm_signatures(manner, device, storage),
             _ => Ok(()),
         }
+    }
+
+    fn find_key(&self, admitted: &Admitted, asked: &Asked<'_>) -> Result<VolumeKey> {
+        let key = self.volume_key(asked.key, asked.device, asked.stdin_holds_data)?;
+        Ok(admitted.try_key(&Key::VolumeKey(key))?)
+    }
+
+    fn hash(&self) -> Option<&str> {
+        self.given.hash.as_deref()
+    }
+
+    fn put(&self, to: &mut Vec<u8>) {
+        self.given.put(to);
+    }
+}
+
+impl PlainOptions {
+    /// Cipher, mode and IV.
+    pub(crate) fn cipher(&self) -> &CipherSpec {
+        &self.described.volume.spec
     }
 
     /// The volume's key.
@@ -73,7 +91,8 @@ impl PlainOptions {
         device: &Path,
         stdin_holds_data: bool,
     ) -> Result<Secret> {
-        volume_key(key, device, self.key_len, self.hash(), self.hash().is_some(), stdin_holds_data)
+        let (hash, len) = (self.hash(), self.described.key_len);
+        volume_key(key, device, len, hash, hash.is_some(), stdin_holds_data)
     }
 
     /// cryptsetup's warning about its defaults, which changed in 2.7; printed in batch mode too.
@@ -86,7 +105,7 @@ impl PlainOptions {
         let older = "that could be incompatible with older versions";
         let uses_default_cipher = self.given.cipher.is_none() || self.given.key_bits.is_none();
         if uses_default_cipher {
-            let (name, bits) = (self.given.cipher(), 8 * self.key_len);
+            let (name, bits) = (self.given.cipher(), 8 * self.described.key_len);
             say!("WARNING: Using default options for cipher ({name}, key size {bits} bits) {older}.");
         }
         if uses_default_hash {
@@ -101,12 +120,13 @@ impl PlainOptions {
 }
 
 impl GivenPlain {
-    /// The volume that these options describe, with cryptsetup's defaults.
+    /// The volume that these options describe, with cryptsetup's defaults. The user is asked before
+    /// other content is overwritten.
     pub(crate) fn options(self) -> Result<PlainOptions> {
-        let key_len = self.key_len()?;
-        let volume = self.volume()?;
+        let (key_len, volume) = (self.key_len()?, self.volume()?);
         volume.spec.check_key_bits(8 * key_len).map_err(keyway_volume::Error::from)?;
-        Ok(PlainOptions { volume, key_len, given: self })
+        let described = Plain { volume, key_len, hash: PassphraseHash::DEFAULT, overwrite: true };
+        Ok(PlainOptions { described, given: self })
     }
 }
 
@@ -187,13 +207,10 @@ fn confirm_signatures(manner: Manner, device: &Path, storage: &dyn Storage) -> R
 }
 
 /// The refusal of an option that only volumes with a header have.
-pub(crate) fn not_for_plain(option: &Opt) -> Failure {
+fn no_header(option: &Opt) -> Failure {
     refusal(format!("--{} does not apply to plain volumes: they have no header.", option.long))
 }
 
 fn refusal(message: impl Into<String>) -> Failure {
     Failure::new(Exit::Parameters, message)
 }
-
-/// Options that only volumes with a header have.
-static OF_HEADERS: &[&Opt] = &[&shared::HEADER, &shared::KEY_SLOT, &shared::UNBOUND];

@@ -1,0 +1,85 @@
+//! Kinds of volume without a LUKS header, as the command line describes them: a file and a row of the table each.
+//! docs/FORMATS.md is how one is added.
+
+use crate::door::Opt;
+use crate::output::failure::{Failure, Result};
+use crate::output::manner::Manner;
+use crate::unlock::KeyOptions;
+use keyway::{Admitted, VolumeKey};
+use keyway_volume::Storage;
+use keyway_volume::kind::Kind;
+use std::fmt;
+use std::path::Path;
+use std::sync::Arc;
+
+mod given;
+pub(crate) mod plain;
+mod table;
+
+pub(crate) use given::Given;
+pub(crate) use table::named;
+
+/// What the command line needs to know of a kind.
+pub(crate) struct Row {
+    /// The kind.
+    pub(crate) of: &'static keyway_volume::kind::Row,
+    /// Options that its volumes do not have.
+    refused: &'static [&'static Opt],
+    /// Why it has not.
+    refusal: fn(&Opt) -> Failure,
+    /// A volume of this kind, from the options.
+    described: fn(&Given) -> Result<Arc<dyn Described>>,
+    /// The same from the bytes of [`Described::put`].
+    taken: fn(&mut &[u8]) -> Option<Arc<dyn Described>>,
+    /// Whether cryptsetup tests its passphrases (`open --test-passphrase`).
+    pub(crate) tests_passphrases: bool,
+}
+
+/// A volume without a LUKS header, as the options describe it.
+pub(crate) trait Described: fmt::Debug + Send + Sync {
+    /// Its row.
+    fn row(&self) -> &'static Row;
+
+    /// What the library opens.
+    fn kind(&self) -> &dyn Kind;
+
+    /// Says what the user should know of the options, before anything is opened.
+    fn warn(&self, key: &KeyOptions);
+
+    /// Asks before the volume is written over something else.
+    fn confirm(&self, device: &Path, storage: &dyn Storage, manner: Manner) -> Result<()>;
+
+    /// Asks for the volume's key, and finds it.
+    fn find_key(&self, admitted: &Admitted, asked: &Asked<'_>) -> Result<VolumeKey>;
+
+    /// The hash that makes the key from a passphrase, if one was named: `status` shows it.
+    fn hash(&self) -> Option<&str> {
+        None
+    }
+
+    /// Appends the options, for another process of this program.
+    fn put(&self, to: &mut Vec<u8>);
+}
+
+/// Where a key comes from.
+pub(crate) struct Asked<'a> {
+    pub(crate) key: &'a KeyOptions,
+    /// The device, as prompts name it.
+    pub(crate) device: &'a Path,
+    /// Standard input holds data: passphrases are asked for on the terminal only.
+    pub(crate) stdin_holds_data: bool,
+}
+
+impl Row {
+    /// The volume that the options describe; `is_given` tells which options of other kinds are there.
+    pub(crate) fn describe(
+        &self,
+        given: &Given,
+        is_given: impl Fn(&Opt) -> bool,
+    ) -> Result<Arc<dyn Described>> {
+        match self.refused.iter().find(|option| is_given(option)) {
+            Some(option) => Err((self.refusal)(option)),
+            None => (self.described)(given),
+        }
+    }
+}
