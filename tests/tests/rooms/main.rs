@@ -171,3 +171,20 @@ fn headers_are_edited_and_volumes_made_through_the_library() {
     let known = ("mapping::flags", "change::edit::set_persistent_flags".to_owned());
     assert_eq!(below.collect::<BTreeSet<_>>(), BTreeSet::from([known]));
 }
+
+/// How many paths of the program go past the library, at most: it is to be a client of `keyway` alone. Lower them as
+/// they fall.
+const PAST_THE_LIBRARY: [(&str, usize); 2] = [("keyway_volume", 471), ("keyway_attach", 194)];
+
+#[test]
+fn the_program_goes_past_the_library_no_more_than_it_did() {
+    let program = program();
+    for (package, most) in PAST_THE_LIBRARY {
+        let paths = program.named_of(package).len();
+        println!("{paths} paths of the program go into {package}");
+        assert_eq!(
+            paths, most,
+            "{package}: fewer? Then lower the figure. More? The library should offer it."
+        );
+    }
+}

@@ -231,7 +231,10 @@ impl Part<'_> {
         let crypt = match &self.segment.stored {
             Stored::Crypt(crypt) => crypt,
             Stored::Linear => return self.data.read_at(buf, self.segment.place(self.range.start)),
-            Stored::Zero => return Ok(buf.fill(0)),
+            Stored::Zero => {
+                buf.fill(0);
+                return Ok(());
+            }
         };
         let body = self.body();
         let (head, rest) = buf.split_at_mut((body.start - self.range.start) as usize);
