@@ -261,6 +261,7 @@ impl fmt::Debug for Admitted {
 }
 
 /// An opened volume: what is behind its plaintext.
+#[cfg_attr(not(any(feature = "dm", feature = "parts")), allow(dead_code))]
 pub(crate) struct Ready {
     pub(crate) data: Arc<dyn Storage>,
     pub(crate) layout: Layout,
