@@ -37,7 +37,7 @@ impl Plain {
     /// example.
     ///
     /// # Errors
-    /// [`ErrorKind::Unsupported`]; the cipher has no such keys.
+    /// [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported); the cipher has no such keys.
     pub fn new(cipher: &str, key_bits: u32) -> Result<Self> {
         let spec = CipherSpec::parse(cipher).map_err(keyway_volume::Error::from)?;
         spec.check_key_bits(key_bits as usize).map_err(keyway_volume::Error::from)?;
