@@ -60,6 +60,16 @@ impl Cascade {
     /// single cipher is a chain too. The error names what is unknown or cannot be chained; an area
     /// that is too short is refused.
     pub fn new(ciphers: &str, mode: CascadeMode, area: &Secret, cpu: Cpu) -> Result<Self, Error> {
+        Self::keyed(ciphers, mode, area, cpu, Of::Sectors)
+    }
+
+    /// The same chain for the header itself, from the key that a KDF made: its 448 encrypted bytes
+    /// are the first of sector 0. In CBC their whitening is bytes 8 to 15 of the area.
+    pub fn of_header(ciphers: &str, mode: CascadeMode, area: &Secret, cpu: Cpu) -> Result<Self, Error> {
+        Self::keyed(ciphers, mode, area, cpu, Of::Header)
+    }
+
+    fn keyed(ciphers: &str, mode: CascadeMode, area: &Secret, cpu: Cpu, of: Of) -> Result<Self, Error> {
         let links = links(ciphers, mode)?;
         let needs = area_len(&links, mode);
         if area.len() < needs {
@@ -79,7 +89,7 @@ impl Cascade {
                 let tweak = area.first_chunk().expect("an area of this length");
                 keyed(&links, area).map(|(link, key)| link.lrw(key, tweak, cpu)).collect()
             }
-            CascadeMode::Cbc => cbc(&links, area, cpu),
+            CascadeMode::Cbc => cbc(&links, area, cpu, of),
         };
         Ok(Self(layers))
     }
@@ -112,6 +122,13 @@ impl Cascade {
 fn run(first: u64, data: &[u8]) -> Run {
     assert_eq!(data.len() % SECTOR, 0, "a run of whole sectors of {SECTOR} bytes");
     Run { first, sector: SECTOR, large_ivs: false }
+}
+
+/// What is encrypted.
+#[derive(Clone, Copy)]
+enum Of {
+    Sectors,
+    Header,
 }
 
 /// A cipher of a chain.
@@ -180,7 +197,7 @@ fn keyed<'a>(links: &'a [Link], area: &'a [u8]) -> impl Iterator<Item = (&'a Lin
 }
 
 /// One CBC around the chain, or one around each cipher where block sizes differ.
-fn cbc(links: &[Link], area: &[u8], cpu: Cpu) -> Vec<Box<dyn Engine>> {
+fn cbc(links: &[Link], area: &[u8], cpu: Cpu, of: Of) -> Vec<Box<dyn Engine>> {
     let chain: Option<Vec<Box<dyn Cipher128>>> = keyed(links, area)
         .map(|(link, key)| match link.make {
             Make::Block128(make) => Some(make(key, cpu)),
@@ -188,23 +205,26 @@ fn cbc(links: &[Link], area: &[u8], cpu: Cpu) -> Vec<Box<dyn Engine>> {
         })
         .collect();
     if let Some(chain) = chain {
-        return Vec::from([whitened_cbc::<16>(Box::new(Chain(chain)), area)]);
+        return Vec::from([whitened_cbc::<16>(Box::new(Chain(chain)), area, of)]);
     }
     keyed(links, area)
         .map(|(link, key)| match link.make {
-            Make::Block128(make) => whitened_cbc::<16>(make(key, cpu), area),
-            Make::Block64(make) => whitened_cbc::<8>(make(key, cpu), area),
+            Make::Block128(make) => whitened_cbc::<16>(make(key, cpu), area, of),
+            Make::Block64(make) => whitened_cbc::<8>(make(key, cpu), area, of),
             _ => unreachable!("links() lets CBC have ciphers of blocks alone"),
         })
         .collect()
 }
 
 /// The area begins with the IV's seed, as long as a block, and the whitening.
-fn whitened_cbc<const N: usize>(cipher: Box<dyn BlockCipher<N>>, area: &[u8]) -> Box<dyn Engine> {
+fn whitened_cbc<const N: usize>(cipher: Box<dyn BlockCipher<N>>, area: &[u8], of: Of) -> Box<dyn Engine> {
     let (seed, rest) = area.split_first_chunk::<N>().expect("an area of this length");
-    let whitening = rest.first_chunk::<WHITENING>().expect("an area of this length");
     let iv = IvGenerator::seeded(seed);
-    Box::new(Whitened::new(Box::new(ByIv { cipher, iv, body: by_iv::cbc() }), whitening))
+    let mode = Box::new(ByIv { cipher, iv, body: by_iv::cbc() });
+    Box::new(match of {
+        Of::Sectors => Whitened::new(mode, rest.first_chunk::<WHITENING>().expect("an area of this length")),
+        Of::Header => Whitened::header(mode, area[8..].first_chunk().expect("an area of this length")),
+    })
 }
 
 /// Ciphers of 128-bit blocks as one.

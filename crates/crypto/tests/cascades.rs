@@ -116,6 +116,44 @@ fn inner_cbc_chains_blocks() {
     assert_eq!(data, sectors()[..512]);
 }
 
+/// Headers are sector 0, but their whitening in CBC is the second half of the seed as it is.
+#[test]
+fn headers_are_whitened_without_a_number() {
+    let key = area(192);
+    let secret = Secret::copy_from(&key);
+    let of_header = |ciphers, mode| {
+        let mut data = sectors()[..512].to_vec();
+        let cascade = Cascade::of_header(ciphers, mode, &secret, Cpu::detect()).unwrap();
+        cascade.encrypt(0, &mut data);
+        let encrypted = data.clone();
+        cascade.decrypt(0, &mut data);
+        assert_eq!(data, sectors()[..512]);
+        encrypted
+    };
+    for mode in [CascadeMode::Xts, CascadeMode::Lrw] {
+        let mut data = sectors()[..512].to_vec();
+        Cascade::new("aes-serpent", mode, &secret, Cpu::detect()).unwrap().encrypt(0, &mut data);
+        assert_eq!(of_header("aes-serpent", mode), data);
+    }
+    let layer = |cipher: &str, range: std::ops::Range<usize>, block: usize, data: &mut [u8]| {
+        let cipher = single(&format!("{cipher}-ecb"), &[&key[range]]);
+        let mut chain = key[..block].to_vec();
+        for part in data.chunks_mut(block) {
+            let mut sector = vec![0; 512];
+            sector[..block].iter_mut().zip(part.iter().zip(&chain)).for_each(|(out, (a, b))| *out = a ^ b);
+            cipher.encrypt(0, &mut sector);
+            chain = sector[..block].to_vec();
+            part.iter_mut()
+                .zip(chain.iter().zip(key[8..16].iter().cycle()))
+                .for_each(|(out, (a, b))| *out = a ^ b);
+        }
+    };
+    let mut expected = sectors()[..512].to_vec();
+    layer("serpent", 32..64, 16, &mut expected);
+    layer("des3_ede", 64..88, 8, &mut expected);
+    assert_eq!(of_header("serpent-des3_ede", CascadeMode::Cbc), expected);
+}
+
 /// CRC-32 as the kernel's "crc32": no inversion before or after.
 fn crc32(bytes: &[u8]) -> u32 {
     bytes.iter().fold(0, |crc, byte| {

@@ -1,5 +1,5 @@
-//! LUKS1 and LUKS2 headers: converts bytes to types and back; and derives the keys of plain
-//! volumes, which have no header. No I/O, no clock, no randomness, no panic.
+//! Headers of LUKS1, LUKS2, TrueCrypt and VeraCrypt: converts bytes to types and back; and derives
+//! the keys of plain volumes, which have no header. No I/O, no clock, no randomness, no panic.
 //!
 //! A header is stored as the bytes it was read from plus a typed view of them. The view is
 //! read-only: every edit changes the bytes (or the JSON document) and parses them again. So a
@@ -29,6 +29,8 @@ pub mod luks2;
 pub mod plain;
 #[cfg(feature = "alloc")]
 mod shown;
+#[cfg(feature = "alloc")]
+pub mod tcrypt;
 #[cfg(feature = "alloc")]
 pub mod text;
 #[cfg(feature = "alloc")]

@@ -16,13 +16,23 @@ use alloc::boxed::Box;
 /// A mode whose ciphertext is whitened.
 pub(crate) struct Whitened {
     mode: Box<dyn Engine>,
-    whitening: SecretBox<[u8; WHITENING]>,
+    whitening: Whitening,
+}
+
+enum Whitening {
+    /// Another for each sector.
+    OfSectors(SecretBox<[u8; WHITENING]>),
+    /// These bytes: of the header of such a volume.
+    OfHeader(SecretBox<[u8; 8]>),
 }
 
 impl Whitened {
     pub(crate) fn new(mode: Box<dyn Engine>, whitening: &[u8; WHITENING]) -> Self {
-        let copy = |secret: &mut [u8; WHITENING]| secret.copy_from_slice(whitening);
-        Self { mode, whitening: SecretBox::new_with(copy) }
+        Self { mode, whitening: Whitening::OfSectors(copied(whitening)) }
+    }
+
+    pub(crate) fn header(mode: Box<dyn Engine>, whitening: &[u8; 8]) -> Self {
+        Self { mode, whitening: Whitening::OfHeader(copied(whitening)) }
     }
 
     /// Adds every sector's whitening to it.
@@ -36,13 +46,21 @@ impl Whitened {
     }
 
     fn mask(&self, number: u64) -> u64 {
-        let halves = self.whitening.as_chunks().0;
+        let secret = match &self.whitening {
+            Whitening::OfHeader(mask) => return u64::from_le_bytes(**mask),
+            Whitening::OfSectors(secret) => secret,
+        };
+        let halves = secret.as_chunks().0;
         let [low, high] = [halves[0], halves[1]].map(|half| {
             let numbered = u64::from_le_bytes(half) ^ number;
             [crc32(numbered as u32), crc32((numbered >> 32) as u32)]
         });
         u64::from(low[0] ^ high[1]) | u64::from(low[1] ^ high[0]) << 32
     }
+}
+
+fn copied<const N: usize>(bytes: &[u8; N]) -> SecretBox<[u8; N]> {
+    SecretBox::new_with(|secret: &mut [u8; N]| secret.copy_from_slice(bytes))
 }
 
 impl Engine for Whitened {

@@ -158,6 +158,22 @@ mod tests {
         );
     }
 
+    /// VeraCrypt's self-test (src/Common/Tests.c, `test_pkcs5`; the first two are TrueCrypt's).
+    #[test]
+    fn veracrypts_self_test() {
+        for (hash, expected) in [
+            (Hash::Sha1, "5c75cef0"),
+            (Hash::Ripemd160, "7a3d7c03"),
+            (Hash::Sha256, "f2a04fb2"),
+            (Hash::Sha512, "1364aef8"),
+            (Hash::Whirlpool, "507c366f"),
+            (Hash::Blake2s256, "8d51fa31"),
+            (Hash::Streebog512, "d053a230"),
+        ] {
+            assert_eq!(derive(hash, b"password", b"\x12\x34\x56\x78", 5, 4), expected, "{hash:?}");
+        }
+    }
+
     /// Every hash at every level against the definition, written out with HMAC
     /// alone; 640 bytes are up to forty output blocks.
     #[test]
