@@ -10,6 +10,7 @@ use std::fmt;
 use std::sync::Arc;
 
 pub mod plain;
+pub mod tcrypt;
 
 /// A kind of volume, with what its users say of one.
 pub trait Kind: fmt::Debug + Send + Sync {
@@ -33,7 +34,7 @@ pub struct Row {
 }
 
 /// Every kind.
-pub const KINDS: &[&Row] = &[&plain::ROW];
+pub const KINDS: &[&Row] = &[&plain::ROW, &tcrypt::ROW];
 
 /// The device that is to hold such a volume, and what its user permits.
 #[derive(Clone, Copy)]

@@ -76,7 +76,7 @@ impl UnlockOptions {
         if self.weak_ciphers_too { Areas::StrongOr { cipher, key_len } } else { Areas::Strong }
     }
 
-    fn is_stopped(&self) -> bool {
+    pub(crate) fn is_stopped(&self) -> bool {
         self.stop.as_ref().is_some_and(|stop| stop.is_stopped())
     }
 }

@@ -1,0 +1,57 @@
+//! The data area that a header describes, on the data's device.
+
+use super::Place;
+use crate::{Layout, MappedSegment, Mapping, Refusal, Result};
+use keyway_crypto::{Cascade, CipherSpec, Secret, SectorSize};
+use keyway_format::tcrypt::{Cipher, DataArea, Header, SECTOR};
+use keyway_format::{Bytes, Sectors};
+
+/// The area as one segment, on a device of `data_len` bytes.
+pub(super) fn of(area: DataArea, cipher: &Cipher, place: Place, data_len: u64) -> Result<Layout> {
+    let area = match place {
+        Place::System { partition: Some(start) } => part_of(area, start, data_len)?,
+        _ => area,
+    };
+    let mapping = match cipher.dm_crypt() {
+        Some(spec) => Mapping::Crypt {
+            spec: CipherSpec::parse(&spec)?,
+            sector_size: SectorSize::S512,
+            iv_tweak: area.first,
+            iv_large_sectors: false,
+        },
+        None => Mapping::Chain { ciphers: cipher.chain.into(), mode: cipher.mode, iv_tweak: area.first },
+    };
+    let segment = MappedSegment {
+        plaintext_start: 0,
+        length: area.len.map(|len| len.0),
+        storage_offset: area.offset.0,
+        mapping,
+        second_key: false,
+    };
+    let layout = Layout { segments: vec![segment] };
+    layout.check_fits(data_len)?;
+    Ok(layout)
+}
+
+/// The key of [`of`]'s mapping.
+pub(super) fn volume_key(header: &Header, cipher: &Cipher) -> Result<Secret> {
+    if cipher.dm_crypt().is_some() {
+        return Ok(cipher.volume_key(header.keys())?);
+    }
+    let len = Cascade::key_len(cipher.chain, cipher.mode)?;
+    Ok(Secret::copy_from(&header.keys().expose()[..len]))
+}
+
+/// The area's part that is a partition: IVs go on counting from the start of the disk.
+fn part_of(area: DataArea, start: Sectors, data_len: u64) -> Result<DataArea> {
+    let len = data_len / SECTOR * SECTOR;
+    let start = start.0.saturating_mul(SECTOR);
+    let (from, end) = (area.offset.0, area.len.map_or(u64::MAX, |len| area.offset.0 + len.0));
+    if start < from || start.saturating_add(len) > end {
+        return Err(Refusal::Geometry.because(format!(
+            "the partition is bytes {start} to {} of its disk, which is encrypted from byte {from} to {end}",
+            start.saturating_add(len)
+        )));
+    }
+    Ok(DataArea { offset: Bytes(0), len: Some(Bytes(len)), first: start / SECTOR })
+}

@@ -1,0 +1,174 @@
+//! Derives keys by all KDFs side by side, the likely ones first, until one of them opens a header.
+//!
+//! Each takes one core; all ciphers are tried with the key that it derives.
+
+use super::Encrypted;
+use super::candidates::Candidates;
+use crate::{Error, Result, UnlockOptions};
+use keyway_crypto::kdf::{Argon2Cost, Argon2Variant, argon2, pbkdf2};
+use keyway_crypto::secret::wipe_stack;
+use keyway_crypto::{Cascade, Cpu, Secret, Stop};
+use keyway_format::tcrypt::{Argon2, Cipher, DERIVED_LEN, Header, Kdf, Position, SALT_LEN, SECTOR, Stretch};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::thread::Builder;
+use std::time::Duration;
+
+/// A header that opened, and what opened it.
+pub(super) struct Match {
+    pub(super) position: Position,
+    pub(super) kdf: &'static Kdf,
+    pub(super) cipher: &'static Cipher,
+    pub(super) header: Header,
+}
+
+/// Tries all of them. Every password that opens nothing costs the same.
+///
+/// # Errors
+/// Nothing opened: [`Error::WrongPassphrase`], or why some could not be tried.
+pub(super) fn find(
+    headers: &[Encrypted],
+    candidates: &Candidates,
+    password: &Secret,
+    options: &UnlockOptions,
+) -> Result<Match> {
+    let (mut jobs, mut trouble) = (Vec::new(), None);
+    for header in headers {
+        for (kdf, stretch) in candidates.kdfs(header.position, password.len()) {
+            let job = Job { header, kdf, stretch };
+            match job.check_memory(options) {
+                Ok(()) => jobs.push(job),
+                Err(error) => trouble = Some(error),
+            }
+        }
+    }
+    let search = Search { jobs, candidates, password, next: AtomicUsize::new(0), stop: Stop::new() };
+    match search.run(options) {
+        Ok(Some(found)) => return Ok(found),
+        Ok(None) => {}
+        Err(error) => trouble = Some(error),
+    }
+    Err(trouble.unwrap_or(Error::WrongPassphrase))
+}
+
+/// A header, and a KDF that may have made its key.
+struct Job<'a> {
+    header: &'a Encrypted,
+    kdf: &'static Kdf,
+    stretch: Stretch,
+}
+
+impl Job<'_> {
+    fn check_memory(&self, options: &UnlockOptions) -> Result<()> {
+        let Stretch::Argon2id(Argon2 { memory_kib, .. }) = self.stretch else { return Ok(()) };
+        let (needs_kib, has_kib) = (memory_kib.into(), options.memory_budget_kib);
+        if needs_kib > has_kib { Err(Error::NoMemory { needs_kib, has_kib }) } else { Ok(()) }
+    }
+
+    fn derive(&self, password: &Secret, stop: &Stop) -> Result<Secret> {
+        let mut derived = Secret::zeroed(DERIVED_LEN);
+        let (password, salt, out) = (password.expose(), &self.header.bytes[..SALT_LEN], derived.expose_mut());
+        match self.stretch {
+            Stretch::Pbkdf2 { hash, iterations } => pbkdf2(hash, password, salt, iterations, out, stop)?,
+            Stretch::Argon2id(Argon2 { passes, memory_kib }) => {
+                let cost = Argon2Cost { time: passes, memory_kib, lanes: 1 };
+                argon2(Argon2Variant::Argon2id, cost, password, salt, out, 1, stop)?;
+            }
+        }
+        Ok(derived)
+    }
+
+    /// Decrypts the header by every cipher.
+    fn open(&self, derived: &Secret, candidates: &Candidates) -> Result<Option<Match>> {
+        let (cpu, program) = (Cpu::detect(), self.kdf.program);
+        let mut trouble = None;
+        for cipher in candidates.ciphers(program) {
+            let mut decrypted = Secret::zeroed(SECTOR as usize);
+            let encrypted = &self.header.bytes[SALT_LEN..];
+            decrypted.expose_mut()[..encrypted.len()].copy_from_slice(encrypted);
+            Cascade::of_header(cipher.chain, cipher.mode, derived, cpu)?.decrypt(0, decrypted.expose_mut());
+            match Header::parse(decrypted.expose(), program) {
+                Ok(Some(header)) => {
+                    let (position, kdf) = (self.header.position, self.kdf);
+                    return Ok(Some(Match { position, kdf, cipher, header }));
+                }
+                Ok(None) => {}
+                Err(error) => trouble = Some(error.into()),
+            }
+        }
+        trouble.map_or(Ok(None), Err)
+    }
+}
+
+/// Jobs that threads take in order.
+struct Search<'a> {
+    jobs: Vec<Job<'a>>,
+    candidates: &'a Candidates,
+    password: &'a Secret,
+    next: AtomicUsize,
+    stop: Stop,
+}
+
+type Outcome = Result<Option<Match>>;
+
+impl Search<'_> {
+    fn run(&self, options: &UnlockOptions) -> Outcome {
+        std::thread::scope(|scope| {
+            let (done, outcomes) = channel();
+            for _ in 0..options.threads.clamp(1, self.jobs.len().max(1)) {
+                let done = done.clone();
+                let work = move || self.work(&mut |outcome| drop(done.send(outcome)));
+                if Builder::new().spawn_scoped(scope, work.clone()).is_err() {
+                    // No thread is available (RLIMIT_NPROC, a container's pids.max): this one does it.
+                    work();
+                }
+            }
+            drop(done);
+            self.wait(&outcomes, options)
+        })
+    }
+
+    /// Takes job after job.
+    fn work(&self, report: &mut dyn FnMut(Outcome)) {
+        while let Some(job) = self.jobs.get(self.next.fetch_add(1, Ordering::Relaxed)) {
+            if self.stop.is_stopped() {
+                break;
+            }
+            let outcome =
+                job.derive(self.password, &self.stop).and_then(|key| job.open(&key, self.candidates));
+            // The thread ends soon, and its stack goes on to the next one.
+            wipe_stack();
+            report(outcome);
+        }
+    }
+
+    /// The first header that opens; it stops the others, and so does a stop from outside.
+    fn wait(&self, outcomes: &Receiver<Outcome>, options: &UnlockOptions) -> Outcome {
+        let (mut found, mut trouble) = (None, None);
+        loop {
+            if options.is_stopped() {
+                self.stop.stop();
+                trouble.get_or_insert(keyway_crypto::Error::Stopped.into());
+            }
+            match outcomes.recv_timeout(POLL) {
+                Ok(Ok(Some(opened))) => {
+                    found.get_or_insert(opened);
+                    self.stop.stop();
+                }
+                Ok(Ok(None)) => {}
+                Ok(Err(error)) => {
+                    trouble.get_or_insert(error);
+                }
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => break,
+            }
+        }
+        match (found, trouble) {
+            (None, Some(error)) => Err(error),
+            (found, _) => Ok(found),
+        }
+    }
+}
+
+/// The interval of checking for a stop from outside.
+const POLL: Duration = Duration::from_millis(20);
