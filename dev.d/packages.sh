@@ -27,7 +27,7 @@ declare -A package_of=(
     [mkfs.erofs]=erofs-utils [mksquashfs]=squashfs-tools [mkfs.nilfs2]=nilfs-tools [mkntfs]=ntfs-3g
     [mkfs.exfat]=exfatprogs [mkudffs]=udftools [genisoimage]=genisoimage [sfdisk]=fdisk [fdisk]=fdisk [blkid]=util-linux
     [busybox]=busybox-static
-    [losetup]=mount
+    [losetup]=mount [tcplay]=tcplay
     [python3]="python3 python3-venv"
     [cpio]=cpio [mkinitramfs]=initramfs-tools-core [unshare]=util-linux
     [modprobe]=kmod

@@ -25,6 +25,7 @@ mod partitions;
 mod qemu;
 mod recovery;
 mod seal;
+mod tcrypt;
 mod tokens;
 mod typed;
 mod volume;

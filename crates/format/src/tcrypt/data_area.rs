@@ -43,7 +43,7 @@ impl Fields {
     ) -> Result<DataArea, Error> {
         let len = self.len(position)?;
         let offset = match position.is_hidden() && self.version < 4 {
-            true => self.from_the_end(len.unwrap_or_default(), device_len)?,
+            true => self.before_its_header(len.unwrap_or_default(), device_len)?,
             false if self.version < 4 => self.shown_offset(),
             false => self.area_offset,
         };
@@ -91,7 +91,7 @@ impl Fields {
     }
 
     /// Where a hidden volume of that length starts that ends before its header.
-    fn from_the_end(&self, len: Bytes, device_len: Bytes) -> Result<Bytes, Error> {
+    fn before_its_header(&self, len: Bytes, device_len: Bytes) -> Result<Bytes, Error> {
         let header = Position::OldHidden.offset(device_len.0).unwrap_or(0);
         let start = header.checked_sub(len.0).filter(|start| *start >= SECTOR);
         start.map(Bytes).ok_or_else(|| {

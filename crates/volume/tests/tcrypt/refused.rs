@@ -19,7 +19,7 @@ fn refusal(of: &Tcrypt, made: &Made) -> String {
     let device = Arc::new(Memory::from(made.device()));
     let opened = open(of, &device, "correct horse");
     let found = opened.and_then(|unlocked| unlocked.found(made.len as u64));
-    found.err().expect("a refusal").to_string()
+    found.expect_err("a refusal").to_string()
 }
 
 #[test]
