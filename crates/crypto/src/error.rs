@@ -25,6 +25,9 @@ pub enum Error {
     /// The key of an [`crate::AesXts`] is not of one of the three valid lengths; the value is its
     /// length in bits.
     AesXtsKey(usize),
+    /// The key of an [`crate::AesCcm`] is not of one of the three valid lengths; the value is its
+    /// length in bits.
+    AesKey(usize),
     /// The sector size is not 512, 1024, 2048 or 4096.
     SectorSize(u32),
     /// A KDF cost outside what the algorithm defines.
@@ -50,6 +53,7 @@ impl fmt::Display for Error {
             Self::KeySize { spec, got, wants } => write!(f, "{spec} takes a key of {wants}, not {got} bits"),
             Self::SectorSize(n) => write!(f, "sector size {n} is not 512, 1024, 2048 or 4096"),
             Self::AesXtsKey(bits) => write!(f, "AES-XTS takes a key of 256, 384 or 512 bits, not {bits}"),
+            Self::AesKey(bits) => write!(f, "AES takes a key of 128, 192 or 256 bits, not {bits}"),
             Self::Cost(why) => f.write_str(why),
             Self::Lanes(lanes) => write!(f, "Argon2 takes 1 to 16777215 lanes, not {lanes}"),
             Self::LaneMemory { lanes, kib } => {

@@ -16,6 +16,7 @@
 #[cfg(feature = "alloc")]
 extern crate alloc;
 
+mod aes_ccm;
 mod aes_xts;
 mod block;
 mod block_cipher;
@@ -42,6 +43,7 @@ mod simd;
 pub mod spec;
 mod sys;
 
+pub use aes_ccm::AesCcm;
 pub use aes_xts::AesXts;
 #[cfg(feature = "alloc")]
 pub use cascade::{Cascade, CascadeMode};

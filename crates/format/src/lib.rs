@@ -1,5 +1,6 @@
-//! Headers of LUKS1, LUKS2, TrueCrypt and VeraCrypt: converts bytes to types and back; and derives
-//! the keys of plain volumes, which have no header. No I/O, no clock, no randomness, no panic.
+//! Headers of LUKS1, LUKS2, TrueCrypt, VeraCrypt and BitLocker: converts bytes to types and back;
+//! and derives the keys of plain volumes, which have no header. No I/O, no clock, no randomness, no
+//! panic.
 //!
 //! A header is stored as the bytes it was read from plus a typed view of them. The view is
 //! read-only: every edit changes the bytes (or the JSON document) and parses them again. So a
@@ -15,6 +16,10 @@ extern crate alloc;
 pub mod af;
 #[cfg(feature = "alloc")]
 pub mod base64;
+#[cfg(feature = "alloc")]
+pub mod bitlk;
+#[cfg(feature = "alloc")]
+pub mod crc32;
 #[cfg(feature = "alloc")]
 pub mod error;
 #[cfg(feature = "alloc")]

@@ -15,12 +15,13 @@ const ROOMS: [&str; 10] =
 
 /// Those of `keyway-crypto`, from the top: construction from a specification, what is constructed,
 /// the traits between them, and what all of it stands on.
-const CRYPTO: [&str; 19] = [
+const CRYPTO: [&str; 20] = [
     "cascade",
     "sector",
     "choice",
     "spec",
     "aes_xts",
+    "aes_ccm",
     "block",
     "mode",
     "iv",

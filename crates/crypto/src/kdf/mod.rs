@@ -1,4 +1,4 @@
-//! Passphrase to key: PBKDF2 and Argon2, each stoppable from another thread. Key to key: HKDF.
+//! Passphrase to key: PBKDF2, Argon2 and BitLocker's stretching, each stoppable from another thread. Key to key: HKDF.
 
 mod argon2;
 mod hkdf;
@@ -6,6 +6,7 @@ mod hmac;
 pub mod least;
 pub mod pace;
 mod pbkdf2;
+mod stretch;
 
 pub use argon2::{Argon2Block, argon2_in};
 #[cfg(feature = "alloc")]
@@ -14,6 +15,7 @@ pub use hkdf::{hkdf, hmac};
 #[cfg(feature = "std")]
 pub use pbkdf2::{Derivation, pbkdf2_side_by_side};
 pub use pbkdf2::{pbkdf2, pbkdf2_on};
+pub use stretch::{STRETCH_ROUNDS, stretch};
 
 use core::sync::atomic::{AtomicBool, Ordering};
 

@@ -12,6 +12,7 @@
 use super::{Partition, Purpose, SECTORS, bytes, number};
 use crate::Storage;
 use crate::device::probe::{GPT_HEADER, GPT_PROTECTIVE, mbr};
+use keyway_format::crc32::crc32;
 use std::io;
 
 /// The partitions; `None` where there is no valid table in this unit.
@@ -77,13 +78,6 @@ fn partition(entry: &[u8], index: u32, sector: u64) -> Partition {
         purpose: Purpose::Gpt(entry[..16].try_into().unwrap_or_default()),
         bytes: first.saturating_mul(sector)..last.saturating_add(1).saturating_mul(sector),
     }
-}
-
-/// CRC-32 (ISO 3309), bit by bit: tables are short.
-pub(super) fn crc32(bytes: &[u8]) -> u32 {
-    !bytes.iter().fold(!0, |sum, byte| {
-        (0..8).fold(sum ^ u32::from(*byte), |sum, _| (sum >> 1) ^ (0xedb8_8320 * (sum & 1)))
-    })
 }
 
 /// The length of a header.

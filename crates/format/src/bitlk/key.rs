@@ -1,0 +1,79 @@
+//! Keys in metadata, bare or wrapped (libyal, "FVE key" and "FVE AES-CCM encrypted key").
+//!
+//! Bare: the number of the method it is for (2 bytes), flags (2), the key. Wrapped: a nonce (a time and a counter, 12
+//! bytes), AES-CCM's tag (16), and an entry of a bare key, encrypted.
+
+use super::entry::{Entries, Entry, value};
+use super::{field, le16};
+use crate::Error;
+use alloc::vec::Vec;
+use core::fmt;
+use keyway_crypto::{AesCcm, Cpu, Secret};
+
+/// A key and what it is for.
+pub struct Key {
+    /// The number of a method.
+    pub method: u16,
+    /// The key.
+    pub bytes: Secret,
+}
+
+impl Key {
+    pub(super) fn of(entry: &Entry<'_>) -> Result<Self, Error> {
+        entry.check_len(METHOD, "key")?;
+        Ok(Self { method: le16(entry.data, 0), bytes: Secret::copy_from(&entry.data[METHOD..]) })
+    }
+}
+
+impl fmt::Debug for Key {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Key({:#x}, {} bytes)", self.method, self.bytes.len())
+    }
+}
+
+/// A key that another one encrypts.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Wrapped {
+    nonce: [u8; 12],
+    tag: [u8; 16],
+    data: Vec<u8>,
+}
+
+impl Wrapped {
+    pub(super) fn of(entry: &Entry<'_>) -> Result<Self, Error> {
+        entry.check_len(12 + 16, "wrapped key")?;
+        Ok(Self { nonce: field(entry.data, 0), tag: field(entry.data, 12), data: entry.data[28..].to_vec() })
+    }
+
+    /// The bytes that are encrypted: twelve more than the key.
+    pub fn len(&self) -> usize {
+        self.data.len()
+    }
+
+    /// Whether nothing is wrapped at all.
+    pub fn is_empty(&self) -> bool {
+        self.data.is_empty()
+    }
+
+    /// The key in it, if `key` is the one that it was wrapped with.
+    ///
+    /// # Errors
+    /// It was, but there is something else in it than a key.
+    pub fn unwrap(&self, key: &Secret, cpu: Cpu) -> Result<Option<Key>, Error> {
+        let mut data = Secret::copy_from(&self.data);
+        let Ok(ccm) = AesCcm::new(key.expose(), cpu) else { return Ok(None) };
+        if !ccm.decrypt(&self.nonce, &[], data.expose_mut(), &self.tag) {
+            return Ok(None);
+        }
+        let broken = || Error::invalid("wrapped key", "it is right, but what it wraps is not one key");
+        match Entries::of(data.expose(), 0).next() {
+            Some(Ok(entry)) if entry.value == value::KEY && entry.data.len() + 8 == self.data.len() => {
+                Key::of(&entry).map(Some)
+            }
+            _ => Err(broken()),
+        }
+    }
+}
+
+/// Method and flags.
+const METHOD: usize = 4;
