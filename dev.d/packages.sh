@@ -3,6 +3,7 @@
 declare -A package_of=(
     [cc]="gcc libc6-dev"
     [cryptsetup]=cryptsetup-bin
+    [dislocker-file]=dislocker [bdemount]=libbde-utils [bdeinfo]=libbde-utils
     [qemu-img]=qemu-utils
     [qemu-system-x86_64]=qemu-system-x86
     [qemu-aarch64-static]=qemu-user-static

@@ -21,6 +21,7 @@
 //! `KEYWAY_SCRATCH` is the parent of scratch directories; `KEYWAY_TIMEOUT_FACTOR`: see [`timeouts`].
 
 pub mod background;
+pub mod bitlk;
 pub mod browser;
 pub mod compare;
 pub mod console;

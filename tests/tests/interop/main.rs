@@ -3,6 +3,7 @@
 //! Everything tested with volumes created by one program is tested with the other too. KDF costs
 //! are the lowest that cryptsetup accepts; data is random.
 
+mod bitlk;
 mod blkid;
 mod ciphers;
 mod dump;

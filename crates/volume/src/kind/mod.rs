@@ -9,6 +9,7 @@ use keyway_crypto::Secret;
 use std::fmt;
 use std::sync::Arc;
 
+pub mod bitlk;
 pub mod plain;
 pub mod tcrypt;
 
@@ -34,7 +35,7 @@ pub struct Row {
 }
 
 /// Every kind.
-pub const KINDS: &[&Row] = &[&plain::ROW, &tcrypt::ROW];
+pub const KINDS: &[&Row] = &[&plain::ROW, &tcrypt::ROW, &bitlk::ROW];
 
 /// The device that is to hold such a volume, and what its user permits.
 #[derive(Clone, Copy)]
@@ -73,6 +74,16 @@ pub trait Judged: Send + Sync {
     /// [`Error::WrongVolumeKey`](crate::Error::WrongVolumeKey); `options` let it take less memory or time than it
     /// needs.
     fn open(&self, key: Key<'_>, options: &UnlockOptions) -> Result<Found>;
+
+    /// Opens it without any secret; `None` where it takes one.
+    fn open_unprotected(&self) -> Option<Result<Found>> {
+        None
+    }
+
+    /// What its users should know of it, a sentence each: a copy of its header is damaged.
+    fn notes(&self) -> Vec<String> {
+        Vec::new()
+    }
 }
 
 /// What a volume is opened with.

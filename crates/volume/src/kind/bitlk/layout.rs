@@ -1,0 +1,133 @@
+//! Where the plaintext is, as cryptsetup maps it (lib/bitlk, `_activate`).
+//!
+//! ```text
+//! plaintext   first sectors │ data …  │ zeros    │ data …  │ zeros          │ … │ not encrypted
+//! device      boot sector … │ data …  │ metadata │ data …  │ first sectors  │ … │ as it is
+//!                   └─ read from where they were moved to ──────┘
+//! ```
+//!
+//! A sector's IV is its number on the device, also that of a moved one; volumes with sectors of 4096 bytes number these.
+
+use super::state::{Extent, encrypted};
+use super::{Header, cipher_spec};
+use crate::{Error, Layout, MappedSegment, Mapping, Refusal, Result};
+use keyway_crypto::SectorSize;
+use keyway_format::bitlk::{BootSectors, METADATA_LEN};
+use std::ops::Range;
+
+/// The layout on a device of `device_len` bytes.
+///
+/// # Errors
+/// The volume cannot be opened; what its metadata say is not within the device, or overlaps.
+pub(super) fn of(header: &Header, device_len: u64) -> Result<Layout> {
+    let extent = encrypted(header)?;
+    let sector = header.boot.sector_size.0;
+    let end = device_len - device_len % sector;
+    let moved = header.metadata.boot_sectors;
+    let moved = moved.ok_or_else(|| refused("the metadata do not say where its first sectors are".into()))?;
+    check_size(header, extent, device_len)?;
+    let hidden = hidden(header, moved, end)?;
+    let mapping = Mapping::Crypt {
+        spec: cipher_spec(header)?,
+        sector_size: SectorSize::new(sector as u32)?,
+        iv_tweak: 0,
+        iv_large_sectors: sector != SectorSize::S512.bytes() as u64,
+    };
+    let boundary = match extent {
+        Extent::All => end,
+        Extent::Until(byte) => byte.min(end),
+    };
+    let mut segments = Segments { list: Vec::new(), mapping, boundary };
+    segments.map(0..moved.len.0, moved.offset.0);
+    let mut at = moved.len.0;
+    for area in hidden {
+        segments.map(at..area.start, at);
+        segments.push(area.clone(), area.start, Mapping::Zero);
+        at = area.end;
+    }
+    segments.map(at..end, at);
+    Ok(Layout { segments: segments.list })
+}
+
+/// Refuses an image that was cut off: the size that the metadata say is larger.
+fn check_size(header: &Header, extent: Extent, device_len: u64) -> Result<()> {
+    match extent {
+        Extent::All if header.metadata.state.encrypted.0 > device_len => {
+            Err(Error::TooShort { needs: header.metadata.state.encrypted.0, has: device_len })
+        }
+        Extent::Until(byte) if !byte.is_multiple_of(header.boot.sector_size.0) => {
+            Err(refused(format!("it is encrypted up to byte {byte}, in the middle of a sector")))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// What reads as zeros, by place: the copies of the metadata, and where the first sectors are.
+fn hidden(header: &Header, moved: BootSectors, end: u64) -> Result<[Range<u64>; 4]> {
+    let metadata = |at: u64| (at, METADATA_LEN as u64, "a copy of the metadata");
+    let [one, two, three] = header.copies.each_ref().map(|(at, _)| metadata(at.0));
+    let areas = [one, two, three, (moved.offset.0, moved.len.0, "the first sectors")];
+    let sector = header.boot.sector_size.0;
+    for (at, len, what) in areas {
+        if at.checked_add(len).is_none_or(|area_end| area_end > end) || len == 0 {
+            return Err(refused(format!("{what}: {len} bytes at byte {at} are not within its {end} bytes")));
+        }
+        if !at.is_multiple_of(sector) || !len.is_multiple_of(sector) {
+            return Err(refused(format!(
+                "{what}: {len} bytes at byte {at} are not whole sectors of {sector}"
+            )));
+        }
+    }
+    let mut hidden = areas.map(|(at, len, _)| at..at + len);
+    hidden.sort_by_key(|area| area.start);
+    let before = std::iter::once(&(0..moved.len.0)).chain(&hidden).map(|area| area.end).collect::<Vec<_>>();
+    for (area, end_before) in hidden.iter().zip(before) {
+        if area.start < end_before {
+            return Err(refused(format!(
+                "what is at byte {} overlaps what ends at byte {end_before}",
+                area.start
+            )));
+        }
+    }
+    Ok(hidden)
+}
+
+/// Segments in the making.
+struct Segments {
+    list: Vec<MappedSegment>,
+    mapping: Mapping,
+    /// The first byte of the device that is not encrypted.
+    boundary: u64,
+}
+
+impl Segments {
+    /// Maps a range of the plaintext to the device from `storage` on, encrypted up to the boundary.
+    fn map(&mut self, plain: Range<u64>, storage: u64) {
+        let encrypted = self.boundary.saturating_sub(storage).min(plain.end - plain.start);
+        let (head, tail) = (plain.start..plain.start + encrypted, plain.start + encrypted..plain.end);
+        let mut mapping = self.mapping.clone();
+        if let Mapping::Crypt { iv_tweak, .. } = &mut mapping {
+            *iv_tweak = storage / SectorSize::S512.bytes() as u64;
+        }
+        self.push(head, storage, mapping);
+        self.push(tail, storage + encrypted, Mapping::Linear);
+    }
+
+    fn push(&mut self, plain: Range<u64>, storage_offset: u64, mapping: Mapping) {
+        if !plain.is_empty() {
+            let length = Some(plain.end - plain.start);
+            let plaintext_start = plain.start;
+            self.list.push(MappedSegment {
+                plaintext_start,
+                length,
+                storage_offset,
+                mapping,
+                second_key: false,
+            });
+        }
+    }
+}
+
+fn refused(why: String) -> Error {
+    Refusal::Geometry.because(format!("the BitLocker volume cannot be mapped: {why}"))
+}

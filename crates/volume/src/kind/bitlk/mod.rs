@@ -1,0 +1,110 @@
+//! BitLocker volumes, of Windows Vista to 11 and BitLocker To Go.
+//!
+//! ```text
+//! header     the boot sector and the best of three copies of the metadata
+//! state      which volumes can be opened; what cannot is refused with its name
+//! layout     where the plaintext is: moved boot sectors, hidden metadata, what is not encrypted
+//! unlock     from a passphrase, a recovery password or a start-up key to the volume key
+//! dump       what cryptsetup's bitlkDump prints
+//! ```
+//!
+//! What the format is, says [`keyway_format::bitlk`]. Where cryptsetup maps a volume, its plaintext is the same; partly
+//! encrypted volumes and those with a key in the clear open here, too.
+
+pub mod dump;
+mod header;
+mod layout;
+mod state;
+mod unlock;
+
+use super::{Found, Judged, Key, Kind, Row, Subject};
+use crate::error::{Finding, Rule};
+use crate::{Error, Layout, Result, UnlockOptions};
+pub use header::{CopyState, Header};
+use keyway_crypto::CipherSpec;
+use keyway_format::bitlk::Protection;
+pub use unlock::Unlocked;
+
+/// Its row.
+pub const ROW: Row = Row { name: "bitlk", title: "BITLK" };
+
+/// A BitLocker volume: all that is known of it is on the device.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Bitlk;
+
+impl Kind for Bitlk {
+    fn row(&self) -> &'static Row {
+        &ROW
+    }
+
+    fn judge(&self, on: &Subject<'_>) -> Result<Box<dyn Judged>> {
+        Ok(Box::new(JudgedBitlk::new(Header::read(&**on.data)?, on)?))
+    }
+}
+
+/// A BitLocker volume that can be opened.
+pub struct JudgedBitlk {
+    header: Header,
+    layout: Layout,
+    uuid: String,
+}
+
+impl JudgedBitlk {
+    /// Judges a header that was read from `on`.
+    ///
+    /// # Errors
+    /// As of [`Kind::judge`].
+    pub fn new(header: Header, on: &Subject<'_>) -> Result<Self> {
+        let layout = layout::of(&header, on.data.len())?;
+        let spec = cipher_spec(&header)?;
+        if let (false, Some(rule)) = (on.weak_ciphers, Rule::of_cipher(&spec)) {
+            return Err(Error::NotAdmitted(Finding { segment: 0, rule }));
+        }
+        let uuid = header.metadata.guid.to_string();
+        Ok(Self { header, layout, uuid })
+    }
+
+    /// What the device says.
+    pub fn header(&self) -> &Header {
+        &self.header
+    }
+
+    /// Where the plaintext is.
+    pub fn layout(&self) -> &Layout {
+        &self.layout
+    }
+
+    fn found(&self, unlocked: Unlocked) -> Found {
+        Found { layout: self.layout.clone(), volume_key: unlocked.volume_key }
+    }
+}
+
+impl Judged for JudgedBitlk {
+    fn uuid(&self) -> Option<&str> {
+        Some(&self.uuid)
+    }
+
+    fn volume_key_len(&self) -> Option<usize> {
+        Some(self.header.metadata.encryption.key_bits() / 8)
+    }
+
+    fn open(&self, key: Key<'_>, options: &UnlockOptions) -> Result<Found> {
+        unlock::unlock(&self.header, key, options).map(|unlocked| self.found(unlocked))
+    }
+
+    /// While its protection is suspended, the header holds a key in the clear.
+    fn open_unprotected(&self) -> Option<Result<Found>> {
+        let mut protectors = self.header.metadata.protectors.iter();
+        let is_suspended = protectors.any(|protector| protector.protection == Protection::ClearKey);
+        is_suspended.then(|| unlock::with_clear_key(&self.header).map(|unlocked| self.found(unlocked)))
+    }
+
+    fn notes(&self) -> Vec<String> {
+        self.header.troubles().collect()
+    }
+}
+
+fn cipher_spec(header: &Header) -> Result<CipherSpec> {
+    let encryption = header.metadata.encryption;
+    Ok(CipherSpec::parse(&format!("{}-{}", encryption.cipher(), encryption.mode()))?)
+}

@@ -1,0 +1,186 @@
+//! Metadata that break a rule of the layout or of the state, each with the resulting message; damaged copies.
+
+use super::{assert_shows, by_text, judge, open, plaintext, refusal, secret, storage};
+use keyway_format::bitlk::Version;
+use keyway_tests::bitlk::{Bitlk, LEN, METADATA, PASSPHRASE, sealed_again};
+use keyway_volume::kind::Key;
+use keyway_volume::kind::bitlk::{CopyState, Header};
+
+/// The length of headers and entries of a copy.
+fn len(volume: &[u8]) -> usize {
+    16 * usize::from(u16::from_le_bytes([volume[METADATA[0] + 8], volume[METADATA[0] + 9]]))
+}
+
+/// A volume with `field` at `at` of each copy of its metadata, all of them sealed again.
+fn with(at: usize, field: &[u8]) -> Vec<u8> {
+    let mut volume = Bitlk::default().make(&vec![0; LEN]);
+    let len = len(&volume);
+    for copy in METADATA {
+        volume[copy + at..copy + at + field.len()].copy_from_slice(field);
+        let sealed = sealed_again(&volume[copy..copy + len]);
+        volume[copy..copy + sealed.len()].copy_from_slice(&sealed);
+    }
+    volume
+}
+
+/// With `field` at `at` of the boot sector.
+fn boot(at: usize, field: &[u8]) -> Vec<u8> {
+    let mut volume = Bitlk::default().make(&vec![0; LEN]);
+    volume[at..at + field.len()].copy_from_slice(field);
+    volume
+}
+
+#[test]
+fn states_that_cannot_be_opened_are_named() {
+    let state = |now: u8, then: u8| refusal(&storage(&with(12, &[now, 0, then, 0])), PASSPHRASE);
+    let being = |what: &str| {
+        format!(
+            "the volume was in the middle of being {what} when it was last used: let Windows finish or pause that (manage-bde -pause)"
+        )
+    };
+    assert_eq!(state(2, 4), being("encrypted"));
+    assert_eq!(state(2, 1), being("decrypted"));
+    assert_eq!(
+        state(3, 4),
+        "the volume is partly encrypted by Windows Vista, whose metadata do not say how far"
+    );
+    assert_eq!(state(9, 4), "the volume is in a state that is not known, 9");
+    assert_eq!([state(4, 4), state(4, 1), state(5, 1)], ["opened"; 3]);
+}
+
+/// Its metadata are found from the cluster that the boot sector says; to show its first sector is another matter.
+#[test]
+fn windows_vista_is_read_and_refused() {
+    let mut volume = boot(1, b"\x52");
+    volume[56..64].copy_from_slice(&(METADATA[0] as u64 / 4096).to_le_bytes());
+    let len = len(&volume);
+    for copy in METADATA {
+        volume[copy + 8..copy + 12].copy_from_slice(&[len as u8, (len >> 8) as u8, 1, 0]);
+        let sealed = sealed_again(&volume[copy..copy + len]);
+        volume[copy..copy + sealed.len()].copy_from_slice(&sealed);
+    }
+    let header = Header::read(&*storage(&volume)).unwrap();
+    assert_eq!((header.boot.version, header.metadata.version), (Version::Vista, 1));
+    assert_eq!(header.copies.map(|(at, _)| at.0 as usize), METADATA);
+    let why = refusal(&storage(&volume), PASSPHRASE);
+    assert!(
+        why.starts_with("BitLocker volumes of Windows Vista can be read by their metadata only"),
+        "{why}"
+    );
+}
+
+#[test]
+fn schemes_that_cannot_be_opened_are_named() {
+    let on_write = boot(160, b"\x3b\x4d\xa8\x92\x80\xdd\x0e\x4d\x9e\x4e\xb1\xe3\x28\x4e\xae\xd8");
+    let why = refusal(&storage(&on_write), PASSPHRASE);
+    assert!(why.starts_with("the volume is encrypted on write: which parts are encrypted"), "{why}");
+    let why = refusal(&storage(&boot(160, &[0x11; 16])), PASSPHRASE);
+    assert_eq!(
+        why,
+        "the volume is encrypted by a scheme that is not known, 11111111-1111-1111-1111-111111111111"
+    );
+}
+
+#[test]
+fn what_is_not_within_the_volume_is_refused_with_its_figure() {
+    let end = len(&with(0, b"-")).saturating_sub(16) - 16;
+    // The entry of the moved sectors is the last: its place and length.
+    let place =
+        (end..end + 32).find(|at| with(0, b"-")[METADATA[0] + at..].starts_with(&[0, 0, 0x18, 0])).unwrap();
+    let moved = |at: u64, len: u64| {
+        let field = [at.to_le_bytes(), len.to_le_bytes()].concat();
+        refusal(&storage(&with(place, &field)), PASSPHRASE)
+    };
+    let refused = |why: &str| format!("the BitLocker volume cannot be mapped: {why}");
+    assert_eq!(moved(3 << 19, 8192), "opened");
+    assert_eq!(
+        moved(0x7000, u64::MAX),
+        refused(
+            "the first sectors: 18446744073709551615 bytes at byte 28672 are not within its 4194304 bytes"
+        )
+    );
+    assert_eq!(
+        moved(4 << 20, 512),
+        refused("the first sectors: 512 bytes at byte 4194304 are not within its 4194304 bytes")
+    );
+    assert_eq!(
+        moved(3 << 19, 0),
+        refused("the first sectors: 0 bytes at byte 1572864 are not within its 4194304 bytes")
+    );
+    assert_eq!(
+        moved(1000, 512),
+        refused("the first sectors: 512 bytes at byte 1000 are not whole sectors of 512")
+    );
+    assert_eq!(moved(1 << 20, 512), refused("what is at byte 1048576 overlaps what ends at byte 1114112"));
+    assert_eq!(
+        moved(3 << 19, 2 << 20),
+        refused("what is at byte 1048576 overlaps what ends at byte 2097152")
+    );
+
+    let far = boot(176, &u64::MAX.to_le_bytes());
+    let why = refused(
+        "a copy of the metadata: 65536 bytes at byte 18446744073709551615 are not within its 4194304 bytes",
+    );
+    assert_eq!(refusal(&storage(&far), PASSPHRASE), why);
+    let cut = &with(0, b"-")[..LEN - 4096];
+    let why = "it ends at byte 4190208, but its header describes data up to byte 4194304";
+    assert_eq!(refusal(&storage(cut), PASSPHRASE), why);
+    let mut paused = with(12, &[5, 0, 4, 0, 1]);
+    let why = refused("it is encrypted up to byte 4194305, in the middle of a sector");
+    assert_eq!(refusal(&storage(&paused), PASSPHRASE), why);
+    paused.truncate(511);
+    assert_eq!(refusal(&storage(&paused), PASSPHRASE), "truncated: needs 512 bytes, has 511");
+}
+
+#[test]
+fn the_first_valid_copy_is_used_and_the_others_are_named() {
+    let plain = plaintext();
+    let mut volume = Bitlk::default().make(&plain);
+    volume[METADATA[0] + 200] ^= 1;
+    let data = storage(&volume);
+    assert_shows(&data, &by_text(&data, PASSPHRASE).unwrap(), &plain);
+    let header = Header::read(&*data).unwrap();
+    assert_eq!(header.copies[1].1, CopyState::Used);
+    assert_eq!(header.copies[2].1, CopyState::Same);
+    let troubles = ["copy 1 of the metadata, at byte 1048576: damaged (header checksum does not match)"];
+    assert_eq!(header.troubles().collect::<Vec<_>>(), troubles);
+
+    volume[METADATA[1]] = 0;
+    volume[METADATA[2] + 10] = 9;
+    assert_eq!(
+        refusal(&storage(&volume), PASSPHRASE),
+        "none of the BitLocker metadata is valid (byte 1048576: header checksum does not match; byte 2097152: metadata: \
+         they do not begin with -FVE-FS-; byte 3145728: metadata version: 9 is not 1 or 2)"
+    );
+    let mut one = with(104, &[1]);
+    let old = Bitlk::default().make(&vec![0; LEN]);
+    one[METADATA[2]..].copy_from_slice(&old[METADATA[2]..]);
+    let header = Header::read(&*storage(&one)).unwrap();
+    let differs = ["copy 3 of the metadata, at byte 3145728: valid, but it says something else"];
+    assert_eq!(header.troubles().collect::<Vec<_>>(), differs);
+}
+
+/// Whoever has no key can write a checksum, but not the digest.
+#[test]
+fn metadata_that_the_master_key_does_not_vouch_for_are_refused() {
+    let mut volume = Bitlk::default().make(&vec![0; LEN]);
+    let len = len(&volume);
+    for copy in METADATA {
+        volume[copy + 104] ^= 1;
+        let sum = keyway_format::crc32::crc32(&volume[copy..copy + len]);
+        volume[copy + len + 4..copy + len + 8].copy_from_slice(&sum.to_le_bytes());
+    }
+    let data = storage(&volume);
+    assert!(judge(&data).is_ok(), "nothing that needs no key tells");
+    let why = "the BitLocker metadata were changed by somebody without the key: the volume master key does not vouch for them";
+    assert_eq!(refusal(&data, PASSPHRASE), why);
+}
+
+#[test]
+fn a_volume_key_of_another_length_is_refused() {
+    let data = storage(&Bitlk::default().make(&vec![0; LEN]));
+    let key = Bitlk::default().volume_key();
+    assert!(open(&data, Key::Volume(&key)).is_ok());
+    let error = open(&data, Key::Volume(&secret([0; 31]))).err().unwrap().to_string();
+    assert_eq!(error, "Volume key does not match the volume.");
+}
