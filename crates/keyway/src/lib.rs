@@ -29,7 +29,7 @@
 //! | change the volume key or the cipher in place; encrypt or decrypt what is there | [`Device::begin_reencryption`], [`Reencryption`] |
 //! | repair a header, restore one | [`Device::repair`], [`Device::diagnose`], [`Device::restore_header`] |
 //! | read and write the plaintext | [`Device::unlock`], [`Volume`] |
-//! | read and write a plain dm-crypt volume | [`Device::unlock_as`], [`Plain`] |
+//! | open a plain dm-crypt, TrueCrypt, VeraCrypt or BitLocker volume | [`Device::unlock_as`], [`Plain`], [`Tcrypt`], [`Bitlk`] |
 //! | ask a person for the passphrase, more than once | [`Device::admit`] |
 //! | demand something of a volume; take one that is refused | [`Unlock`] |
 //! | bound what unlocking may cost; watch and end long work | [`Limits`], [`Progress`], [`Cancel`] |
@@ -102,8 +102,9 @@ mod unlock;
 mod users;
 mod version;
 mod volume;
+mod volume_key;
 
-pub use admitted::{Admitted, VolumeKey};
+pub use admitted::Admitted;
 #[cfg(any(feature = "nbd", feature = "fuse", feature = "ublk"))]
 pub use attach::Attached;
 #[cfg(feature = "parts")]
@@ -119,7 +120,7 @@ pub use key::{Key, KeyFile};
 pub use keyway_crypto::Secret;
 /// See [`Header::keyslots`] for an example.
 pub use keyway_volume::KeyslotState;
-pub use kind::{Kind, Plain};
+pub use kind::{Bitlk, Kind, Plain, Tcrypt};
 pub use limits::{Cancel, Limits, Progress};
 pub use location::Location;
 #[cfg(feature = "dm")]
@@ -136,6 +137,7 @@ pub use token::Token;
 pub use unlock::Unlock;
 pub use version::Version;
 pub use volume::Volume;
+pub use volume_key::VolumeKey;
 
 /// What a repair finds: see [`Device::repair`] and [`Device::diagnose`].
 pub mod repair {

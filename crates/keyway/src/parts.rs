@@ -1,7 +1,8 @@
 //! What a volume consists of, for programs that bring storage, keys or doors of their own.
 
-use crate::admitted::{Ready, find_both};
+use crate::admitted::Ready;
 use crate::error::At;
+use crate::volume_key::find_both;
 use crate::{
     Admitted, Building, Create, Device, DeviceOptions, Error, Header, Key, Location, NewKdf, Reencrypt,
     Result, Unlock, VolumeKey,

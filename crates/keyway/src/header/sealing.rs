@@ -2,8 +2,8 @@
 
 use super::{Header, Key, VolumeKey};
 use crate::Result;
-use crate::admitted::find_key;
 use crate::error::At;
+use crate::volume_key::find_key;
 use keyway_crypto::Secret;
 use keyway_volume::change::seal;
 use keyway_volume::header::seal::Seal;

@@ -1,8 +1,8 @@
 //! Tries keys on a header, before one of its edits.
 
 use super::{Header, VolumeKey};
-use crate::admitted::find_key;
 use crate::error::At;
+use crate::volume_key::find_key;
 use crate::{Key, Result};
 use keyway_crypto::Secret;
 use keyway_volume::UnlockOptions;

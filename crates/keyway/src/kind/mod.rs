@@ -5,11 +5,15 @@ use crate::error::At;
 use crate::{Admitted, Device, Error, ErrorKind, Key, Result, Unlock, Volume};
 use keyway_volume::kind::{self, Subject};
 
+mod bitlk;
 mod plain;
+mod tcrypt;
 
+pub use bitlk::Bitlk;
 pub use plain::Plain;
+pub use tcrypt::Tcrypt;
 
-/// A kind of volume that does not say by a LUKS header what it is: [`Plain`].
+/// A kind of volume that does not say by a LUKS header what it is: [`Plain`], [`Tcrypt`], [`Bitlk`].
 ///
 /// ```
 /// # use keyway::*;
@@ -57,7 +61,8 @@ impl Device {
     /// let error = device.admit_as(&plain, &Unlock::new()).unwrap_err();
     /// assert_eq!(error.kind(), &ErrorKind::Exists);
     /// let admitted = device.admit_as(&plain, &Unlock::new().read_only())?;
-    /// assert_eq!(admitted.kind(), "PLAIN");
+    /// assert_eq!((admitted.kind(), admitted.volume_key_len()), ("PLAIN", Some(64)));
+    /// assert!(admitted.try_without_key()?.is_none());
     /// let volume = admitted.unlock(&key)?;
     /// # Ok::<(), keyway::Error>(())
     /// ```

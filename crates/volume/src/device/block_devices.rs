@@ -4,6 +4,7 @@
 
 use crate::device::probe::{self, Identity, Partition};
 use crate::device::storage;
+use keyway_format::Sectors;
 use std::fs;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
@@ -32,6 +33,19 @@ pub fn partition(disk: &Path, number: u32) -> Option<PathBuf> {
     let devices = below.flatten().filter_map(|entry| BlockDevice::at(entry.path()));
     let mut partitions = devices.filter(|device| device.number() == Some(number) && device.node.exists());
     partitions.next().map(|device| device.node)
+}
+
+/// The disk of the partition at `path`, and the sector of it where the partition starts.
+pub fn disk_of(path: &Path) -> Option<(PathBuf, Sectors)> {
+    let found = fs::metadata(path).ok().filter(|found| found.file_type().is_block_device())?;
+    let (major, minor) = (rustix::fs::major(found.rdev()), rustix::fs::minor(found.rdev()));
+    let sys = fs::canonicalize(format!("/sys/dev/block/{major}:{minor}")).ok()?;
+    let start = fs::read_to_string(sys.join("start")).ok()?.trim().parse().ok()?;
+    let is_partition = sys.join("partition").exists();
+    is_partition
+        .then(|| BlockDevice::at(sys.parent()?.to_owned()))
+        .flatten()
+        .map(|disk| (disk.node, Sectors(start)))
 }
 
 impl BlockDevice {
