@@ -84,6 +84,18 @@ fn requires(device: &Path, name: &str) -> Failure {
     if hint.is_empty() { failure } else { failure.hinting(hint) }
 }
 
+/// An error of opening what is to be a volume of another kind, which cryptsetup calls `title`.
+pub(crate) fn of_kind(title: &str, device: &Path, error: keyway::Error) -> Failure {
+    match error.into_volume_error() {
+        Ok(Error::Format(why)) => {
+            let line = format!("Device {} is not a valid {title} device: {why}.", device.display());
+            Failure::new(Exit::Parameters, line)
+        }
+        Ok(error) => on_device(device, &error),
+        Err(other) => Failure::new(Exit::Parameters, sentence(&other.to_string())),
+    }
+}
+
 /// An error of an operation on `device`.
 pub(crate) fn on_device(device: &Path, error: &Error) -> Failure {
     let (path, device) = (device, device.display());

@@ -238,9 +238,15 @@ pub(crate) fn not_luks(path: &Path) -> Failure {
         )),
         None => match partitions::instead_of(path) {
             Some(listed) => failure.hinting(listed),
+            None if is_bitlocker(path) => failure.hinting("It is a BitLocker volume: --type bitlk opens it."),
             None => failure,
         },
     }
+}
+
+fn is_bitlocker(path: &Path) -> bool {
+    let found = File::open(path).ok().and_then(|file| keyway_volume::device::probe::probe(&file).ok());
+    found.is_some_and(|found| found.iter().any(|found| found.signature.name == "BitLocker volume"))
 }
 
 /// The same for a LUKS header of the other version than the one that is needed or asked for.

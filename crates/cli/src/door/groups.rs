@@ -52,6 +52,17 @@ pub(crate) const ADMISSION_TO_READ: &[&Opt] =
 pub(crate) const PLAIN_DATA: &[&Opt] =
     &[&CIPHER, &HASH, &SKIP, &SIZE, &DEVICE_SIZE, &SECTOR_SIZE, &IV_LARGE_SECTORS];
 
+/// Which header of a TrueCrypt or VeraCrypt volume, and what is tried on it.
+pub(crate) const TCRYPT: &[&Opt] = &[
+    &TCRYPT_HIDDEN,
+    &TCRYPT_SYSTEM,
+    &TCRYPT_BACKUP,
+    &VERACRYPT,
+    &VERACRYPT_PIM,
+    &VERACRYPT_QUERY_PIM,
+    &DISABLE_VERACRYPT,
+];
+
 /// The key of a volume that is open already; [`KEY_INPUT`], [`PROMPT`] and [`LIMITS`] go with it.
 pub(crate) const KEY_AGAIN: &[&Opt] = &[&VOLUME_KEY_FILE, &HEADER, &DISABLE_KEYRING];
 

@@ -110,6 +110,23 @@ impl KeyOptions {
         options: &UnlockOptions,
         open: impl Fn(Secret) -> keyway::Result<T>,
     ) -> Result<T> {
+        self.ask_saying(None, source, options, open)
+    }
+
+    /// The same; `wrong` is said of a passphrase that opens nothing.
+    pub(crate) fn ask_saying<T>(
+        &self,
+        wrong: Option<&str>,
+        source: &PassphraseSource,
+        options: &UnlockOptions,
+        open: impl Fn(Secret) -> keyway::Result<T>,
+    ) -> Result<T> {
+        let said = |error: keyway::Error| match wrong {
+            Some(words) if *error.kind() == ErrorKind::WrongPassphrase => {
+                Failure::new(Exit::Permission, words)
+            }
+            _ => explain::unlocking(error),
+        };
         let mut tries = if source.is_interactive() { self.tries } else { 1 };
         let (memory, threads) = (options.memory_budget_kib, options.threads);
         let line = format!("Memory for key derivation: {memory} KiB, on {threads} threads.");
@@ -127,10 +144,10 @@ impl KeyOptions {
                     return Ok(found);
                 }
                 Err(error) if tries > 1 && *error.kind() == ErrorKind::WrongPassphrase => {
-                    explain::unlocking(error).report();
+                    said(error).report();
                     tries -= 1;
                 }
-                Err(error) => return Err(explain::unlocking(error)),
+                Err(error) => return Err(said(error)),
             }
         }
     }

@@ -47,6 +47,8 @@ static ALL: &[&Command] = &[
     &session::suspend::COMMAND,
     &session::resume::COMMAND,
     &volume::dump::COMMAND,
+    &volume::dump::tcrypt::COMMAND,
+    &volume::dump::bitlk::COMMAND,
     &key::add::COMMAND,
     &key::change::COMMAND,
     &key::kill::REMOVE_KEY,
@@ -64,8 +66,6 @@ static ALL: &[&Command] = &[
     &volume::repair::COMMAND,
     #[cfg(feature = "tools")]
     &tools::measure::benchmark::COMMAND,
-    &about::absent::TCRYPT_DUMP,
-    &about::absent::BITLK_DUMP,
     &about::absent::FVAULT2_DUMP,
     &about::manual::COMMAND,
     &about::packaging::COMPLETIONS,

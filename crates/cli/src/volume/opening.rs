@@ -198,13 +198,16 @@ impl Opening {
         let volume = Device::options().write(data == Data::Write);
         let volume = volume.over(device, Arc::clone(&storage), Arc::clone(&storage));
         // cryptsetup opens them under weak ciphers, too.
-        let admitted = volume.admit_described(kind.kind(), &self.terms(data, claim).weak_ciphers());
+        let header = self.target.header.as_deref();
+        let asked = Asked { key: &self.key, device, header, stdin_holds_data: self.stdin_holds_data };
+        let described = kind.kind(&asked)?;
+        let admitted = volume.admit_described(&*described, &self.terms(data, claim).weak_ciphers());
         let admitted = admitted.map_err(|e| self.explain(e))?;
         self.refuse_attached(data, claim)?;
+        admitted.tolerated().iter().for_each(|note| say!("{}: {note}", device.display()));
         if data == Data::Write {
             kind.confirm(device, &*storage, self.target.manner)?;
         }
-        let asked = Asked { key: &self.key, device, stdin_holds_data: self.stdin_holds_data };
         let key = kind.find_key(&admitted, &asked)?;
         self.debug(format_args!("{} volume", kind.row().of.name))?;
         Ok((admitted, key))
@@ -223,7 +226,11 @@ impl Opening {
     fn explain(&self, error: keyway::Error) -> Failure {
         // A header that is locked is busy, too, but no option goes past that.
         let is_shareable = matches!(error.kind(), ErrorKind::InUse { .. });
-        let failure = explain::opening(&self.target.device, self.target.header_path(), error);
+        let Target { device, .. } = &self.target;
+        let failure = match &self.kind {
+            Kind::Luks(_) => explain::opening(device, self.target.header_path(), error),
+            Kind::Other(described) => explain::of_kind(described.row().of.title, device, error),
+        };
         if is_shareable { self.sharing.advise(failure) } else { failure }
     }
 

@@ -74,7 +74,8 @@ static BY_OVERSIGHT: &[&Opt] = &[
 /// effect here.
 fn of_command(name: &str) -> &'static [&'static Opt] {
     match name {
-        "open" | "refresh" => OF_OPEN,
+        "open" => OF_OPEN,
+        "refresh" => OF_REFRESH,
         "luksFormat" => OF_FORMAT,
         "luksAddKey" | "luksDump" | "luksResume" | "resize" | "token" => PLUGINS,
         "erase" => OF_ERASE,
@@ -84,6 +85,24 @@ fn of_command(name: &str) -> &'static [&'static Opt] {
 
 /// `refresh` is another name of cryptsetup's for `open --refresh`, and takes what `open` takes.
 static OF_OPEN: &[&Opt] = &[
+    &EXTERNAL_TOKENS_PATH,
+    &KEY_DESCRIPTION,
+    &TEST_PASSPHRASE,
+    &SHARED,
+    &UNBOUND,
+    &KEY_SIZE,
+    &SERIALIZE,
+    &SKIP,
+    &OFFSET,
+    &SIZE,
+    &DEVICE_SIZE,
+    &SECTOR_SIZE,
+    &IV_LARGE_SECTORS,
+    &LINK_VK,
+];
+
+/// The options of types that cannot be refreshed.
+static OF_REFRESH: &[&Opt] = &[
     &TCRYPT_HIDDEN,
     &TCRYPT_SYSTEM,
     &TCRYPT_BACKUP,

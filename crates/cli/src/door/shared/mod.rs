@@ -8,6 +8,7 @@ mod keys;
 mod making;
 mod opening;
 mod reencrypting;
+mod tcrypt;
 mod unbuilt;
 
 pub(crate) use accepted::*;
@@ -15,6 +16,7 @@ pub(crate) use keys::*;
 pub(crate) use making::*;
 pub(crate) use opening::*;
 pub(crate) use reencrypting::*;
+pub(crate) use tcrypt::*;
 pub(crate) use unbuilt::*;
 
 use super::table::{Kind, Opt};

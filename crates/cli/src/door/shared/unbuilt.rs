@@ -23,14 +23,3 @@ pub(crate) static INTEGRITY_LEGACY_PADDING: Opt =
 pub(crate) static INTEGRITY_KEY_SIZE: Opt =
     option("integrity-key-size", None, "BITS", U32, "No effect without --integrity.", "");
 pub(crate) static DISABLE_SUM: Opt = no("disable-sum", "Accepted, no effect.");
-
-// ---- TrueCrypt and VeraCrypt ----
-
-pub(crate) static TCRYPT_HIDDEN: Opt = no("tcrypt-hidden", "The hidden volume.");
-pub(crate) static TCRYPT_SYSTEM: Opt = no("tcrypt-system", "A system disk.");
-pub(crate) static TCRYPT_BACKUP: Opt = no("tcrypt-backup", "The backup header.");
-pub(crate) static VERACRYPT: Opt = no("veracrypt", "Try VeraCrypt's formats too.");
-pub(crate) static VERACRYPT_PIM: Opt =
-    option("veracrypt-pim", None, "N", U32, "VeraCrypt's iteration multiplier.", "");
-pub(crate) static VERACRYPT_QUERY_PIM: Opt = no("veracrypt-query-pim", "Ask for the multiplier.");
-pub(crate) static DISABLE_VERACRYPT: Opt = no("disable-veracrypt", "Try TrueCrypt's formats only.");

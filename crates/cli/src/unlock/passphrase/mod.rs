@@ -127,7 +127,8 @@ encoded!(Part { offset, size });
 impl PassphraseOptions {
     /// For every command that asks for a passphrase.
     pub(crate) fn from_args(args: &Args) -> Result<Self> {
-        if args.times(&shared::KEY_FILE) > 1 {
+        // TrueCrypt and VeraCrypt mix any number of them.
+        if args.times(&shared::KEY_FILE) > 1 && args.device_type() != Some("tcrypt") {
             return Err(Failure::new(Exit::Parameters, "Only one --key-file argument is allowed."));
         }
         if args.given(&shared::PASSWORD_COMMAND)
@@ -155,6 +156,11 @@ impl PassphraseOptions {
             known: None,
             heard: None,
         })
+    }
+
+    /// The same, but from another file than `--key-file`, or from none.
+    pub(crate) fn from_file(&self, key_file: Option<PathBuf>) -> Self {
+        Self { key_file, ..self.clone() }
     }
 
     /// Whether it comes from a key file or a command, so that nobody needs to be asked.

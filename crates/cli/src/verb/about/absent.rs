@@ -1,7 +1,7 @@
 //! cryptsetup's commands that this build lacks: each prints one line that says so and names what
 //! works instead.
 
-use crate::door::{self, Args, Command, Group, Offers, Operand, Opt, Request, shared};
+use crate::door::{self, Args, Command, Group, Offers, Operand, Opt, Request};
 use crate::output::failure::{Exit, Failure, Result};
 
 const DEVICE: Operand = Operand {
@@ -31,20 +31,6 @@ const fn absent(
     }
 }
 
-pub(crate) static TCRYPT_DUMP: Command = absent(
-    "tcryptDump",
-    &[DEVICE],
-    "Show a TrueCrypt or VeraCrypt header.",
-    &[&[
-        &shared::TCRYPT_HIDDEN,
-        &shared::TCRYPT_SYSTEM,
-        &shared::TCRYPT_BACKUP,
-        &shared::VERACRYPT_PIM,
-        &shared::VERACRYPT_QUERY_PIM,
-        &shared::DISABLE_VERACRYPT,
-    ]],
-);
-pub(crate) static BITLK_DUMP: Command = absent("bitlkDump", &[DEVICE], "Show a BitLocker header.", &[]);
 pub(crate) static FVAULT2_DUMP: Command = absent("fvault2Dump", &[DEVICE], "Show a FileVault2 header.", &[]);
 
 /// Never made: its command line is refused.
@@ -71,8 +57,6 @@ impl Request for Absent {
 /// and which program does.
 pub(crate) fn another_format(kind: &str) -> Option<String> {
     let (format, programs) = match kind {
-        "tcrypt" => ("TrueCrypt and VeraCrypt volumes", "cryptsetup and VeraCrypt open them"),
-        "bitlk" => ("BitLocker volumes", "cryptsetup and dislocker open them"),
         "fvault2" => ("FileVault2 volumes", "cryptsetup opens them"),
         "loopaes" => ("loop-AES volumes", "cryptsetup opens them"),
         "verity" => ("dm-verity devices", "veritysetup opens them"),
@@ -80,6 +64,6 @@ pub(crate) fn another_format(kind: &str) -> Option<String> {
         _ => return None,
     };
     Some(format!(
-        "{format} (type {kind}) are not implemented yet: {programs}. Keyway opens LUKS and plain volumes."
+        "{format} (type {kind}) are not implemented yet: {programs}. Keyway opens LUKS, plain, TrueCrypt, VeraCrypt and BitLocker volumes."
     ))
 }

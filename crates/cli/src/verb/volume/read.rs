@@ -50,6 +50,7 @@ pub(crate) static COMMAND: Command = Command {
         groups::LIMITS,
         groups::ADMISSION_TO_READ,
         groups::PLAIN_DATA,
+        groups::TCRYPT,
         &[&shared::DEVICE_OFFSET],
         groups::PROGRESS,
     ],

@@ -1,6 +1,7 @@
 //! The options of all kinds.
 
 use super::plain::given::GivenPlain;
+use super::tcrypt::given::GivenTcrypt;
 use crate::door::Args;
 use crate::output::failure::Result;
 
@@ -8,12 +9,13 @@ use crate::output::failure::Result;
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Given {
     pub(crate) plain: GivenPlain,
+    pub(crate) tcrypt: GivenTcrypt,
 }
 
 impl Given {
     /// For commands that open such volumes, too.
     pub(crate) fn from_args(args: &Args) -> Self {
-        Self { plain: GivenPlain::from_args(args) }
+        Self { plain: GivenPlain::from_args(args), tcrypt: GivenTcrypt::from_args(args) }
     }
 
     /// Refuses options that LUKS volumes do not have.

@@ -4,17 +4,20 @@
 use crate::door::Opt;
 use crate::output::failure::{Failure, Result};
 use crate::output::manner::Manner;
-use crate::unlock::KeyOptions;
-use keyway::{Admitted, VolumeKey};
+use crate::unlock::passphrase::{PassphraseOptions, PassphraseSource};
+use crate::unlock::{self, KeyOptions};
+use keyway::{Admitted, Key, VolumeKey};
 use keyway_volume::Storage;
 use keyway_volume::kind::Kind;
 use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
 
+pub(crate) mod bitlk;
 mod given;
 pub(crate) mod plain;
 mod table;
+pub(crate) mod tcrypt;
 
 pub(crate) use given::Given;
 pub(crate) use table::named;
@@ -40,14 +43,16 @@ pub(crate) trait Described: fmt::Debug + Send + Sync {
     /// Its row.
     fn row(&self) -> &'static Row;
 
-    /// What the library opens.
-    fn kind(&self) -> &dyn Kind;
+    /// What the library opens. Asks for what is needed to look for the volume, and opens the device of its header.
+    fn kind(&self, asked: &Asked<'_>) -> Result<Box<dyn Kind>>;
 
     /// Says what the user should know of the options, before anything is opened.
-    fn warn(&self, key: &KeyOptions);
+    fn warn(&self, _key: &KeyOptions) {}
 
     /// Asks before the volume is written over something else.
-    fn confirm(&self, device: &Path, storage: &dyn Storage, manner: Manner) -> Result<()>;
+    fn confirm(&self, _device: &Path, _storage: &dyn Storage, _manner: Manner) -> Result<()> {
+        Ok(())
+    }
 
     /// Asks for the volume's key, and finds it.
     fn find_key(&self, admitted: &Admitted, asked: &Asked<'_>) -> Result<VolumeKey>;
@@ -66,8 +71,30 @@ pub(crate) struct Asked<'a> {
     pub(crate) key: &'a KeyOptions,
     /// The device, as prompts name it.
     pub(crate) device: &'a Path,
+    /// Where its header is, if it is not there (`--header`).
+    pub(crate) header: Option<&'a Path>,
     /// Standard input holds data: passphrases are asked for on the terminal only.
     pub(crate) stdin_holds_data: bool,
+}
+
+impl Asked<'_> {
+    /// Asks for a passphrase until one opens the volume; `wrong` is said of one that does not.
+    fn try_passphrases(
+        &self,
+        admitted: &Admitted,
+        source: &PassphraseSource,
+        wrong: Option<&str>,
+    ) -> Result<VolumeKey> {
+        let options = self.key.limits();
+        self.key
+            .ask_saying(wrong, source, &options, |passphrase| admitted.try_key(&Key::Passphrase(passphrase)))
+    }
+
+    /// Where its passphrase comes from.
+    fn source(&self, options: &PassphraseOptions) -> PassphraseSource {
+        let source = options.existing(unlock::prompt_for(self.device));
+        if self.stdin_holds_data { source.stdin_holds_data() } else { source }
+    }
 }
 
 impl Row {

@@ -97,13 +97,18 @@ pub(super) fn complete(open: &mut Open, entry: &Entry, is_given: &dyn Fn(&Opt) -
     if let Some(key_file) =
         entry.key_file.as_ref().filter(|_| !PASSPHRASE.iter().any(|option| is_given(option)))
     {
-        open.key.passphrase.key_file = Some(address::without_secrets(key_file.clone()).into());
+        let file: PathBuf = address::without_secrets(key_file.clone()).into();
+        open.given.tcrypt.passphrase_file = Some(file.clone());
+        open.key.passphrase.key_file = Some(file);
     }
     for (name, value) in &entry.options {
         refuse(entry, name)?;
         if is_demand(name) {
             // Demands accumulate.
             make(open, name, value)?;
+        } else if name == "tcrypt-keyfile" {
+            open.kind.get_or_insert_with(|| "tcrypt".to_owned());
+            open.given.tcrypt.key_files.push(PathBuf::from(value));
         } else if TYPES.contains(&name.as_str()) {
             let kind = if name == "tcrypt-veracrypt" { "tcrypt" } else { name };
             open.kind.get_or_insert_with(|| kind.to_owned());
@@ -207,6 +212,11 @@ static KNOWN: &[(&str, &Opt, Put)] = &[
         open.demands.take_weak_ciphers(weak);
         Ok(())
     }),
+    ("tcrypt-hidden", &shared::TCRYPT_HIDDEN, HIDDEN),
+    ("tcrypthidden", &shared::TCRYPT_HIDDEN, HIDDEN),
+    ("tcrypt-system", &shared::TCRYPT_SYSTEM, SYSTEM),
+    ("tcryptsystem", &shared::TCRYPT_SYSTEM, SYSTEM),
+    ("veracrypt-pim", &shared::VERACRYPT_PIM, |open, value| number(&mut open.given.tcrypt.pim, value)),
     ("tries", &shared::TRIES, |open, value| {
         // 0: without end.
         open.key.tries = size::parse_number(value).filter(|tries| *tries > 0).unwrap_or(u64::MAX);
@@ -226,6 +236,14 @@ static KNOWN: &[(&str, &Opt, Put)] = &[
 /// Stores an option's value, which has been checked, in its field.
 type Put = fn(&mut Open, &str) -> Result<()>;
 
+const HIDDEN: Put = |open, _| {
+    open.given.tcrypt.hidden = true;
+    Ok(())
+};
+const SYSTEM: Put = |open, _| {
+    open.given.tcrypt.system = true;
+    Ok(())
+};
 const KEY_SLOT: Put = |open, value| number(&mut open.key.keyslot, value);
 const READ_ONLY: Put = |open, _| {
     open.read_only = true;

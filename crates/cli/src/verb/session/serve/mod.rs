@@ -79,6 +79,7 @@ pub(crate) static COMMAND: Command = Command {
         groups::LIMITS,
         groups::ADMISSION,
         groups::PLAIN_DATA,
+        groups::TCRYPT,
         &[&shared::DEVICE_OFFSET],
     ],
     examples: &[

@@ -1,9 +1,11 @@
 //! `luksDump`: shows the header as text, line for line as cryptsetup prints it, as JSON, or with
 //! the key.
 
+pub(crate) mod bitlk;
 mod luks1;
 mod luks2;
 mod summary;
+pub(crate) mod tcrypt;
 
 use crate::device::{Target, Versions};
 use crate::door::risk::{Effect, Proof, risk};
@@ -132,10 +134,7 @@ impl What {
 
 impl Dump {
     fn dump_volume_key(&self, luks: &Luks) -> Result<()> {
-        let warning = "The header dump with volume key is sensitive information\n\
-                       that allows access to encrypted partition without a passphrase.\n\
-                       This dump should be stored encrypted in a safe place.";
-        question::confirm(self.target.manner, warning, "", Exit::Permission)?;
+        question::confirm(self.target.manner, KEY_IS_SHOWN, "", Exit::Permission)?;
         // --key-slot applies to --unbound only: cryptsetup ignores it here.
         let key = self.ask_for_key(luks, &self.key.limits())?;
         let (cipher, payload_sectors) = cipher_and_payload(luks);
@@ -204,6 +203,16 @@ impl Dump {
         stdio::print(&whole)
     }
 }
+
+/// Prints text that holds a key.
+fn print_secret(text: &Secret) -> Result<()> {
+    stdio::print(std::str::from_utf8(text.expose()).expect("a dump is text"))
+}
+
+/// Shown before a volume key is.
+const KEY_IS_SHOWN: &str = "The header dump with volume key is sensitive information\n\
+                            that allows access to encrypted partition without a passphrase.\n\
+                            This dump should be stored encrypted in a safe place.";
 
 /// Creates a file that only its owner may read.
 fn write_key(path: &Path, key: &Secret) -> Result<()> {

@@ -49,8 +49,8 @@ impl Described for PlainOptions {
         &ROW
     }
 
-    fn kind(&self) -> &dyn kind::Kind {
-        &self.described
+    fn kind(&self, _: &Asked<'_>) -> Result<Box<dyn kind::Kind>> {
+        Ok(Box::new(self.described.clone()))
     }
 
     fn warn(&self, key: &KeyOptions) {

@@ -1,0 +1,45 @@
+//! Options of TrueCrypt and VeraCrypt volumes (`--type tcrypt`).
+
+use super::{U32, flag, option};
+use crate::door::table::Opt;
+
+pub(crate) static TCRYPT_HIDDEN: Opt = flag(
+    "tcrypt-hidden",
+    None,
+    "The hidden volume of a TrueCrypt or VeraCrypt volume.",
+    "Its own passphrase opens it. While the outer volume is written to, nothing keeps the hidden one from harm.",
+);
+pub(crate) static TCRYPT_SYSTEM: Opt = flag(
+    "tcrypt-system",
+    None,
+    "A system that TrueCrypt or VeraCrypt encrypted.",
+    "The device is the disk, or a partition of it (disk.img#2): the header is on the disk.",
+);
+pub(crate) static TCRYPT_BACKUP: Opt = flag(
+    "tcrypt-backup",
+    None,
+    "By the backup header of a TrueCrypt or VeraCrypt volume.",
+    "It lies at the end, and opens a volume whose first header is damaged.",
+);
+pub(crate) static VERACRYPT: Opt = flag(
+    "veracrypt",
+    None,
+    "VeraCrypt's formats too: the default.",
+    "They are tried unless --disable-veracrypt is given.",
+);
+pub(crate) static VERACRYPT_PIM: Opt = option(
+    "veracrypt-pim",
+    None,
+    "N",
+    U32,
+    "VeraCrypt's personal iterations multiplier.",
+    "What was given as PIM when the volume was made. TrueCrypt's formats are not tried then.",
+);
+pub(crate) static VERACRYPT_QUERY_PIM: Opt = flag(
+    "veracrypt-query-pim",
+    None,
+    "Ask for VeraCrypt's multiplier.",
+    "After the passphrase, on the terminal or as the next line of standard input.",
+);
+pub(crate) static DISABLE_VERACRYPT: Opt =
+    flag("disable-veracrypt", None, "TrueCrypt's formats only.", "A wrong passphrase is known sooner.");

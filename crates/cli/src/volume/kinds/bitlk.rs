@@ -1,0 +1,65 @@
+//! BitLocker volumes (`--type bitlk`): their key. All else is in their header.
+
+use super::{Asked, Described, Row};
+use crate::door::{Opt, shared};
+use crate::output::failure::{Exit, Failure, Result};
+use keyway::{Admitted, Key, KeyFile, VolumeKey};
+use keyway_volume::kind::bitlk::Bitlk;
+use keyway_volume::kind::{self, Kind};
+use std::sync::Arc;
+
+/// Its row.
+pub(crate) static ROW: Row = Row {
+    of: &kind::bitlk::ROW,
+    refused: &[&shared::HEADER, &shared::KEY_SLOT, &shared::UNBOUND],
+    refusal: not_for_bitlk,
+    described: |_| Ok(Arc::new(BitlkOptions)),
+    taken: |_| Some(Arc::new(BitlkOptions)),
+    tests_passphrases: true,
+};
+
+/// A BitLocker volume: no option describes it.
+#[derive(Debug)]
+struct BitlkOptions;
+
+impl Described for BitlkOptions {
+    fn row(&self) -> &'static Row {
+        &ROW
+    }
+
+    fn kind(&self, _: &Asked<'_>) -> Result<Box<dyn Kind>> {
+        Ok(Box::new(Bitlk))
+    }
+
+    /// A volume whose protection is suspended needs no key. A key file is a start-up key, or holds a passphrase or a
+    /// recovery password.
+    fn find_key(&self, admitted: &Admitted, asked: &Asked<'_>) -> Result<VolumeKey> {
+        if let Some(given) = &asked.key.volume_key {
+            let len = admitted.volume_key_len().unwrap_or_default();
+            return Ok(admitted.try_key(&Key::VolumeKey(given.read(len)?))?);
+        }
+        if let Some(key) = admitted.try_without_key()? {
+            return Ok(key);
+        }
+        let source = asked.source(&asked.key.passphrase);
+        if source.uses_stdin() || source.is_printed() {
+            return asked.try_passphrases(admitted, &source, None);
+        }
+        match &asked.key.passphrase.key_file {
+            Some(file) => {
+                let part = asked.key.passphrase.part;
+                let file = KeyFile::new(file).offset(part.offset);
+                let file = part.size.map_or(file.clone(), |size| file.size(size));
+                Ok(admitted.try_key(&Key::KeyFile(file))?)
+            }
+            None => asked.try_passphrases(admitted, &source, None),
+        }
+    }
+
+    fn put(&self, _: &mut Vec<u8>) {}
+}
+
+/// The refusal of an option about LUKS headers.
+fn not_for_bitlk(option: &Opt) -> Failure {
+    Failure::new(Exit::Parameters, format!("--{} does not apply to BitLocker volumes.", option.long))
+}

@@ -1,0 +1,69 @@
+//! The options of a TrueCrypt or VeraCrypt volume, as given on the command line or in a crypttab line.
+
+use crate::door::{Args, shared};
+use crate::process::encoding::encoded;
+use std::path::{Path, PathBuf};
+
+/// The options as given, without defaults.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct GivenTcrypt {
+    /// `--tcrypt-hidden`.
+    pub(crate) hidden: bool,
+    /// `--tcrypt-system`.
+    pub(crate) system: bool,
+    /// `--tcrypt-backup`.
+    pub(crate) backup: bool,
+    /// `--disable-veracrypt`.
+    pub(crate) only_truecrypt: bool,
+    /// `--veracrypt-pim`.
+    pub(crate) pim: Option<u32>,
+    /// `--veracrypt-query-pim`.
+    pub(crate) asks_pim: bool,
+    /// `--hash`.
+    pub(crate) hash: Option<String>,
+    /// `--cipher`.
+    pub(crate) cipher: Option<String>,
+    /// `--key-file`, as often as it was given.
+    pub(crate) key_files: Vec<PathBuf>,
+    /// The file with the passphrase: of a crypttab entry, whose key files are options.
+    pub(crate) passphrase_file: Option<PathBuf>,
+}
+
+encoded!(GivenTcrypt {
+    hidden,
+    system,
+    backup,
+    only_truecrypt,
+    pim,
+    asks_pim,
+    hash,
+    cipher,
+    key_files,
+    passphrase_file,
+});
+
+impl GivenTcrypt {
+    /// For commands that open such volumes.
+    pub(crate) fn from_args(args: &Args) -> Self {
+        let given = |option| args.takes(option) && args.given(option);
+        let text = |option| args.text(option).map(str::to_owned);
+        let key_files = args.paths().into_iter().filter(|(option, _)| option.long == shared::KEY_FILE.long);
+        Self {
+            hidden: given(&shared::TCRYPT_HIDDEN),
+            system: given(&shared::TCRYPT_SYSTEM),
+            backup: given(&shared::TCRYPT_BACKUP),
+            only_truecrypt: given(&shared::DISABLE_VERACRYPT),
+            pim: args.number32(&shared::VERACRYPT_PIM),
+            asks_pim: given(&shared::VERACRYPT_QUERY_PIM),
+            hash: text(&shared::HASH),
+            cipher: text(&shared::CIPHER),
+            key_files: key_files.map(|(_, path)| path.to_owned()).collect(),
+            passphrase_file: None,
+        }
+    }
+
+    /// Whether one of the key files is standard input: it is the passphrase then.
+    pub(super) fn reads_stdin(&self) -> bool {
+        self.key_files.iter().any(|file| file == Path::new("-"))
+    }
+}

@@ -1,0 +1,169 @@
+//! TrueCrypt and VeraCrypt volumes (`--type tcrypt`): their options and their key.
+//!
+//! The rules are those of cryptsetup's `open --type tcrypt` (src/cryptsetup.c, `tcrypt_load`): a passphrase is always
+//! asked for, and every `--key-file` but `-` is mixed into it.
+
+use super::{Asked, Described, Row};
+use crate::device::{self, explain};
+use crate::door::{Opt, shared};
+use crate::output::failure::{Exit, Failure, Result};
+use crate::process::encoding::Encoded;
+use crate::unlock::passphrase::{Known, PassphraseOptions};
+use given::GivenTcrypt;
+use keyway::{Admitted, VolumeKey};
+use keyway_format::Sectors;
+use keyway_volume::device::block_devices;
+use keyway_volume::device::storage::{File, PartitionName};
+use keyway_volume::kind::tcrypt::{Place, Programs, Tcrypt, Unlocked};
+use keyway_volume::kind::{self, Kind};
+use keyway_volume::{Access, Storage};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, OnceLock};
+
+pub(crate) mod given;
+
+/// Its row.
+pub(crate) static ROW: Row = Row {
+    of: &kind::tcrypt::ROW,
+    refused: &[&shared::KEY_SLOT, &shared::UNBOUND],
+    refusal: no_keyslots,
+    described: |given| {
+        // An entry's hash and cipher are read before its type is known.
+        let (hash, cipher) = (given.plain.hash.clone(), given.plain.cipher.clone());
+        Ok(Arc::new(TcryptOptions::of(GivenTcrypt { hash, cipher, ..given.tcrypt.clone() })))
+    },
+    taken: |from| Some(Arc::new(TcryptOptions::of(Encoded::take(from)?))),
+    tests_passphrases: true,
+};
+
+/// A TrueCrypt or VeraCrypt volume as the options describe it.
+#[derive(Debug)]
+pub(crate) struct TcryptOptions {
+    given: GivenTcrypt,
+    /// The passphrase that was asked for before the PIM.
+    first: OnceLock<Known>,
+}
+
+impl Described for TcryptOptions {
+    fn row(&self) -> &'static Row {
+        &ROW
+    }
+
+    fn kind(&self, asked: &Asked<'_>) -> Result<Box<dyn Kind>> {
+        let pim = match self.given.asks_pim && self.given.pim.is_none() {
+            true => Some(self.ask_pim(asked)?),
+            false => self.given.pim,
+        };
+        Ok(Box::new(self.tcrypt(asked, pim)?))
+    }
+
+    fn find_key(&self, admitted: &Admitted, asked: &Asked<'_>) -> Result<VolumeKey> {
+        let options = self.known_passphrase(asked);
+        asked.try_passphrases(admitted, &asked.source(&options), Some(WRONG))
+    }
+
+    fn put(&self, to: &mut Vec<u8>) {
+        self.given.put(to);
+    }
+}
+
+impl TcryptOptions {
+    pub(crate) fn of(given: GivenTcrypt) -> Self {
+        Self { given, first: OnceLock::new() }
+    }
+
+    /// Its header, opened with the passphrase that is asked for.
+    pub(crate) fn open_header(&self, asked: &Asked<'_>) -> Result<Unlocked> {
+        let pim = match self.given.asks_pim && self.given.pim.is_none() {
+            true => Some(self.ask_pim(asked)?),
+            false => self.given.pim,
+        };
+        let tcrypt = self.tcrypt(asked, pim)?;
+        let explain = |error: keyway_volume::Error| {
+            explain::of_kind(ROW.of.title, asked.header.unwrap_or(asked.device), error.into())
+        };
+        let header = match &tcrypt.header {
+            Some(header) => Arc::clone(header),
+            None => device::storage(asked.device, Access::Probe)?,
+        };
+        let locked = tcrypt.read(&*header).map_err(explain)?;
+        let (source, options) = (asked.source(&self.known_passphrase(asked)), asked.key.limits());
+        let open = |passphrase| Ok(locked.unlock(&passphrase, &options)?);
+        asked.key.ask_saying(Some(WRONG), &source, &options, open)
+    }
+
+    /// Where the passphrase comes from: key files are mixed into it.
+    fn passphrase(&self, asked: &Asked<'_>) -> PassphraseOptions {
+        let stdin = || self.given.reads_stdin().then(|| PathBuf::from("-"));
+        let key_file = self.given.passphrase_file.clone().or_else(stdin);
+        asked.key.passphrase.from_file(key_file)
+    }
+
+    /// The same, or the passphrase that was asked for already.
+    fn known_passphrase(&self, asked: &Asked<'_>) -> PassphraseOptions {
+        let mut options = self.passphrase(asked);
+        options.known = options.known.or_else(|| self.first.get().cloned());
+        options
+    }
+
+    /// Asks for the passphrase, then for the PIM, in cryptsetup's order.
+    fn ask_pim(&self, asked: &Asked<'_>) -> Result<u32> {
+        let passphrase = asked.source(&self.passphrase(asked)).read()?;
+        let _ = self.first.set(Known::new(passphrase));
+        let options = asked.key.passphrase.from_file(None);
+        let typed = options.existing("Enter VeraCrypt PIM: ").read()?;
+        let number = std::str::from_utf8(typed.expose()).ok().and_then(|text| text.trim().parse().ok());
+        match number {
+            Some(0) => Err(Failure::new(Exit::Parameters, "Invalid PIM value: 0.")),
+            Some(number) => Ok(number),
+            None => Err(Failure::new(Exit::Parameters, "Invalid PIM value: parse error.")),
+        }
+    }
+
+    fn tcrypt(&self, asked: &Asked<'_>, pim: Option<u32>) -> Result<Tcrypt> {
+        let given = &self.given;
+        let (place, header) = match given.system {
+            true => system(asked.device, asked.header)?,
+            false => {
+                let header = asked.header.map(|header| device::storage(header, Access::Probe)).transpose()?;
+                (Place::Volume { hidden: given.hidden, backup: given.backup }, header)
+            }
+        };
+        let programs = if given.only_truecrypt { Programs::TrueCrypt } else { Programs::Both };
+        let (hash, cipher) = (given.hash.clone(), given.cipher.clone());
+        let key_files = given.key_files.iter().filter(|file| *file != Path::new("-")).cloned().collect();
+        Ok(Tcrypt { header, place, programs, hash, cipher, pim, key_files })
+    }
+}
+
+/// Where an encrypted system's header is, whose device is a disk or one of its partitions: on the disk.
+fn system(device: &Path, header: Option<&Path>) -> Result<(Place, Option<Arc<dyn Storage>>)> {
+    let (disk, start) = match PartitionName::of(device) {
+        Some(name) => {
+            let found = File::open(device).map_err(|source| {
+                let what = "finding the partition".into();
+                explain::on_device(device, &keyway_volume::Error::Io { what, source })
+            });
+            let start = found?.start();
+            (Some(name.image), Some(Sectors(start / Sectors::SIZE)))
+        }
+        None => {
+            block_devices::disk_of(device).map_or((None, None), |(disk, start)| (Some(disk), Some(start)))
+        }
+    };
+    let header = header.map(Path::to_owned).or(disk);
+    let header = header.map(|header| device::storage(&header, Access::Probe)).transpose()?;
+    Ok((Place::System { partition: start }, header))
+}
+
+/// The refusal of an option about keyslots.
+fn no_keyslots(option: &Opt) -> Failure {
+    let message = format!(
+        "--{} does not apply to TrueCrypt and VeraCrypt volumes: they have no keyslots.",
+        option.long
+    );
+    Failure::new(Exit::Parameters, message)
+}
+
+/// cryptsetup's words: what opens no header may also be no such volume.
+const WRONG: &str = "No device header detected with this passphrase.";
