@@ -53,6 +53,7 @@ tests/tests/cli/* check cli
 tests/tests/verbs/* check cli
 tests/tests/measure/* check measure
 tests/tests/interop/* check interop
+tests/tests/formats/* check formats
 tests/tests/oracle/* check oracle
 tests/tests/doors/* check doors
 tests/tests/faults/* check faults
@@ -69,8 +70,8 @@ fuzz/* check fuzz
 bench/* check
 bare/* check aarch64
 crates/crypto/* all
-crates/format/* check unit measure cli interop oracle doors faults reencrypt aarch64 vm boot fuzz
-crates/volume/* check unit measure cli interop oracle doors faults reencrypt aarch64 vm boot fuzz
+crates/format/* check unit measure cli interop formats oracle doors faults reencrypt aarch64 vm boot fuzz
+crates/volume/* check unit measure cli interop formats oracle doors faults reencrypt aarch64 vm boot fuzz
 crates/resolve/* check unit doors fuzz
 crates/remote/* check unit cli doors fuzz
 crates/attach/* check unit cli interop doors reencrypt vm fuzz
@@ -78,5 +79,5 @@ crates/kernel/* check unit measure cli vm
 crates/measure/* check unit measure cli vm
 crates/boot/* check unit cli oracle vm boot fuzz
 crates/keyway/* check unit cli
-crates/cli/* check unit measure cli interop oracle doors faults reencrypt aarch64 vm boot
+crates/cli/* check unit measure cli interop formats oracle doors faults reencrypt aarch64 vm boot
 * all"

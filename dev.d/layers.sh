@@ -104,6 +104,12 @@ layer_interop() {
     proofs interop
 }
 
+# TrueCrypt, VeraCrypt and BitLocker volumes of their own programs, or made from their specifications and read by those.
+layer_formats() {
+    want_packages $interop_programs $(need_of formats)
+    proofs formats
+}
+
 # What Keyway says of GRUB beforehand, beside what grub-fstest of three Debian releases does; prints how many volumes and the predicted
 # seconds beside the measured ones.
 layer_oracle() {

@@ -1,7 +1,7 @@
 # How layers of tests are run, counted and summed up. What each of them runs: layers.sh; one after another or side by
 # side: turns.sh; what a failure says: failures.sh.
 
-all_layers="check unit engine ct measure cli interop oracle doors faults reencrypt aarch64 vm boot fuzz"
+all_layers="check unit engine ct measure cli interop formats oracle doors faults reencrypt aarch64 vm boot fuzz"
 
 # run_layers [LAYER…] [-- NAME…]: all layers if none is named; of each only the tests whose names contain one of these.
 # A layer that fails stops the run. Ends with each layer's result and time, the tests left out by name, one line of

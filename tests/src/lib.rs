@@ -38,6 +38,7 @@ pub mod pty;
 pub mod run;
 pub mod scratch;
 pub mod skip;
+pub mod tcrypt;
 pub mod timeouts;
 pub mod vm;
 

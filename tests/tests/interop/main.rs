@@ -3,7 +3,6 @@
 //! Everything tested with volumes created by one program is tested with the other too. KDF costs
 //! are the lowest that cryptsetup accepts; data is random.
 
-mod bitlk;
 mod blkid;
 mod ciphers;
 mod dump;
@@ -26,7 +25,6 @@ mod partitions;
 mod qemu;
 mod recovery;
 mod seal;
-mod tcrypt;
 mod tokens;
 mod typed;
 mod volume;

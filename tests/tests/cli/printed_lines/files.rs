@@ -1,8 +1,10 @@
 //! The files that printed lines name: made once, and copied for each block that reads them.
 
 use super::ROOT;
+use keyway_format::tcrypt::Program;
+use keyway_tests::bitlk::{self, Bitlk, Protector};
 use keyway_tests::peers::CHEAP_ARGON2;
-use keyway_tests::{Scratch, keyway, peer, random};
+use keyway_tests::{Scratch, keyway, peer, random, tcrypt};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -41,6 +43,8 @@ const NAMES: &[(&str, &str)] = &[
     ("host2.json", "results.json"),
     ("host3.json", "results.json"),
     ("rates.json", "results.json"),
+    ("disk.hc", "disk.hc"),
+    ("windows.img", "windows.img"),
 ];
 
 /// Directories that lines use.
@@ -71,6 +75,9 @@ impl Files {
         self.0.file("answers", "secret\n".repeat(8));
         self.0.file("seed", random(1, 64));
         self.0.sized("scratch.img", 64 << 20);
+        self.0.file("disk.hc", tcrypt::made(Program::TrueCrypt, "sha512", None));
+        let windows = Bitlk { protectors: vec![Protector::Passphrase("secret")], ..Bitlk::default() };
+        self.0.file("windows.img", windows.make(&random(3, bitlk::LEN)));
         let content = self.path("content");
         fs::create_dir(&content).unwrap();
         fs::write(content.join("hello"), "hello\n").unwrap();

@@ -2,54 +2,16 @@
 //! so as root; cryptsetup without AF_ALG opens what has AES for its only cipher, and stops at the
 //! first other one that it would have to try: the KDF is named, and nothing it tries before fits.
 
-use keyway_crypto::kdf::pbkdf2;
-use keyway_crypto::{Cascade, Cpu, Secret, Stop};
-use keyway_format::Bytes;
-use keyway_format::tcrypt::{CIPHERS, DERIVED_LEN, Fields, Header, KDFS, KEYS_LEN, Program, Stretch};
-use keyway_tests::skip::is_root;
-use keyway_tests::{Run, Scratch, Terminal, cryptsetup, need, need_that, peer, random};
+use super::tcplay::{Loop, create};
+use keyway_crypto::Secret;
+use keyway_format::tcrypt::{CIPHERS, Program};
+use keyway_tests::skip::find;
+use keyway_tests::{Scratch, Terminal, cryptsetup, need, need_that, tcrypt};
 use keyway_volume::UnlockOptions;
 use keyway_volume::device::storage::File;
 use keyway_volume::kind::tcrypt::{Place, Tcrypt, Unlocked};
 use std::fs;
 use std::path::{Path, PathBuf};
-
-/// A loop device, detached on drop.
-struct Loop(PathBuf);
-
-impl Loop {
-    fn over(file: &Path) -> Self {
-        let attached = peer("losetup", "--find --show").arg(file).ok();
-        Self(PathBuf::from(attached.text().trim()))
-    }
-
-    fn tcplay(&self, line: &str) -> Run {
-        peer("tcplay", line).arg("-d").arg(&self.0)
-    }
-}
-
-impl Drop for Loop {
-    fn drop(&mut self) {
-        peer("losetup", "--detach").arg(&self.0).outcome();
-    }
-}
-
-/// tcplay makes the volumes of this line, each with its passphrase.
-fn create(scratch: &Scratch, line: &str, passphrases: &[&str]) -> PathBuf {
-    let file = scratch.random_file("volume", 1, 1 << 20);
-    let device = Loop::over(&file);
-    let mut terminal = Terminal::start(&device.tcplay("-c -z -w").args(line));
-    for passphrase in passphrases {
-        terminal = terminal.expect("Passphrase").type_secretly(passphrase);
-        terminal = terminal.expect("Repeat passphrase").type_secretly(passphrase);
-    }
-    if passphrases.len() > 1 {
-        terminal = terminal.expect("Size of hidden volume").type_line("400K");
-    }
-    let ending = terminal.expect("(y/n)").type_line("y").finish();
-    assert_eq!(ending.code, Some(0), "{}", ending.screen);
-    file
-}
 
 /// What tcplay says of the volume that the passphrase opens.
 fn info(file: &Path, line: &str, passphrase: &str) -> String {
@@ -96,7 +58,7 @@ fn assert_same(unlocked: &Unlocked, info: &str, file_len: u64) {
 #[test]
 fn volumes_that_tcplay_made() {
     need!("tcplay", "losetup", "setsid");
-    need_that!(is_root(), "tcplay takes block devices alone, and loop devices are root's");
+    need_that!(Loop::is_there(), "loop devices cannot be had here");
     let chains = CIPHERS.iter().filter(|it| it.is_of(Program::TrueCrypt) && it.mode_name() == "xts-plain64");
     for (cipher, hash) in chains.zip(["SHA512", "whirlpool", "RIPEMD160"].into_iter().cycle()) {
         let scratch = Scratch::new();
@@ -113,7 +75,7 @@ fn volumes_that_tcplay_made() {
 #[test]
 fn hidden_volumes_and_key_files_of_tcplays() {
     need!("tcplay", "losetup", "setsid");
-    need_that!(is_root(), "tcplay takes block devices alone, and loop devices are root's");
+    need_that!(Loop::is_there(), "loop devices cannot be had here");
     let scratch = Scratch::new();
     let outer =
         [("one", 2, 64), ("two", 3, 3000)].map(|(name, seed, len)| scratch.random_file(name, seed, len));
@@ -132,35 +94,6 @@ fn hidden_volumes_and_key_files_of_tcplays() {
     }
 }
 
-/// A volume of ours, with such a KDF.
-fn made(scratch: &Scratch, program: Program, hash: &str, pim: Option<u32>) -> PathBuf {
-    let kdf = KDFS.iter().find(|it| (it.program, it.name, it.boot) == (program, hash, false)).unwrap();
-    let fields = Fields {
-        program,
-        version: 5,
-        required: 0x010b,
-        created: [0; 2],
-        hidden_size: Bytes(0),
-        volume_size: Bytes(65536),
-        area_offset: Bytes(131_072),
-        area_size: Bytes(65536),
-        flags: 0,
-        sector_size: 4096,
-        reserved: [0; 124],
-    };
-    let header = Header::new(fields, Secret::copy_from(&random(5, KEYS_LEN))).unwrap();
-    let mut device = random(6, 131_072 + 65536 + 131_072);
-    let mut derived = Secret::zeroed(DERIVED_LEN);
-    let Some(Stretch::Pbkdf2 { hash, iterations }) = kdf.stretch(pim) else { panic!("PBKDF2 is wanted") };
-    pbkdf2(hash, b"secret", &device[..64], iterations, derived.expose_mut(), &Stop::new()).unwrap();
-    let mut sector = vec![0; 512];
-    sector[..448].copy_from_slice(header.to_bytes().expose());
-    let aes = &CIPHERS[0];
-    Cascade::of_header(aes.chain, aes.mode, &derived, Cpu::detect()).unwrap().encrypt(0, &mut sector);
-    device[64..512].copy_from_slice(&sector[..448]);
-    scratch.file("made", &device)
-}
-
 #[test]
 fn cryptsetup_shows_the_same() {
     need!("cryptsetup");
@@ -171,7 +104,7 @@ fn cryptsetup_shows_the_same() {
         (Program::VeraCrypt, "sha256", Some(2)),
     ] {
         let scratch = Scratch::new();
-        let file = made(&scratch, program, hash, pim);
+        let file = scratch.file("made", tcrypt::made(program, hash, pim));
         let pim_option = pim.map_or(String::new(), |pim| format!("--veracrypt-pim {pim}"));
         let line = format!("tcryptDump -q -h {hash} {pim_option}");
         let unlocked = open(&Tcrypt { pim, hash: Some(hash.into()), ..Tcrypt::default() }, &file, "secret");
@@ -182,7 +115,7 @@ fn cryptsetup_shows_the_same() {
         let text = unlocked.dump_volume_key(&name).unwrap();
         assert_eq!(String::from_utf8_lossy(text.expose()), shown.text());
         // tcplay 1.1 knows TrueCrypt alone.
-        if program == Program::TrueCrypt && is_root() && keyway_tests::skip::find("tcplay").is_some() {
+        if program == Program::TrueCrypt && find("tcplay").is_some() && Loop::is_there() {
             assert_same(&unlocked, &info(&file, "", "secret"), fs::metadata(&file).unwrap().len());
         }
     }

@@ -2,6 +2,7 @@
 
 mod forged;
 mod peers;
+mod program;
 
 use keyway_crypto::{Cpu, Secret};
 use keyway_tests::bitlk::{Bitlk, LEN};

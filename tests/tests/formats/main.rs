@@ -1,0 +1,7 @@
+//! Volumes of other formats, made by their own programs or from their specifications: beside those programs, and
+//! through ours: read, written, opened, shown and refused.
+
+mod bitlk;
+mod cryptsetup;
+mod tcplay;
+mod tcrypt;
