@@ -1,14 +1,14 @@
 //! PBKDF2-HMAC (RFC 8018, section 5.2).
 //!
-//! SHA-1, SHA-2 and Whirlpool run on their compression functions ([`chains`]); other hashes clone
+//! SHA-1, SHA-2, RIPEMD-160, BLAKE2s-256 and Whirlpool run on their compression functions ([`chains`]); other hashes clone
 //! a context after the key's block ([`contexts`]).
 
 mod chains;
 #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
 mod constants;
 mod contexts;
-#[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
 mod lanes;
+mod little;
 #[cfg(not(all(target_arch = "x86_64", target_feature = "sse2")))]
 mod machine;
 mod sha;
@@ -31,7 +31,7 @@ use x86 as machine;
 /// one.
 macro_rules! with_chained {
     ($hash:expr, $chained:ident => $run:expr, else $other:expr) => {{
-        use $crate::kdf::pbkdf2::{sha, whirlpool};
+        use $crate::kdf::pbkdf2::{little, sha, whirlpool};
         match $hash {
             Hash::Sha1 => {
                 type $chained = sha::Sha1;
@@ -51,6 +51,14 @@ macro_rules! with_chained {
             }
             Hash::Sha512 => {
                 type $chained = sha::Sha512;
+                $run
+            }
+            Hash::Ripemd160 => {
+                type $chained = little::Ripemd160;
+                $run
+            }
+            Hash::Blake2s256 => {
+                type $chained = little::Blake2s256;
                 $run
             }
             Hash::Whirlpool => {

@@ -1,5 +1,5 @@
-//! Chains in the lanes of vectors: SHA-1 and SHA-2 as safe code over
-//! a vector of words, whatever its width.
+//! Chains in the lanes of vectors: SHA-1, SHA-2, RIPEMD-160 and BLAKE2s as safe code over
+//! a vector of words, whatever its width. [`One`] is one lane, without vectors.
 //!
 //! A value exists only where the CPU has the instructions, because every way to make one
 //! takes the width's proof; that is why the methods are safe. They are always inlined,
@@ -8,14 +8,28 @@
 //! Message words after the digest are padding that never changes:
 //! they enter the schedule as constants.
 
+mod blake2s;
+mod one;
+mod ripemd160;
+#[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
 mod sha1;
+#[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
 mod sha2;
 
 use super::chains::Chain;
+pub(super) use blake2s::{IV as BLAKE2S_IV, blake2s, blake2s_block};
+pub(super) use one::One;
+pub(super) use ripemd160::{ripemd160, ripemd160_block};
+#[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
 pub(super) use sha1::sha1;
+#[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
 pub(super) use sha2::{sha256, sha512};
 
 /// [`Lanes::LANES`] words in one register.
+#[cfg_attr(
+    not(all(target_arch = "x86_64", target_feature = "sse2")),
+    allow(dead_code, reason = "SHA-1 and SHA-2 are in lanes on x86-64 alone")
+)]
 pub(super) trait Lanes: Copy {
     /// Evidence that the CPU has the instructions of this width.
     type Proof: Copy;

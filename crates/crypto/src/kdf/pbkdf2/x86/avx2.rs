@@ -10,6 +10,8 @@ use crate::simd::sys::proof;
 use core::arch::x86_64::*;
 
 define_lanes! {
+    blake2s_8: blake2s::<Words8>, [u32; 8], Avx2, "avx2";
+    ripemd160_8: ripemd160::<Words8>, [u32; 5], Avx2, "avx2";
     sha1_8: sha1::<Words8>, [u32; 5], Avx2, "avx2";
     sha256_8: sha256::<Words8, DIGEST>, [u32; 8], Avx2, "avx2";
     sha512_4: sha512::<Long4, DIGEST>, [u64; 8], Avx2, "avx2";

@@ -10,6 +10,10 @@ use crate::simd::sys::proof;
 use core::arch::x86_64::*;
 
 define_lanes! {
+    blake2s_16: blake2s::<Words16>, [u32; 8], Avx512, "avx512f,avx512vl";
+    blake2s_8: blake2s::<Words8>, [u32; 8], Avx512, "avx512f,avx512vl";
+    ripemd160_16: ripemd160::<Words16>, [u32; 5], Avx512, "avx512f,avx512vl";
+    ripemd160_8: ripemd160::<Words8>, [u32; 5], Avx512, "avx512f,avx512vl";
     sha1_16: sha1::<Words16>, [u32; 5], Avx512, "avx512f,avx512vl";
     sha1_8: sha1::<Words8>, [u32; 5], Avx512, "avx512f,avx512vl";
     sha1_4: sha1::<Words4>, [u32; 5], Avx512, "avx512f,avx512vl";

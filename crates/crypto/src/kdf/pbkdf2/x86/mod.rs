@@ -1,6 +1,6 @@
 //! PBKDF2's chains with the instructions of x86-64: SHA-1 and SHA-256 on the SHA extensions or in
 //! vector lanes, SHA-512 with its message schedule on vectors and its rounds on BMI2, or in vector
-//! lanes, Whirlpool on AVX-512 with GFNI.
+//! lanes, RIPEMD-160 and BLAKE2s in vector lanes, Whirlpool on AVX-512 with GFNI.
 //!
 //! Which is faster depends on the number of chains. Cycles per compression on Golden Cove, from
 //! instruction and port counts, confirmed by measurement:
@@ -67,6 +67,29 @@ pub(super) fn sha512<const DIGEST: usize>(cpu: Cpu, chains: &mut [Chain<[u64; 8]
         2.. if avx512 => avx512::sha512_4::<DIGEST>(cpu, chains, rounds),
         3.. if avx2 => avx2::sha512_4::<DIGEST>(cpu, chains, rounds),
         1.. if avx2 && cpu.has(Feature::Bmi2) => sha512::sha512::<DIGEST>(cpu, &mut chains[0], rounds),
+        _ => 0,
+    }
+}
+
+/// Iterates the first chains of RIPEMD-160 and returns how many it took: none if portable code is as
+/// fast.
+pub(super) fn ripemd160(cpu: Cpu, chains: &mut [Chain<[u32; 5]>], rounds: u32) -> usize {
+    let avx512 = cpu.has(Feature::Avx512);
+    match chains.len() {
+        9.. if avx512 => avx512::ripemd160_16(cpu, chains, rounds),
+        2.. if avx512 => avx512::ripemd160_8(cpu, chains, rounds),
+        2.. if cpu.has(Feature::Avx2) => avx2::ripemd160_8(cpu, chains, rounds),
+        _ => 0,
+    }
+}
+
+/// The same of BLAKE2s-256.
+pub(super) fn blake2s(cpu: Cpu, chains: &mut [Chain<[u32; 8]>], rounds: u32) -> usize {
+    let avx512 = cpu.has(Feature::Avx512);
+    match chains.len() {
+        9.. if avx512 => avx512::blake2s_16(cpu, chains, rounds),
+        2.. if avx512 => avx512::blake2s_8(cpu, chains, rounds),
+        2.. if cpu.has(Feature::Avx2) => avx2::blake2s_8(cpu, chains, rounds),
         _ => 0,
     }
 }
