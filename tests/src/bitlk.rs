@@ -147,6 +147,12 @@ impl Bitlk {
         sector
     }
 
+    /// The length of a copy's headers and entries, which its checksum is of.
+    pub fn headers_len(&self) -> usize {
+        let metadata = self.metadata();
+        16 * usize::from(u16::from_le_bytes([metadata[8], metadata[9]]))
+    }
+
     /// A copy of the metadata.
     pub fn metadata(&self) -> Vec<u8> {
         let nonces = Nonces::default();

@@ -77,3 +77,41 @@ impl Wrapped {
 
 /// Method and flags.
 const METHOD: usize = 4;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::string::ToString;
+
+    const NONCE: [u8; 12] = [3; 12];
+
+    fn wrapped(content: &[u8], with: &Secret) -> Wrapped {
+        let mut data = content.to_vec();
+        let tag = AesCcm::new(with.expose(), Cpu::detect()).unwrap().encrypt(&NONCE, &[], &mut data);
+        Wrapped { nonce: NONCE, tag, data }
+    }
+
+    #[test]
+    fn a_key_comes_out_under_the_right_key_alone() {
+        let (right, wrong) = (Secret::copy_from(&[1; 32]), Secret::copy_from(&[2; 32]));
+        let content = [&[44, 0, 0, 0, 1, 0, 1, 0, 3, 0x20, 0, 0][..], &[8; 32]].concat();
+        let wrapped_key = wrapped(&content, &right);
+        let key = wrapped_key.unwrap(&right, Cpu::detect()).unwrap().unwrap();
+        assert_eq!((key.method, key.bytes.expose()), (0x2003, &[8; 32][..]));
+        assert!(wrapped_key.unwrap(&wrong, Cpu::detect()).unwrap().is_none());
+        assert!(wrapped_key.unwrap(&Secret::zeroed(7), Cpu::detect()).unwrap().is_none(), "no key of AES");
+        // Nothing of a key is shown.
+        assert_eq!(alloc::format!("{key:?}"), "Key(0x2003, 32 bytes)");
+    }
+
+    #[test]
+    fn what_is_wrapped_has_to_be_a_key() {
+        let key = Secret::copy_from(&[1; 32]);
+        for content in
+            [&[44, 0, 0, 0, 2, 0, 1, 0][..], &[8, 0, 0, 0, 1, 0, 1, 0, 0], &[], &[12, 0, 0, 0, 1, 0, 1, 0]]
+        {
+            let error = wrapped(content, &key).unwrap(&key, Cpu::detect()).unwrap_err();
+            assert_eq!(error.to_string(), "wrapped key: it is right, but what it wraps is not one key");
+        }
+    }
+}

@@ -249,7 +249,7 @@ struct Content {
 impl Content {
     fn take(&mut self, entry: &Entry<'_>) -> Result<(), Error> {
         match entry.purpose {
-            purpose::DESCRIPTION => self.description = utf16(entry.data),
+            purpose::DESCRIPTION => self.description = Some(utf16(entry.data)),
             purpose::PROTECTOR if self.protectors.len() == MOST_PROTECTORS => {
                 return Err(entry.refused("protector", format!("there are more than {MOST_PROTECTORS}")));
             }

@@ -59,8 +59,8 @@ fn le64(bytes: &[u8], at: usize) -> u64 {
     u64::from_le_bytes(field(bytes, at))
 }
 
-/// UTF-16 up to the first NUL, or to the end; `None` if it is not valid.
-fn utf16(bytes: &[u8]) -> Option<alloc::string::String> {
+/// UTF-16 up to the first NUL, or to the end; surrogates without their other half are left out, as by cryptsetup.
+fn utf16(bytes: &[u8]) -> alloc::string::String {
     let units = bytes.as_chunks().0.iter().map(|unit| u16::from_le_bytes(*unit));
-    char::decode_utf16(units.take_while(|unit| *unit != 0)).collect::<Result<_, _>>().ok()
+    char::decode_utf16(units.take_while(|unit| *unit != 0)).flatten().collect()
 }

@@ -54,7 +54,7 @@ impl Protector {
     fn take(&mut self, property: &Entry<'_>) -> Result<(), Error> {
         match property.value {
             _ if property.purpose != purpose::PROPERTY => {}
-            value::TEXT if self.name.is_none() => self.name = utf16(property.data),
+            value::TEXT if self.name.is_none() => self.name = Some(utf16(property.data)),
             value::STRETCHED => {
                 property.check_len(4 + 16, "stretched key")?;
                 self.salt = field(property.data, 4);

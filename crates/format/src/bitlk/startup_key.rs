@@ -78,3 +78,65 @@ impl StartupKey {
 const HEADER: usize = 48;
 /// Where the properties of the entry begin.
 const PROPERTIES: usize = 24;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::string::{String, ToString};
+    use alloc::vec::Vec;
+
+    fn entry(purpose: u16, value: u16, data: &[u8]) -> Vec<u8> {
+        let head = [data.len() as u16 + 8, purpose, value, 1].map(u16::to_le_bytes);
+        [head.as_flattened(), data].concat()
+    }
+
+    fn file(entries: &[u8]) -> Vec<u8> {
+        let len = (HEADER + entries.len()) as u32;
+        let head = [len, 1, HEADER as u32, len].map(u32::to_le_bytes);
+        [head.as_flattened(), &[7; 32], entries].concat()
+    }
+
+    /// As Windows writes it: a name before the key.
+    fn usual() -> Vec<u8> {
+        let key = entry(0, value::KEY, &[&[2, 0x20, 0, 0][..], &[9; 32]].concat());
+        file(&entry(6, value::EXTERNAL, &[&[5; 24][..], &entry(0, value::TEXT, b"N\0\0\0"), &key].concat()))
+    }
+
+    fn with(at: usize, byte: u8) -> Vec<u8> {
+        let mut file = usual();
+        file[at] = byte;
+        file
+    }
+
+    fn refusal(file: &[u8]) -> String {
+        StartupKey::parse(file).map_or_else(|error| error.to_string(), |_| "accepted".into())
+    }
+
+    #[test]
+    fn a_file_holds_a_key_and_whose_it_is() {
+        let found = StartupKey::parse(&usual()).unwrap();
+        assert_eq!(found.protector.to_string(), "05050505-0505-0505-0505-050505050505");
+        assert_eq!((found.key.method, found.key.bytes.expose()), (0x2002, &[9; 32][..]));
+        assert!(StartupKey::is_likely(&usual()));
+        assert!(!StartupKey::is_likely(&[&usual()[..], b"\n"].concat()), "of another length than it says");
+        assert!(!StartupKey::is_likely(b"a passphrase"));
+    }
+
+    #[test]
+    fn every_rule_names_its_place() {
+        assert_eq!(refusal(&usual()[..47]), "truncated: needs 48 bytes, has 47");
+        assert_eq!(refusal(&with(4, 2)), "start-up key: version 2 and a header of 48 bytes, not 1 and 48");
+        assert_eq!(refusal(&with(0, 200)), "start-up key: it says 200 bytes, and is 136 long");
+        assert_eq!(refusal(&with(0, 47)), "start-up key: it says 47 bytes, and is 136 long");
+        assert_eq!(refusal(&with(50, 7)), "start-up key: there is none in the file");
+        assert_eq!(
+            refusal(&with(48, 7)),
+            "metadata entry at byte 48: its length is 7 bytes, and 88 are left"
+        );
+        assert_eq!(refusal(&with(96, 3)), "start-up key at byte 48: it holds no key");
+        assert_eq!(
+            refusal(&file(&entry(6, 9, &[0; 23]))),
+            "start-up key at byte 48: 23 bytes of data, it needs 24"
+        );
+    }
+}

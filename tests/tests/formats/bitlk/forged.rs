@@ -6,15 +6,10 @@ use keyway_tests::bitlk::{Bitlk, LEN, METADATA, PASSPHRASE, sealed_again};
 use keyway_volume::kind::Key;
 use keyway_volume::kind::bitlk::{CopyState, Header};
 
-/// The length of headers and entries of a copy.
-fn len(volume: &[u8]) -> usize {
-    16 * usize::from(u16::from_le_bytes([volume[METADATA[0] + 8], volume[METADATA[0] + 9]]))
-}
-
 /// A volume with `field` at `at` of each copy of its metadata, all of them sealed again.
 fn with(at: usize, field: &[u8]) -> Vec<u8> {
     let mut volume = Bitlk::default().make(&vec![0; LEN]);
-    let len = len(&volume);
+    let len = Bitlk::default().headers_len();
     for copy in METADATA {
         volume[copy + at..copy + at + field.len()].copy_from_slice(field);
         let sealed = sealed_again(&volume[copy..copy + len]);
@@ -53,7 +48,7 @@ fn states_that_cannot_be_opened_are_named() {
 fn windows_vista_is_read_and_refused() {
     let mut volume = boot(1, b"\x52");
     volume[56..64].copy_from_slice(&(METADATA[0] as u64 / 4096).to_le_bytes());
-    let len = len(&volume);
+    let len = Bitlk::default().headers_len();
     for copy in METADATA {
         volume[copy + 8..copy + 12].copy_from_slice(&[len as u8, (len >> 8) as u8, 1, 0]);
         let sealed = sealed_again(&volume[copy..copy + len]);
@@ -83,7 +78,7 @@ fn schemes_that_cannot_be_opened_are_named() {
 
 #[test]
 fn what_is_not_within_the_volume_is_refused_with_its_figure() {
-    let end = len(&with(0, b"-")).saturating_sub(16) - 16;
+    let end = Bitlk::default().headers_len() - 32;
     // The entry of the moved sectors is the last: its place and length.
     let place =
         (end..end + 32).find(|at| with(0, b"-")[METADATA[0] + at..].starts_with(&[0, 0, 0x18, 0])).unwrap();
@@ -164,7 +159,7 @@ fn the_first_valid_copy_is_used_and_the_others_are_named() {
 #[test]
 fn metadata_that_the_master_key_does_not_vouch_for_are_refused() {
     let mut volume = Bitlk::default().make(&vec![0; LEN]);
-    let len = len(&volume);
+    let len = Bitlk::default().headers_len();
     for copy in METADATA {
         volume[copy + 104] ^= 1;
         let sum = keyway_format::crc32::crc32(&volume[copy..copy + len]);

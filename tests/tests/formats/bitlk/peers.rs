@@ -1,15 +1,16 @@
 //! The same plaintext by other programs, and the same text.
 
 use super::{assert_shows, by_text, judge, open, plaintext, refusal, secret, storage};
-use keyway_crypto::Cpu;
-use keyway_tests::bitlk::{Bitlk, LEN, MOVED, PASSPHRASE, Protector, RECOVERY};
+use keyway_crypto::{Cpu, Stop};
+use keyway_tests::bitlk::{Bitlk, LEN, METADATA, MOVED, PASSPHRASE, Protector, RECOVERY, sealed_again};
 use keyway_tests::{Scratch, cryptsetup, fusermount, need, need_that, peer};
 use keyway_volume::kind::bitlk::{Header, dump};
 use keyway_volume::kind::{Judged, Key};
-use keyway_volume::{Storage, Volume};
+use keyway_volume::{Storage, UnlockOptions, Volume};
 use std::fs::{self, File};
 use std::io::Read;
 use std::path::Path;
+use std::sync::Arc;
 
 /// The methods of encryption.
 const METHODS: [u16; 6] = [0x8000, 0x8001, 0x8002, 0x8003, 0x8004, 0x8005];
@@ -178,6 +179,44 @@ fn the_dump_is_cryptsetups() {
             }
         }
     }
+}
+
+/// An unpaired surrogate in it; an entry of another purpose in its place.
+#[test]
+fn the_dump_of_an_odd_description_is_cryptsetups() {
+    need!("cryptsetup");
+    let scratch = Scratch::new();
+    let len = ascii().headers_len();
+    for (at, field, description) in [(120, [0, 0xd8], "ESTS E: 1/2/2026"), (114, [8, 0], "(null)")] {
+        let mut volume = ascii().make(&vec![0; LEN]);
+        for copy in METADATA {
+            volume[copy + at..copy + at + 2].copy_from_slice(&field);
+            let sealed = sealed_again(&volume[copy..copy + len]);
+            volume[copy..copy + sealed.len()].copy_from_slice(&sealed);
+        }
+        let file = scratch.file("volume", &volume);
+        let header = Header::read(&*storage(&volume)).unwrap();
+        let ours = dump::header(&header, file.to_str().unwrap(), |_| 0);
+        assert!(ours.contains(&format!("Description:  \t{description}\n")), "{ours}");
+        assert_eq!(ours, cryptsetup("bitlkDump").arg(&file).env("TZ", "UTC").ok().text());
+    }
+}
+
+#[test]
+fn a_chosen_protector_is_tried_alone_and_a_stop_is_heeded() {
+    let data = storage(&Bitlk::default().make(&vec![0; LEN]));
+    let attempt = |text: &str, options: &UnlockOptions| {
+        let found = judge(&data).unwrap().open(Key::Passphrase(&secret(text)), options);
+        found.map_or_else(|error| error.to_string(), |_| "opened".into())
+    };
+    let only = |keyslot| UnlockOptions { keyslot: Some(keyslot), ..UnlockOptions::default() };
+    let wrong = "No key available with this passphrase.";
+    assert_eq!([attempt(PASSPHRASE, &only(0)), attempt(PASSPHRASE, &only(1))], ["opened", wrong]);
+    assert_eq!([attempt(RECOVERY, &only(0)), attempt(RECOVERY, &only(1))], [wrong, "opened"]);
+    let stop = Arc::new(Stop::new());
+    stop.stop();
+    let stopped = UnlockOptions { stop: Some(stop), threads: 1, ..UnlockOptions::default() };
+    assert_eq!(attempt(RECOVERY, &stopped), "stopped");
 }
 
 #[test]
