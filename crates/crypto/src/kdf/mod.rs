@@ -14,7 +14,7 @@ pub use argon2::{argon2, argon2_on, argon2_quarters};
 pub use hkdf::{hkdf, hmac};
 #[cfg(feature = "std")]
 pub use pbkdf2::{Derivation, pbkdf2_side_by_side};
-pub use pbkdf2::{pbkdf2, pbkdf2_on};
+pub use pbkdf2::{pbkdf2, pbkdf2_behind, pbkdf2_on};
 pub use stretch::{STRETCH_ROUNDS, stretch};
 
 use core::sync::atomic::{AtomicBool, Ordering};

@@ -120,9 +120,10 @@ pub(super) fn start<C: Chained>(cpu: Cpu, hmac: &Hmac, salt: &[u8], index: u32) 
     Chain { inner, outer, link, sum: link }
 }
 
-/// PBKDF2 into `out`.
+/// PBKDF2 into `out`, from digest `before` + 1 on.
 pub(super) fn derive<C: Chained>(
     cpu: Cpu,
+    before: u32,
     hash: Hash,
     inputs: [&[u8]; 2],
     iterations: u32,
@@ -132,7 +133,7 @@ pub(super) fn derive<C: Chained>(
     let [password, salt] = inputs;
     let hmac = Hmac::new(hash, password);
     let mut chains = Zeroizing::new([Chain::<C::State>::BLANK; MOST_SIDE_BY_SIDE]);
-    let mut index = 0;
+    let mut index = before;
     for group in out.chunks_mut(C::DIGEST * MOST_SIDE_BY_SIDE) {
         let chains = &mut chains[..group.len().div_ceil(C::DIGEST)];
         for chain in &mut *chains {

@@ -8,8 +8,9 @@ use crate::hash::Context;
 use crate::{Error, Hash};
 use zeroize::Zeroizing;
 
-/// PBKDF2 into `out`.
+/// PBKDF2 into `out`, from digest `before` + 1 on.
 pub(super) fn derive<C: Context>(
+    before: u32,
     hash: Hash,
     inputs: [&[u8]; 2],
     iterations: u32,
@@ -27,7 +28,7 @@ pub(super) fn derive<C: Context>(
     let digest = hash.output_len();
     let (mut link, mut sum) = (Zeroizing::new([0; LONGEST_DIGEST]), Zeroizing::new([0; LONGEST_DIGEST]));
     let link = &mut link[..digest];
-    for (index, out) in (1u32..).zip(out.chunks_mut(digest)) {
+    for (index, out) in (before + 1..).zip(out.chunks_mut(digest)) {
         hmac.mac([salt, &index.to_be_bytes()], link);
         sum[..digest].copy_from_slice(link);
         for round in 1..iterations {

@@ -85,6 +85,20 @@ pub fn pbkdf2(
     pbkdf2_on(Cpu::detect(), hash, password, salt, iterations, out, stop)
 }
 
+/// [`pbkdf2`] without the first `before` digests of the key, so that several threads can share the
+/// work.
+pub fn pbkdf2_behind(
+    before: u32,
+    hash: Hash,
+    password: &[u8],
+    salt: &[u8],
+    iterations: u32,
+    out: &mut [u8],
+    stop: &Stop,
+) -> Result<(), Error> {
+    run(Cpu::detect(), before, hash, [password, salt], iterations, out, stop)
+}
+
 /// [`pbkdf2`] with the code for `cpu`.
 pub fn pbkdf2_on(
     cpu: Cpu,
@@ -95,18 +109,30 @@ pub fn pbkdf2_on(
     out: &mut [u8],
     stop: &Stop,
 ) -> Result<(), Error> {
+    run(cpu, 0, hash, [password, salt], iterations, out, stop)
+}
+
+fn run(
+    cpu: Cpu,
+    before: u32,
+    hash: Hash,
+    inputs: [&[u8]; 2],
+    iterations: u32,
+    out: &mut [u8],
+    stop: &Stop,
+) -> Result<(), Error> {
     if iterations == 0 {
         return Err(Error::Cost("PBKDF2 needs at least one iteration"));
     }
     // libgcrypt's HMAC writes a whole block, then the rest at once: its flaw has no effect.
     let hash = if hash == Hash::WhirlpoolGcryptBug { Hash::Whirlpool } else { hash };
-    if u32::try_from(out.len().div_ceil(hash.output_len())).is_err() {
+    let digests = u32::try_from(out.len().div_ceil(hash.output_len())).ok();
+    if digests.and_then(|digests| digests.checked_add(before)).is_none() {
         return Err(Error::Cost("PBKDF2 gives at most 2^32 - 1 digests"));
     }
-    let inputs = [password, salt];
     on_clean_stack(|| {
-        with_chained!(hash, C => chains::derive::<C>(cpu, hash, inputs, iterations, out, stop), else {
-            with_context!(hash, C => contexts::derive::<C>(hash, inputs, iterations, out, stop))
+        with_chained!(hash, C => chains::derive::<C>(cpu, before, hash, inputs, iterations, out, stop), else {
+            with_context!(hash, C => contexts::derive::<C>(before, hash, inputs, iterations, out, stop))
         })
     })
 }
@@ -208,6 +234,21 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn parts_are_the_whole() {
+        for hash in Hash::ALL {
+            let derived = |before: u32, len: usize| {
+                let mut out = vec![0; len];
+                pbkdf2_behind(before, hash, b"pw", b"NaCl", 3, &mut out, &Stop::new()).unwrap();
+                out
+            };
+            let (whole, digest) = (derived(0, 192), hash.output_len());
+            assert_eq!(derived(1, 192 - digest), whole[digest..], "{}", hash.name());
+        }
+        let beyond = pbkdf2_behind(u32::MAX, Hash::Sha1, b"", b"", 1, &mut [0; 20], &Stop::new());
+        assert!(matches!(beyond, Err(Error::Cost(_))));
     }
 
     /// libgcrypt 1.10.1, HMAC with `GCRY_MD_FLAG_BUGEMU1` and without it, over 36 bytes in one

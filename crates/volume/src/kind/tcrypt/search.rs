@@ -1,16 +1,18 @@
 //! Derives keys by all KDFs side by side, the likely ones first, until one of them opens a header.
 //!
-//! Each takes one core; all ciphers are tried with the key that it derives.
+//! Each takes one core, and as many as its key has digests where these do not run in vector lanes. All
+//! ciphers are tried with the key that it derives.
 
 use super::Encrypted;
 use super::candidates::Candidates;
 use crate::{Error, Result, UnlockOptions};
-use keyway_crypto::kdf::{Argon2Cost, Argon2Variant, argon2, pbkdf2};
+use keyway_crypto::kdf::{Argon2Cost, Argon2Variant, Derivation, argon2, pbkdf2_behind};
 use keyway_crypto::secret::wipe_stack;
 use keyway_crypto::{Cascade, Cpu, Secret, Stop};
 use keyway_format::tcrypt::{Argon2, Cipher, DERIVED_LEN, Header, Kdf, Position, SALT_LEN, SECTOR, Stretch};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::sync::{Mutex, PoisonError};
 use std::thread::Builder;
 use std::time::Duration;
 
@@ -35,14 +37,16 @@ pub(super) fn find(
     let (mut jobs, mut trouble) = (Vec::new(), None);
     for header in headers {
         for (kdf, stretch) in candidates.kdfs(header.position, password.len()) {
-            let job = Job { header, kdf, stretch };
+            let job = Job::new(header, kdf, stretch);
             match job.check_memory(options) {
                 Ok(()) => jobs.push(job),
                 Err(error) => trouble = Some(error),
             }
         }
     }
-    let search = Search { jobs, candidates, password, next: AtomicUsize::new(0), stop: Stop::new() };
+    let parts = |(at, job): (usize, &Job<'_>)| (0..job.parts()).map(move |part| (at, part));
+    let parts = jobs.iter().enumerate().flat_map(parts).collect();
+    let search = Search { jobs, parts, candidates, password, next: AtomicUsize::new(0), stop: Stop::new() };
     match search.run(options) {
         Ok(Some(found)) => return Ok(found),
         Ok(None) => {}
@@ -56,26 +60,70 @@ struct Job<'a> {
     header: &'a Encrypted,
     kdf: &'static Kdf,
     stretch: Stretch,
+    key: Mutex<Partial>,
 }
 
-impl Job<'_> {
+/// A key in the making.
+struct Partial {
+    derived: Secret,
+    parts: usize,
+}
+
+impl<'a> Job<'a> {
+    fn new(header: &'a Encrypted, kdf: &'static Kdf, stretch: Stretch) -> Self {
+        Self { header, kdf, stretch, key: Mutex::new(Partial { derived: Secret::zeroed(0), parts: 0 }) }
+    }
+
+    /// How many threads can share it.
+    fn parts(&self) -> usize {
+        DERIVED_LEN.div_ceil(self.part_len())
+    }
+
+    /// The bytes of each part.
+    fn part_len(&self) -> usize {
+        match self.stretch {
+            Stretch::Pbkdf2 { hash, iterations } if !Derivation::fits(hash, iterations, DERIVED_LEN) => {
+                hash.output_len()
+            }
+            _ => DERIVED_LEN,
+        }
+    }
+
     fn check_memory(&self, options: &UnlockOptions) -> Result<()> {
         let Stretch::Argon2id(Argon2 { memory_kib, .. }) = self.stretch else { return Ok(()) };
         let (needs_kib, has_kib) = (memory_kib.into(), options.memory_budget_kib);
         if needs_kib > has_kib { Err(Error::NoMemory { needs_kib, has_kib }) } else { Ok(()) }
     }
 
-    fn derive(&self, password: &Secret, stop: &Stop) -> Result<Secret> {
-        let mut derived = Secret::zeroed(DERIVED_LEN);
+    fn derive(&self, part: usize, password: &Secret, stop: &Stop) -> Result<Secret> {
+        let len = self.part_len();
+        let mut derived = Secret::zeroed(len.min(DERIVED_LEN - part * len));
         let (password, salt, out) = (password.expose(), &self.header.bytes[..SALT_LEN], derived.expose_mut());
         match self.stretch {
-            Stretch::Pbkdf2 { hash, iterations } => pbkdf2(hash, password, salt, iterations, out, stop)?,
+            Stretch::Pbkdf2 { hash, iterations } => {
+                pbkdf2_behind(part as u32, hash, password, salt, iterations, out, stop)?;
+            }
             Stretch::Argon2id(Argon2 { passes, memory_kib }) => {
                 let cost = Argon2Cost { time: passes, memory_kib, lanes: 1 };
                 argon2(Argon2Variant::Argon2id, cost, password, salt, out, 1, stop)?;
             }
         }
         Ok(derived)
+    }
+
+    /// Puts a part into its place; the whole key, if that was the last.
+    fn join(&self, part: usize, derived: Secret) -> Option<Secret> {
+        if derived.len() == DERIVED_LEN {
+            return Some(derived);
+        }
+        let mut key = self.key.lock().unwrap_or_else(PoisonError::into_inner);
+        if key.parts == 0 {
+            key.derived = Secret::zeroed(DERIVED_LEN);
+        }
+        let start = part * self.part_len();
+        key.derived.expose_mut()[start..start + derived.len()].copy_from_slice(derived.expose());
+        key.parts += 1;
+        (key.parts == self.parts()).then(|| std::mem::replace(&mut key.derived, Secret::zeroed(0)))
     }
 
     /// Decrypts the header by every cipher.
@@ -100,9 +148,10 @@ impl Job<'_> {
     }
 }
 
-/// Jobs that threads take in order.
+/// Jobs, whose parts threads take in order.
 struct Search<'a> {
     jobs: Vec<Job<'a>>,
+    parts: Vec<(usize, usize)>,
     candidates: &'a Candidates,
     password: &'a Secret,
     next: AtomicUsize,
@@ -115,7 +164,7 @@ impl Search<'_> {
     fn run(&self, options: &UnlockOptions) -> Outcome {
         std::thread::scope(|scope| {
             let (done, outcomes) = channel();
-            for _ in 0..options.threads.clamp(1, self.jobs.len().max(1)) {
+            for _ in 0..options.threads.clamp(1, self.parts.len().max(1)) {
                 let done = done.clone();
                 let work = move || self.work(&mut |outcome| drop(done.send(outcome)));
                 if Builder::new().spawn_scoped(scope, work.clone()).is_err() {
@@ -128,18 +177,21 @@ impl Search<'_> {
         })
     }
 
-    /// Takes job after job.
+    /// Takes part after part.
     fn work(&self, report: &mut dyn FnMut(Outcome)) {
-        while let Some(job) = self.jobs.get(self.next.fetch_add(1, Ordering::Relaxed)) {
+        while let Some((at, part)) = self.parts.get(self.next.fetch_add(1, Ordering::Relaxed)) {
             if self.stop.is_stopped() {
                 break;
             }
-            let outcome =
-                job.derive(self.password, &self.stop).and_then(|key| job.open(&key, self.candidates));
+            report(self.take(&self.jobs[*at], *part));
             // The thread ends soon, and its stack goes on to the next one.
             wipe_stack();
-            report(outcome);
         }
+    }
+
+    fn take(&self, job: &Job<'_>, part: usize) -> Outcome {
+        let derived = job.derive(part, self.password, &self.stop)?;
+        job.join(part, derived).map_or(Ok(None), |key| job.open(&key, self.candidates))
     }
 
     /// The first header that opens; it stops the others, and so does a stop from outside.
