@@ -11,6 +11,7 @@ mod detached;
 mod device_mapper;
 mod fio;
 mod foreign;
+mod formats;
 mod from_kernel;
 mod kernel_column;
 mod midstate;

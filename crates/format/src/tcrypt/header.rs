@@ -22,7 +22,7 @@
 //! Fields that a version does not have are kept as they are.
 
 use super::Program;
-use super::crc32::crc32;
+use crate::crc32::crc32;
 use crate::{Bytes, Error};
 use alloc::format;
 use core::fmt;

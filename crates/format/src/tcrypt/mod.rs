@@ -13,11 +13,9 @@
 //! kdf        hashes and iterations of both programs; PIMs
 //! cipher     chains of ciphers, and the modes that the eras used them in
 //! pool       what key files make of a passphrase
-//! crc32      the checksum of header, keys and key files
 //! ```
 
 mod cipher;
-mod crc32;
 mod data_area;
 mod header;
 mod kdf;

@@ -6,8 +6,9 @@
 //! The passphrase is added byte by byte. Additions wrap, so the order does not matter. ("VeraCrypt
 //! User's Guide", Keyfiles.)
 
-use super::{Program, crc32};
+use super::Program;
 use crate::Error;
+use crate::crc32;
 use alloc::format;
 use keyway_crypto::Secret;
 

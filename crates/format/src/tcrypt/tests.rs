@@ -252,7 +252,7 @@ fn key_files_are_mixed_into_the_pool() {
         let mut expected = alloc::vec![0_u8; len];
         for content in key_files {
             for at in 0..content.len() {
-                let register = !crc32::crc32(&content[..=at]);
+                let register = !crate::crc32::crc32(&content[..=at]);
                 for (offset, shift) in [24, 16, 8, 0].into_iter().enumerate() {
                     let place = &mut expected[(4 * at + offset) % len];
                     *place = place.wrapping_add((register >> shift) as u8);
