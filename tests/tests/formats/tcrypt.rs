@@ -1,7 +1,8 @@
 //! TrueCrypt volumes that tcplay made.
 
 use super::tcplay::{Loop, create};
-use keyway_tests::{Scratch, keyway, need, need_that, random};
+use keyway_format::tcrypt::Program;
+use keyway_tests::{Scratch, keyway, need, need_that, random, tcrypt};
 use std::fs;
 use std::path::Path;
 
@@ -86,6 +87,8 @@ fn key_files_are_mixed_in() {
     assert_eq!(read(&volume, PASSPHRASE, &format!("-d {two} --hash sha512 -d {one} -c aes")), plain);
     let narrow = "read --type tcrypt --disable-veracrypt";
     keyway(narrow).arg("-d").args(&format!("{one}")).arg(&volume).stdin(PASSPHRASE).fails(2);
+    let both = format!("tcryptDump --hash sha512 -d {one} -d {two}");
+    keyway(&both).arg(&volume).stdin(PASSPHRASE).ok().quiet();
     let missing = scratch.path("missing");
     keyway(narrow).arg("-d").arg(&missing).arg(&volume).stdin(PASSPHRASE).fails(1);
 }
@@ -107,7 +110,14 @@ fn it_opens_without_root() {
     assert!(status.contains("  cipher:  aes-xts-plain64\n"), "{status}");
     let busy = keyway("write --type tcrypt").arg(&volume).arg(&volume).stdin(PASSPHRASE).outcome();
     assert_ne!(busy.code, Some(0));
+    // Behind it lie its backup header, and nothing finds its key again.
+    let before = fs::read(&volume).unwrap();
+    for line in ["resize tc", "resize --device-size 600K tc"] {
+        program(line).fails(1).says("Resize is not supported for device type TCRYPT.");
+    }
+    program("luksSuspend tc").fails(1).says("This operation is supported only for LUKS device.");
     program("close tc").ok();
+    assert!(fs::read(&volume).unwrap() == before);
     assert!(read(&volume, PASSPHRASE, "") == plain);
     program("open --type tcrypt --test-passphrase").arg(&volume).stdin(PASSPHRASE).ok().quiet();
     let wrong = program("open --type tcrypt --test-passphrase --disable-veracrypt").arg(&volume);
@@ -121,10 +131,45 @@ fn what_cannot_be_is_refused_in_one_line() {
     let refused = |line: &str| keyway(line).arg(&volume).stdin("x").fails(1).errors();
     assert_eq!(
         refused("read --type tcrypt --key-slot 1"),
-        "keyway: --key-slot does not apply to TrueCrypt and VeraCrypt volumes: they have no keyslots.\n"
+        "keyway: --key-slot does not apply to TrueCrypt and VeraCrypt volumes.\n"
     );
     assert!(refused("read --type tcrypt --hash md5").contains("md5"));
+    for (line, message) in [
+        ("read --tcrypt-hidden", "--tcrypt-backup is supported only for TCRYPT device."),
+        ("read --veracrypt-pim 5", "are for --type tcrypt."),
+        ("read --type tcrypt --tcrypt-system --tcrypt-hidden", "cannot be combined with --tcrypt-hidden"),
+        ("read --type tcrypt --skip 8", "--skip does not apply to TrueCrypt and VeraCrypt volumes."),
+        ("write --type tcrypt --device-offset 512", "--device-offset does not apply"),
+        ("read --type tcrypt --volume-key-file x", "--volume-key-file does not apply"),
+        ("read --key-file x --key-file y", "Only one --key-file argument is allowed."),
+    ] {
+        let said = refused(line);
+        assert!(said.contains(message) && said.lines().count() == 1, "{line}: {said}");
+    }
     let short = scratch.sized("short", 100);
     let short = keyway("read --type tcrypt").arg(&short).stdin("x").fails(1).errors();
     assert!(short.contains("no room for the"), "{short}");
+}
+
+/// The PIM comes after the passphrase; what is written never stands for it. 0 is VeraCrypt's default.
+#[test]
+fn the_pim_is_asked_for() {
+    let scratch = Scratch::new();
+    let volume = scratch.file("volume", tcrypt::made(Program::VeraCrypt, "sha512", Some(2)));
+    let asked = |line: &str, typed: &str| keyway(line).arg(&volume).stdin(typed).outcome();
+    let line = "read --type tcrypt --hash sha512 --veracrypt-query-pim";
+    let given =
+        keyway("read --type tcrypt --hash sha512 --veracrypt-pim 2").arg(&volume).stdin("secret").ok();
+    assert!(asked(line, "secret\n2\n").stdout == given.stdout);
+    assert_eq!(asked(line, "secret\n3\n").errors(), "No device header detected with this passphrase.\n");
+    for (typed, message) in [("0", "Invalid PIM value: 0."), ("two", "Invalid PIM value: parse error.")] {
+        assert!(asked(line, &format!("secret\n{typed}\n")).errors().contains(message), "{typed}");
+    }
+    let before = fs::read(&volume).unwrap();
+    let write = asked("write --type tcrypt --hash sha512 --veracrypt-query-pim", "2\ndata\n");
+    assert_ne!(write.code, Some(0), "nobody can be asked");
+    assert!(fs::read(&volume).unwrap() == before);
+
+    let usual = scratch.file("usual", tcrypt::made(Program::VeraCrypt, "sha512", None));
+    keyway("read --type tcrypt --hash sha512 --veracrypt-pim 0").arg(&usual).stdin("secret").ok().quiet();
 }

@@ -85,6 +85,11 @@ impl Reopening {
     pub(crate) fn take_session_key(&self, facts: &Facts) -> Result<Secret> {
         match self.session_header(facts, Access::Read)? {
             Some((luks, path)) => self.open_header(luks, &path).map(|opened| opened.into_parts().2),
+            None if facts.format != "PLAIN" => {
+                let message =
+                    format!("The key of {}, a {} volume, cannot be found again.", facts.name, facts.format);
+                Err(Failure::new(Exit::Parameters, message))
+            }
             None => {
                 let (device, hash) = (Path::new(&facts.device), self.hash.as_deref());
                 plain::key_again(&self.key, device, facts.key_bits, &facts.hash, hash)

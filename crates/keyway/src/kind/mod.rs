@@ -48,8 +48,8 @@ impl Device {
     ///
     /// 1. Nobody else uses the data, as for [`Device::admit`].
     /// 2. Nothing is demanded that only a LUKS header could meet.
-    /// 3. There may be such a volume: what it consists of is within the device, and its cipher is
-    ///    not weak ([`Unlock::weak_ciphers`]).
+    /// 3. There may be such a volume: what is known of it by now is within the device, and its cipher,
+    ///    if it is known by now, is not weak ([`Unlock::weak_ciphers`]).
     /// 4. If it can be written and nothing on the device shows that it is such a volume, nothing
     ///    else that is known is there ([`Plain::overwrite`]).
     ///

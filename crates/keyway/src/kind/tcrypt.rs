@@ -5,7 +5,7 @@ use keyway_volume::kind;
 use keyway_volume::kind::tcrypt::Place;
 use std::path::PathBuf;
 
-/// A TrueCrypt (4.1 to 7.1a) or VeraCrypt volume. Every hash and cipher that the programs ever had is tried; what the
+/// A TrueCrypt (to 7.1a) or VeraCrypt volume. Every hash and cipher that the programs ever had is tried; what the
 /// caller knows makes that faster.
 ///
 /// ```no_run
@@ -40,14 +40,14 @@ impl Tcrypt {
         self
     }
 
-    /// Only key derivations with this hash: "sha512", "argon2id". See [`Tcrypt`] for an example.
+    /// Only key derivations whose hash has this in its name: "sha512", "argon2id". See [`Tcrypt`] for an example.
     #[must_use]
     pub fn hash(mut self, name: &str) -> Self {
         self.0.hash = Some(name.to_owned());
         self
     }
 
-    /// Only this cipher, or chain of ciphers: "aes", "serpent-twofish-aes". See [`Tcrypt`] for an example.
+    /// Only chains of ciphers with this in their name: "aes", "serpent-twofish-aes". See [`Tcrypt`] for an example.
     #[must_use]
     pub fn cipher(mut self, name: &str) -> Self {
         self.0.cipher = Some(name.to_owned());

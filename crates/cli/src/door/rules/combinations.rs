@@ -15,7 +15,7 @@ pub(super) fn broken(args: &Args) -> Option<String> {
 fn of_command(name: &str) -> &'static [Rule] {
     match name {
         "open" | "refresh" => OPEN,
-        "tcryptDump" => VERACRYPT,
+        "tcryptDump" | "read" | "write" | "compare" | "serve" | "mount" => VERACRYPT,
         "close" => CLOSE,
         "resize" => RESIZE,
         "reencrypt" => REENCRYPT,
@@ -156,12 +156,15 @@ static OPEN: &[Rule] = &[
     ),
     HIDDEN_TCRYPT,
     VERACRYPT_TYPE,
+    PIM_TYPE,
+    SYSTEM_TCRYPT,
     PIM,
     QUERIED_PIM,
     TWO_PIMS,
 ];
 
-static VERACRYPT: &[Rule] = &[HIDDEN_TCRYPT, VERACRYPT_TYPE, PIM, QUERIED_PIM, TWO_PIMS];
+static VERACRYPT: &[Rule] =
+    &[HIDDEN_TCRYPT, VERACRYPT_TYPE, PIM_TYPE, SYSTEM_TCRYPT, PIM, QUERIED_PIM, TWO_PIMS];
 
 const SIZES: Rule =
     (|a| a.has("device-size") && a.has("size"), "Options --device-size and --size cannot be combined.");
@@ -175,6 +178,18 @@ const HIDDEN_TCRYPT: Rule = (
 const VERACRYPT_TYPE: Rule = (
     |a| (a.has("veracrypt") || a.has("disable-veracrypt")) && kind(a) != Some("tcrypt"),
     "Option --veracrypt or --disable-veracrypt is supported only for TCRYPT device type.",
+);
+// cryptsetup ignores these.
+const PIM_TYPE: Rule = (
+    |a| {
+        let given = a.has("veracrypt-pim") || a.has("veracrypt-query-pim");
+        given && !a.is_cryptsetup() && is_other_than(a, &["tcrypt"])
+    },
+    "Options --veracrypt-pim and --veracrypt-query-pim are for --type tcrypt.",
+);
+const SYSTEM_TCRYPT: Rule = (
+    |a| !a.is_cryptsetup() && a.has("tcrypt-system") && (a.has("tcrypt-hidden") || a.has("tcrypt-backup")),
+    "Option --tcrypt-system cannot be combined with --tcrypt-hidden or --tcrypt-backup.",
 );
 const PIM: Rule = (
     |a| a.has("veracrypt-pim") && a.has("disable-veracrypt"),

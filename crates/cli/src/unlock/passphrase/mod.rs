@@ -127,10 +127,6 @@ encoded!(Part { offset, size });
 impl PassphraseOptions {
     /// For every command that asks for a passphrase.
     pub(crate) fn from_args(args: &Args) -> Result<Self> {
-        // TrueCrypt and VeraCrypt mix any number of them.
-        if args.times(&shared::KEY_FILE) > 1 && args.device_type() != Some("tcrypt") {
-            return Err(Failure::new(Exit::Parameters, "Only one --key-file argument is allowed."));
-        }
         if args.given(&shared::PASSWORD_COMMAND)
             && let Some(other) = INSTEAD.into_iter().find(|option| args.given(option))
         {
@@ -161,6 +157,12 @@ impl PassphraseOptions {
     /// The same, but from another file than `--key-file`, or from none.
     pub(crate) fn from_file(&self, key_file: Option<PathBuf>) -> Self {
         Self { key_file, ..self.clone() }
+    }
+
+    /// The same for something else that is asked for, and comes from nowhere else.
+    pub(crate) fn asked(&self) -> Self {
+        let (key_file, command, key_description, known, heard) = (None, None, None, None, None);
+        Self { key_file, command, key_description, known, heard, ..self.clone() }
     }
 
     /// Whether it comes from a key file or a command, so that nobody needs to be asked.

@@ -73,8 +73,14 @@ impl Request for Resize {
 
     fn run(self) -> Result<()> {
         match mapping::find_active(&self.name)? {
-            Open::Kernel(found) => self.resize_mapping(&found),
-            Open::Session(session) => self.resize_session(&session),
+            Open::Kernel(found) => {
+                check_kind(found.kind().map_or("", |(kind, _)| kind))?;
+                self.resize_mapping(&found)
+            }
+            Open::Session(session) => {
+                check_kind(&session.facts().format)?;
+                self.resize_session(&session)
+            }
         }
     }
 }
@@ -153,6 +159,14 @@ impl Resize {
         }
         let sectors = self.sectors.map(|sectors| sectors.saturating_mul(SECTOR));
         session.resize(self.bytes.or(sectors).filter(|size| *size > 0)).map_err(explain::session)
+    }
+}
+
+/// The size of other kinds is their header's: behind it lie a backup header, an outer volume's data, metadata.
+fn check_kind(kind: &str) -> Result<()> {
+    match ["", "LUKS1", "LUKS2", "PLAIN", "LOOPAES"].contains(&kind) {
+        true => Ok(()),
+        false => Err(refused(format!("Resize is not supported for device type {kind}."))),
     }
 }
 

@@ -40,12 +40,18 @@ impl Request for Suspend {
     fn run(self) -> Result<()> {
         match mapping::find_active(&self.name)? {
             Open::Kernel(found) => suspend(&found),
+            Open::Session(session) if !can_come_back(&session.facts().format) => Err(only_luks()),
             Open::Session(session) => match session.status().map_err(explain::session)?.suspended {
                 true => Err(already(&self.name)),
                 false => session.suspend().map_err(explain::session),
             },
         }
     }
+}
+
+/// Whether luksResume can find the key again.
+fn can_come_back(kind: &str) -> bool {
+    kind.starts_with("LUKS") || kind == "PLAIN"
 }
 
 fn suspend(found: &Mapping) -> Result<()> {

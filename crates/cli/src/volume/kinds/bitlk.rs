@@ -11,7 +11,19 @@ use std::sync::Arc;
 /// Its row.
 pub(crate) static ROW: Row = Row {
     of: &kind::bitlk::ROW,
-    refused: &[&shared::HEADER, &shared::KEY_SLOT, &shared::UNBOUND],
+    refused: &[
+        &shared::HEADER,
+        &shared::KEY_SLOT,
+        &shared::UNBOUND,
+        &shared::CIPHER,
+        &shared::HASH,
+        &shared::SKIP,
+        &shared::SIZE,
+        &shared::DEVICE_SIZE,
+        &shared::DEVICE_OFFSET,
+        &shared::SECTOR_SIZE,
+        &shared::IV_LARGE_SECTORS,
+    ],
     refusal: not_for_bitlk,
     described: |_| Ok(Arc::new(BitlkOptions)),
     taken: |_| Some(Arc::new(BitlkOptions)),

@@ -92,7 +92,12 @@ impl Asked<'_> {
 
     /// Where its passphrase comes from.
     fn source(&self, options: &PassphraseOptions) -> PassphraseSource {
-        let source = options.existing(unlock::prompt_for(self.device));
+        self.source_of(options, unlock::prompt_for(self.device))
+    }
+
+    /// Where what `prompt` asks for comes from.
+    fn source_of(&self, options: &PassphraseOptions, prompt: String) -> PassphraseSource {
+        let source = options.existing(prompt);
         if self.stdin_holds_data { source.stdin_holds_data() } else { source }
     }
 }

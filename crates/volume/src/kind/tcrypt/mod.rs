@@ -1,4 +1,4 @@
-//! TrueCrypt 4.1 to 7.1a and VeraCrypt, opened with a passphrase, key files or both.
+//! TrueCrypt (to 7.1a) and VeraCrypt, opened with a passphrase, key files or both.
 //!
 //! A [`Tcrypt`] is what the user says of the volume; [`Tcrypt::read`] reads the places where its
 //! header may be, and its key files; [`Locked::unlock`] tries all that such a header may be

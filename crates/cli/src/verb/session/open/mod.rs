@@ -335,6 +335,7 @@ impl Open {
             (&shared::HEADER, self.target.header.is_some()),
             (&shared::KEY_SLOT, self.key.keyslot.is_some()),
             (&shared::UNBOUND, self.unbound),
+            (&shared::VOLUME_KEY_FILE, self.key.volume_key.is_some()),
         ];
         given.iter().any(|(known, is_given)| *is_given && known.long == option.long)
     }

@@ -2,10 +2,11 @@
 
 use crate::door::{Args, shared};
 use crate::process::encoding::encoded;
+use std::fmt;
 use std::path::{Path, PathBuf};
 
 /// The options as given, without defaults.
-#[derive(Debug, Clone, Default)]
+#[derive(Clone, Default)]
 pub(crate) struct GivenTcrypt {
     /// `--tcrypt-hidden`.
     pub(crate) hidden: bool,
@@ -41,6 +42,13 @@ encoded!(GivenTcrypt {
     key_files,
     passphrase_file,
 });
+
+/// Without the PIM, which is a secret to some.
+impl fmt::Debug for GivenTcrypt {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("GivenTcrypt").field("key_files", &self.key_files).finish_non_exhaustive()
+    }
+}
 
 impl GivenTcrypt {
     /// For commands that open such volumes.

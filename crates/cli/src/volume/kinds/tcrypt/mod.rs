@@ -18,15 +18,26 @@ use keyway_volume::kind::tcrypt::{Place, Programs, Tcrypt, Unlocked};
 use keyway_volume::kind::{self, Kind};
 use keyway_volume::{Access, Storage};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, PoisonError};
 
 pub(crate) mod given;
 
 /// Its row.
 pub(crate) static ROW: Row = Row {
     of: &kind::tcrypt::ROW,
-    refused: &[&shared::KEY_SLOT, &shared::UNBOUND],
-    refusal: no_keyslots,
+    refused: &[
+        &shared::KEY_SLOT,
+        &shared::UNBOUND,
+        &shared::VOLUME_KEY_FILE,
+        &shared::VOLUME_KEY_KEYRING,
+        &shared::SKIP,
+        &shared::SIZE,
+        &shared::DEVICE_SIZE,
+        &shared::DEVICE_OFFSET,
+        &shared::SECTOR_SIZE,
+        &shared::IV_LARGE_SECTORS,
+    ],
+    refusal: not_for_tcrypt,
     described: |given| {
         // An entry's hash and cipher are read before its type is known.
         let (hash, cipher) = (given.plain.hash.clone(), given.plain.cipher.clone());
@@ -41,7 +52,7 @@ pub(crate) static ROW: Row = Row {
 pub(crate) struct TcryptOptions {
     given: GivenTcrypt,
     /// The passphrase that was asked for before the PIM.
-    first: OnceLock<Known>,
+    first: Mutex<Option<Known>>,
 }
 
 impl Described for TcryptOptions {
@@ -50,11 +61,7 @@ impl Described for TcryptOptions {
     }
 
     fn kind(&self, asked: &Asked<'_>) -> Result<Box<dyn Kind>> {
-        let pim = match self.given.asks_pim && self.given.pim.is_none() {
-            true => Some(self.ask_pim(asked)?),
-            false => self.given.pim,
-        };
-        Ok(Box::new(self.tcrypt(asked, pim)?))
+        Ok(Box::new(self.tcrypt(asked)?))
     }
 
     fn find_key(&self, admitted: &Admitted, asked: &Asked<'_>) -> Result<VolumeKey> {
@@ -69,16 +76,12 @@ impl Described for TcryptOptions {
 
 impl TcryptOptions {
     pub(crate) fn of(given: GivenTcrypt) -> Self {
-        Self { given, first: OnceLock::new() }
+        Self { given, first: Mutex::default() }
     }
 
     /// Its header, opened with the passphrase that is asked for.
     pub(crate) fn open_header(&self, asked: &Asked<'_>) -> Result<Unlocked> {
-        let pim = match self.given.asks_pim && self.given.pim.is_none() {
-            true => Some(self.ask_pim(asked)?),
-            false => self.given.pim,
-        };
-        let tcrypt = self.tcrypt(asked, pim)?;
+        let tcrypt = self.tcrypt(asked)?;
         let explain = |error: keyway_volume::Error| {
             explain::of_kind(ROW.of.title, asked.header.unwrap_or(asked.device), error.into())
         };
@@ -102,16 +105,16 @@ impl TcryptOptions {
     /// The same, or the passphrase that was asked for already.
     fn known_passphrase(&self, asked: &Asked<'_>) -> PassphraseOptions {
         let mut options = self.passphrase(asked);
-        options.known = options.known.or_else(|| self.first.get().cloned());
+        let first = self.first.lock().unwrap_or_else(PoisonError::into_inner).take();
+        options.known = options.known.or(first);
         options
     }
 
     /// Asks for the passphrase, then for the PIM, in cryptsetup's order.
     fn ask_pim(&self, asked: &Asked<'_>) -> Result<u32> {
         let passphrase = asked.source(&self.passphrase(asked)).read()?;
-        let _ = self.first.set(Known::new(passphrase));
-        let options = asked.key.passphrase.from_file(None);
-        let typed = options.existing("Enter VeraCrypt PIM: ").read()?;
+        *self.first.lock().unwrap_or_else(PoisonError::into_inner) = Some(Known::new(passphrase));
+        let typed = asked.source_of(&asked.key.passphrase.asked(), "Enter VeraCrypt PIM: ".into()).read()?;
         let number = std::str::from_utf8(typed.expose()).ok().and_then(|text| text.trim().parse().ok());
         match number {
             Some(0) => Err(Failure::new(Exit::Parameters, "Invalid PIM value: 0.")),
@@ -120,8 +123,13 @@ impl TcryptOptions {
         }
     }
 
-    fn tcrypt(&self, asked: &Asked<'_>, pim: Option<u32>) -> Result<Tcrypt> {
+    fn tcrypt(&self, asked: &Asked<'_>) -> Result<Tcrypt> {
         let given = &self.given;
+        let pim = match given.asks_pim && given.pim.is_none() {
+            true => Some(self.ask_pim(asked)?),
+            // As in cryptsetup, 0 is VeraCrypt's default.
+            false => given.pim.filter(|pim| *pim != 0),
+        };
         let (place, header) = match given.system {
             true => system(asked.device, asked.header)?,
             false => {
@@ -156,12 +164,9 @@ fn system(device: &Path, header: Option<&Path>) -> Result<(Place, Option<Arc<dyn
     Ok((Place::System { partition: start }, header))
 }
 
-/// The refusal of an option about keyslots.
-fn no_keyslots(option: &Opt) -> Failure {
-    let message = format!(
-        "--{} does not apply to TrueCrypt and VeraCrypt volumes: they have no keyslots.",
-        option.long
-    );
+/// The refusal of an option that other volumes have.
+fn not_for_tcrypt(option: &Opt) -> Failure {
+    let message = format!("--{} does not apply to TrueCrypt and VeraCrypt volumes.", option.long);
     Failure::new(Exit::Parameters, message)
 }
 
