@@ -15,7 +15,7 @@ use std::sync::Arc;
 pub(crate) static COMMAND: Command = Command {
     name: "bitlkDump",
     aliases: &[],
-    group: Group::Cryptsetup(Topic::Questions),
+    group: Group::Cryptsetup(Topic::Headers),
     operands: &[Operand { name: "DEVICE", required: true, help: "The volume.", offers: Offers::Volumes }],
     about: "Show the header of a BitLocker volume.",
     man: "No key is needed.\n\nWith --dump-volume-key the passphrase or recovery password is asked for, and the volume key \
