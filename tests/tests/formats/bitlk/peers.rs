@@ -165,10 +165,8 @@ fn the_dump_is_cryptsetups() {
             let file = scratch.file("volume", &volume);
             let name = file.to_str().unwrap();
             let header = Header::read(&*storage(&volume)).unwrap();
-            for (zone, seconds_east) in [("UTC", 0), ("UTC-9", 9 * 3600), ("UTC+3:30", -12600)] {
-                let theirs = cryptsetup("bitlkDump").arg(&file).env("TZ", zone).ok();
-                assert_eq!(dump::header(&header, name, |_| seconds_east), theirs.text());
-            }
+            let theirs = cryptsetup("bitlkDump").arg(&file).env("TZ", "UTC").ok();
+            assert_eq!(dump::header(&header, name), theirs.text());
             for secret in [ASCII, RECOVERY] {
                 let theirs =
                     cryptsetup("bitlkDump -q --dump-volume-key --key-file -").arg(&file).stdin(secret).ok();
@@ -196,7 +194,7 @@ fn the_dump_of_an_odd_description_is_cryptsetups() {
         }
         let file = scratch.file("volume", &volume);
         let header = Header::read(&*storage(&volume)).unwrap();
-        let ours = dump::header(&header, file.to_str().unwrap(), |_| 0);
+        let ours = dump::header(&header, file.to_str().unwrap());
         assert!(ours.contains(&format!("Description:  \t{description}\n")), "{ours}");
         assert_eq!(ours, cryptsetup("bitlkDump").arg(&file).env("TZ", "UTC").ok().text());
     }

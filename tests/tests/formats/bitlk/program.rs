@@ -78,6 +78,11 @@ fn its_header_is_shown_as_cryptsetup_shows_it() {
     let shown = keyway(line).arg(&volume).stdin("anaconda").ok().quiet().text();
     assert_eq!(shown, cryptsetup(line).arg(&volume).stdin("anaconda").ok().text());
     keyway(line).arg(&volume).stdin("wrong").fails(2);
+
+    let by_file = scratch.file("by-file", &of(vec![Protector::StartupKey]));
+    let key = scratch.file("key.BEK", &Bitlk::startup_key());
+    let shown = keyway(line).arg("--key-file").arg(&key).arg(&by_file).ok().quiet().text();
+    assert_eq!(shown, cryptsetup(line).arg("--key-file").arg(&key).arg(&by_file).ok().text());
 }
 
 #[test]

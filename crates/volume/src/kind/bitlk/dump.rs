@@ -1,4 +1,4 @@
-//! What cryptsetup 2.6's bitlkDump prints, byte for byte (lib/bitlk, `BITLK_dump`; src/cryptsetup.c,
+//! What cryptsetup 2.6's bitlkDump prints, with times in UTC (lib/bitlk, `BITLK_dump`; src/cryptsetup.c,
 //! `bitlkDump_with_volume_key`). cryptsetup looks at the first copy of the metadata only, and checks no checksum.
 
 use super::Header;
@@ -7,13 +7,11 @@ use keyway_format::bitlk::{METADATA_LEN, Protection, Version};
 use keyway_format::text::Shown;
 use std::fmt::Write;
 
-/// The header's text. `device` is what the user calls it; `seconds_east` says how far local time is before UTC at a
-/// time in seconds since 1970.
-pub fn header(header: &Header, device: &str, seconds_east: impl Fn(i64) -> i64) -> String {
+/// The header's text. `device` is what the user calls it; times are in UTC.
+pub fn header(header: &Header, device: &str) -> String {
     let (boot, metadata) = (&header.boot, &header.metadata);
     let encryption = metadata.encryption;
     let to_go = if boot.version == Version::ToGo { " To Go" } else { "" };
-    let created = unix_time(metadata.created);
     let mut text = String::new();
     let mut line = |line: std::fmt::Arguments<'_>| {
         let _ = writeln!(text, "{line}");
@@ -23,7 +21,7 @@ pub fn header(header: &Header, device: &str, seconds_east: impl Fn(i64) -> i64) 
     line(format_args!("GUID:         \t{}", metadata.guid));
     line(format_args!("Sector size:  \t{} [bytes]", boot.sector_size.0));
     line(format_args!("Volume size:  \t{} [bytes]", metadata.state.encrypted.0));
-    line(format_args!("Created:      \t{}", ctime(created.saturating_add(seconds_east(created)))));
+    line(format_args!("Created:      \t{}", ctime(unix_time(metadata.created))));
     line(format_args!("Description:  \t{}", Shown(metadata.description.as_deref().unwrap_or("(null)"))));
     line(format_args!("Cipher name:  \t{}", encryption.cipher()));
     line(format_args!("Cipher mode:  \t{}", encryption.mode()));
@@ -36,7 +34,7 @@ pub fn header(header: &Header, device: &str, seconds_east: impl Fn(i64) -> i64) 
         }
         line(format_args!("\tGUID:       \t{}", protector.guid));
         line(format_args!("\tProtection: \t{}", protection(protector.protection)));
-        line(format_args!("\tSalt:       \t{}", hex(&protector.salt, "")));
+        line(format_args!("\tSalt:       \t{}", hex(&protector.salt)));
         for wrapped in &protector.wrapped {
             line(format_args!("\tKey data size:\t{} [bytes]", wrapped.len()));
         }
@@ -100,8 +98,8 @@ fn protection(protection: Protection) -> &'static str {
     }
 }
 
-fn hex(bytes: &[u8], separator: &str) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}{separator}")).collect()
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// Seconds since 1970 of a FILETIME.

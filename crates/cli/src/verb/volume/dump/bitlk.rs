@@ -18,8 +18,8 @@ pub(crate) static COMMAND: Command = Command {
     group: Group::Cryptsetup(Topic::Headers),
     operands: &[Operand { name: "DEVICE", required: true, help: "The volume.", offers: Offers::Volumes }],
     about: "Show the header of a BitLocker volume.",
-    man: "No key is needed.\n\nWith --dump-volume-key the passphrase or recovery password is asked for, and the volume key \
-          is shown. Whoever has it can read the data, whichever passwords are changed later.",
+    man: "No key is needed. Times are in UTC.\n\nWith --dump-volume-key the passphrase or recovery password is asked for, \
+          unless --key-file gives it or a start-up key, and the volume key is shown. Whoever has it can read the data, whichever passwords are changed later.",
     options: &[&[&shared::DUMP_VOLUME_KEY], groups::KEY_INPUT, groups::PROMPT, groups::LIMITS],
     examples: &[Example { line: "keyway bitlkDump windows.img", does: "Cipher, state, and what opens it." }],
     risks: &[],
@@ -49,7 +49,7 @@ impl Request for Dump {
         header.troubles().for_each(|trouble| say!("{}: {trouble}", device.display()));
         match self.shows_key {
             true => self.dump_volume_key(header, &storage),
-            false => stdio::print(&dump::header(&header, &device.display().to_string(), |_| 0)),
+            false => stdio::print(&dump::header(&header, &device.display().to_string())),
         }
     }
 }
@@ -66,8 +66,12 @@ impl Dump {
         let found = match judged.open_unprotected().transpose().map_err(explain)? {
             Some(found) => found,
             None => {
-                let passphrase = self.key.passphrase.existing(unlock::prompt_for(device)).read()?;
-                judged.open(Key::Passphrase(&passphrase), &self.key.limits()).map_err(explain)?
+                let secret = self.key.passphrase.existing(unlock::prompt_for(device)).read()?;
+                let key = match self.key.passphrase.key_file {
+                    Some(_) => Key::File(&secret),
+                    None => Key::Passphrase(&secret),
+                };
+                judged.open(key, &self.key.limits()).map_err(explain)?
             }
         };
         print_secret(&dump::with_volume_key(judged.header(), &shown, &found.volume_key))
