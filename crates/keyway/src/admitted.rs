@@ -103,7 +103,7 @@ impl Admitted {
     /// example.
     ///
     /// # Errors
-    /// What the header says of the key cannot be.
+    /// What the header says of the key cannot be; nothing but a TPM or a smart card opens the volume.
     pub fn try_without_key(&self) -> Result<Option<VolumeKey>> {
         let found = match &self.judged {
             Judged::Luks(_) => None,

@@ -75,7 +75,8 @@ pub trait Judged: Send + Sync {
     /// needs.
     fn open(&self, key: Key<'_>, options: &UnlockOptions) -> Result<Found>;
 
-    /// Opens it without any secret; `None` where it takes one.
+    /// Opens it without any secret; `None` where it takes one. An error as well where no secret that can be asked for
+    /// opens it.
     fn open_unprotected(&self) -> Option<Result<Found>> {
         None
     }

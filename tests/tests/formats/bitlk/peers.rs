@@ -234,5 +234,15 @@ fn a_wrong_secret_is_told_from_a_mistyped_one() {
     let data = storage(&Bitlk { protectors: others, ..Bitlk::default() }.make(&vec![0; LEN]));
     let why = "the volume is not protected by a passphrase, but by: TPM, TPM, PIN and start-up key";
     assert_eq!(refusal(&data, PASSPHRASE), why);
+    assert_eq!(judge(&data).unwrap().open_unprotected().unwrap().unwrap_err().to_string(), why);
+    assert!(open(&data, Key::Volume(&Bitlk::default().volume_key())).is_ok());
+}
+
+/// A clear key that opens nothing: whoever knows the passphrase is asked.
+#[test]
+fn a_clear_key_that_cannot_be_used_is_passed_over() {
+    let protectors = vec![Protector::Other(0), Protector::Passphrase(PASSPHRASE)];
+    let data = storage(&Bitlk { protectors, ..Bitlk::default() }.make(&vec![0; LEN]));
     assert!(judge(&data).unwrap().open_unprotected().is_none());
+    assert!(by_text(&data, PASSPHRASE).is_ok());
 }

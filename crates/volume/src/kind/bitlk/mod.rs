@@ -22,7 +22,6 @@ use crate::error::{Finding, Rule};
 use crate::{Error, Layout, Result, UnlockOptions};
 pub use header::{CopyState, Header};
 use keyway_crypto::CipherSpec;
-use keyway_format::bitlk::Protection;
 pub use unlock::Unlocked;
 
 /// Its row.
@@ -92,11 +91,11 @@ impl Judged for JudgedBitlk {
         unlock::unlock(&self.header, key, options).map(|unlocked| self.found(unlocked))
     }
 
-    /// While its protection is suspended, the header holds a key in the clear.
+    /// While its protection is suspended, the header holds a key in the clear. What only a TPM or a smart card opens is
+    /// refused here, before anybody is asked; a volume key opens it all the same.
     fn open_unprotected(&self) -> Option<Result<Found>> {
-        let mut protectors = self.header.metadata.protectors.iter();
-        let is_suspended = protectors.any(|protector| protector.protection == Protection::ClearKey);
-        is_suspended.then(|| unlock::with_clear_key(&self.header).map(|unlocked| self.found(unlocked)))
+        let unlocked = unlock::without_secret(&self.header).transpose()?;
+        Some(unlocked.map(|unlocked| self.found(unlocked)))
     }
 
     fn notes(&self) -> Vec<String> {

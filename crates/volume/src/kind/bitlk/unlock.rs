@@ -39,15 +39,19 @@ pub(super) fn unlock(header: &Header, key: Key<'_>, options: &UnlockOptions) -> 
     }
 }
 
-/// With the key that the header holds in the clear.
-pub(super) fn with_clear_key(header: &Header) -> Result<Unlocked> {
+/// With the key that the header holds in the clear; `None` where a secret is to be asked for.
+///
+/// # Errors
+/// No secret that can be asked for opens it: a TPM or smart card is needed. The metadata are not what their digest says.
+pub(super) fn without_secret(header: &Header) -> Result<Option<Unlocked>> {
     for (number, protector) in protectors(header, Protection::ClearKey) {
         let Some(key) = &protector.clear_key else { continue };
         if let Some(master_key) = master_key(protector, &key.bytes)? {
-            return volume_key(header, number, &master_key);
+            return volume_key(header, number, &master_key).map(Some);
         }
     }
-    Err(Error::NoUsableKeyslot)
+    let secrets = [Protection::Passphrase, Protection::RecoveryPassword, Protection::StartupKey];
+    if has_one_of(header, &secrets) { Ok(None) } else { Err(unusable(header)) }
 }
 
 fn with_startup_key(header: &Header, file: &Secret) -> Result<Unlocked> {
@@ -90,14 +94,17 @@ fn with_text(header: &Header, text: &Secret, options: &UnlockOptions) -> Result<
     if let Some(digest) = passphrase_digest(text) {
         are_tried(Protection::Passphrase, digest);
     }
-    let takes_texts = [Protection::Passphrase, Protection::RecoveryPassword];
-    if !header.metadata.protectors.iter().any(|protector| takes_texts.contains(&protector.protection)) {
+    if !has_one_of(header, &[Protection::Passphrase, Protection::RecoveryPassword]) {
         return Err(unusable(header));
     }
     match side_by_side(&attempts, options)? {
         Some((number, master_key)) => volume_key(header, number, &master_key),
         None => Err(mistyped.map_or(Error::WrongPassphrase, Error::from)),
     }
+}
+
+fn has_one_of(header: &Header, protections: &[Protection]) -> bool {
+    header.metadata.protectors.iter().any(|protector| protections.contains(&protector.protection))
 }
 
 fn is_chosen(options: &UnlockOptions, number: usize) -> bool {
