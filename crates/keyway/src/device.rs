@@ -268,7 +268,7 @@ impl Device {
             #[cfg(feature = "dm")]
             unclaimed: Arc::clone(&self.data),
         };
-        let writes_later = self.write && !options.is_read_only() && options.is_unclaimed();
+        let writes_later = self.writes_ever(options) && options.is_unclaimed();
         let rights = (!self.writes(options), writes_later);
         Admitted::new(judged, data, self.place.clone(), options.clone(), rights)
     }
@@ -311,7 +311,12 @@ impl Device {
 
     /// Whether a volume that is opened on these terms can be written to.
     pub(crate) fn writes(&self, options: &Unlock) -> bool {
-        self.write && !options.is_read_only() && !options.is_unclaimed()
+        self.writes_ever(options) && !options.is_unclaimed()
+    }
+
+    /// The same, or the kernel's mapping of it, which claims the device itself.
+    pub(crate) fn writes_ever(&self, options: &Unlock) -> bool {
+        self.write && !options.is_read_only()
     }
 
     pub(crate) fn place(&self) -> &Location {

@@ -1,5 +1,5 @@
 //! A copy of the metadata (libyal, "FVE metadata block"; names of states: dissect.fve; validation: dislocker and
-//! cryptsetup 2.7). A volume has three of them, 64 KiB apart from the rest of it each (Vista: 16 KiB).
+//! cryptsetup 2.7). A volume has three of them, each in an area of its own of 64 KiB (Vista: 16 KiB).
 //!
 //! | offset | length | field                                                                            |
 //! |--------|--------|----------------------------------------------------------------------------------|
@@ -82,11 +82,11 @@ pub enum Conversion {
     Decrypted,
     /// Sectors are being converted, or were when the power failed.
     Converting,
-    /// Vista: paused.
-    PausedVista,
+    /// Partly encrypted: how far, is not in the metadata (dislocker, dissect.fve: encrypt-on-write).
+    Partly,
     /// All is encrypted.
     Encrypted,
-    /// Paused: what is encrypted ends where the state says.
+    /// Between two sectors: what is encrypted ends where the state says (dislocker: paused; dissect.fve: switching).
     Paused,
     /// Another number.
     Unknown(u16),
@@ -150,12 +150,17 @@ impl Metadata {
         le64(&self.bytes, 56)
     }
 
-    /// Whether `master_key` vouches for every byte of it; true as well where there is no digest to tell.
+    /// Whether there is a digest, by which a master key vouches for it; Windows 7 and later always write one.
+    pub fn has_digest(&self) -> bool {
+        self.digest.is_some()
+    }
+
+    /// Whether `master_key` vouches for every byte of it; false where there is no digest.
     ///
     /// # Errors
     /// The digest is of another kind than SHA-256.
     pub fn is_vouched_for(&self, master_key: &Secret, cpu: Cpu) -> Result<bool, Error> {
-        let Some(wrapped) = &self.digest else { return Ok(true) };
+        let Some(wrapped) = &self.digest else { return Ok(false) };
         match wrapped.unwrap(master_key, cpu)? {
             Some(Key { method: SHA_256, bytes }) => Ok(bytes.ct_eq(&Hash::Sha256.digest(&[&self.bytes]))),
             Some(Key { method, .. }) => {
@@ -287,7 +292,7 @@ impl Conversion {
         match number {
             1 => Self::Decrypted,
             2 => Self::Converting,
-            3 => Self::PausedVista,
+            3 => Self::Partly,
             4 => Self::Encrypted,
             5 => Self::Paused,
             other => Self::Unknown(other),

@@ -3,9 +3,10 @@
 use super::sealed::Described;
 use keyway_volume::kind;
 
-/// A BitLocker volume, of Windows Vista to 11 or BitLocker To Go. A passphrase, a recovery password or a start-up key
+/// A BitLocker volume, of Windows 7 to 11 or BitLocker To Go. A passphrase, a recovery password or a start-up key
 /// (a key file) opens it; where its protection is suspended, nothing is needed
-/// ([`Admitted::try_without_key`](crate::Admitted::try_without_key)).
+/// ([`Admitted::try_without_key`](crate::Admitted::try_without_key)). A partly encrypted one is only read
+/// ([`Unlock::read_only`](crate::Unlock::read_only)).
 ///
 /// ```no_run
 /// # use keyway::*;

@@ -80,7 +80,7 @@ impl Device {
             return Err(Error::new(ErrorKind::Policy { rule: "header" }).at(self.place()));
         }
         let device = self.place().to_string();
-        let (writes, weak_ciphers) = (self.writes(options), terms.weak_ciphers);
+        let (writes, weak_ciphers) = (self.writes_ever(options), terms.weak_ciphers);
         let judged = kind.judge(&Subject { data: &data, device: &device, writes, weak_ciphers });
         Ok(self.admitted(Judged::Other(kind.row(), judged.at(self.place())?), data, options))
     }

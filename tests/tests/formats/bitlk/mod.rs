@@ -1,8 +1,10 @@
 //! BitLocker volumes that are made from the specification: dislocker, libbde and cryptsetup read the same in them.
 
 mod forged;
+mod partly;
 mod peers;
 mod program;
+mod unvouched;
 
 use keyway_crypto::{Cpu, Secret};
 use keyway_tests::bitlk::{Bitlk, LEN};
@@ -26,7 +28,11 @@ fn storage(volume: &[u8]) -> Arc<dyn Storage> {
 }
 
 fn judge(data: &Arc<dyn Storage>) -> Result<JudgedBitlk> {
-    let on = Subject { data, device: "volume", writes: true, weak_ciphers: false };
+    judge_for(data, false)
+}
+
+fn judge_for(data: &Arc<dyn Storage>, writes: bool) -> Result<JudgedBitlk> {
+    let on = Subject { data, device: "volume", writes, weak_ciphers: false };
     JudgedBitlk::new(Header::read(&**data)?, &on)
 }
 

@@ -94,10 +94,23 @@ fn says_what_the_entries_say() {
     assert_eq!((protector.protection, protector.salt), (super::super::Protection::Passphrase, [9; 16]));
     assert_eq!((protector.name.as_deref(), protector.wrapped.len()), (Some("Name"), 1));
     assert_eq!((protector.wrapped[0].len(), found.volume_key.len()), (44, 44));
-    assert!(found.digest.is_some());
+    assert!(found.has_digest());
     assert_eq!(found.as_bytes(), &bytes[..found.as_bytes().len()]);
     assert_eq!(found.entries().count(), 4);
     assert!(!found.is_vouched_for(&Secret::zeroed(32), Cpu::detect()).unwrap());
+}
+
+/// The checksum is not of what is behind the entries: anybody can say that there is nothing more.
+#[test]
+fn without_a_digest_nothing_is_vouched_for() {
+    let mut bytes = block(&usual(), |_| ());
+    let len = Metadata::parse(&bytes).unwrap().as_bytes().len();
+    for (at, field) in [(len, 8), (len + 12, value::TEXT as u8)] {
+        let before = core::mem::replace(&mut bytes[at], field);
+        let found = Metadata::parse(&bytes).unwrap();
+        assert!(!found.has_digest() && !found.is_vouched_for(&Secret::zeroed(32), Cpu::detect()).unwrap());
+        bytes[at] = before;
+    }
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use crate::{Error, Refusal, Result, Storage};
 use keyway_format::Bytes;
-use keyway_format::bitlk::{BootSector, METADATA_LEN, Metadata};
+use keyway_format::bitlk::{BootSector, METADATA_LEN, Metadata, State};
 use std::fmt;
 
 /// A volume's header.
@@ -12,7 +12,7 @@ pub struct Header {
     pub boot: BootSector,
     /// The copy of the metadata that is used.
     pub metadata: Metadata,
-    /// Where each copy is, and how it is.
+    /// Where each copy is by the boot sector, and how it is.
     pub copies: [(Bytes, CopyState); 3],
 }
 
@@ -23,8 +23,8 @@ pub enum CopyState {
     Used,
     /// It says the same.
     Same,
-    /// It is valid and says something else: an update of the three was cut short.
-    Differs,
+    /// It is valid and says something else, this state among it: an update of the three was cut short.
+    Differs(State),
     /// It cannot be used, for this reason.
     Damaged(String),
 }
@@ -34,7 +34,7 @@ impl fmt::Display for CopyState {
         match self {
             Self::Used => f.write_str("used"),
             Self::Same => f.write_str("the same"),
-            Self::Differs => f.write_str("valid, but it says something else"),
+            Self::Differs(_) => f.write_str("valid, but it says something else"),
             Self::Damaged(why) => write!(f, "damaged ({why})"),
         }
     }
@@ -58,7 +58,7 @@ impl Header {
         let state = |number: usize| match &found[number] {
             _ if number == used => CopyState::Used,
             Ok(other) if other.as_bytes() == metadata.as_bytes() => CopyState::Same,
-            Ok(_) => CopyState::Differs,
+            Ok(other) => CopyState::Differs(other.state),
             Err(why) => CopyState::Damaged(why.to_string()),
         };
         let copies = std::array::from_fn(|number| (places[number], state(number)));

@@ -8,10 +8,11 @@
 //!
 //! A sector's IV is its number on the device, also that of a moved one; volumes with sectors of 4096 bytes number these.
 
-use super::state::{Extent, encrypted};
+use super::state::Extent;
 use super::{Header, cipher_spec};
 use crate::{Error, Layout, MappedSegment, Mapping, Refusal, Result};
 use keyway_crypto::SectorSize;
+use keyway_format::Bytes;
 use keyway_format::bitlk::{BootSectors, METADATA_LEN};
 use std::ops::Range;
 
@@ -19,13 +20,11 @@ use std::ops::Range;
 ///
 /// # Errors
 /// The volume cannot be opened; what its metadata say is not within the device, or overlaps.
-pub(super) fn of(header: &Header, device_len: u64) -> Result<Layout> {
-    let extent = encrypted(header)?;
+pub(super) fn of(header: &Header, extent: Extent, device_len: u64) -> Result<Layout> {
     let sector = header.boot.sector_size.0;
     let end = device_len - device_len % sector;
     let moved = header.metadata.boot_sectors;
     let moved = moved.ok_or_else(|| refused("the metadata do not say where its first sectors are".into()))?;
-    check_size(header, extent, device_len)?;
     let hidden = hidden(header, moved, end)?;
     let mapping = Mapping::Crypt {
         spec: cipher_spec(header)?,
@@ -35,7 +34,10 @@ pub(super) fn of(header: &Header, device_len: u64) -> Result<Layout> {
     };
     let boundary = match extent {
         Extent::All => end,
-        Extent::Until(byte) => byte.min(end),
+        Extent::Until(byte) if byte.is_multiple_of(sector) => byte.min(end),
+        Extent::Until(byte) => {
+            return Err(refused(format!("it is encrypted up to byte {byte}, in the middle of a sector")));
+        }
     };
     let mut segments = Segments { list: Vec::new(), mapping, boundary };
     segments.map(0..moved.len.0, moved.offset.0);
@@ -49,23 +51,22 @@ pub(super) fn of(header: &Header, device_len: u64) -> Result<Layout> {
     Ok(Layout { segments: segments.list })
 }
 
-/// Refuses an image that was cut off: the size that the metadata say is larger.
-fn check_size(header: &Header, extent: Extent, device_len: u64) -> Result<()> {
-    match extent {
-        Extent::All if header.metadata.state.encrypted.0 > device_len => {
-            Err(Error::TooShort { needs: header.metadata.state.encrypted.0, has: device_len })
-        }
-        Extent::Until(byte) if !byte.is_multiple_of(header.boot.sector_size.0) => {
-            Err(refused(format!("it is encrypted up to byte {byte}, in the middle of a sector")))
-        }
-        _ => Ok(()),
+/// Where the copies of the metadata are. They say so themselves: nobody vouches for the boot sector.
+fn copies(header: &Header) -> Result<[Bytes; 3]> {
+    let (own, boot) = (header.metadata.copies, header.copies.each_ref().map(|(at, _)| *at));
+    if own == boot {
+        return Ok(own);
     }
+    let [own, boot] = [own, boot].map(|[one, two, three]| format!("{}, {} and {}", one.0, two.0, three.0));
+    Err(refused(format!(
+        "its metadata say that their copies are at bytes {own}, its boot sector says {boot}"
+    )))
 }
 
 /// What reads as zeros, by place: the copies of the metadata, and where the first sectors are.
 fn hidden(header: &Header, moved: BootSectors, end: u64) -> Result<[Range<u64>; 4]> {
     let metadata = |at: u64| (at, METADATA_LEN as u64, "a copy of the metadata");
-    let [one, two, three] = header.copies.each_ref().map(|(at, _)| metadata(at.0));
+    let [one, two, three] = copies(header)?.map(|at| metadata(at.0));
     let areas = [one, two, three, (moved.offset.0, moved.len.0, "the first sectors")];
     let sector = header.boot.sector_size.0;
     for (at, len, what) in areas {

@@ -1,4 +1,4 @@
-//! BitLocker volumes, of Windows Vista to 11 and BitLocker To Go.
+//! BitLocker volumes, of Windows 7 to 11 and BitLocker To Go.
 //!
 //! ```text
 //! header     the boot sector and the best of three copies of the metadata
@@ -9,7 +9,7 @@
 //! ```
 //!
 //! What the format is, says [`keyway_format::bitlk`]. Where cryptsetup maps a volume, its plaintext is the same; partly
-//! encrypted volumes and those with a key in the clear open here, too.
+//! encrypted volumes (for reading) and those with a key in the clear open here, too.
 
 pub mod dump;
 mod header;
@@ -21,7 +21,8 @@ use super::{Found, Judged, Key, Kind, Row, Subject};
 use crate::error::{Finding, Rule};
 use crate::{Error, Layout, Result, UnlockOptions};
 pub use header::{CopyState, Header};
-use keyway_crypto::CipherSpec;
+use keyway_crypto::{CipherSpec, SectorSize};
+use state::Extent;
 pub use unlock::Unlocked;
 
 /// Its row.
@@ -44,7 +45,9 @@ impl Kind for Bitlk {
 /// A BitLocker volume that can be opened.
 pub struct JudgedBitlk {
     header: Header,
+    extent: Extent,
     layout: Layout,
+    device_len: u64,
     uuid: String,
 }
 
@@ -54,13 +57,17 @@ impl JudgedBitlk {
     /// # Errors
     /// As of [`Kind::judge`].
     pub fn new(header: Header, on: &Subject<'_>) -> Result<Self> {
-        let layout = layout::of(&header, on.data.len())?;
+        let (extent, device_len) = (state::encrypted(&header)?, on.data.len());
+        if on.writes {
+            state::check_writable(&header, extent)?;
+        }
+        let layout = layout::of(&header, extent, device_len)?;
         let spec = cipher_spec(&header)?;
         if let (false, Some(rule)) = (on.weak_ciphers, Rule::of_cipher(&spec)) {
             return Err(Error::NotAdmitted(Finding { segment: 0, rule }));
         }
         let uuid = header.metadata.guid.to_string();
-        Ok(Self { header, layout, uuid })
+        Ok(Self { header, extent, layout, device_len, uuid })
     }
 
     /// What the device says.
@@ -71,6 +78,17 @@ impl JudgedBitlk {
     /// Where the plaintext is.
     pub fn layout(&self) -> &Layout {
         &self.layout
+    }
+
+    /// What cryptsetup says where the partition was made smaller or larger, or an image cut off.
+    fn size_note(&self) -> Option<String> {
+        let sector = SectorSize::S512.bytes() as u64;
+        let (recorded, device) = (self.header.metadata.state.encrypted.0, self.device_len / sector * sector);
+        (self.extent == Extent::All && recorded != device).then(|| {
+            format!(
+                "WARNING: BitLocker volume size {recorded} does not match the underlying device size {device}"
+            )
+        })
     }
 
     fn found(&self, unlocked: Unlocked) -> Found {
@@ -88,6 +106,9 @@ impl Judged for JudgedBitlk {
     }
 
     fn open(&self, key: Key<'_>, options: &UnlockOptions) -> Result<Found> {
+        if let Key::Volume(_) = key {
+            state::check_without_digest(self.extent)?;
+        }
         unlock::unlock(&self.header, key, options).map(|unlocked| self.found(unlocked))
     }
 
@@ -99,7 +120,7 @@ impl Judged for JudgedBitlk {
     }
 
     fn notes(&self) -> Vec<String> {
-        self.header.troubles().collect()
+        self.header.troubles().chain(self.size_note()).collect()
     }
 }
 

@@ -1,11 +1,11 @@
 //! Which volumes can be opened, and how much of one is encrypted.
 //!
-//! A volume that was paused while it was encrypted or decrypted is encrypted from its start to a byte that its metadata
-//! say, and not behind (dislocker reads it so, too). One that was not paused is in the middle of a change, of which only
-//! Windows knows how it goes on. Windows 10's encrypt-on-write has maps of what is encrypted instead; without them
-//! nobody knows.
+//! A volume in state 5 is encrypted from its start to a byte that its metadata say, and not behind. dislocker takes it
+//! for paused, dissect.fve calls it switching: as nobody is sure, such a volume is only read. One in state 2 is in the
+//! middle of a change, of which only Windows knows how it goes on. Windows 10's encrypt-on-write has maps of what is
+//! encrypted instead; without them nobody knows.
 
-use super::Header;
+use super::{CopyState, Header};
 use crate::{Refusal, Result};
 use keyway_format::bitlk::{Conversion, Scheme, State, Version};
 
@@ -20,9 +20,15 @@ pub(super) enum Extent {
 /// The volume is one of those that cannot be opened.
 pub(super) fn encrypted(header: &Header) -> Result<Extent> {
     check_format(header)?;
-    let State { now, then, encrypted, .. } = header.metadata.state;
+    let State { now, then, encrypted, converting } = header.metadata.state;
     match now {
         Conversion::Encrypted if then == Conversion::Encrypted => Ok(Extent::All),
+        Conversion::Encrypted | Conversion::Paused | Conversion::Decrypted if converting.0 != 0 => {
+            refuse(format!(
+                "{} bytes behind byte {} were being converted when the volume was last used: let Windows finish that",
+                converting.0, encrypted.0
+            ))
+        }
         Conversion::Encrypted | Conversion::Paused => Ok(Extent::Until(encrypted.0)),
         Conversion::Decrypted => Ok(Extent::Until(0)),
         Conversion::Converting => {
@@ -32,12 +38,48 @@ pub(super) fn encrypted(header: &Header) -> Result<Extent> {
                  (manage-bde -pause)"
             ))
         }
-        Conversion::PausedVista => {
-            refuse("the volume is partly encrypted by Windows Vista, whose metadata do not say how far")
+        Conversion::Partly => {
+            refuse("the volume is partly encrypted, and its metadata do not say how far (state 3)")
         }
         Conversion::Unknown(number) => {
             refuse(format!("the volume is in a state that is not known, {number}"))
         }
+    }
+}
+
+/// Where a wrong guess would store data in plaintext, or make noise of it.
+///
+/// # Errors
+/// The volume is for reading only.
+pub(super) fn check_writable(header: &Header, extent: Extent) -> Result<()> {
+    if extent != Extent::All {
+        return refuse(
+            "the volume is only partly encrypted, and such a volume is not written to (read-only works)",
+        );
+    }
+    let own = header.metadata.state;
+    let mut copies = header.copies.iter();
+    match copies.position(|(_, copy)| matches!(copy, CopyState::Differs(other) if *other != own)) {
+        Some(number) => refuse(format!(
+            "copy {} of the metadata says something else of how far the volume is encrypted, and such a volume is not \
+             written to (read-only works)",
+            number + 1
+        )),
+        None => Ok(()),
+    }
+}
+
+/// A volume key vouches for nothing that the metadata say.
+///
+/// # Errors
+/// They decide which part of the volume is plaintext.
+pub(super) fn check_without_digest(extent: Extent) -> Result<()> {
+    match extent {
+        Extent::All => Ok(()),
+        Extent::Until(_) => refuse(
+            "the volume is partly encrypted, and a volume key does not vouch for how far: open it with a passphrase, a \
+             recovery password or a start-up key",
+        ),
     }
 }
 
@@ -46,6 +88,12 @@ fn check_format(header: &Header) -> Result<()> {
         return refuse(
             "BitLocker volumes of Windows Vista can be read by their metadata only: their first sector is of another format",
         );
+    }
+    if !header.metadata.has_digest() {
+        return Err(Refusal::Forged.because(
+            "the digest of the BitLocker metadata is missing: nothing vouches for them, somebody without the key may have \
+             changed them",
+        ));
     }
     match header.boot.scheme {
         Scheme::Normal => Ok(()),
