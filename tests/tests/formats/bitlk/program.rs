@@ -14,7 +14,7 @@ fn every_secret_opens_it() {
     let scratch = Scratch::new();
     let visible = Bitlk::visible(&plaintext());
     let volume = of(vec![Protector::Passphrase(PASSPHRASE), Protector::Recovery(RECOVERY)]);
-    let volume = scratch.file("volume", &volume);
+    let volume = scratch.file("volume", volume);
     let read = || keyway("read --type bitlk").arg(&volume);
     let recovery = scratch.file("recovery", RECOVERY);
     for run in [read().stdin(PASSPHRASE), read().stdin(RECOVERY), read().arg("-d").arg(&recovery)] {
@@ -23,12 +23,12 @@ fn every_secret_opens_it() {
     assert_eq!(read().stdin("wrong").fails(2).errors(), "No key available with this passphrase.\n");
     read().stdin("").fails(1);
 
-    let by_file = scratch.file("by-file", &of(vec![Protector::StartupKey]));
-    let key = scratch.file("key.BEK", &Bitlk::startup_key());
+    let by_file = scratch.file("by-file", of(vec![Protector::StartupKey]));
+    let key = scratch.file("key.BEK", Bitlk::startup_key());
     let read = keyway("read --type bitlk").arg("-d").arg(&key).arg(&by_file);
     assert!(read.ok().quiet().stdout == visible);
     // Its protection is suspended: nobody is asked.
-    let clear = scratch.file("clear", &of(vec![Protector::Clear, Protector::Passphrase(PASSPHRASE)]));
+    let clear = scratch.file("clear", of(vec![Protector::Clear, Protector::Passphrase(PASSPHRASE)]));
     assert!(keyway("read --type bitlk").arg(&clear).ok().quiet().stdout == visible);
 }
 
@@ -36,9 +36,9 @@ fn every_secret_opens_it() {
 #[test]
 fn it_is_written_around_its_metadata() {
     let scratch = Scratch::new();
-    let volume = scratch.file("volume", &of(vec![Protector::Passphrase(PASSPHRASE)]));
+    let volume = scratch.file("volume", of(vec![Protector::Passphrase(PASSPHRASE)]));
     let before = fs::read(&volume).unwrap();
-    let new = scratch.file("new", &random(3, 50_000));
+    let new = scratch.file("new", random(3, 50_000));
     let write = |offset: usize| {
         let run = keyway("write --type bitlk --offset").arg(offset.to_string()).arg(&volume).arg(&new);
         run.stdin(PASSPHRASE)
@@ -71,7 +71,7 @@ fn its_header_is_shown_as_cryptsetup_shows_it() {
     need!("cryptsetup");
     let scratch = Scratch::new();
     let volume = of(vec![Protector::Passphrase("anaconda"), Protector::Recovery(RECOVERY)]);
-    let volume = scratch.file("volume", &volume);
+    let volume = scratch.file("volume", volume);
     let shown = keyway("bitlkDump").env("TZ", "UTC").arg(&volume).ok().quiet().text();
     assert_eq!(shown, cryptsetup("bitlkDump").env("TZ", "UTC").arg(&volume).ok().text());
     let line = "bitlkDump --dump-volume-key -q";
@@ -79,8 +79,8 @@ fn its_header_is_shown_as_cryptsetup_shows_it() {
     assert_eq!(shown, cryptsetup(line).arg(&volume).stdin("anaconda").ok().text());
     keyway(line).arg(&volume).stdin("wrong").fails(2);
 
-    let by_file = scratch.file("by-file", &of(vec![Protector::StartupKey]));
-    let key = scratch.file("key.BEK", &Bitlk::startup_key());
+    let by_file = scratch.file("by-file", of(vec![Protector::StartupKey]));
+    let key = scratch.file("key.BEK", Bitlk::startup_key());
     let shown = keyway(line).arg("--key-file").arg(&key).arg(&by_file).ok().quiet().text();
     assert_eq!(shown, cryptsetup(line).arg("--key-file").arg(&key).arg(&by_file).ok().text());
 }
@@ -88,13 +88,13 @@ fn its_header_is_shown_as_cryptsetup_shows_it() {
 #[test]
 fn what_is_no_such_volume_is_refused_in_one_line() {
     let scratch = Scratch::new();
-    let noise = scratch.file("noise", &random(9, 1 << 20));
+    let noise = scratch.file("noise", random(9, 1 << 20));
     for line in ["read --type bitlk", "bitlkDump", "open --type bitlk --test-passphrase"] {
         let errors = keyway(line).arg(&noise).stdin("x").fails(1).errors();
         let start = format!("Device {} is not a valid BITLK device", noise.display());
         assert!(errors.starts_with(&start) && errors.lines().count() == 1, "{line}: {errors}");
     }
-    let tpm = scratch.file("tpm", &of(vec![Protector::Other(0x100)]));
+    let tpm = scratch.file("tpm", of(vec![Protector::Other(0x100)]));
     // Nobody is asked: nothing is there to be read.
     for line in ["read --type bitlk", "bitlkDump -q --dump-volume-key"] {
         let errors = keyway(line).arg(&tpm).stdin("").fails(1).errors();
