@@ -172,14 +172,10 @@ fn what_is_not_built_is_refused_by_name_and_says_what_works() {
         ("luksFormat -q DEV --hw-opal", ["--hw-opal", "encryption by software works"]),
         ("luksFormat -q DEV --hw-opal-only", ["--hw-opal-only", "encryption by software works"]),
         ("erase -q DEV --hw-opal-factory-reset", ["--hw-opal-factory-reset", "nothing was changed"]),
-        ("open DEV n --type tcrypt --veracrypt", ["type tcrypt", "cryptsetup and VeraCrypt open them"]),
-        ("bitlkOpen DEV n", ["type bitlk", "cryptsetup and dislocker open them"]),
         ("fvault2Open DEV n", ["type fvault2", "cryptsetup opens them"]),
         ("loopaesOpen DEV n", ["type loopaes", "cryptsetup opens them"]),
         ("open DEV n --type verity", ["type verity", "veritysetup opens them"]),
         ("open DEV n --type integrity", ["type integrity", "integritysetup opens them"]),
-        ("tcryptDump DEV", ["tcryptDump", "cryptsetup and VeraCrypt open them"]),
-        ("bitlkDump DEV", ["bitlkDump", "cryptsetup and dislocker open them"]),
         ("fvault2Dump DEV", ["fvault2Dump", "cryptsetup opens them"]),
     ] {
         let outcome = Run::new(&program, line).directory(parent(&file)).fails(1);

@@ -127,6 +127,12 @@ encoded!(Part { offset, size });
 impl PassphraseOptions {
     /// For every command that asks for a passphrase.
     pub(crate) fn from_args(args: &Args) -> Result<Self> {
+        // TrueCrypt and VeraCrypt mix any number of them.
+        let is_tcrypt = args.command().name == "tcryptDump"
+            || args.device_type().is_some_and(|kind| kind.eq_ignore_ascii_case("tcrypt"));
+        if args.times(&shared::KEY_FILE) > 1 && !is_tcrypt {
+            return Err(Failure::new(Exit::Parameters, "Only one --key-file argument is allowed."));
+        }
         if args.given(&shared::PASSWORD_COMMAND)
             && let Some(other) = INSTEAD.into_iter().find(|option| args.given(option))
         {
