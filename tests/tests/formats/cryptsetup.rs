@@ -88,7 +88,7 @@ fn hidden_volumes_and_key_files_of_tcplays() {
     let unlocked = open(&with(hidden(false, false), &outer), &file, "");
     assert_same(&unlocked, &info(&file, &keys, ""), 1 << 20);
     for backup in [false, true] {
-        let unlocked = open(&with(hidden(true, backup), &[inner.clone()]), &file, "inner");
+        let unlocked = open(&with(hidden(true, backup), std::slice::from_ref(&inner)), &file, "inner");
         assert_eq!((unlocked.kdf.name, unlocked.cipher.chain), ("whirlpool", "serpent"));
         assert_same(&unlocked, &info(&file, &format!("-k {}", inner.display()), "inner"), 1 << 20);
     }

@@ -80,7 +80,7 @@ fn key_files_are_mixed_in() {
     need!("tcplay", "losetup", "setsid");
     need_that!(Loop::is_there(), "loop devices cannot be had here");
     let scratch = Scratch::new();
-    let (one, two) = (scratch.file("one", &random(1, 3000)), scratch.file("two", "a short one"));
+    let (one, two) = (scratch.file("one", random(1, 3000)), scratch.file("two", "a short one"));
     let (one, two) = (one.display(), two.display());
     let volume = create(&scratch, &format!("-a SHA512 -b AES-256-XTS -k {one} -k {two}"), &[PASSPHRASE]);
     let plain = read(&volume, PASSPHRASE, &format!("-d {one} -d {two}"));

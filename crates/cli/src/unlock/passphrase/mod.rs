@@ -161,7 +161,7 @@ impl PassphraseOptions {
     }
 
     /// The same, but from another file than `--key-file`, or from none.
-    pub(crate) fn from_file(&self, key_file: Option<PathBuf>) -> Self {
+    pub(crate) fn by_file(&self, key_file: Option<PathBuf>) -> Self {
         Self { key_file, ..self.clone() }
     }
 

@@ -99,7 +99,7 @@ impl TcryptOptions {
     fn passphrase(&self, asked: &Asked<'_>) -> PassphraseOptions {
         let stdin = || self.given.reads_stdin().then(|| PathBuf::from("-"));
         let key_file = self.given.passphrase_file.clone().or_else(stdin);
-        asked.key.passphrase.from_file(key_file)
+        asked.key.passphrase.by_file(key_file)
     }
 
     /// The same, or the passphrase that was asked for already.
