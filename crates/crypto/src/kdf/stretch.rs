@@ -108,7 +108,7 @@ mod tests {
         let mut wrapped: [u8; 44] =
             bytes("526ff4481bbf588917b70a4e8f8075f5ceb45958a800b42cb7ff9b7f5e17c6145bf8561ea86f52d3592059fb");
         assert!(AesCcm::new(&key, Cpu::detect()).unwrap().decrypt(&nonce, &[], &mut wrapped, &tag));
-        assert_eq!((wrapped[0], wrapped[4], &wrapped[8..10]), (44, 1, &[3, 0x20][..]), "a volume master key");
+        assert_eq!(wrapped[..12], [44, 0, 0, 0, 1, 0, 0, 0, 0, 0x20, 0, 0], "an entry of a key");
     }
 
     #[test]

@@ -12,6 +12,12 @@ pub(super) fn broken(args: &Args) -> Option<String> {
     rules.into_iter().find(|(breaks, _)| breaks(args)).map(|(_, message)| (*message).to_owned())
 }
 
+/// The same for Keyway's own verbs: the rules of the options that they share with cryptsetup's.
+pub(super) fn broken_of_own(args: &Args) -> Option<String> {
+    let mut rules = of_command(args.command().name).iter();
+    rules.find(|(breaks, _)| breaks(args)).map(|(_, message)| (*message).to_owned())
+}
+
 fn of_command(name: &str) -> &'static [Rule] {
     match name {
         "open" | "refresh" => OPEN,

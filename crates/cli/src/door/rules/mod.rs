@@ -11,10 +11,10 @@ use crate::output::failure::{Exit, Failure, Result};
 
 /// Refuses a command line that breaks a rule of its command.
 pub(super) fn check(args: &Args) -> Result<()> {
-    if !matches!(args.command().group, Group::Cryptsetup(_) | Group::Absent) {
-        return Ok(());
-    }
-    let broken = values::broken(args).or_else(|| combinations::broken(args));
+    let broken = match args.command().group {
+        Group::Cryptsetup(_) | Group::Absent => values::broken(args).or_else(|| combinations::broken(args)),
+        _ => combinations::broken_of_own(args),
+    };
     broken.map_or(Ok(()), |message| Err(refused(args, &message)))
 }
 
