@@ -9,7 +9,7 @@ use std::fmt;
 use std::sync::Arc;
 
 /// A volume key that a digest of the header has verified, or the key of an unbound keyslot: from
-/// [`Admitted::try_key`] or [`Header::try_key`](crate::Header::try_key). Wiped on drop, never
+/// [`Admitted::try_key`](crate::Admitted::try_key) or [`Header::try_key`](crate::Header::try_key). Wiped on drop, never
 /// printed. See [`Device::admit`](crate::Device::admit) for an example.
 pub struct VolumeKey {
     pub(crate) secret: Secret,
@@ -19,7 +19,7 @@ pub struct VolumeKey {
     pub(crate) second: Option<SecondKey>,
     /// Where the plaintext is, of volumes that do not say so before they have their key.
     pub(crate) layout: Option<Layout>,
-    /// The mark of the [`Admitted`] or header that found it.
+    /// The mark of the [`Admitted`](crate::Admitted) or header that found it.
     of: Option<Arc<()>>,
 }
 
