@@ -50,8 +50,8 @@ impl Device {
     /// 2. Nothing is demanded that only a LUKS header could meet.
     /// 3. There may be such a volume: what is known of it by now is within the device, and its cipher,
     ///    if it is known by now, is not weak ([`Unlock::weak_ciphers`]).
-    /// 4. If it can be written and nothing on the device shows that it is such a volume, nothing
-    ///    else that is known is there ([`Plain::overwrite`]).
+    /// 4. A plain volume that can be written is not over something else that is known
+    ///    ([`Plain::overwrite`]); the others prove themselves by their headers.
     ///
     /// ```
     /// # use keyway::*;

@@ -5,8 +5,8 @@ use keyway_volume::kind;
 use keyway_volume::kind::tcrypt::Place;
 use std::path::PathBuf;
 
-/// A TrueCrypt (to 7.1a) or VeraCrypt volume. Every hash and cipher that the programs ever had is tried; what the
-/// caller knows makes that faster.
+/// A TrueCrypt (to 7.1a) or VeraCrypt volume. Every hash and cipher that the programs ever had is tried, but
+/// LRW of ciphers with 64-bit blocks; what the caller knows makes that faster.
 ///
 /// ```no_run
 /// # use keyway::*;
