@@ -5,10 +5,13 @@
 //! another. The script's standard output arrives through the second serial port; the first carries
 //! the kernel's messages, which are shown if something fails.
 
+mod asleep;
+mod cpio;
+
 use crate::peers::{peer, program};
 use crate::run::Run;
-use crate::timeouts;
-use std::fmt::Write as _;
+use crate::{Scratch, timeouts};
+use cpio::Entry;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -139,14 +142,18 @@ impl Machine {
         self
     }
 
-    /// Boots, runs `script` with `sh -eu`, and powers off. The script must end with exit code 0
-    /// within the limit.
+    /// Boots, or wakes up, runs `script` with `sh -eu`, and powers off. The script must end with exit
+    /// code 0 within the limit.
     #[track_caller]
     pub fn run(mut self, script: &str) -> Report {
         self.files.push(("scenario".into(), format!("echo {BEGUN}\n{script}").into()));
-        let scratch = crate::Scratch::new();
-        let results = scratch.path("results");
-        let qemu = self.qemu(&scratch.file("initramfs", self.initramfs("")), &results);
+        let scratch = Scratch::new();
+        let results = scratch.path("results.out");
+        let qemu = match asleep::state(&self) {
+            Some(state) => asleep::awake(&self, &state, &scratch, &results),
+            None => self.booting(&scratch.file("initramfs", self.initramfs("")), &results),
+        };
+        let qemu = qemu.limit(self.limit.unwrap_or(timeouts::MACHINE));
         let said = || fs::read_to_string(&results).unwrap_or_default();
         let goes_on = |elapsed| elapsed < timeouts::scaled(timeouts::BOOT) || said().starts_with(BEGUN);
         let mut ended = qemu.outcome_while(goes_on);
@@ -161,22 +168,24 @@ impl Machine {
         report
     }
 
-    fn qemu(&self, initramfs: &Path, results: &Path) -> Run {
-        let mut qemu = peer("qemu-system-x86_64", "-nodefaults -m 1024 -display none -no-reboot -smp")
+    fn booting(&self, initramfs: &Path, results: &Path) -> Run {
+        let mut qemu = self.processor_and_kernel().arg("-initrd").arg(initramfs);
+        qemu = qemu.args("-serial stdio -serial").arg(format!("file:{}", results.display()));
+        for disk in &self.disks {
+            qemu = qemu.arg("-drive").arg(format!("if=virtio,{DISK},file={}", disk.display()));
+        }
+        qemu
+    }
+
+    /// What stays the same when its state is saved and taken up again.
+    fn processor_and_kernel(&self) -> Run {
+        peer("qemu-system-x86_64", "-nodefaults -m 1024 -display none -no-reboot -smp")
             .arg(self.processors.unwrap_or(1).to_string())
             .args(if self.counts { COUNTED } else { EMULATED })
-            .args("-serial stdio -serial")
-            .arg(format!("file:{}", results.display()))
             .arg("-kernel")
             .arg(self.place().join("vmlinuz"))
-            .arg("-initrd")
-            .arg(initramfs)
             .arg("-append")
-            .arg("console=ttyS0 panic=-1 quiet cryptomgr.notests=1");
-        for disk in &self.disks {
-            qemu = qemu.arg("-drive").arg(format!("if=virtio,format=raw,file={}", disk.display()));
-        }
-        qemu.limit(self.limit.unwrap_or(timeouts::MACHINE))
+            .arg("console=ttyS0 panic=-1 quiet cryptomgr.notests=1")
     }
 
     /// The kernel that it would boot, and the RAM disk: for tests that boot them from a disk.
@@ -192,21 +201,25 @@ impl Machine {
     /// `packed` is ".gz" or empty. Unpacking takes an emulated processor a second, QEMU's own
     /// loader takes no longer for a larger file; but firmware and boot loaders do.
     fn initramfs(&self, packed: &str) -> Vec<u8> {
-        let mut archive = Vec::new();
+        let mut archive = self.prepared_archives(packed);
+        archive.extend(cpio::archive(self.entries()));
+        archive
+    }
+
+    fn prepared_archives(&self, packed: &str) -> Vec<u8> {
+        let mut archives = Vec::new();
         for part in ["initramfs", "udev"].into_iter().take(1 + usize::from(self.udev)) {
             let part = self.place().join(format!("{part}.cpio{packed}"));
-            archive.extend(fs::read(part).expect("prepared by tests/vm/prepare"));
+            archives.extend(fs::read(part).expect("prepared by tests/vm/prepare"));
             // The kernel requires each archive to begin at a multiple of four.
-            archive.resize(archive.len().next_multiple_of(4), 0);
+            archives.resize(archives.len().next_multiple_of(4), 0);
         }
-        for (number, name) in self.directories.iter().enumerate() {
-            append_cpio(&mut archive, 1_000_000 + number, name, 0o040_755, &[]);
-        }
-        for (number, (name, content)) in self.files.iter().enumerate() {
-            append_cpio(&mut archive, number + 1, name, 0o100_755, content);
-        }
-        append_cpio(&mut archive, 0, "TRAILER!!!", 0, &[]);
-        archive
+        archives
+    }
+
+    fn entries(&self) -> impl Iterator<Item = Entry<'_>> {
+        let directories = self.directories.iter().map(|name| Entry::Directory(name));
+        directories.chain(self.files.iter().map(|(name, content)| Entry::File(name, content)))
     }
 }
 
@@ -238,33 +251,14 @@ impl Report {
     }
 }
 
-/// One entry of a "newc" cpio archive (Linux,
-/// Documentation/driver-api/early-userspace/buffer-format.rst): 110 bytes of ASCII header, the name
-/// with its NUL, the content; name and content each padded to four bytes.
-fn append_cpio(archive: &mut Vec<u8>, inode: usize, name: &str, mode: u32, content: &[u8]) {
-    let mut header = String::from("070701");
-    let (user, group, links, time, device) = (0, 0, 1, 0, 0);
-    for field in [inode, mode as usize, user, group, links, time, content.len()] {
-        write!(header, "{field:08x}").expect("writing to a String");
-    }
-    let checksum = 0;
-    for field in [device, device, device, device, name.len() + 1, checksum] {
-        write!(header, "{field:08x}").expect("writing to a String");
-    }
-    archive.extend_from_slice(header.as_bytes());
-    archive.extend_from_slice(name.as_bytes());
-    archive.push(0);
-    archive.resize(archive.len().next_multiple_of(4), 0);
-    archive.extend_from_slice(content);
-    archive.resize(archive.len().next_multiple_of(4), 0);
-}
-
 /// Emulation, even where `/dev/kvm` can be opened: nested virtualisation that fails halfway is
 /// common on CI machines, and an emulated boot takes two seconds.
 ///
 /// Where a processor claims fast string instructions (ERMS), the kernel and the C library copy and
 /// clear memory with them. QEMU claims them, but executes them a byte at a time.
 const EMULATED: &str = "-accel tcg,thread=multi -cpu max,-erms";
+/// Of every disk.
+const DISK: &str = "format=raw";
 /// 2^1 ns for each instruction; waiting costs no real time.
 const COUNTED: &str = "-accel tcg,thread=single -icount shift=1,sleep=off -cpu max,-erms";
 /// The first line of every scenario. An emulated machine that stalls during boot (seen once) never
