@@ -20,7 +20,16 @@ ci_in_a_clone() {
         git -C "$clone" update-ref refs/remotes/origin/main "$(git rev-parse origin/main)" ||
         git -C "$clone" update-ref -d refs/remotes/origin/main
     "$clone/.ci/run" || fail "it is in $clone"
+    compiled_again "$clone/target/release/.fingerprint"
     rm -rf "$clone"
+}
+
+# compiled_again FINGERPRINTS: names our libraries that were compiled more than once, for packages that ask for other features of
+# what these stand on (Cargo.toml, workspace.dependencies). For the overflow checks of `engine` keyway-crypto has to be.
+compiled_again() {
+    local again
+    again=$(cd "$1" && ls -d keyway*/lib-*.json | sed 's/-[0-9a-f]*\/.*//' | sort | uniq -c | awk '$1 > 1 { print $2 " " $1 " times" }' | paste -sd,)
+    [ -z "$again" ] || say "compiled more than once: $again"
 }
 
 ci_since() {
@@ -69,6 +78,7 @@ tests/mutants/* check
 fuzz/* check fuzz
 bench/* check
 bare/* check aarch64
+deny.toml check
 crates/crypto/* all
 crates/format/* check unit measure cli interop formats oracle doors faults reencrypt aarch64 vm boot fuzz
 crates/volume/* check unit measure cli interop formats oracle doors faults reencrypt aarch64 vm boot fuzz

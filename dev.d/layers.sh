@@ -19,16 +19,16 @@ layer_check() {
     # The program's pages have the name of the library's: they go elsewhere, and nothing is compiled again for it.
     CARGO_BUILD_BUILD_DIR=$PWD/target RUSTDOCFLAGS="-D warnings -A rustdoc::private-intra-doc-links" step "documentation of the program" \
         cargo rustdoc --quiet --release --package keyway-cli --bin keyway --target-dir target/program -- --document-private-items
-    # Unoptimised it compiles in a third of the time, and judges in one second.
-    have cargo-deny || CARGO_PROFILE_DEV_DEBUG=0 cargo install --quiet --locked --debug cargo-deny ||
-        left_out check::licences-bans-sources "cargo-deny cannot be installed"
-    if have cargo-deny; then
-        step "licences, bans, sources" cargo deny --log-level error check licenses bans sources
-        # The advisory database comes from GitHub.
-        cargo deny --log-level error fetch db &>"$logs/advisories.log" &&
-            step "advisories" cargo deny --log-level error check advisories ||
-            left_out check::advisories "the advisory database cannot be fetched"
-    fi
+    cargo_test --test dependencies $(packages tests)
+    advisories
+}
+
+# deny.toml's other rules are held by a test, which is compiled in seconds. The database comes from GitHub.
+advisories() {
+    have cargo-deny || { left_out check::advisories "cargo-deny is not installed" && return; }
+    cargo deny --log-level error fetch db &>"$logs/advisories.log" &&
+        step "advisories" cargo deny --log-level error check advisories ||
+        left_out check::advisories "the advisory database cannot be fetched"
 }
 
 # The workspaces that are left out of this one, too.
@@ -55,10 +55,20 @@ lint_beside() {
 
 layer_unit() {
     local library="--package keyway --features keyway/nbd,keyway/tls,keyway/fuse,keyway/ublk,keyway/dm,keyway/keyring,keyway/predict,keyway/remote,keyway/parts"
+    local name
+    for name in attach boot cli format remote resolve volume; do units "$name"; done
+    cargo_test --lib $library
     # The power-cut simulator has a layer of its own.
-    cargo_test --bins --lib --test '*' $library $(packages attach boot format remote resolve volume) -- --skip no_power_cut
+    cargo_test --test '*' $library $(packages attach boot format remote resolve volume) -- --skip no_power_cut
     cargo_test --doc $library $(packages attach boot crypto format kernel measure remote resolve volume)
     cargo_test --lib --test harness --test rooms --test runner --test threats $(packages tests)
+}
+
+# units PACKAGE: the tests beside its code, which are a copy of the whole package. Optimised it would take a minute to compile.
+units() {
+    local kind=--lib
+    [ "$1" != cli ] || kind=--bins
+    cargo_test $kind --config "profile.release.package.keyway-$1.opt-level=0" $(packages "$1")
 }
 
 # Ciphers, modes, IVs, hashes and KDFs: published vectors, the vector code at every CPU level against the portable,
@@ -90,7 +100,8 @@ layer_ct() {
 # browser.
 layer_measure() {
     want_packages $(need_of measure)
-    cargo_test --lib $(packages kernel measure)
+    units kernel
+    units measure
     proofs measure
 }
 
