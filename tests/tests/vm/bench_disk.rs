@@ -16,7 +16,12 @@ const SCENARIO: &str = r#"
     mkdir /tmp/place
     mkfs.ext4 -q /dev/vda && mount -t ext4 /dev/vda /tmp/place && rmdir /tmp/place/lost+found
 
-    keyway bench disk -q --time 20 --save /tmp/brd.json /dev/ram0 >/tmp/shown || echo BRD_FAILED=$?
+    # How many rows get figures in a time is up to whatever else this machine's host does.
+    for time in 20 60 180; do
+        rm -f /tmp/brd.json
+        keyway bench disk -q --time $time --save /tmp/brd.json /dev/ram0 >/tmp/shown || echo BRD_FAILED=$?
+        [ $(rows /tmp/brd.json no_read_workqueue/no_write_workqueue) -lt 6 ] || [ $(rows /tmp/brd.json disk/keyway/brd) -lt 6 ] || break
+    done
     echo BRD_LEFT=$(left)
     echo BRD_PLAIN=$(rows /tmp/brd.json disk/plain/brd/sequential-read)
     echo BRD_KEYWAY=$(rows /tmp/brd.json disk/keyway/brd)
@@ -28,7 +33,11 @@ const SCENARIO: &str = r#"
     echo BRD_TABLE=$(grep -c 'dm-crypt 4096 nq' /tmp/shown)
     sed 's/^/TABLE /' /tmp/shown
 
-    keyway bench disk --time 15 --save /tmp/loop.json /tmp/place >/tmp/shown || echo LOOP_FAILED=$?
+    for time in 15 60 180; do
+        rm -f /tmp/loop.json
+        keyway bench disk --time $time --save /tmp/loop.json /tmp/place >/tmp/shown || echo LOOP_FAILED=$?
+        [ $(rows /tmp/loop.json disk/dm-crypt/loop) -lt 6 ] || break
+    done
     echo LOOP_LEFT=$(left)
     echo LOOP_FILES=$(ls -A /tmp/place | wc -l)
     echo LOOP_PLAIN=$(rows /tmp/loop.json disk/plain/loop)
@@ -197,7 +206,11 @@ fn fio_asks_dm_crypt() {
 const NULL_BLK: &str = r#"
     insmod /configfs.ko 2>/dev/null || true
     insmod /null_blk.ko nr_devices=1 gb=1
-    keyway bench disk -q --sector-size 4096 --time 20 --save /tmp/null.json /dev/nullb0 >/tmp/shown || echo FAILED=$?
+    for time in 20 60 180; do
+        rm -f /tmp/null.json
+        keyway bench disk -q --sector-size 4096 --time $time --save /tmp/null.json /dev/nullb0 >/tmp/shown || echo FAILED=$?
+        [ $(grep '"id":"disk/dm-crypt/null_blk/' /tmp/null.json | grep -c '"result":"measured"') -lt 4 ] || break
+    done
     sed 's/^/TABLE /' /tmp/shown
     echo MEASURED=$(grep '"id":"disk/' /tmp/null.json | grep -c '"result":"measured"')
     echo UNCHECKED=$(grep '"id":"disk/' /tmp/null.json | grep -c '"checked":"nothing: this device stores no data"')

@@ -13,19 +13,25 @@ fn the_kernels_ciphers_beside_keyways() {
     need_machine!();
     need_that!(wrong_drivers().is_some(), "the module with wrong drivers could not be built");
     let module = wrong_drivers().expect("just seen");
-    let report = Machine::new().processors(2).with_keyway().file("keyway_wrong.ko", module).limit(Duration::from_secs(580)).run(
+    let report = Machine::new().processors(2).with_keyway().file("keyway_wrong.ko", module).limit(Duration::from_secs(900)).run(
         "dmesg -n 1
          echo >/proc/sys/kernel/modprobe
-         bench() { keyway bench --compare kernel --time 20 $2 --json >/tmp/json && echo $1_EXIT=0 || echo $1_EXIT=$?; }
          rows() { grep \"\\\"id\\\":\\\"cipher/$1/\" /tmp/json | grep -c \"$2\" || true; }
-         bench XTS '-c aes-xts-plain64 -s 512'
+         # How many rows get figures in a time is up to whatever else this machine's host does.
+         bench() {
+             for time in 20 60 180; do
+                 keyway bench --compare kernel --time $time $2 --json >/tmp/json && echo $1_EXIT=0 || echo $1_EXIT=$?
+                 [ $(rows keyway '\"result\":\"measured\"') -lt $3 ] || [ $(rows kernel '\"result\":\"measured\"') -lt $3 ] || break
+             done
+         }
+         bench XTS '-c aes-xts-plain64 -s 512' 16
          echo XTS_OWN=$(rows keyway '\"result\":\"measured\"')
          echo XTS_KERNEL=$(rows kernel '\"result\":\"measured\".*\"code\":\"xts-aes-aesni\"')
-         bench ESSIV '-c aes-cbc-essiv:sha256 -s 256 --sector-size 512 --threads 1'
+         bench ESSIV '-c aes-cbc-essiv:sha256 -s 256 --sector-size 512 --threads 1' 4
          echo ESSIV_KERNEL=$(rows kernel '\"spec\":\"aes-cbc-essiv:sha256\".*\"result\":\"measured\"')
-         bench WIDE '-c xchacha12,aes-adiantum-plain64 -s 256 --sector-size 4096 --threads 1'
+         bench WIDE '-c xchacha12,aes-adiantum-plain64 -s 256 --sector-size 4096 --threads 1' 4
          echo WIDE_KERNEL=$(rows kernel 'adiantum-plain64.*\"result\":\"measured\"')
-         bench LMK '-c aes:64-cbc-lmk -s 8192 --sector-size 512 --threads 1'
+         bench LMK '-c aes:64-cbc-lmk -s 8192 --sector-size 512 --threads 1' 0
          echo LMK=$(grep -o 'cbc(aes) is only a part of it; dm-crypt does the rest' /tmp/json | sort -u)
          keyway benchmark -c aes-xts-plain64 -s 512 | sed 's/^/COLUMNS /'
          keyway benchmark -c aes:64-cbc-lmk -s 8192 | sed 's/^/ABSENT /'
