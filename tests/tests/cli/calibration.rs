@@ -104,6 +104,7 @@ fn the_time_asked_for_holds_for_who_opens() {
         ("--iter-time-for keyway", "here"),
         ("--iter-time-for grub-2.12", "in GRUB 2.12"),
         ("--iter-time-for grub-2.06", "in GRUB 2.06"),
+        ("--iter-time-for grub-ubuntu-22.04", "in GRUB 2.06"),
         ("--iter-time-for pi4", "on a Raspberry Pi 4"),
     ] {
         let said = keyway(luks1).args(of).stdin("YES\n").directory(scratch.root()).ok().errors();
@@ -135,7 +136,8 @@ fn who_cannot_open_it_is_refused_and_nothing_is_changed() {
     let refused = |line: &str| keyway(line).directory(scratch.root()).fails(1).errors();
     assert_eq!(
         refused("luksFormat -q volume key --iter-time-for abacus"),
-        "keyway: --iter-time-for abacus: there are keyway, cryptsetup, grub-2.06, grub-2.12, grub-2.14, grub-2.14-accel, pi3, pi4.\n"
+        "keyway: --iter-time-for abacus: there are keyway, cryptsetup, grub-2.06, grub-2.12, grub-2.14, grub-2.14-accel, pi3, pi4, grub-debian-12, \
+         grub-debian-13, grub-debian-14, grub-fedora, grub-rhel-10, grub-tumbleweed, grub-ubuntu-22.04, grub-ubuntu-24.04, grub-ubuntu-26.04.\n"
     );
     let forced = "luksFormat -q volume key --iter-time-for pi4 --pbkdf-force-iterations 4";
     assert!(refused(forced).contains("omit --pbkdf-force-iterations"));
@@ -144,6 +146,24 @@ fn who_cannot_open_it_is_refused_and_nothing_is_changed() {
         argon2.contains("How long Argon2 takes in GRUB 2.12 is not known, or it cannot do that."),
         "{argon2}"
     );
+    let debian = refused("luksFormat -q volume key --iter-time-for grub-debian-13");
+    assert!(debian.contains("How long Argon2 takes in GRUB 2.12 is not known"), "{debian}");
+    // Not in their signed images: LUKS2 altogether, and a hash.
+    for (asked, said) in [
+        (
+            "--iter-time-for grub-ubuntu-26.04",
+            "grub-ubuntu-26.04: Ubuntu 26.04's signed image has no module luks2",
+        ),
+        (
+            "--iter-time-for grub-tumbleweed --hash ripemd160",
+            "grub-tumbleweed: openSUSE Tumbleweed's signed image has no module gcry_rmd160",
+        ),
+    ] {
+        assert_eq!(
+            refused(&format!("luksFormat -q volume key {asked}")),
+            format!("keyway: --iter-time-for {said}, and does not open such a volume.\n")
+        );
+    }
     let sha3 = "luksFormat -q volume key --iter-time-for grub-2.12 --pbkdf pbkdf2 --hash sha3-256";
     assert!(refused(sha3).contains("PBKDF2 with sha3-256 takes in GRUB 2.12"));
     let link = scratch.path("cryptsetup");

@@ -7,6 +7,7 @@ mod ciphers;
 mod completion;
 mod control_groups;
 mod differential;
+mod distributions;
 mod exit_codes;
 mod help;
 mod in_cryptsetups_place;

@@ -63,7 +63,7 @@ fn grub_at_its_own_prompt() {
 
 /// Both boots of one release; returns the rules that they demonstrated.
 fn boots(grub: &Grub, volumes: &Volumes) -> Vec<&'static str> {
-    let loader = Loader { version: grub.version, largest_piece_kib: MEMORY_MIB << 10 };
+    let loader = Loader { largest_piece_kib: MEMORY_MIB << 10, ..Loader::new(grub.version) };
     let boots = [("typing", typing_steps(volumes, &loader)), ("options", option_steps(volumes, &loader))];
     let mut seen = Vec::new();
     for (boot, steps) in boots {

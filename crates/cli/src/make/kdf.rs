@@ -4,6 +4,7 @@ use crate::door::{Args, shared};
 use crate::make::calibration::Data;
 use crate::make::slow_kdf::SlowKdf;
 use crate::output::failure::{Exit, Failure, Result};
+use keyway_boot::loader::grub::Distribution;
 use keyway_volume::keyslot::kdf_cost::{DEFAULT_TIME, KdfFunction, KdfRequest, Opener};
 use keyway_volume::{Cost, Error, KdfChoice, Refusal};
 use std::thread;
@@ -14,6 +15,8 @@ use std::time::Duration;
 pub(crate) struct KdfOptions {
     request: KdfRequest,
     slow_kdf: SlowKdf,
+    /// Whose signed GRUB `--iter-time-for` names.
+    distribution: Option<&'static Distribution>,
     /// `--pbkdf-memory` and `--pbkdf-parallel` as they were typed.
     typed: Typed,
 }
@@ -36,7 +39,9 @@ impl KdfOptions {
         // without a word, and refuses since 2.8.1.)
         let [memory_kib, lanes] = [memory_kib, lanes].map(|typed| typed.filter(|number| *number > 0));
         let slow_kdf = SlowKdf::from_args(args, function.is_some());
-        Ok(Self { request: KdfRequest { function, cost: cost(args)?, memory_kib, lanes }, slow_kdf, typed })
+        let request = KdfRequest { function, cost: cost(args)?, memory_kib, lanes };
+        let distribution = args.text(&shared::ITER_TIME_FOR).and_then(Distribution::find);
+        Ok(Self { request, slow_kdf, distribution, typed })
     }
 
     /// Whether anything was said of it.
@@ -52,6 +57,13 @@ impl KdfOptions {
 
     /// `way` leads to LUKS2.
     fn choice_or(&self, version: u8, hash: &str, way: &str) -> Result<KdfChoice> {
+        if let Some((image, module)) = self.distribution.and_then(|it| Some((it, it.lacks(version, hash)?))) {
+            let why = format!(
+                "--iter-time-for {}: {}'s signed image has no module {module}, and does not open such a volume.",
+                image.name, image.title
+            );
+            return Err(Failure::new(Exit::Parameters, why));
+        }
         self.request.choice(version, hash).map_err(|error| match error {
             Error::Refused { kind: Refusal::OnlyLuks2, why } => {
                 Failure::new(Exit::Parameters, format!("{why}: omit --pbkdf, or {way}."))

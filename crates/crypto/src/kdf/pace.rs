@@ -38,9 +38,16 @@ pub enum Beside {
 }
 
 impl Pace {
-    /// Looks one up by name.
+    /// Looks one up by name, or by one of [`Pace::others`].
     pub fn find(name: &str) -> Option<&'static Self> {
-        ALL.iter().find(|pace| pace.name.eq_ignore_ascii_case(name)).copied()
+        let other = OTHERS.iter().find(|(other, _)| other.eq_ignore_ascii_case(name));
+        let named = ALL.iter().find(|pace| pace.name.eq_ignore_ascii_case(name));
+        named.copied().or(other.map(|(_, pace)| *pace))
+    }
+
+    /// Further names: programs that derive keys with the code of another, and so as fast.
+    pub fn others() -> impl Iterator<Item = &'static str> {
+        OTHERS.iter().map(|(name, _)| *name)
     }
 
     /// All of them.
@@ -226,6 +233,20 @@ pub static PI3: Pace = Pace {
 
 static ALL: [&Pace; 7] = [&CRYPTSETUP, &GRUB_2_06, &GRUB_2_12, &GRUB_2_14, &GRUB_2_14_ACCEL, &PI3, &PI4];
 
+/// Distributions' builds of GRUB, with the release whose code they are made of: docs/COST.md says which
+/// were measured.
+static OTHERS: [(&str, &Pace); 9] = [
+    ("grub-debian-12", &GRUB_2_06),
+    ("grub-debian-13", &GRUB_2_12),
+    ("grub-debian-14", &GRUB_2_14),
+    ("grub-fedora", &GRUB_2_12),
+    ("grub-rhel-10", &GRUB_2_12),
+    ("grub-tumbleweed", &GRUB_2_14),
+    ("grub-ubuntu-22.04", &GRUB_2_06),
+    ("grub-ubuntu-24.04", &GRUB_2_12),
+    ("grub-ubuntu-26.04", &GRUB_2_14),
+];
+
 const PI4_PBKDF2: &[(Hash, f64)] = &[
     (Hash::Sha1, 2.0 * 142_935.0),
     (Hash::Sha256, 233_224.0),
@@ -256,6 +277,9 @@ mod tests {
             assert_eq!(knows_all, pace == &CRYPTSETUP, "{}", pace.name);
         }
         assert!(Pace::find("abacus").is_none());
+        for name in Pace::others() {
+            assert!(Pace::find(name).is_some_and(|pace| pace.name != name), "{name}");
+        }
     }
 
     #[test]

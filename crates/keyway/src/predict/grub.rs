@@ -1,13 +1,13 @@
 //! What GRUB does with a volume, following the rules of its source code.
 
 use super::{Outcome, Tried};
-use keyway_boot::loader::grub::{self, Judgement, Loader, Verdict, Version};
+use keyway_boot::loader::grub::{self, Distribution, Judgement, Loader, Verdict, Version};
 use keyway_crypto::kdf::pace::{self, Pace};
 use keyway_volume::Storage;
 use std::fmt;
 
-/// A GRUB release whose behaviour is known; a distribution's own build may differ. See
-/// [`Machine`](crate::Machine) for an example.
+/// A GRUB release whose behaviour is known. [`Machine::find`](crate::Machine::find) knows some distributions'
+/// own builds, too. See [`Machine`](crate::Machine) for an example.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[allow(missing_docs)]
 #[non_exhaustive]
@@ -29,48 +29,59 @@ impl GrubVersion {
     }
 }
 
-/// A release, and how it was told to open volumes.
+/// A release or a distribution's build, and how it was told to open volumes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Grub {
-    version: GrubVersion,
+    version: Version,
     /// By `cryptomount -A`.
     accelerated: bool,
+    distribution: Option<&'static Distribution>,
 }
 
 impl Grub {
-    pub(super) const ACCELERATED: Self = Self { version: GrubVersion::V2_14, accelerated: true };
+    pub(super) const ACCELERATED: Self =
+        Self { version: Version::V2_14, accelerated: true, distribution: None };
 
     pub(super) fn plain(version: GrubVersion) -> Self {
-        Self { version, accelerated: false }
+        Self { version: version.release(), accelerated: false, distribution: None }
+    }
+
+    fn of(distribution: &'static Distribution) -> Self {
+        Self { version: distribution.version, accelerated: false, distribution: Some(distribution) }
     }
 
     pub(super) fn all() -> impl Iterator<Item = Self> {
-        GrubVersion::ALL.into_iter().map(Self::plain).chain([Self::ACCELERATED])
+        let releases = GrubVersion::ALL.into_iter().map(Self::plain).chain([Self::ACCELERATED]);
+        releases.chain(Distribution::all().map(Self::of))
     }
 
     /// Its name in the list of machines.
     pub(super) fn machine(self) -> &'static str {
-        self.pace().name
+        self.distribution.map_or(self.pace().name, |it| it.name)
     }
 
     pub(super) fn pace(self) -> &'static Pace {
         match self.accelerated {
             true => &pace::GRUB_2_14_ACCEL,
-            false => self.version.release().pace(),
+            false => self.version.pace(),
         }
     }
 
     /// `data_len` is the length of the data device.
     pub(super) fn judge(self, header: &dyn Storage, data_len: u64) -> Judgement {
         let read = |bytes: &mut [u8], at: u64| header.read_at(bytes, at);
-        Loader::new(self.version.release()).judge_header(header.len(), &read, data_len)
+        let loader = self.distribution.map_or_else(|| Loader::new(self.version), Loader::of);
+        loader.judge_header(header.len(), &read, data_len)
     }
 }
 
 impl fmt::Display for Grub {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let how = if self.accelerated { "EFI firmware, by cryptomount -A" } else { "firmware" };
-        write!(f, "GRUB {} in {how}", self.version)
+        match self.distribution {
+            Some(it) => write!(f, "GRUB {} of {} in EFI firmware, the signed image", self.version, it.title),
+            None if self.accelerated => write!(f, "GRUB {} in EFI firmware, by cryptomount -A", self.version),
+            None => write!(f, "GRUB {} in firmware", self.version),
+        }
     }
 }
 

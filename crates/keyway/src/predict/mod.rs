@@ -28,6 +28,10 @@ use std::time::Duration;
 /// assert_eq!(Machine::find("cryptsetup"), Some(Machine::cryptsetup()));
 /// assert_eq!(Machine::find("grub-2.12"), Some(Machine::grub(GrubVersion::V2_12)));
 /// assert_eq!(Machine::find("grub-2.14-accel"), Some(Machine::accelerated_grub()));
+/// assert_eq!(
+///     Machine::find("grub-ubuntu-24.04").unwrap().to_string(),
+///     "GRUB 2.12 of Ubuntu 24.04 in EFI firmware, the signed image, on a CPU like this one"
+/// );
 /// let board = Machine::find("pi4").expect("one whose rates were published");
 /// assert!(board.to_string().starts_with("Raspberry Pi 4"));
 /// assert!(Machine::names().any(|name| name == "pi4") && Machine::find("abacus").is_none());

@@ -2,7 +2,7 @@
 //! (disk/cryptodisk.c, grub_cryptodisk_setcipher), keys (grub_cryptodisk_setkey) and sectors
 //! (grub_cryptodisk_endecrypt).
 
-use super::{Version, names};
+use super::{Loader, names};
 
 /// How GRUB handles a specification.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -18,13 +18,13 @@ pub(super) enum Reading {
 }
 
 /// How GRUB handles `spec` with a key of `key_len` bytes and sectors of `sector` bytes.
-pub(super) fn reading(spec: &str, key_len: usize, sector: u32, version: Version) -> Reading {
+pub(super) fn reading(spec: &str, key_len: usize, sector: u32, loader: &Loader) -> Reading {
     let (name, rest) = spec.split_once('-').unwrap_or((spec, ""));
     if rest.is_empty() {
         return Reading::Refused(format!("it finds no mode in \"{spec}\""));
     }
-    let Some(cipher) = names::cipher(name, version) else {
-        return Reading::Refused(format!("it has no cipher \"{name}\""));
+    let Some(cipher) = names::cipher(name, loader) else {
+        return Reading::Refused(names::no_cipher(name, loader));
     };
     let (mode, iv) = match rest {
         "ecb" => ("ecb", None),
@@ -41,10 +41,10 @@ pub(super) fn reading(spec: &str, key_len: usize, sector: u32, version: Version)
     if matches!(mode, "xts" | "lrw") && cipher.block != 16 {
         return Reading::Refused(format!("{mode} takes ciphers with blocks of 16 bytes"));
     }
-    if let Some(why) = iv.and_then(|iv| iv_refused(iv, version)) {
+    if let Some(why) = iv.and_then(|iv| iv_refused(iv, loader)) {
         return Reading::Refused(why);
     }
-    if let Some(why) = key_refused(&cipher, name, mode, iv, key_len, version) {
+    if let Some(why) = key_refused(&cipher, name, mode, iv, key_len, loader) {
         return Reading::Key(why);
     }
     match iv.and_then(|iv| iv_misread(iv, sector)) {
@@ -57,16 +57,18 @@ pub(super) fn reading(spec: &str, key_len: usize, sector: u32, version: Version)
 }
 
 /// The modules that provide the cipher and the IV's hash.
-pub(super) fn modules(spec: &str, version: Version) -> Vec<&'static str> {
+pub(super) fn modules(spec: &str, loader: &Loader) -> Vec<&'static str> {
     let cipher =
-        spec.split('-').next().and_then(|name| names::cipher(name, version)).map(|cipher| cipher.module);
-    let hash = spec.split_once("essiv:").and_then(|(_, hash)| names::md(hash, version)).map(|md| md.module);
+        spec.split('-').next().and_then(|name| names::cipher(name, loader)).map(|cipher| cipher.module);
+    let hash = spec.split_once("essiv:").and_then(|(_, hash)| names::md(hash, loader)).map(|md| md.module);
     cipher.into_iter().chain(hash).collect()
 }
 
-fn iv_refused(iv: &str, version: Version) -> Option<String> {
+fn iv_refused(iv: &str, loader: &Loader) -> Option<String> {
     if let Some(hash) = iv.strip_prefix("essiv:") {
-        return names::md(hash, version).is_none().then(|| format!("it has no hash \"{hash}\" for the IV"));
+        return names::md(hash, loader)
+            .is_none()
+            .then(|| format!("{} for the IV", names::no_md(hash, loader)));
     }
     let known = ["plain", "benbi", "null"].into_iter().any(|known| iv.starts_with(known));
     (!known).then(|| format!("it has no IV \"{iv}\": it has plain, plain64, benbi, null and essiv"))
@@ -78,7 +80,7 @@ fn key_refused(
     mode: &str,
     iv: Option<&str>,
     key_len: usize,
-    version: Version,
+    loader: &Loader,
 ) -> Option<String> {
     let len = match mode {
         "xts" => key_len / 2,
@@ -89,7 +91,7 @@ fn key_refused(
         return Some(format!("its {name} takes no key of {} bits", len * 8));
     }
     let hash = iv?.strip_prefix("essiv:")?;
-    let len = names::md(hash, version)?.len;
+    let len = names::md(hash, loader)?.len;
     (!cipher.keys.contains(&len))
         .then(|| format!("its {name} takes no key of {} bits, which essiv:{hash} needs", len * 8))
 }
@@ -112,11 +114,13 @@ fn iv_misread(iv: &str, sector: u32) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::Version;
     use super::*;
 
     #[test]
     fn specifications() {
-        let read = |spec: &str, key, sector| reading(spec, key, sector, Version::V2_12);
+        let loader = Loader::new(Version::V2_12);
+        let read = |spec: &str, key, sector| reading(spec, key, sector, &loader);
         assert_eq!(read("aes-xts-plain64", 64, 4096), Reading::Right);
         assert_eq!(read("aes-ecb", 32, 512), Reading::Right);
         assert_eq!(read("aes-cbc-essiv:sha256", 32, 512), Reading::Right);

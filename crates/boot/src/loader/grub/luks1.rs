@@ -45,18 +45,18 @@ pub(super) fn judge(loader: &Loader, disk: &Disk<'_>) -> Judgement {
         asks: refused.is_none(),
         refused,
         notes: Vec::new(),
-        modules: modules::needed(1, &hashes, &[&spec], false, loader.version),
+        modules: modules::needed(1, &hashes, &[&spec], false, loader),
     }
 }
 
 /// What makes luks_scan fail, and before 2.12 the first check in luks_recover_key.
 fn not_asked(loader: &Loader, hash: &str, spec: &str, key_len: usize) -> Option<Finding> {
-    if names::md(hash, loader.version).is_none() {
-        return Some(rules::LUKS1_HASH.says(format!("it has no hash \"{hash}\"")));
+    if names::md(hash, loader).is_none() {
+        return Some(rules::LUKS1_HASH.says(names::no_md(hash, loader)));
     }
-    match cipher::reading(spec, key_len, 512, loader.version) {
+    match cipher::reading(spec, key_len, 512, loader) {
         Reading::Refused(why) => Some(rules::LUKS1_CIPHER.says(why)),
-        _ if loader.version < Version::V2_12 => too_long(key_len),
+        _ if loader.cryptomount() < Version::V2_12 => too_long(key_len),
         _ => None,
     }
 }
@@ -72,7 +72,7 @@ fn verdict(loader: &Loader, hash: &str, spec: &str, key_len: usize) -> Verdict {
     if let Some(finding) = too_long(key_len) {
         return Verdict::Cannot(finding);
     }
-    match cipher::reading(spec, key_len, 512, loader.version) {
+    match cipher::reading(spec, key_len, 512, loader) {
         Reading::Refused(why) | Reading::Key(why) => {
             return Verdict::SaysInvalidPassphrase(rules::KEY_SIZE.says(why));
         }
@@ -96,7 +96,7 @@ fn verdict(loader: &Loader, hash: &str, spec: &str, key_len: usize) -> Verdict {
 
 /// A splitter hash with which GRUB aborts altogether.
 pub(super) fn too_large(hash: &str, loader: &Loader) -> Option<Finding> {
-    names::md(hash, loader.version)
+    names::md(hash, loader)
         .filter(|md| md.too_large)
         .map(|_| rules::MD_CONTEXT.says(format!("it stops with \"Too large md context\" at the hash {hash}")))
 }

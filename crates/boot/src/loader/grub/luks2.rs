@@ -27,7 +27,7 @@ pub(super) fn judge(loader: &Loader, disk: &Disk<'_>) -> Judgement {
         let why =
             "the header copy that it takes is damaged: it checks neither the checksum nor the other copy";
         // From 2.12 on the passphrase is asked for before the metadata is read.
-        let asks = loader.version >= Version::V2_12;
+        let asks = loader.cryptomount() >= Version::V2_12;
         return Judgement { format: 2, asks, ..Judgement::not_found(rules::BROKEN_JSON.says(why)) };
     };
     let empty = Object::new();
@@ -35,15 +35,8 @@ pub(super) fn judge(loader: &Loader, disk: &Disk<'_>) -> Judgement {
     let mut walk = Walk { loader, disk, text: &document, stopped: None, parsed: Vec::new() };
     let slots =
         keyslots.iter().filter_map(|(name, slot)| walk.slot(&root, name.parse().ok()?, slot)).collect();
-    let notes = notes(&root, &walk.parsed, loader.version);
-    Judgement {
-        format: 2,
-        refused: None,
-        asks: true,
-        slots,
-        notes,
-        modules: needed(&walk.parsed, loader.version),
-    }
+    let notes = notes(&root, &walk.parsed, loader);
+    Judgement { format: 2, refused: None, asks: true, slots, notes, modules: needed(&walk.parsed, loader) }
 }
 
 /// The JSON text of the copy that GRUB uses.
@@ -119,7 +112,6 @@ impl Walk<'_> {
 
     fn failing(&self, slot: &Parsed, works: &mut Vec<Work>) -> Option<Verdict> {
         let invalid = |finding: Finding| Some(Verdict::SaysInvalidPassphrase(finding));
-        let version = self.loader.version;
         if slot.priority == 0 {
             return invalid(rules::PRIORITY.says("it skips keyslots of priority \"ignore\""));
         }
@@ -133,7 +125,7 @@ impl Walk<'_> {
             return Some(verdict);
         }
         works.push(slot.kdf.work(slot.area_key));
-        match cipher::reading(&slot.area_cipher, slot.area_key, 512, version) {
+        match cipher::reading(&slot.area_cipher, slot.area_key, 512, self.loader) {
             Reading::Refused(why) | Reading::Key(why) => {
                 return invalid(rules::SLOT_CIPHER.says(format!("it cannot decrypt the keyslot: {why}")));
             }
@@ -144,8 +136,8 @@ impl Walk<'_> {
             Reading::Right => {}
         }
         for hash in [&slot.af_hash, &slot.digest_hash] {
-            if names::md(hash, version).is_none() {
-                return invalid(rules::SLOT_HASH.says(format!("it has no hash \"{hash}\"")));
+            if names::md(hash, self.loader).is_none() {
+                return invalid(rules::SLOT_HASH.says(names::no_md(hash, self.loader)));
             }
         }
         if let Some(finding) = too_large(&slot.af_hash, self.loader) {
@@ -164,9 +156,9 @@ impl Walk<'_> {
             return Some(Verdict::SaysInvalidPassphrase(finding));
         }
         match &slot.kdf {
-            Kdf::Pbkdf2 { hash, .. } if names::md(hash, version).is_none() => Some(
-                Verdict::SaysInvalidPassphrase(rules::SLOT_HASH.says(format!("it has no hash \"{hash}\""))),
-            ),
+            Kdf::Pbkdf2 { hash, .. } if names::md(hash, self.loader).is_none() => {
+                Some(Verdict::SaysInvalidPassphrase(rules::SLOT_HASH.says(names::no_md(hash, self.loader))))
+            }
             Kdf::Argon2 { variant, .. } if version < Version::V2_14 => Some(Verdict::SaysInvalidPassphrase(
                 rules::NO_ARGON2.says(format!("{variant} came with GRUB 2.14")),
             )),
@@ -194,7 +186,7 @@ impl Walk<'_> {
 
     /// What is wrong with the data behind a keyslot that opens.
     fn data(&self, slot: &Parsed) -> Option<Finding> {
-        match cipher::reading(&slot.segment_cipher, slot.key_len, slot.sector_size, self.loader.version) {
+        match cipher::reading(&slot.segment_cipher, slot.key_len, slot.sector_size, self.loader) {
             Reading::Refused(why) => return Some(rules::DATA_CIPHER.says(why)),
             Reading::Key(why) if slot.integrity.is_none() => return Some(rules::KEY_SIZE.says(why)),
             Reading::Wrong(why) => {
@@ -211,9 +203,10 @@ impl Walk<'_> {
 }
 
 /// What GRUB overlooks.
-fn notes(root: &Object, slots: &[Parsed], version: Version) -> Vec<Finding> {
+fn notes(root: &Object, slots: &[Parsed], loader: &Loader) -> Vec<Finding> {
     let mut notes = Vec::new();
-    if version < Version::V2_12 {
+    // Whoever starts a signed image needs no installer that knows LUKS2.
+    if loader.version < Version::V2_12 && loader.distribution.is_none() {
         notes.push(rules::INSTALL_LUKS2.says(
             "grub-install 2.06 does not support LUKS2 (some distributions added it): grub-mkimage can embed luks2 and the modules named below",
         ));
@@ -231,7 +224,7 @@ fn notes(root: &Object, slots: &[Parsed], version: Version) -> Vec<Finding> {
         Kdf::Argon2 { memory_kib, .. } => Some(memory_kib),
         Kdf::Pbkdf2 { .. } => None,
     });
-    if let Some(most) = memory.max().filter(|most| *most >= 256 << 10 && version >= Version::V2_14) {
+    if let Some(most) = memory.max().filter(|most| *most >= 256 << 10 && loader.version >= Version::V2_14) {
         notes.push(rules::ARGON2_MEMORY.says(format!(
             "Argon2 takes {} contiguous MiB below 4 GiB: if firmware does not have them, GRUB says \"Invalid \
             passphrase\"",
@@ -241,7 +234,7 @@ fn notes(root: &Object, slots: &[Parsed], version: Version) -> Vec<Finding> {
     notes
 }
 
-fn needed(slots: &[Parsed], version: Version) -> Vec<&'static str> {
+fn needed(slots: &[Parsed], loader: &Loader) -> Vec<&'static str> {
     let mut hashes = Vec::new();
     let mut specs = Vec::new();
     for slot in slots {
@@ -252,5 +245,5 @@ fn needed(slots: &[Parsed], version: Version) -> Vec<&'static str> {
         specs.extend([slot.area_cipher.as_str(), &slot.segment_cipher]);
     }
     let argon2 = slots.iter().any(|slot| matches!(slot.kdf, Kdf::Argon2 { .. }));
-    modules::needed(2, &hashes, &specs, argon2, version)
+    modules::needed(2, &hashes, &specs, argon2, loader)
 }

@@ -10,10 +10,12 @@
 //! typing    the passphrase on its way through keyboard and prompt
 //! modules   what must stand in core.img
 //! installed what an installed GRUB says of itself
+//! distribution   signed images, and how they differ from the release that they are made of
 //! ```
 
 mod cipher;
 mod disk;
+mod distribution;
 pub mod installed;
 mod luks1;
 mod luks2;
@@ -25,6 +27,7 @@ pub mod typing;
 mod version;
 
 pub use disk::Disk;
+pub use distribution::Distribution;
 pub use rules::{Finding, RULES, Rule, Witness};
 pub use version::Version;
 
@@ -34,11 +37,12 @@ use std::io;
 /// Whether this release reads data of this cipher with a key of so many bytes, and derives keys by
 /// PBKDF2 with this hash, or without one by Argon2.
 pub fn reads(cipher: &str, key_len: usize, hash: Option<&str>, version: Version) -> bool {
+    let loader = &Loader::new(version);
     let derives = match hash {
-        Some(hash) => names::md(hash, version).is_some_and(|md| !md.too_large),
+        Some(hash) => names::md(hash, loader).is_some_and(|md| !md.too_large),
         None => version.pace().has_argon2(),
     };
-    derives && cipher::reading(cipher, key_len, SECTOR, version) == cipher::Reading::Right
+    derives && cipher::reading(cipher, key_len, SECTOR, loader) == cipher::Reading::Right
 }
 
 /// The sectors that most volumes have.
@@ -52,16 +56,60 @@ pub struct Loader {
     /// The largest contiguous block of memory that its firmware may provide, in KiB: Argon2 needs
     /// one.
     pub largest_piece_kib: u64,
+    /// Whose signed image it is, if it is not the release as it was published.
+    pub distribution: Option<&'static Distribution>,
 }
 
 impl Loader {
     /// A release under firmware without a contiguous block of two GiB below four.
     pub fn new(version: Version) -> Self {
-        Self { version, largest_piece_kib: (2 << 20) - 1 }
+        Self { version, largest_piece_kib: (2 << 20) - 1, distribution: None }
+    }
+
+    /// A distribution's signed image, under such firmware.
+    pub fn of(distribution: &'static Distribution) -> Self {
+        Self { distribution: Some(distribution), ..Self::new(distribution.version) }
+    }
+
+    /// The release whose `cryptomount` it has: its options, its prompt.
+    fn cryptomount(&self) -> Version {
+        self.distribution.map_or(self.version, |it| it.cryptomount)
+    }
+
+    /// The release whose hashes and ciphers it has.
+    fn libgcrypt(&self) -> Version {
+        self.distribution.map_or(self.version, |it| it.libgcrypt)
+    }
+
+    /// Whether it can have this module: a signed image has what is built in, any other what it is
+    /// installed with.
+    fn has(&self, module: &str) -> bool {
+        self.distribution.is_none_or(|it| it.has(module))
+    }
+
+    /// What it cannot have for want of this module.
+    fn without(&self, module: &str) -> Option<Finding> {
+        let distribution = self.distribution.filter(|it| !it.has(module))?;
+        Some(rules::SIGNED_IMAGE.says(format!(
+            "the signed image of {} has no module {module}, and loads none under Secure Boot, nor from the volume itself",
+            distribution.title
+        )))
     }
 
     /// Evaluates a volume, assuming that the passphrase for each keyslot is right.
     pub fn judge(&self, disk: &Disk<'_>) -> Judgement {
+        let mut found = self.judge_format(disk);
+        // Nobody adds modules to a signed image.
+        if self.distribution.is_some() {
+            found.modules.clear();
+        }
+        match self.without(distribution::reader(found.format)).filter(|_| found.format != 0) {
+            Some(finding) => found.unread(finding),
+            None => found,
+        }
+    }
+
+    fn judge_format(&self, disk: &Disk<'_>) -> Judgement {
         match disk.start().as_deref() {
             Some(start) if start.starts_with(b"LUKS\xba\xbe\x00\x01") => luks1::judge(self, disk),
             Some(start) if start.starts_with(b"LUKS\xba\xbe\x00\x02") => luks2::judge(self, disk),
@@ -105,7 +153,8 @@ pub struct Judgement {
     pub slots: Vec<Slot>,
     /// What GRUB overlooks but the user should know.
     pub notes: Vec<Finding>,
-    /// Modules that must be in core.img, or where GRUB can read them without opening this volume.
+    /// Modules that must be in core.img, or where GRUB can read them without opening this volume;
+    /// none for a signed image, which has its own.
     pub modules: Vec<&'static str>,
 }
 
@@ -166,6 +215,14 @@ impl Judgement {
             notes: Vec::new(),
             modules: Vec::new(),
         }
+    }
+
+    /// The same volume where the module that reads it is not there.
+    fn unread(self, finding: Finding) -> Self {
+        let cannot =
+            |slot: Slot| Slot { verdict: Verdict::Cannot(finding.clone()), works: Vec::new(), ..slot };
+        let slots = self.slots.into_iter().map(cannot).collect();
+        Self { refused: Some(finding), asks: false, slots, ..self }
     }
 
     /// Drops the note that this version's installer does not support LUKS2, for builds that do.

@@ -5,7 +5,7 @@
 //! case-insensitively (lib/crypto.c, grub_crypto_lookup_md_by_name and
 //! grub_crypto_lookup_cipher_by_name).
 
-use super::Version;
+use super::{Loader, Version};
 
 /// A hash known to GRUB.
 pub(super) struct Md {
@@ -18,10 +18,32 @@ pub(super) struct Md {
     pub(super) too_large: bool,
 }
 
-/// Looks up a hash in this version.
-pub(super) fn md(name: &str, version: Version) -> Option<Md> {
-    let row = HASHES.iter().find(|row| row.0.eq_ignore_ascii_case(name))?;
-    (version >= row.3).then_some(Md { module: row.1, len: row.2, too_large: row.4 && version >= V2_14 })
+/// Looks up a hash.
+pub(super) fn md(name: &str, loader: &Loader) -> Option<Md> {
+    let (row, version) = (hash_row(name, loader)?, loader.libgcrypt());
+    loader.has(row.1).then_some(Md { module: row.1, len: row.2, too_large: row.4 && version >= V2_14 })
+}
+
+/// The module of a hash, whether a release has it or not.
+pub(super) fn md_module(name: &str) -> Option<&'static str> {
+    HASHES.iter().find(|row| row.0.eq_ignore_ascii_case(name)).map(|row| row.1)
+}
+
+/// Why a hash is not found, as the rest of a sentence.
+pub(super) fn no_md(name: &str, loader: &Loader) -> String {
+    absent("hash", name, hash_row(name, loader).map(|row| row.1))
+}
+
+fn hash_row(name: &str, loader: &Loader) -> Option<&'static HashRow> {
+    HASHES.iter().find(|row| row.0.eq_ignore_ascii_case(name) && loader.libgcrypt() >= row.3)
+}
+
+/// Known to the release, but missing from a signed image; or not known.
+fn absent(kind: &str, name: &str, module: Option<&str>) -> String {
+    match module {
+        Some(module) => format!("its signed image has no {module}, and so no {kind} \"{name}\""),
+        None => format!("it has no {kind} \"{name}\""),
+    }
 }
 
 /// A cipher known to GRUB.
@@ -34,16 +56,28 @@ pub(super) struct Cipher {
     pub(super) keys: &'static [usize],
 }
 
-/// Looks up a cipher in this version.
-pub(super) fn cipher(name: &str, version: Version) -> Option<Cipher> {
-    let row = CIPHERS.iter().find(|row| row.0.eq_ignore_ascii_case(name))?;
-    (version >= row.4).then_some(Cipher { module: row.1, block: row.2, keys: row.3 })
+/// Looks up a cipher.
+pub(super) fn cipher(name: &str, loader: &Loader) -> Option<Cipher> {
+    let row = cipher_row(name, loader).filter(|row| loader.has(row.1))?;
+    Some(Cipher { module: row.1, block: row.2, keys: row.3 })
+}
+
+/// Why a cipher is not found, as the rest of a sentence.
+pub(super) fn no_cipher(name: &str, loader: &Loader) -> String {
+    absent("cipher", name, cipher_row(name, loader).map(|row| row.1))
+}
+
+fn cipher_row(name: &str, loader: &Loader) -> Option<&'static CipherRow> {
+    CIPHERS.iter().find(|row| row.0.eq_ignore_ascii_case(name) && loader.libgcrypt() >= row.4)
 }
 
 use Version::{V2_06, V2_14};
 
+type HashRow = (&'static str, &'static str, usize, Version, bool);
+type CipherRow = (&'static str, &'static str, usize, &'static [usize], Version);
+
 #[rustfmt::skip]
-const HASHES: &[(&str, &str, usize, Version, bool)] = &[
+const HASHES: &[HashRow] = &[
     ("sha1", "gcry_sha1", 20, V2_06, false),
     ("sha224", "gcry_sha256", 28, V2_06, false),
     ("sha256", "gcry_sha256", 32, V2_06, false),
@@ -63,7 +97,7 @@ const HASHES: &[(&str, &str, usize, Version, bool)] = &[
 ];
 
 #[rustfmt::skip]
-const CIPHERS: &[(&str, &str, usize, &[usize], Version)] = &[
+const CIPHERS: &[CipherRow] = &[
     ("aes", "gcry_rijndael", 16, &[16, 24, 32], V2_06),
     ("serpent", "gcry_serpent", 16, &[16, 24, 32], V2_06),
     ("twofish", "gcry_twofish", 16, &[16, 32], V2_06),

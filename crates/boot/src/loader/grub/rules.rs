@@ -103,6 +103,7 @@ rules! {
     KEY_FILE_SIZE: "key-file-size", FROM_2_12, "disk/cryptodisk.c grub_cmd_cryptomount: --keyfile-size over GRUB_CRYPTODISK_MAX_KEYFILE_SIZE, 8192; whole files may be longer", Machine;
     UUID_DASHES: "uuid-dashes", UNTIL_2_12, "disk/luks.c, luks2.c: compared with a UUID without dashes", Machine;
     INSTALL_LUKS2: "install-luks2", UNTIL_2_12, "grub-core/osdep/devmapper/getroot.c: CRYPT-LUKS1- alone; release notes of 2.12", Source;
+    SIGNED_IMAGE: "signed-image", ALL, "kern/lockdown.c lockdown_verifier_init: no modules; which are built in is each distribution's choice", Source;
     DETACHED: "detached-header", UNTIL_2_12, "disk/cryptodisk.c options: no --header", Machine;
 }
 

@@ -8,6 +8,12 @@ fn judge(bytes: &[u8], version: Version) -> Judgement {
     Loader::new(version).judge(&Disk::new(&read, 64 << 20))
 }
 
+fn by(name: &str, bytes: &[u8]) -> Judgement {
+    let read =
+        |offset: u64, len: usize| bytes.get(offset as usize..offset as usize + len).map(<[u8]>::to_vec);
+    Loader::of(Distribution::find(name).unwrap()).judge(&Disk::new(&read, 64 << 20))
+}
+
 fn luks1(cipher: &str, mode: &str, hash: &str, key: u32) -> Vec<u8> {
     let mut bytes = vec![0; 4096];
     bytes[..8].copy_from_slice(b"LUKS\xba\xbe\x00\x01");
@@ -86,10 +92,71 @@ fn luks2_keyslots_are_walked_in_the_order_of_the_text() {
         new.notes.iter().map(|note| note.rule.id).collect::<Vec<_>>(),
         ["requirements", "argon2-memory"]
     );
-    let small = Loader { version: Version::V2_14, largest_piece_kib: 1 << 19 };
+    let small = Loader { largest_piece_kib: 1 << 19, ..Loader::new(Version::V2_14) };
     let read =
         |offset: u64, len: usize| bytes.get(offset as usize..offset as usize + len).map(<[u8]>::to_vec);
     assert_eq!(rule(&small.judge(&Disk::new(&read, 64 << 20)), 1), "argon2-memory");
+}
+
+/// LUKS2 by PBKDF2 and by Argon2id, and LUKS1 with hashes and ciphers that not all have: the rule that
+/// keeps each from opening.
+#[test]
+fn distributions_open_what_is_built_into_their_images() {
+    let volumes = [
+        luks2(&format!(r#""1":{}"#, keyslot(PBKDF2)), ""),
+        luks2(&format!(r#""1":{}"#, keyslot(ARGON2)), ""),
+        luks1("aes", "xts-plain64", "sha1", 64),
+        luks1("aes", "xts-plain64", "ripemd160", 64),
+        luks1("aes", "xts-plain64", "whirlpool", 64),
+        luks1("serpent", "xts-plain64", "sha512", 64),
+        luks1("aes", "xts-plain64", "sha3-256", 64),
+    ];
+    let (no, o, hash) = ("signed-image", "opens", "luks1-hash");
+    for (name, rules) in [
+        ("grub-debian-12", [o, "no-argon2", o, o, o, o, hash]),
+        ("grub-debian-13", [o, "no-argon2", o, o, o, o, hash]),
+        ("grub-debian-14", [o, o, o, o, "md-context", o, o]),
+        ("grub-fedora", [o, "no-argon2", o, hash, o, o, hash]),
+        ("grub-rhel-10", [o, "no-argon2", o, hash, "md-context", o, hash]),
+        ("grub-tumbleweed", [o, o, o, hash, hash, "luks1-cipher", hash]),
+        ("grub-ubuntu-22.04", [no, no, o, o, o, o, hash]),
+        ("grub-ubuntu-24.04", [no, no, o, o, o, o, hash]),
+        ("grub-ubuntu-26.04", [no, no, o, o, "md-context", o, o]),
+    ] {
+        assert_eq!(volumes.each_ref().map(|bytes| rule(&by(name, bytes), 1)), rules, "{name}");
+    }
+    assert_eq!(Distribution::all().count(), 9, "each has a row here");
+}
+
+#[test]
+fn what_a_signed_image_lacks_is_named() {
+    let argon2 = luks2(&format!(r#""1":{}"#, keyslot(ARGON2)), "");
+    let found = by("ubuntu-26.04", &argon2);
+    assert_eq!((found.format, found.asks, found.works_until(1).len()), (2, false, 0));
+    assert!(found.modules.is_empty() && by("debian-14", &argon2).modules.is_empty());
+    assert_eq!(
+        found.refused.unwrap().because,
+        "the signed image of Ubuntu 26.04 has no module luks2, and loads none under Secure Boot, nor from the \
+         volume itself"
+    );
+    let ripemd160 = luks1("aes", "xts-plain64", "ripemd160", 64);
+    assert_eq!(
+        by("fedora", &ripemd160).refused.unwrap().because,
+        "its signed image has no gcry_rmd160, and so no hash \"ripemd160\""
+    );
+    let twofish = luks1("twofish", "xts-plain64", "sha256", 64);
+    assert_eq!(
+        by("tumbleweed", &twofish).refused.unwrap().because,
+        "its signed image has no gcry_twofish, and so no cipher \"twofish\""
+    );
+    let slot = keyslot(&PBKDF2.replace("sha512", "ripemd160"));
+    assert_eq!(rule(&by("tumbleweed", &luks2(&format!(r#""1":{slot}"#), "")), 1), "slot-hash");
+    assert!(by("ubuntu-24.04", &[0; 4096]).refused.is_some_and(|it| it.rule.id == "not-luks"));
+    // Whoever starts Debian's image needs no installer that knows LUKS2.
+    let notes = |found: Judgement| found.notes.iter().map(|note| note.rule.id).collect::<Vec<_>>();
+    let pbkdf2 = luks2(&format!(r#""1":{}"#, keyslot(PBKDF2)), "");
+    assert_eq!(notes(judge(&pbkdf2, Version::V2_06)), ["install-luks2", "requirements"]);
+    assert_eq!(notes(by("debian-12", &pbkdf2)), ["requirements"]);
 }
 
 #[test]

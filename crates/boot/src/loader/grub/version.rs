@@ -3,8 +3,8 @@
 use keyway_crypto::kdf::pace::{self, Pace};
 use std::fmt;
 
-/// A GRUB release whose behaviour is known here. A distribution's own build may differ: Fedora's
-/// refuses Argon2.
+/// A GRUB release whose behaviour is known here. Distributions' own builds differ: see
+/// [`Distribution`](super::Distribution).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 #[allow(missing_docs)]
 pub enum Version {

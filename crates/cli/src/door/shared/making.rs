@@ -66,8 +66,12 @@ pub(crate) static ITER_TIME: Opt = option(
      volumes under Linux. --iter-time-for names another. A cost that is cheap to guess is said to be so.",
 );
 /// Those with a name of their own.
-const OPENERS: &[&str] =
-    &["keyway", "cryptsetup", "grub-2.06", "grub-2.12", "grub-2.14", "grub-2.14-accel", "pi3", "pi4"];
+#[rustfmt::skip]
+const OPENERS: &[&str] = &[
+    "keyway", "cryptsetup", "grub-2.06", "grub-2.12", "grub-2.14", "grub-2.14-accel", "pi3", "pi4",
+    "grub-debian-12", "grub-debian-13", "grub-debian-14", "grub-fedora", "grub-rhel-10", "grub-tumbleweed",
+    "grub-ubuntu-22.04", "grub-ubuntu-24.04", "grub-ubuntu-26.04",
+];
 pub(crate) static ITER_TIME_FOR: Opt = option(
     "iter-time-for",
     None,
@@ -75,7 +79,8 @@ pub(crate) static ITER_TIME_FOR: Opt = option(
     Kind::Words(OPENERS),
     "Whose time that is (cryptsetup).",
     "keyway and cryptsetup on this machine; grub-2.06, grub-2.12 and grub-2.14 in firmware on a CPU like this one, \
-     grub-2.14-accel where grub.cfg has cryptomount -A; pi3 and pi4 are Raspberry Pis. How they relate to what is \
+     grub-2.14-accel where grub.cfg has cryptomount -A; grub-debian-13, grub-fedora, grub-ubuntu-24.04 and the like are \
+     distributions' signed images, and what these cannot open is not made; pi3 and pi4 are Raspberry Pis. How they relate to what is \
      measured here stands in docs/COST.md: GRUB may take twenty times as long as Keyway.",
 );
 pub(crate) static PBKDF: Opt = option(

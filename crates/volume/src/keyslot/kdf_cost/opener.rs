@@ -28,7 +28,7 @@ impl Opener {
 
     /// All names.
     pub fn names() -> impl Iterator<Item = &'static str> {
-        std::iter::once("keyway").chain(Pace::all().map(|pace| pace.name))
+        std::iter::once("keyway").chain(Pace::all().map(|pace| pace.name)).chain(Pace::others())
     }
 
     /// Its name.

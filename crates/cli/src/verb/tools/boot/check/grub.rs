@@ -1,13 +1,13 @@
 //! GRUB's verdict on a volume and on a passphrase.
 
 use super::given::{Given, Way};
-use super::installed::Installed;
+use super::installed::{Installed, Named};
 use crate::device;
 use crate::output::failure::Result;
 use crate::verb::tools::cpu::Cpu;
-use keyway::{Device, Machine};
+use keyway::Device;
 use keyway_boot::loader::grub::typing;
-use keyway_boot::loader::grub::{Finding, Judgement, Loader, Verdict, Version};
+use keyway_boot::loader::grub::{Finding, Judgement, Loader, Verdict};
 use keyway_format::interval::Interval;
 use keyway_volume::{Access, Locking, Storage};
 use std::path::{Path, PathBuf};
@@ -47,8 +47,8 @@ impl Outcome {
 
 /// A volume, and the GRUB that has to open it.
 pub(super) struct Grub {
-    /// The installed version if `None`.
-    pub(super) version: Option<Version>,
+    /// The installed one if `None`.
+    pub(super) named: Option<Named>,
     /// Where it is installed.
     pub(super) root: PathBuf,
     /// The CPU of its machine.
@@ -62,15 +62,15 @@ pub(super) struct Grub {
 impl Grub {
     /// Predicts the outcome.
     pub(super) fn judge(self) -> Result<Outcome> {
-        let found = Installed::find(&self.root, self.version)?;
-        let loader = Loader::new(found.version);
+        let found = Installed::find(&self.root, self.named)?;
+        let loader = found.loader();
         let data = device::storage(&self.device, Access::Probe)?;
         let header = match &self.header {
             Some(path) => device::storage(path, Access::Probe)?,
             None => data.clone(),
         };
         let device = Device::options().over(&self.device, data, header.clone());
-        let prediction = self.cpu.predict(&Machine::grub(found.version.into()), &device)?;
+        let prediction = self.cpu.predict(&found.machine(), &device)?;
         let seconds = prediction.keyslots().iter().map(|keyslot| keyslot.wait().until_opened()).collect();
         let mut judgement = prediction.judgement().expect("the machine is GRUB").clone();
         if found.installs_luks2 {

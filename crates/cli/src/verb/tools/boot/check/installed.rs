@@ -3,14 +3,24 @@
 
 use crate::device::whole_file;
 use crate::output::failure::{Exit, Failure, Result};
-use keyway_boot::loader::grub::{Version, installed};
+use keyway::Machine;
+use keyway_boot::loader::grub::{Distribution, Loader, Version, installed};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+/// What `--grub-version` names.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Named {
+    Version(Version),
+    Distribution(&'static Distribution),
+}
+
 /// What was found.
 pub(super) struct Installed {
     pub(super) version: Version,
+    /// Whose signed image it is, if one was named.
+    pub(super) distribution: Option<&'static Distribution>,
     /// Where the version comes from: "--grub-version", "grub-install --version".
     pub(super) from: String,
     /// The image and its modules, as far as they can be determined.
@@ -24,14 +34,40 @@ pub(super) struct Installed {
 
 impl Installed {
     /// The GRUB installed below `root`; its own version counts if `named` is `None`.
-    pub(super) fn find(root: &Path, named: Option<Version>) -> Result<Self> {
+    pub(super) fn find(root: &Path, named: Option<Named>) -> Result<Self> {
         let nowhere = "No installed GRUB was found; name the version with --grub-version.";
+        let distribution = match named {
+            Some(Named::Distribution(distribution)) => Some(distribution),
+            _ => None,
+        };
         let (version, from) = match named {
-            Some(version) => (version, "--grub-version".to_owned()),
+            Some(Named::Version(version)) => (version, "--grub-version".to_owned()),
+            Some(Named::Distribution(it)) => (it.version, "--grub-version".to_owned()),
             None => ask(root).ok_or_else(|| Failure::new(Exit::Parameters, nowhere))?,
         };
         let installs_luks2 = if named.is_some() { version >= Version::V2_12 } else { installs_luks2(root) };
-        Ok(Self { version, from, image: image(root), mounts: mounts(root), installs_luks2 })
+        // Its image is the one that the distribution signs, whatever is installed here.
+        let image = if distribution.is_none() { image(root) } else { None };
+        Ok(Self { version, distribution, from, image, mounts: mounts(root), installs_luks2 })
+    }
+
+    /// The rules that it follows.
+    pub(super) fn loader(&self) -> Loader {
+        self.distribution.map_or_else(|| Loader::new(self.version), Loader::of)
+    }
+
+    /// The same in the library's words.
+    pub(super) fn machine(&self) -> Machine {
+        let named = self.distribution.and_then(|it| Machine::find(it.name));
+        named.unwrap_or_else(|| Machine::grub(self.version.into()))
+    }
+
+    /// "2.12", "2.12 of Ubuntu 24.04".
+    pub(super) fn title(&self) -> String {
+        match self.distribution {
+            Some(it) => format!("{} of {}", self.version, it.title),
+            None => self.version.to_string(),
+        }
     }
 }
 

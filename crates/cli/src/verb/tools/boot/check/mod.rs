@@ -20,7 +20,8 @@ use crate::verb::tools::cpu::{Cpu, RATE_FILE};
 use given::Given;
 use grub::Grub;
 use initramfs::Ramdisk;
-use keyway_boot::loader::grub::Version;
+use installed::Named;
+use keyway_boot::loader::grub::{Distribution, Version};
 use std::path::Path;
 
 static LOADER: Opt = Opt {
@@ -35,9 +36,10 @@ static GRUB_VERSION: Opt = Opt {
     long: "grub-version",
     short: None,
     value: "VERSION",
-    kind: Kind::Words(&["2.06", "2.12", "2.14"]),
-    help: "2.06, 2.12, 2.14 (installed).",
-    man: "Versions in between are judged as the nearest older one. A distribution's own build may differ: Fedora's refuses Argon2.",
+    kind: Kind::Words(GRUBS),
+    help: "2.06, 2.12, 2.14, fedora ... (installed).",
+    man: "Versions in between are judged as the nearest older one. A distribution's name (ubuntu-24.04) stands for the EFI image that it \
+          signs: it reads only what is built into it. docs/BOOTING.md in the source has them all, each with its origin.",
 };
 static GRUB_ROOT: Opt = Opt {
     long: "root",
@@ -120,7 +122,7 @@ impl Request for Check {
             return Err(wrong("--image and --kernel are for --loader initramfs."));
         }
         let grub = Grub {
-            version: args.text(&GRUB_VERSION).map(version).transpose()?,
+            named: args.text(&GRUB_VERSION).map(named).transpose()?,
             root: args.path(&GRUB_ROOT).unwrap_or(Path::new("/")).to_owned(),
             cpu: Cpu::find(args.path(&RATE_FILE))?,
             device,
@@ -150,9 +152,21 @@ const LAYOUTS: &[&str] = &[
     "tr", "jp",
 ];
 
-fn version(text: &str) -> Result<Version> {
-    Version::parse(text).ok_or_else(|| {
-        let known = "2.06, 2.12 and 2.14 are known, and versions between";
+#[rustfmt::skip]
+const GRUBS: &[&str] = &[
+    "2.06", "2.12", "2.14", "debian-12", "debian-13", "debian-14", "fedora", "rhel-10", "tumbleweed",
+    "ubuntu-22.04", "ubuntu-24.04", "ubuntu-26.04",
+];
+
+/// A release, or a distribution's signed image.
+fn named(text: &str) -> Result<Named> {
+    let distribution = Distribution::find(text).map(Named::Distribution);
+    // What begins with a letter is no version, whatever is in it.
+    let version = || Version::parse(text).filter(|_| text.starts_with("2."));
+    distribution.or_else(|| version().map(Named::Version)).ok_or_else(|| {
+        let (versions, others) = GRUBS.split_at(Version::ALL.len());
+        let (versions, others) = (versions.join(", "), others.join(", "));
+        let known = format!("{versions} are known, versions between, and {others}");
         Failure::new(Exit::Parameters, format!("--grub-version {text}: {known}."))
     })
 }
@@ -166,6 +180,12 @@ mod tests {
     fn what_shells_offer_is_known() {
         assert!(Layout::all().map(|layout| layout.name).eq(LAYOUTS.iter().copied()));
         let Kind::Words(versions) = GRUB_VERSION.kind else { panic!("words") };
-        assert!(versions.iter().all(|text| version(text).is_ok()));
+        assert!(versions.iter().all(|text| named(text).is_ok()));
+        let all = Distribution::all().map(|it| it.name.trim_start_matches("grub-"));
+        assert!(all.eq(versions[Version::ALL.len()..].iter().copied()));
+        assert!(matches!(named("grub-fedora"), Ok(Named::Distribution(it)) if it.title == "Fedora 41 to 45"));
+        for text in ["ubuntu-25.10", "suse-2.12", "grub", ""] {
+            assert!(named(text).is_err(), "{text}");
+        }
     }
 }

@@ -17,7 +17,7 @@ fn text(outcome: &Outcome, paint: Paint) -> String {
     let mut page = String::new();
     let (judgement, loader) = (&outcome.judgement, &outcome.loader);
     let kind = if judgement.format == 0 { String::new() } else { format!("LUKS{}", judgement.format) };
-    let head = format!("GRUB {}", loader.version);
+    let head = format!("GRUB {}", loader.title());
     let _ = writeln!(
         page,
         "{}  {}  {} {}",
@@ -123,6 +123,7 @@ fn json(outcome: &Outcome) -> String {
         .with("device", outcome.device.as_str())
         .with("loader", "grub")
         .with("loader_version", outcome.loader.version.to_string().as_str())
+        .with("distribution", outcome.loader.distribution.map_or(Value::Null, |it| it.title.into()))
         .with("opens", Value::Bool(outcome.opens()))
         .with("asks", Value::Bool(judgement.asks))
         .with("refused", judgement.refused.as_ref().map_or(Value::Null, |found| finding(found).into()))

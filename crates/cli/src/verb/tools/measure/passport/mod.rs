@@ -39,7 +39,10 @@ pub(crate) static COMMAND: Command = Command {
           --hardware: guesses per second, and years and dollars until half of all passphrases are tried. The weakest \
           keyslot is named. docs/COST.md in the source derives every figure and says what the models leave \
           out.\n\nTargets: grub-2.06, grub-2.12 and grub-2.14 (GRUB in firmware on a CPU like this one), \
-          grub-2.14-accel (the same in x86_64 EFI firmware, by cryptomount -A, which is not in the grub.cfg that Debian generates), linux (Keyway in \
+          grub-2.14-accel (the same in x86_64 EFI firmware, by cryptomount -A, which is not in the grub.cfg that Debian generates), \
+          grub-debian-12, grub-debian-13, grub-debian-14, grub-fedora (41 to 45), grub-rhel-10, grub-tumbleweed, grub-ubuntu-22.04, grub-ubuntu-24.04 and \
+          grub-ubuntu-26.04 (the EFI images that these distributions sign, with what is built into them, at the speed of the release that they are made of: \
+          Ubuntu's open LUKS1 alone), linux (Keyway in \
           an initramfs here, and beside it what cryptsetup takes, by a ratio measured on another CPU), cryptsetup (the \
           latter alone), pi4 (published figures), pi3 (estimated from those); with --rate-file the target's CPU is the \
           one where \"keyway bench kdf --json >FILE\" was run. A time is followed by the range in which it is expected: \

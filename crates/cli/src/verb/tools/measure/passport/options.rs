@@ -5,8 +5,12 @@ use crate::output::failure::{Exit, Failure};
 use crate::verb::tools::cpu::RATE_FILE;
 
 /// Those with a name of their own.
-pub(super) const TARGETS: &[&str] =
-    &["linux", "cryptsetup", "grub-2.06", "grub-2.12", "grub-2.14", "grub-2.14-accel", "pi3", "pi4"];
+#[rustfmt::skip]
+pub(super) const TARGETS: &[&str] = &[
+    "linux", "cryptsetup", "grub-2.06", "grub-2.12", "grub-2.14", "grub-2.14-accel",
+    "grub-debian-12", "grub-debian-13", "grub-debian-14", "grub-fedora", "grub-rhel-10", "grub-tumbleweed",
+    "grub-ubuntu-22.04", "grub-ubuntu-24.04", "grub-ubuntu-26.04", "pi3", "pi4",
+];
 
 pub(super) static TARGET: Opt = Opt {
     long: "target",
@@ -130,6 +134,7 @@ mod tests {
             let line = format!("keyway passport --target {name} disk.img");
             assert!(Target::from_args(&typed(&line)).is_ok(), "{name}");
         }
+        assert!(keyway::Machine::names().all(|name| TARGETS.contains(&name)), "all are offered");
         let Kind::Words(offered) = HARDWARE.kind else { panic!("words") };
         assert!(Hardware::all().map(|it| it.name).eq(offered.iter().copied()));
     }

@@ -1,6 +1,6 @@
 //! The machine that unlocks, how fast it derives keys, and how much memory it has.
 
-use super::options::{TARGET, TARGET_MEMORY, wrong};
+use super::options::{TARGET, TARGET_MEMORY, TARGETS, wrong};
 use crate::door::Args;
 use crate::output::failure::Result;
 use crate::verb::tools::cpu::{Cpu, RATE_FILE};
@@ -70,12 +70,23 @@ fn find(name: &str) -> Result<Machine> {
     }
     // A release between those that are known.
     if let Some(version) = name.strip_prefix("grub-") {
-        let version = Version::parse(version).ok_or_else(|| {
-            wrong(&TARGET, name, "there are grub-2.06, grub-2.12, grub-2.14 and grub-2.14-accel")
+        // "2.12" at its start: a distribution's name has its own version.
+        let version = version.starts_with("2.").then(|| Version::parse(version)).flatten();
+        let version = version.ok_or_else(|| {
+            wrong(&TARGET, name, &format!("there are {}", known(&|name| name.starts_with("grub-"))))
         })?;
         return Ok(Machine::grub(version.into()));
     }
-    let others = "there are grub-2.06, grub-2.12, grub-2.14, grub-2.14-accel, linux, cryptsetup, pi3 and pi4; for another \
-                  machine run \"keyway bench kdf --json >rates.json\" there and give --rate-file rates.json";
-    Err(wrong(&TARGET, name, others))
+    let others = format!(
+        "there are {}; for another machine run \"keyway bench kdf --json >rates.json\" there and give --rate-file rates.json",
+        known(&|_| true)
+    );
+    Err(wrong(&TARGET, name, &others))
+}
+
+/// "grub-2.06, linux and pi4", in the order in which they are offered.
+fn known(which: &dyn Fn(&str) -> bool) -> String {
+    let names: Vec<&str> = TARGETS.iter().copied().filter(|name| which(name)).collect();
+    let (last, others) = names.split_last().expect("some are known");
+    format!("{} and {last}", others.join(", "))
 }
