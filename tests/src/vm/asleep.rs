@@ -32,8 +32,9 @@ enum Slot<'a> {
 /// The file with the state that this machine can start from. `None` if it has to boot.
 pub(super) fn state(machine: &Machine) -> Option<PathBuf> {
     static CANNOT: AtomicBool = AtomicBool::new(false);
-    let is_usual = machine.processors.is_none() && !machine.counts && machine.disks.len() < SLOTS;
-    if !is_usual || CANNOT.load(Ordering::Relaxed) {
+    let has_own_init = machine.files.iter().any(|(name, _)| name == "init");
+    let has_one_processor = machine.processors.is_none() && !machine.counts;
+    if has_own_init || !has_one_processor || machine.disks.len() >= SLOTS || CANNOT.load(Ordering::Relaxed) {
         return None;
     }
     let state = machine.place().join(if machine.udev { "asleep-udev" } else { "asleep" });
