@@ -53,12 +53,12 @@ pub enum Verdict {
     NotCompared,
 }
 
-/// A median with its interval.
+/// A median with the interval that it is compared by.
 #[derive(Debug, Clone, Copy, Serialize)]
 pub struct Figure {
     /// The median.
     pub median: f64,
-    /// The lower end of its 95 % interval.
+    /// The lower end of the interval in which another run's median is expected.
     pub low: Option<f64>,
     /// The upper end.
     pub high: Option<f64>,
@@ -66,8 +66,8 @@ pub struct Figure {
 
 impl Figure {
     fn of(row: &Row) -> Option<Self> {
-        let Summary { median, interval, .. } = Summary::of(row.measured()?)?;
-        Some(Self { median, low: interval.map(|it| it.0), high: interval.map(|it| it.1) })
+        let Summary { median, apart, .. } = Summary::of(row.measured()?)?;
+        Some(Self { median, low: apart.map(|it| it.0), high: apart.map(|it| it.1) })
     }
 }
 
@@ -197,6 +197,14 @@ fn compared(old: &Row, new: &Row, least: f64) -> Pair {
             let reason = format!("its output is now wrong, from byte {} on", wrong.at);
             let line = format!("{name}: {reason}");
             Pair { reason: Some(reason), ..pair(Verdict::Worse, line) }
+        }
+        // Which rows a bound leaves without a figure is chance, of the machine's other load.
+        (Outcome::Measured(_), out @ Outcome::NotMeasured { reason, .. })
+        | (out @ Outcome::NotMeasured { reason, .. }, Outcome::Measured(_))
+            if out.lacks_time() =>
+        {
+            let line = format!("no time was left in one of the runs: {name}");
+            Pair { reason: Some(reason.clone()), ..pair(Verdict::NotCompared, line) }
         }
         (Outcome::Measured(_), Outcome::NotMeasured { reason, .. } | Outcome::Impossible { reason }) => {
             let line = format!("{name}: no longer has a figure: {reason}");

@@ -228,6 +228,26 @@ fn a_diff_tells_change_from_noise_and_regressions_from_progress() {
     );
 }
 
+/// A run that ended by its bound called the program slower, or the next one faster.
+#[test]
+fn what_there_was_no_time_for_is_not_compared() {
+    let all = run(&[2000, 2100, 1900, 2050, 1950]);
+    let mut cut = all.clone();
+    let reasons = ["--time was over", "three samples would take about 6.0 s, more than --time leaves"];
+    for (row, reason) in cut.rows.iter_mut().zip(reasons) {
+        row.outcome = Outcome::not_measured(reason);
+    }
+    for (before, after) in [(&all, &cut), (&cut, &all)] {
+        let diff = Diff::between(before, after, 0.0);
+        assert!(!diff.is_regression() && diff.count(Verdict::Better) == 0, "{}", diff.text());
+        assert_eq!(diff.count(Verdict::NotCompared), reasons.len());
+        assert_eq!(diff.rows[1].reason.as_deref(), Some(reasons[1]));
+        assert!(diff.text().contains("  no time was left in one of the runs: aes-xts-plain64 512 "));
+    }
+    cut.rows[0].outcome = Outcome::not_measured("AF_ALG is missing");
+    assert!(Diff::between(&all, &cut, 0.0).is_regression());
+}
+
 /// The answer comes first, and says what to choose from the figures below it.
 #[test]
 fn the_answer_names_what_to_choose_and_why() {

@@ -106,6 +106,11 @@ impl Outcome {
         Self::NotMeasured { reason: reason.into(), missing_right: None }
     }
 
+    /// Whether only `--time` left it without a figure.
+    pub(crate) fn lacks_time(&self) -> bool {
+        matches!(self, Self::NotMeasured { reason, .. } if reason.contains("--time"))
+    }
+
     /// A case that cannot exist.
     pub(crate) fn impossible(reason: impl ToString) -> Self {
         Self::Impossible { reason: reason.to_string() }

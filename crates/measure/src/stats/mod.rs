@@ -17,6 +17,8 @@
 //! the smallest and the largest do not enclose the median in 95 of 100 runs. Only there a bell
 //! curve is assumed, and the interval is Student's for the mean, widened to all samples.
 
+mod apart;
+
 use crate::results::Measured;
 
 /// The statistics of samples.
@@ -35,6 +37,9 @@ pub struct Summary {
     /// The interval that contains the true median in 95 of 100 runs; `None` for fewer than three
     /// samples, which are too few for one.
     pub interval: Option<(f64, f64)>,
+    /// The interval that two runs are compared by: that one, and what the samples show this work to
+    /// move between stretches of time.
+    pub apart: Option<(f64, f64)>,
     /// The outliers: indices in the order of measurement.
     pub outliers: Vec<usize>,
 }
@@ -60,6 +65,11 @@ pub fn summarise(samples: &[f64]) -> Option<Summary> {
     // Half of the samples may be equal to the last bit; then any other sample would count as
     // infinitely far away.
     let scale = (mad * MAD_TO_SIGMA).max(middle.abs() * FINEST);
+    let interval = interval(&sorted, independent(samples, middle));
+    let reach = apart::reach(samples);
+    let apart = interval.zip(reach).map(|((low, high), reach)| {
+        (middle - (middle - low).hypot(reach), middle + (high - middle).hypot(reach))
+    });
     let far = |(_, sample): &(usize, &f64)| (**sample - middle).abs() > OUTLIER_SIGMAS * scale;
     Some(Summary {
         count: samples.len(),
@@ -67,7 +77,8 @@ pub fn summarise(samples: &[f64]) -> Option<Summary> {
         mad,
         p5: of_sorted(&sorted, 0.05)?,
         p95: of_sorted(&sorted, 0.95)?,
-        interval: interval(&sorted, independent(samples, middle)),
+        interval,
+        apart,
         outliers: samples.iter().enumerate().filter(far).map(|(place, _)| place).collect(),
     })
 }
@@ -84,11 +95,12 @@ pub enum Change {
     TooFewSamples,
 }
 
-/// Compares two rows. They differ when their intervals do not overlap (without a real difference
-/// that would happen in less than one of a hundred rows) and the medians differ by more than
-/// `least`, a fraction of the first.
+/// Compares two rows. They differ when their intervals, [`Summary::apart`], do not overlap (without
+/// a real difference that happens in less than one of twenty rows, though the machine may drift
+/// between the runs as it does in each) and the medians differ by more than `least`, a fraction of
+/// the first.
 pub fn compare(first: &Summary, second: &Summary, least: f64) -> Change {
-    let (Some(a), Some(b)) = (first.interval, second.interval) else { return Change::TooFewSamples };
+    let (Some(a), Some(b)) = (first.apart, second.apart) else { return Change::TooFewSamples };
     let by = second.median / first.median - 1.0;
     let apart = a.1 < b.0 || b.1 < a.0;
     if apart && by.abs() > least { Change::By(by) } else { Change::Noise }

@@ -163,11 +163,53 @@ fn noise_is_not_a_difference_and_a_difference_is() {
         (0..1000).filter(|i| compare(&of(3 + i, 100.0), &of(90_000 + i, 100.0), 0.0) != Change::Noise);
     assert!(false_alarms.count() <= 20);
     let missed =
-        (0..200).filter(|i| compare(&of(3 + i, 100.0), &of(90_000 + i, 103.0), 0.0) == Change::Noise);
-    assert_eq!(missed.count(), 0);
+        (0..200).filter(|i| compare(&of(3 + i, 100.0), &of(90_000 + i, 104.0), 0.0) == Change::Noise);
+    assert!(missed.count() <= 2);
     let Change::By(by) = compare(&of(1, 100.0), &of(2, 80.0), 0.02) else { panic!("a fifth less is seen") };
     close(by, -0.2, 0.02);
     assert_eq!(compare(&of(1, 100.0), &of(2, 103.0), 0.05), Change::Noise);
     let few = summarise(&[1.0, 2.0]).unwrap();
     assert_eq!(compare(&few, &few, 0.0), Change::TooFewSamples);
+}
+
+/// The samples of a run on a machine that drifts: around `middle`, with a level of its own for the
+/// run and for each of ten stretches of it, both of the standard deviation `drift`, and noise on
+/// each sample.
+fn drifting(seed: u64, count: usize, middle: f64, drift: f64, noise: f64) -> Vec<f64> {
+    let levels = normal(seed.wrapping_mul(6_364_136_223_846_793_005), 11);
+    let level = |i: usize| drift * (levels[10] + levels[i * 10 / count]);
+    let samples = normal(seed.wrapping_mul(2_862_933_555_777_941_757), count);
+    samples.iter().enumerate().map(|(i, z)| middle * (1.0 + level(i) + noise * z)).collect()
+}
+
+/// The part of a thousand comparisons that call the second run changed.
+fn called_changed(count: usize, change: f64, drift: f64, noise: f64, least: f64) -> f64 {
+    let run = |seed, middle| summarise(&drifting(seed, count, middle, drift, noise)).unwrap();
+    let changed = (1..=1000_u64).filter(|i| {
+        compare(&run(2 * i, 100.0), &run(2 * i + 1, 100.0 * (1.0 + change)), least) != Change::Noise
+    });
+    changed.count() as f64 / 1000.0
+}
+
+/// By the intervals of the medians alone a third of the rows and more were called changed.
+#[test]
+fn drift_between_two_runs_of_one_program_is_not_a_change() {
+    for count in [6, 9, 15, 25, 60, 301] {
+        for (drift, noise) in [(0.0, 0.01), (0.003, 0.003), (0.01, 0.002), (0.02, 0.01), (0.05, 0.01)] {
+            let found = called_changed(count, 0.0, drift, noise, 0.0);
+            assert!(found <= 0.05, "{count} samples, drift {drift}, noise {noise}: {found}");
+        }
+    }
+}
+
+#[test]
+fn a_real_change_of_five_percent_is_found_through_drift() {
+    for count in [15, 25, 60, 301] {
+        for (drift, noise) in [(0.0, 0.01), (0.003, 0.003), (0.005, 0.005)] {
+            for change in [0.05, -0.05] {
+                let found = called_changed(count, change, drift, noise, 0.02);
+                assert!(found >= 0.95, "{count} samples, drift {drift}, noise {noise}: {found}");
+            }
+        }
+    }
 }
