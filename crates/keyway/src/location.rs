@@ -3,7 +3,7 @@
 use crate::error::At;
 use crate::{Error, ErrorKind, Result};
 use keyway_volume::Address;
-use keyway_volume::device::storage::{File, Storage, image_of};
+use keyway_volume::device::storage::{File, PartitionName, Storage, image_of};
 use std::fmt;
 use std::fs;
 use std::os::unix::fs::FileTypeExt;
@@ -18,6 +18,7 @@ use std::sync::Arc;
 ///
 /// The path `disk.img#2` is partition 2 of the image `disk.img` (GPT or MBR), unless there is a file of
 /// that name. What is opened there ends with the partition, and nothing outside of it is touched.
+/// Behind a URL a number means the same: `nbd://host/disk#2`.
 ///
 /// ```
 /// # use keyway::Location;
@@ -26,6 +27,8 @@ use std::sync::Arc;
 /// assert_eq!(Location::from("UUID=12AB").path(), Some(Path::new("/dev/disk/by-uuid/12ab")));
 /// let url = Location::from("https://user:secret@example.org/disk.luks?signature=1");
 /// assert_eq!(url.to_string(), "https://example.org/disk.luks");
+/// let partition = Location::from("https://user:secret@example.org/disk.img?signature=1#2");
+/// assert_eq!(partition.to_string(), "https://example.org/disk.img#2");
 /// assert!(Location::from(Path::new("https://example.org/disk.luks")).path().is_some());
 /// ```
 #[derive(Debug, Clone)]
@@ -34,7 +37,8 @@ pub struct Location(Kind);
 #[derive(Debug, Clone)]
 enum Kind {
     Path(PathBuf),
-    Url(Arc<Address>),
+    /// An address, and the number of a partition of what is there.
+    Url(Arc<Address>, Option<u32>),
     /// Storage that the caller provides, as errors name it.
     Storage,
 }
@@ -44,7 +48,7 @@ impl Location {
     pub fn path(&self) -> Option<&Path> {
         match &self.0 {
             Kind::Path(path) => Some(path),
-            Kind::Url(_) | Kind::Storage => None,
+            Kind::Url(..) | Kind::Storage => None,
         }
     }
 
@@ -54,7 +58,11 @@ impl Location {
     pub(crate) fn open(&self, write: bool) -> Result<Arc<dyn Storage>> {
         let storage = match &self.0 {
             Kind::Path(path) => open_path(path, write).at(self)?,
-            Kind::Url(address) => open_url(address, write).at(self)?,
+            Kind::Url(address, None) => open_url(address, write).at(self)?,
+            Kind::Url(address, Some(number)) => {
+                let partition = PartitionName { image: address.shown().into(), number: *number };
+                Arc::new(partition.open_in(open_url(address, write).at(self)?).at(self)?)
+            }
             Kind::Storage => return Err(Error::new(ErrorKind::NotFound)),
         };
         // A write-protected device opens without error, and would then refuse each write.
@@ -69,7 +77,8 @@ impl fmt::Display for Location {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.0 {
             Kind::Path(path) => path.display().fmt(f),
-            Kind::Url(address) => address.fmt(f),
+            Kind::Url(address, None) => address.fmt(f),
+            Kind::Url(address, Some(number)) => write!(f, "{address}#{number}"),
             Kind::Storage => f.write_str("storage"),
         }
     }
@@ -77,8 +86,12 @@ impl fmt::Display for Location {
 
 impl From<&str> for Location {
     fn from(text: &str) -> Self {
-        if let Some(address) = Address::new(text).filter(|_| is_url(text)) {
-            return Self(Kind::Url(Arc::new(address)));
+        let (place, partition) = match PartitionName::of_url(text) {
+            Some((place, number)) => (place, Some(number)),
+            None => (text, None),
+        };
+        if let Some(address) = Address::new(place).filter(|_| is_url(place)) {
+            return Self(Kind::Url(Arc::new(address), partition));
         }
         match text.strip_prefix("UUID=") {
             Some(uuid) if uuid.chars().all(|c| c.is_ascii_hexdigit() || c == '-') => {

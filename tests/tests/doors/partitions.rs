@@ -4,7 +4,7 @@ use crate::served::Volume;
 use crate::session::Runtime;
 use keyway_tests::nbd::listens;
 use keyway_tests::run::Run;
-use keyway_tests::{assert_same_bytes, need, peer, random, until};
+use keyway_tests::{Background, assert_same_bytes, need, peer, random, until};
 use std::fs;
 use std::path::PathBuf;
 
@@ -35,6 +35,18 @@ fn partitions_are_open_side_by_side_and_each_only_once() {
     let refused = open(1, "again").fails(5);
     refused.says("in use").says("session one");
     open(2, "two").ok();
+    // Each is named for its own partition, whichever was opened last.
+    for (number, name, other) in [(1, "one", "two"), (2, "two", "one")] {
+        let refused = open(number, "again").fails(5);
+        refused.says(&format!("session {name})")).lacks(&format!("session {other}"));
+    }
+    let listed = runtime.keyway("list --json").ok().text();
+    let status = |name: &str| runtime.keyway("status").arg(name).ok().text();
+    for (number, name) in [(1, "one"), (2, "two")] {
+        let shown = named(number).display().to_string();
+        assert!(listed.contains(&format!("\"device\": \"{shown}\"")), "{listed}");
+        assert!(status(name).contains(&format!("  device:  {shown}\n")), "{}", status(name));
+    }
     let whole = with_key(runtime.keyway("open --backend nbd --type plain -c aes-xts-plain64 -s 512"));
     whole.arg(&path).arg("whole").fails(5).says("in use");
     // A reader of the whole would see what is being written.
@@ -98,6 +110,48 @@ fn a_partition_is_not_used_beside_qemu_on_its_image() {
     assert_eq!(reading.code, Some(0), "{reading}");
     peer("qemu-io", "-f raw -c").arg("write 7M 512").arg(&path).fails(1).says("lock");
     close();
+}
+
+/// Behind an address a number means what it means behind the name of an image.
+#[test]
+fn a_partition_of_an_export_is_edited_written_and_served_and_nothing_beside_it() {
+    need!("sfdisk", "nbdkit");
+    let runtime = Runtime::new();
+    let (volume, path) = image(&runtime);
+    let socket = runtime.0.path("disk.sock");
+    let nbdkit = peer("nbdkit", "-f -U").arg(&socket).arg("file").arg(&path);
+    let _server = Background::start(&nbdkit, || listens(&socket));
+    let url = format!("nbd+unix:///?socket={}", socket.display());
+    let named = |number: u32| format!("{url}#{number}");
+    let with_key = |line: &str| runtime.keyway(line).arg("--volume-key-file").arg(volume.key_file());
+
+    let lines = runtime.keyway("luksDump").arg(&url).fails(1);
+    let row = format!("  {}  2.0 MiB  from sector 8192, Linux", named(2));
+    lines.says(&format!("Device {url} is not a valid LUKS device.")).says(&row).says(": LUKS2 volume");
+    let missing = format!("Device {} does not exist: {url} has no partition 3, only 1, 2.", named(3));
+    runtime.keyway("luksDump").arg(named(3)).fails(4).says(&missing).says(&row);
+    runtime.keyway("luksDump").arg(format!("{url}#two")).fails(1).says("an NBD URI has no fragment");
+
+    let before = fs::read(&path).unwrap();
+    let data = runtime.0.random_file("data", 32, 1 << 20);
+    with_key("write").arg(named(2)).arg(&data).ok();
+    runtime.keyway("config --label second").arg(named(2)).ok();
+    let after = fs::read(&path).unwrap();
+    let (start, end) = (STARTS[1], STARTS[1] + LEN);
+    assert_same_bytes("before it", &after[..start], "as it was", &before[..start]);
+    assert_same_bytes("behind it", &after[end..], "as it was", &before[end..]);
+    runtime.keyway("luksDump").arg(named(2)).ok().says("Label:         \tsecond");
+    runtime.keyway("luksDump").arg(named(1)).ok().says("Label:         \t(no label)");
+
+    with_key("open --backend nbd").arg(named(2)).arg("two").ok();
+    runtime.keyway("status two").ok().says(&format!("  device:  {}\n", named(2)));
+    runtime.keyway("list").ok().says(&named(2));
+    let read = runtime.connect("two").read(0, 1 << 20).unwrap();
+    assert_same_bytes("served", &read, "written", &fs::read(&data).unwrap());
+    runtime.keyway("close two").ok();
+    let whole = runtime.0.sized("whole", LEN as u64);
+    with_key("write").arg(named(2)).arg(whole).fails(1);
+    assert!(fs::read(&path).unwrap()[end..] == before[end..], "it has no room to grow");
 }
 
 const STARTS: [usize; 2] = [1 << 20, 4 << 20];

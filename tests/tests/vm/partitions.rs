@@ -40,6 +40,11 @@ fn the_kernel_maps_the_partitions_of_an_image_where_they_are() {
         keyway open --backend kernel -d /key '/disk.img#2' two
         keyway open --backend kernel -d /key '/disk.img#1' one
         for name in one two; do cmp /dev/mapper/$name /plaintext && echo PLAIN_$name=same; done
+        for name in one two; do
+            echo STATUS_$name=$(keyway status $name | grep loop:)
+            echo LIST_$name=$(keyway list | grep "^$name ")
+            echo JSON_$name=$(keyway list --json $name | grep device)
+        done
         code AGAIN keyway open --backend kernel -d /key '/disk.img#2' again
         code WHOLE keyway open --backend kernel --type plain -c aes-xts-plain64 -s 512 -d /key /disk.img whole
         dd if=/dev/zero of=/dev/mapper/two bs=64k count=1 conv=fsync 2>/dev/null
@@ -58,6 +63,12 @@ fn the_kernel_maps_the_partitions_of_an_image_where_they_are() {
     );
     for name in ["one", "two"] {
         report.has(&format!("PLAIN_{name}"), "same");
+    }
+    for (name, image) in [("one", "/disk.img#1"), ("two", "/disk.img#2")] {
+        report.has(&format!("STATUS_{name}"), &format!("loop: {image}"));
+        let listed = report.value(&format!("LIST_{name}"));
+        assert!(listed.ends_with(&format!(" /dev/mapper/{name} {image}")), "{listed}");
+        report.has(&format!("JSON_{name}"), &format!("\"device\": \"{image}\","));
     }
     for key in ["AGAIN", "WHOLE"] {
         let said = report.value(key);

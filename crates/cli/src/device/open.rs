@@ -4,7 +4,7 @@ use crate::device::location::{is_url, url};
 use crate::device::{explain, nbd, partitions, place, remote};
 use crate::output::failure::{Exit, Failure, Result};
 use keyway_volume::device::in_use;
-use keyway_volume::device::storage::{Direct, Exclusive, File, NoPartition, image_of};
+use keyway_volume::device::storage::{Direct, Exclusive, File, NoPartition, PartitionName, image_of};
 use keyway_volume::{Access, Error, InUse, Storage};
 use std::fmt::Display;
 use std::io::ErrorKind;
@@ -15,10 +15,16 @@ use std::sync::Arc;
 /// The bytes behind `spec`, opened for writing, for reading (writable if permitted, so that a
 /// damaged header copy can be recovered), or for looking only.
 pub(crate) fn storage(spec: &Path, access: Access) -> Result<Arc<dyn Storage>> {
-    if let Some(url) = url(spec) {
-        return if remote::is_url(url) { remote::storage(url, access) } else { nbd::storage(url, access) };
-    }
-    Ok(open(spec, access)?)
+    let Some(whole) = url(spec) else { return Ok(open(spec, access)?) };
+    let Some((address, number)) = PartitionName::of_url(whole) else { return distant(whole, access) };
+    let partition = PartitionName { image: address.into(), number };
+    let found = partition.open_in(distant(address, access)?);
+    Ok(Arc::new(found.map_err(|e| cannot_open(spec, &e, access == Access::Write))?))
+}
+
+/// What is behind a URL.
+fn distant(url: &str, access: Access) -> Result<Arc<dyn Storage>> {
+    if remote::is_url(url) { remote::storage(url, access) } else { nbd::storage(url, access) }
 }
 
 /// As [`storage`], bypassing the page cache: files and block devices only.

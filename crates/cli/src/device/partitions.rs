@@ -1,14 +1,17 @@
-//! The partitions of an image, where one of them is meant: `disk.img#2`.
+//! The partitions of an image, where one of them is meant: `disk.img#2`, `nbd://host/disk#2`.
 
+use crate::device::location::url;
+use crate::device::storage;
 use crate::output::failure::{Exit, Failure};
 use crate::output::shell;
 use crate::output::size::human;
-use keyway_volume::Storage;
 use keyway_volume::device::block_devices;
 use keyway_volume::device::partitions::{Partition, Partitions};
 use keyway_volume::device::probe::Kind;
 use keyway_volume::device::storage::{File, NoPartition, PartitionName};
+use keyway_volume::{Access, Storage};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// The failure for a partition that is not there, with those that are.
 pub(super) fn missing(path: &Path, missing: &NoPartition) -> Failure {
@@ -22,22 +25,33 @@ pub(super) fn missing(path: &Path, missing: &NoPartition) -> Failure {
 
 /// What to name instead of an image with partitions; `None` if it has none.
 pub(super) fn instead_of(image: &Path) -> Option<String> {
-    let disk = File::open(image).ok().filter(|_| PartitionName::of(image).is_none())?;
-    let table = Partitions::of(&disk).ok().flatten().filter(|table| !table.all.is_empty())?;
+    let disk = whole(image)?;
+    let disk = &*disk;
+    let table = Partitions::of(disk).ok().flatten().filter(|table| !table.all.is_empty())?;
     let is_volume = |it: &&Partition| {
-        it.content(&disk).is_ok_and(|found| found.is_some_and(|it| it.kind == Kind::Encrypted))
+        it.content(disk).is_ok_and(|found| found.is_some_and(|it| it.kind == Kind::Encrypted))
     };
     let first = table.all.iter().find(is_volume).or_else(|| table.all.first())?;
     let device = shell::word(&name(image, first).to_string_lossy());
     let mut text =
         format!("Its partitions ({}), of which \"keyway inspect {device}\" shows one:", table.scheme);
-    let rows: Vec<_> = table.all.iter().map(|it| row(image, it, &table, &disk)).collect();
+    let rows: Vec<_> = table.all.iter().map(|it| row(image, it, &table, disk)).collect();
     let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
     let (names, sizes) = (width(0), width(1));
     for [name, size, rest] in &rows {
         text.push_str(&format!("\n  {name:<names$}  {size:>sizes$}  {rest}"));
     }
     Some(text)
+}
+
+/// The image itself, or what is behind its URL; `None` for a partition.
+fn whole(image: &Path) -> Option<Arc<dyn Storage>> {
+    match url(image) {
+        Some(address) if PartitionName::of_url(address).is_some() => None,
+        Some(_) => storage(image, Access::Probe).ok(),
+        None if PartitionName::of(image).is_some() => None,
+        None => Some(Arc::new(File::open(image).ok()?)),
+    }
 }
 
 fn row(image: &Path, partition: &Partition, table: &Partitions, disk: &dyn Storage) -> [String; 3] {

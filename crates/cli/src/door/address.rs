@@ -9,6 +9,7 @@ use crate::door::table::{Commands, Kind, Opt};
 use crate::process::sys;
 use keyway_crypto::Secret;
 use keyway_volume::Address;
+use keyway_volume::device::storage::PartitionName;
 use std::ffi::OsString;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -115,7 +116,11 @@ pub(crate) fn learn(told: &[u8]) {
 }
 
 /// Addresses that differ only in their secrets get different names: they may be different objects.
+/// The number of a partition stays behind whichever it is.
 fn known_as(text: &str) -> String {
+    if let Some((address, number)) = PartitionName::of_url(text).filter(|_| Address::new(text).is_some()) {
+        return format!("{}#{number}", known_as(address));
+    }
     let Some(address) = Address::new(text).filter(Address::holds_secrets) else { return text.to_owned() };
     let mut kept = kept();
     if kept.iter().any(|kept| kept.name == text) {
@@ -126,7 +131,7 @@ fn known_as(text: &str) -> String {
     }
     let shown = address.shown();
     let same = kept.iter().filter(|kept| kept.address.shown() == shown).count();
-    let name = if same == 0 { shown.to_owned() } else { format!("{shown}#{}", same + 1) };
+    let name = if same == 0 { shown.to_owned() } else { format!("{shown}#other-{}", same + 1) };
     kept.push(Kept { name: name.clone(), address: Arc::new(address) });
     name
 }
@@ -202,10 +207,16 @@ mod tests {
     #[test]
     fn addresses_that_differ_in_secrets_only_stay_apart() {
         let (one, two) = ("https://h/two?version=1", "https://h/two?version=2");
-        assert_eq!(taken(&[one, two, one]), ["https://h/two", "https://h/two#2", "https://h/two"]);
-        assert_eq!(find("https://h/two#2").unwrap().expose(), two);
+        assert_eq!(taken(&[one, two, one]), ["https://h/two", "https://h/two#other-2", "https://h/two"]);
+        assert_eq!(find("https://h/two#other-2").unwrap().expose(), two);
         // As the background process sees them again.
-        assert_eq!(taken(&["https://h/two#2"]), ["https://h/two#2"]);
+        assert_eq!(taken(&["https://h/two#other-2"]), ["https://h/two#other-2"]);
+        // And a partition of it.
+        assert_eq!(taken(&["https://h/two?version=2#3"]), ["https://h/two#other-2#3"]);
+        assert_eq!(
+            taken(&["https://h/two#other-2#3", "nbd://h/x#1"]),
+            ["https://h/two#other-2#3", "nbd://h/x#1"]
+        );
         assert_eq!(find("https://h/unknown").unwrap().expose(), "https://h/unknown");
         assert!(find("disk.img").is_none());
     }

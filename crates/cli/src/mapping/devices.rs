@@ -1,7 +1,8 @@
 //! The device below a mapping: its node, named as cryptsetup names it, and whether it is read-only.
 
-use keyway_attach::dm::{DeviceNumber, Mapper};
-use keyway_volume::device::storage::image_of;
+use keyway_attach::dm::{DeviceNumber, Mapper, loopback};
+use keyway_volume::device::partitions::Partitions;
+use keyway_volume::device::storage::{File, PartitionName, image_of};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -22,4 +23,15 @@ pub(crate) fn device_path(mapper: &Mapper, number: DeviceNumber) -> Option<PathB
         Ok(info) if kernel_name.starts_with("dm-") => Some(super::place(&info.name)),
         _ => Some(Path::new("/dev").join(kernel_name.replace('!', "/"))),
     }
+}
+
+/// The file behind a loop device, or the partition of it that the loop device shows: `disk.img#2`.
+/// `None` if there is none.
+pub(crate) fn image_behind(number: DeviceNumber) -> Option<PathBuf> {
+    let file = loopback::backing_file(number)?;
+    let Some(part) = loopback::part(number) else { return Some(file) };
+    let table = File::open(&file).and_then(|disk| Partitions::of(&disk)).ok().flatten();
+    let found = table.and_then(|table| table.all.into_iter().find(|it| it.bytes == part.range()));
+    let named = found.map(|found| PartitionName { image: file.clone(), number: found.number }.at(&file));
+    Some(named.unwrap_or(file))
 }

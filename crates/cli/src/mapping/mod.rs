@@ -6,7 +6,7 @@ mod flags;
 mod header;
 mod keyring;
 
-pub(crate) use devices::{device_path, is_read_only};
+pub(crate) use devices::{device_path, image_behind, is_read_only};
 pub(crate) use flags::{GivenFlags, apply_kept, drop_unknown, shown};
 pub(crate) use header::{Reopening, no_header};
 pub(crate) use keyring::{KeyLink, LinkedKey, hold_key, place_key};

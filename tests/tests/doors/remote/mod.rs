@@ -49,6 +49,27 @@ impl Volume {
 }
 
 #[test]
+fn a_partition_of_an_object_is_read_and_named() {
+    need!("sfdisk");
+    let volume = Volume::new(2);
+    let path = volume.scratch.sized("disk.img", 32 << 20);
+    peer("sfdisk", "-q").arg(&path).stdin("label: gpt\nstart=2048,size=2048\nstart=8192,size=49152\n").ok();
+    let (mut disk, bytes) = (fs::read(&path).unwrap(), volume.bytes());
+    disk[4 << 20..][..bytes.len()].copy_from_slice(&bytes);
+    let server = Server::start(disk, |_| Manner::Proper);
+    let url = server.url();
+    let read = volume.read(&format!("{url}?signature=secret#2")).arg("--length").arg("2M").ok();
+    assert_same_bytes("by HTTP", &read.stdout, "original", &volume.plain);
+    let shown = keyway("luksDump").arg(format!("{url}?signature=secret#1")).fails(1);
+    shown.says(&format!("Device {url}#1 is not a valid LUKS device."));
+    let row = format!("  {url}#2  24.0 MiB  from sector 8192, Linux");
+    keyway("luksDump").arg(&url).fails(1).says(&row);
+    let missing = format!("Device {url}#5 does not exist: {url} has no partition 5, only 1, 2.");
+    keyway("luksDump").arg(format!("{url}#5")).fails(4).says(&missing).says(&row);
+    keyway("luksErase -q").arg(format!("{url}#2")).fails(1).says("HTTP and S3 objects are read-only");
+}
+
+#[test]
 fn every_block_is_asked_for_once() {
     let volume = Volume::new(48);
     let server = volume.served(|_| Manner::Proper);

@@ -177,7 +177,8 @@ that no flush had followed.\n\nFor a file whose name looks like a URL, write ./n
 const PARTITIONS: &str = "disk.img#2 is partition 2 of the image disk.img, wherever a device, volume or image is \
 expected, --header included: with a GPT, or an MBR whose logical partitions count from 5, in sectors of 512 or 4096 \
 bytes. A file that is called disk.img#2 comes first. Of a disk, it is the kernel's device for that partition, where \
-there is one. A command that finds partitions where it needs a volume lists them.\n\nNothing outside of the \
+there is one. A command that finds partitions where it needs a volume lists them. Behind a URL a number means the \
+same: nbd://HOST/EXPORT#2; a # in a name is written %23.\n\nNothing outside of the \
 partition is read or written, and it does not grow. The partitions of an image can be in use side by side; beside the whole \
 image, they and it can only be read. Two that share bytes are refused. The kernel maps one through a loop device of that part of the file.";
 

@@ -8,7 +8,7 @@ use crate::output::document;
 use crate::output::failure::{Exit, Failure, Result};
 use crate::output::paint::printable;
 use crate::output::stdio;
-use keyway_attach::dm::{Mapper, loopback};
+use keyway_attach::dm::Mapper;
 use keyway_attach::session::{Facts, Moved, Status};
 use keyway_format::json::{Object, Value};
 use std::fmt::Write;
@@ -116,7 +116,7 @@ pub(super) fn of_mapping(mapping: &Mapping) -> Option<Status> {
         name: mapping.name().to_owned(),
         door: "kernel".to_owned(),
         place: mapping::place(mapping.name()).display().to_string(),
-        device: loopback::backing_file(line.device).unwrap_or(device).display().to_string(),
+        device: mapping::image_behind(line.device).unwrap_or(device).display().to_string(),
         format: format.to_owned(),
         uuid: uuid.unwrap_or_default(),
         cipher: line.cipher.to_string(),

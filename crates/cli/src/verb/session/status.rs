@@ -11,7 +11,6 @@ use crate::output::paint::printable;
 use crate::output::stdio;
 use crate::verb::session::list;
 use keyway_attach::dm::crypt::{Key, Line};
-use keyway_attach::dm::loopback;
 use keyway_attach::session::{Moved, Session};
 use keyway_crypto::CipherSpec;
 use keyway_format::json::Value;
@@ -129,7 +128,7 @@ fn of_crypt(reopening: &Reopening, found: &Mapping, size: u64, line: &Line) -> R
     }
     let device = mapping::device_path(&found.mapper, line.device);
     row("device:  ", &device.unwrap_or_default().display());
-    if let Some(file) = loopback::backing_file(line.device) {
+    if let Some(file) = mapping::image_behind(line.device) {
         row("loop:    ", &file.display());
     }
     row("sector size:  ", &bytes(line.options.sector_size.unwrap_or(512)));

@@ -113,6 +113,12 @@ impl Wants {
     }
 }
 
+/// The bytes by which others tell the users of a part that they use it, or the whole.
+pub(super) fn saying_so(part: Extent) -> impl Iterator<Item = u64> {
+    let own = bytes(USED, u8::MAX).chain(bytes(DENIED, u8::MAX));
+    own.map(move |byte| part.start.saturating_add(byte)).chain([USED])
+}
+
 /// Whether somebody else has marked a byte.
 fn is_marked(own: &OwnedFd, byte: u64) -> Result<bool> {
     let mut found = at(byte, libc::F_WRLCK);

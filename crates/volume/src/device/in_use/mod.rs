@@ -101,7 +101,7 @@ impl InUse {
             Marks::Set(locks) => self.marks.push(locks),
             Marks::Unknown => {}
             Marks::Refused => {
-                let holder = kernel.process(subject(file.as_fd())?);
+                let holder = kernel.process(subject(file.as_fd())?, None);
                 return Err(Error::InUse(Holder::Through(backing, holder.into())));
             }
         }
@@ -146,7 +146,7 @@ pub fn holder_of_file(file: BorrowedFd<'_>) -> Option<Holder> {
 /// else a process that has it open.
 pub fn holder_of_device(major: u32, minor: u32) -> Option<Holder> {
     let (kernel, of) = (Kernel::here(), Subject::Device { number: rustix::fs::makedev(major, minor) });
-    kernel.holder(of).or_else(|| kernel.opener(of))
+    kernel.holder(of).or_else(|| kernel.opener(of, None))
 }
 
 /// The process that holds a lock of the file at `path`, if it can be seen.
@@ -204,7 +204,7 @@ impl Wish<'_> {
         match Marks::set(fd, access, shared, part)? {
             Marks::Set(locks) => mark.marks.push(locks),
             Marks::Unknown => {}
-            Marks::Refused => return Err(Error::InUse(kernel.process(subject))),
+            Marks::Refused => return Err(Error::InUse(kernel.process(subject, part))),
         }
         match subject {
             Subject::Device { number } if !shared => {
@@ -234,7 +234,7 @@ impl Wish<'_> {
             Ok(claim) => Ok(Some(claim)),
             Err(Errno::EBUSY) if self.is_mapping_of_volume(kernel, number) => Ok(None),
             Err(Errno::EBUSY) => {
-                Err(Error::InUse(kernel.holder(subject).unwrap_or_else(|| kernel.process(subject))))
+                Err(Error::InUse(kernel.holder(subject).unwrap_or_else(|| kernel.process(subject, None))))
             }
             Err(errno) => Err(failed(errno)),
         }

@@ -1,7 +1,8 @@
 //! Partitions by name: `disk.img#2` is partition 2 of the image (or the device) `disk.img`, unless
-//! there is a file of that name.
+//! there is a file of that name; `URL#2` is one of what is behind that address. (A fragment is never
+//! sent to a server, RFC 3986, 3.5, and NBD URIs have none: it is ours to read.)
 
-use super::{Extent, File};
+use super::{Extent, File, Part, Storage};
 use crate::device::partitions::Partitions;
 use std::ffi::OsStr;
 use std::fmt;
@@ -9,6 +10,7 @@ use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// A partition that a path names.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -22,15 +24,26 @@ pub struct PartitionName {
 impl PartitionName {
     /// What `path` names; `None` if something is there under that very name, or there is no image.
     pub fn of(path: &Path) -> Option<Self> {
-        let name = path.file_name()?.as_bytes();
-        let mark = name.iter().rposition(|byte| *byte == b'#').filter(|at| *at > 0)?;
-        let digits = std::str::from_utf8(&name[mark + 1..]).ok()?;
-        let is_number = digits.bytes().all(|byte| byte.is_ascii_digit()) && !digits.starts_with('0');
-        let number = digits.parse().ok().filter(|_| is_number)?;
-        let image = path.with_file_name(OsStr::from_bytes(&name[..mark]));
+        let (name, number) = split(path.file_name()?.as_bytes())?;
+        let image = path.with_file_name(OsStr::from_bytes(name));
         let is_disk = |found: std::fs::Metadata| found.is_file() || found.file_type().is_block_device();
         let is_free = path.symlink_metadata().is_err();
         (is_free && image.metadata().is_ok_and(is_disk)).then_some(Self { image, number })
+    }
+
+    /// What an address names, which is all of it before the number; `None` without one.
+    pub fn of_url(url: &str) -> Option<(&str, u32)> {
+        let (address, number) = split(url.as_bytes())?;
+        Some((&url[..address.len()], number))
+    }
+
+    /// This partition of `disk`, which is no file.
+    ///
+    /// # Errors
+    /// As [`File::open`].
+    pub fn open_in(&self, disk: Arc<dyn Storage>) -> io::Result<Part> {
+        let extent = self.find(&*disk)?;
+        Ok(Part::new(disk, extent))
     }
 
     /// Whether its image has partitions at all. Else a new file may be meant.
@@ -49,7 +62,7 @@ impl PartitionName {
     ///
     /// # Errors
     /// `NotFound` with [`NoPartition`]; the disk cannot be read.
-    pub(super) fn find(&self, disk: &File) -> io::Result<Extent> {
+    pub(super) fn find(&self, disk: &dyn Storage) -> io::Result<Extent> {
         let table = Partitions::of(disk)?;
         let missing = |table, shares| {
             let (image, number) = (self.image.clone(), self.number);
@@ -63,6 +76,15 @@ impl PartitionName {
             false => Ok(extent),
         }
     }
+}
+
+/// A name, and the number of a partition behind it.
+fn split(name: &[u8]) -> Option<(&[u8], u32)> {
+    let mark = name.iter().rposition(|byte| *byte == b'#').filter(|at| *at > 0)?;
+    let digits = std::str::from_utf8(&name[mark + 1..]).ok()?;
+    let is_number = digits.bytes().all(|byte| byte.is_ascii_digit()) && !digits.starts_with('0');
+    let number = digits.parse().ok().filter(|_| is_number)?;
+    Some((&name[..mark], number))
 }
 
 /// The file or the device in which the bytes at `path` are: that of the partition that it names, or
@@ -119,6 +141,22 @@ impl std::error::Error for NoPartition {}
 mod tests {
     use super::*;
     use std::fs;
+
+    #[test]
+    fn an_address_may_name_a_partition() {
+        for (url, expected) in [
+            ("nbd://h/disk#2", Some(("nbd://h/disk", 2))),
+            ("nbd+unix:///?socket=/run/x#12", Some(("nbd+unix:///?socket=/run/x", 12))),
+            ("https://h/disk.img?sig=a#1", Some(("https://h/disk.img?sig=a", 1))),
+            ("nbd://h/disk", None),
+            ("https://h/disk#part", None),
+            ("https://h/disk#", None),
+            ("https://h/disk#02", None),
+            ("https://h/disk#99999999999", None),
+        ] {
+            assert_eq!(PartitionName::of_url(url), expected, "{url}");
+        }
+    }
 
     #[test]
     fn a_file_of_that_name_wins() {

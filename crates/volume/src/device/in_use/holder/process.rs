@@ -2,25 +2,24 @@
 //! `fdinfo`).
 
 use super::{Holder, Kernel, Subject, text};
+use crate::device::in_use::marks;
+use crate::device::storage::Extent;
 use std::ffi::OsStr;
 use std::fs;
 use std::path::Path;
 
 impl Kernel {
-    /// A process that has it open; a process that has locked it takes precedence.
-    pub(in crate::device::in_use) fn process(&self, of: Subject) -> Holder {
-        self.opener(of).unwrap_or(Holder::Unseen)
+    /// A process that has it open; a process that has locked it takes precedence. One that uses
+    /// another part of it alone is not meant.
+    pub(in crate::device::in_use) fn process(&self, of: Subject, part: Option<Extent>) -> Holder {
+        self.opener(of, part).unwrap_or(Holder::Unseen)
     }
 
     /// The same, if there is one.
-    pub(in crate::device::in_use) fn opener(&self, of: Subject) -> Option<Holder> {
-        let how_open = |pid| {
-            let is_locked = |info: &[u8]| locks(info).next().is_some();
-            self.opened(pid, of)?
-                .map(|info| if is_locked(&info) { Open::Locked } else { Open::Plainly })
-                .max()
-        };
+    pub(in crate::device::in_use) fn opener(&self, of: Subject, part: Option<Extent>) -> Option<Holder> {
+        let how_open = |pid| self.opened(pid, of)?.map(|info| Open::of(&info, part)).max();
         let found = self.pids().filter_map(|pid| Some((how_open(pid)?, pid)));
+        let found = found.filter(|(how, _)| *how != Open::Beside);
         // This process has it open itself.
         let found = found.filter(|(how, pid)| *how == Open::Locked || *pid != self.pid);
         // The maximum: among equals, the process that was started last.
@@ -83,7 +82,32 @@ impl Kernel {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Open {
     Plainly,
+    /// Another part of it is, by its locks; its other descriptors are for that.
+    Beside,
     Locked,
+}
+
+impl Open {
+    /// What a descriptor's information says about use of this part.
+    fn of(info: &[u8], part: Option<Extent>) -> Self {
+        let mut locks = locks(info).peekable();
+        match part {
+            _ if locks.peek().is_none() => Self::Plainly,
+            Some(part) if !locks.any(|lock| concerns(lock, part)) => Self::Beside,
+            _ => Self::Locked,
+        }
+    }
+}
+
+/// Whether a lock is of this part's users, or of somebody who uses the whole: it includes one of the
+/// bytes that say so. One that cannot be read may be.
+fn concerns(lock: &[u8], part: Extent) -> bool {
+    let number = |field: Option<&[u8]>| std::str::from_utf8(field?).ok()?.parse::<u64>().ok();
+    let mut fields = lock.rsplit(|byte| *byte == b' ').filter(|field| !field.is_empty());
+    let (end, start) = (fields.next(), fields.next());
+    let end = if end == Some(b"EOF") { Some(u64::MAX) } else { number(end) };
+    let (Some(start), Some(end)) = (number(start), end) else { return true };
+    marks::saying_so(part).any(|byte| (start..=end).contains(&byte))
 }
 
 /// The locks that a descriptor's information lists.

@@ -295,20 +295,58 @@ fn the_process_that_has_locked_it_goes_before_others() {
     let subject = told.subject(&image);
     const LOCK: &str = "pos:\t0\nlock:\t1: OFDLCK ADVISORY READ -1 00:2c:12 100 100\n";
     opens(1, "keyway", 3, &image, "pos:\t0\n");
-    assert_eq!(told.kernel.process(subject), Holder::Unseen, "the one who asks has it open, too");
+    assert_eq!(told.kernel.process(subject, None), Holder::Unseen, "the one who asks has it open, too");
     opens(30, "cat", 3, &other, LOCK);
-    assert_eq!(told.kernel.process(subject), Holder::Unseen);
+    assert_eq!(told.kernel.process(subject, None), Holder::Unseen);
     opens(20, "udevd", 5, &image, "pos:\t0\n");
-    assert_eq!(told.kernel.process(subject), process(20, "udevd"));
+    assert_eq!(told.kernel.process(subject, None), process(20, "udevd"));
     opens(10, "qemu-nbd", 7, &image, "pos:\t0\nino:\t12\n");
     opens(10, "qemu-nbd", 8, &image, LOCK);
-    assert_eq!(told.kernel.process(subject), process(10, "qemu-nbd"));
+    assert_eq!(told.kernel.process(subject, None), process(10, "qemu-nbd"));
     opens(1, "keyway", 4, &image, LOCK);
-    assert_eq!(told.kernel.process(subject), process(10, "qemu-nbd"));
+    assert_eq!(told.kernel.process(subject, None), process(10, "qemu-nbd"));
     symlink("/usr/bin/qemu-system", told.root.join("proc/10/exe")).unwrap();
-    assert_eq!(told.kernel.process(subject), process(10, "qemu-system"));
+    assert_eq!(told.kernel.process(subject, None), process(10, "qemu-system"));
     fs::remove_dir_all(told.root.join("proc/10")).unwrap();
-    assert_eq!(told.kernel.process(subject), process(1, "keyway"), "the same volume twice in one process");
+    assert_eq!(
+        told.kernel.process(subject, None),
+        process(1, "keyway"),
+        "the same volume twice in one process"
+    );
+}
+
+#[test]
+fn of_two_users_of_an_images_partitions_the_right_one_is_named() {
+    let told = Told::new("partitions");
+    let image = told.file("image", "");
+    let opens = |pid: u32, descriptor: u32, info: &str| {
+        told.file(&format!("proc/{pid}/comm"), "keyway-session\n");
+        told.file(&format!("proc/{pid}/fdinfo/{descriptor}"), info);
+        let link = told.root.join(format!("proc/{pid}/fd/{descriptor}"));
+        fs::create_dir_all(link.parent().unwrap()).unwrap();
+        symlink(&image, link).unwrap();
+    };
+    let lock = |range: &str| format!("lock:\t1: OFDLCK  ADVISORY  READ -1 00:2c:12 {range}\n");
+    let uses = |pid: u32, start: u64| {
+        opens(pid, 3, "pos:\t0\n");
+        let own = [start + 100, start + 201].map(|byte| lock(&format!("{byte} {}", byte + 1)));
+        opens(pid, 4, &format!("pos:\t0\n{}{}", lock("101 101"), own.concat()));
+    };
+    let (subject, part) = (told.subject(&image), |start| Some(Extent { start, len: 4096 }));
+    let found = |part| match told.kernel.process(subject, part) {
+        Holder::Process { pid, .. } => Some(pid),
+        Holder::Unseen => None,
+        other => panic!("{other:?}"),
+    };
+    uses(10, 1 << 20);
+    uses(20, 4 << 20);
+    assert_eq!([1 << 20, 4 << 20, 8 << 20].map(|start| found(part(start))), [Some(10), Some(20), None]);
+    assert!(found(None).is_some(), "the whole is used by both");
+    opens(30, 3, &format!("pos:\t0\n{}", lock("100 101")));
+    assert_eq!(found(part(8 << 20)), Some(30), "it uses the whole");
+    // A lock of another program's own.
+    opens(40, 3, &format!("pos:\t0\n{}", lock("0 EOF")));
+    assert_eq!(found(part(8 << 20)), Some(40));
 }
 
 /// The header is locked by flock(2); marks of use are locks of another kind.
