@@ -92,10 +92,57 @@ fn open_heeds_the_table_whatever_the_volume_is_called() {
     tree.table("home /link none x-keyway.require=/none\n");
     tree.open("/volume").fails(4).says("The policy /none cannot be read: ");
     tree.table("home /link none x-keyway.require=sealed\n");
-    tree.open("/volume").fails(6).says("it is not sealed");
+    let unsealed = "Device /volume: /etc/crypttab demands x-keyway.require=sealed: it is not sealed; if it is the \
+                    volume that you mean, \"keyway seal\" seals it.\n";
+    tree.open("/volume").fails(6).says(unsealed);
+    tree.open("home").fails(6).says(&unsealed.replace("Device /volume", "Device /link"));
     tree.table("home /link none x-keyway.seal-context=here\n");
     tree.open("/volume").fails(6).says("it is not sealed");
     tree.open("--seal-context there /volume").fails(6).says("no volume meets both");
+}
+
+#[test]
+fn the_way_that_the_demand_of_a_seal_shows_leads_on() {
+    need_namespaces!();
+    let tree = Tree::new();
+    tree.table("home /volume none x-keyway.require=sealed\n");
+    tree.open("home").fails(6).says("\"keyway seal\" seals it.");
+    tree.run("/bin/keyway seal --key-file /key /volume").ok();
+    tree.open("home").ok().quiet();
+    tree.run("/bin/keyway config --label changed /volume").outcome();
+    let broken = tree.open("home").fails(6);
+    broken.says("/etc/crypttab demands x-keyway.require=sealed: ").says("\"keyway seal\" seals it again.");
+}
+
+#[test]
+fn a_seals_context_is_in_a_file_that_the_table_names() {
+    need_namespaces!();
+    let tree = Tree::new();
+    fs::write(tree.root.join("context"), "host 17\n").unwrap();
+    fs::write(tree.root.join("long"), vec![b'x'; (64 << 10) + 1]).unwrap();
+    tree.table("home /volume none x-keyway.seal-context-file=/context\n");
+    for volume in ["home", "/volume", "/link"] {
+        tree.open(volume).fails(6).says("it is not sealed");
+    }
+    tree.run("/bin/keyway seal --seal-context other --key-file /key /volume").ok();
+    tree.open("home").fails(6).says("its seal has another context");
+    tree.run("/bin/keyway seal --seal-context-file /context --key-file /key /volume").outcome();
+    tree.table("");
+    tree.run("/bin/keyway seal -q --seal-context-file /context --key-file /key --ignore-seal /volume")
+        .outcome();
+    tree.table("home /volume none x-keyway.seal-context-file=/context\n");
+    for volume in ["home", "/volume", "/link"] {
+        tree.open(volume).ok().quiet();
+    }
+    tree.open("--seal-context there /volume").fails(6).says("no volume meets both");
+    for (file, why) in [("/none", "No such file or directory"), ("/long", "it is longer than 64 KiB")] {
+        tree.table(&format!("home /volume none x-keyway.seal-context-file={file}\n"));
+        let refused = tree.open("/volume").outcome();
+        assert!(matches!(refused.code, Some(1 | 4)), "{refused}");
+        refused.says(&format!("The seal context in {file} cannot be read: ")).says(why);
+    }
+    tree.table("home /volume none x-keyway.seal-context-files=/context\n");
+    tree.open("/volume").fails(1).says("there is no such option, and it may have been meant as a demand");
 }
 
 #[test]

@@ -57,7 +57,7 @@ fn no_verb_opens_what_does_not_meet_its_policy() {
     assert!(!scratch.path("copied").exists() && !scratch.path("socket").exists());
     // A seal is demanded without a file, and a satisfied policy does not interfere.
     for opener in openers(&scratch, &volume, &key) {
-        opener.args("--require sealed").fails(6).says("--require sealed: it is not sealed.");
+        opener.args("--require sealed").fails(6).says(UNSEALED);
     }
     let good = scratch.file("good.toml", "label = \"root\"\nsize = \"1MiB\"\nlinear-segments = false\n");
     for line in ["read --length 512", "open --test-passphrase"] {
@@ -165,3 +165,6 @@ fn inspect_audits_every_demand() {
     audit().ok().quiet();
     assert!(audit().arg("--json").ok().text().contains("\"met\":true"));
 }
+
+const UNSEALED: &str =
+    "--require sealed: it is not sealed; if it is the volume that you mean, \"keyway seal\" seals it.";

@@ -167,7 +167,7 @@ fn a_marked_volume_opens_whatever_prevents_its_own_key() {
         report.has(&format!("{what}_HEADER"), "same");
     }
     assert!(report.value("WRONG").starts_with("2 No key available with this passphrase."), "{report:?}");
-    report.has("UNMET", "6 Device /dev/vda: --require sealed: it is not sealed.");
+    report.has("UNMET", &format!("6 Device /dev/vda: {UNSEALED}"));
     report.has("REFUSED_HEADER", "same");
     report.has("UNIT", "0");
     report.has("UNIT_MARK", "0");
@@ -227,3 +227,7 @@ const SCENARIO: &str = r#"
     echo STALE="$(unlock 'keyway.device=/dev/vdb keyway.key=/k')"; echo STALE_MARK=$(mark /dev/vdb); echo STALE_CONTENT=$(content)
     keyway close root
 "#;
+
+/// What a demand of a table or of the kernel's command line says of a volume without a seal.
+const UNSEALED: &str =
+    "x-keyway.require=sealed: it is not sealed; if it is the volume that you mean, \"keyway seal\" seals it.";

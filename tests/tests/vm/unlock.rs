@@ -122,7 +122,7 @@ fn what_cannot_be_opened_is_said() {
     );
     report.has("RIGHT", "0");
     report.has("AGAIN", "0");
-    report.has("A04_SEALED", "6 Device /dev/vda: --require sealed: it is not sealed.");
+    report.has("A04_SEALED", &format!("6 Device /dev/vda: {UNSEALED}"));
     report.has(
         "A04_POLICY",
         "6 Device /dev/vda: policy /keyway/policy.toml:1 demands min-key-bits = 1024: 512.",
@@ -133,3 +133,7 @@ fn what_cannot_be_opened_is_said() {
     report.has("NOFAIL", "0 gone: /dev/vdz did not appear within 1 s. gone: skipped, as nofail says.");
     report.has("NICE", "yes");
 }
+
+/// What a demand of a table or of the kernel's command line says of a volume without a seal.
+const UNSEALED: &str =
+    "x-keyway.require=sealed: it is not sealed; if it is the volume that you mean, \"keyway seal\" seals it.";

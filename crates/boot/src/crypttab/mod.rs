@@ -13,7 +13,7 @@ mod options;
 #[cfg(test)]
 mod tests;
 
-pub use options::{REKEY, REQUIRE, SEAL_CONTEXT, is_demand, is_known};
+pub use options::{REKEY, REQUIRE, SEAL_CONTEXT, SEAL_CONTEXT_FILE, is_demand, is_known};
 pub(crate) use options::{is_ours, writes_demand};
 
 use std::ffi::{OsStr, OsString};

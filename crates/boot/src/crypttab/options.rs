@@ -7,6 +7,9 @@ pub const REQUIRE: &str = "x-keyway.require";
 /// The option that names the string which the volume's seal must be bound to.
 pub const SEAL_CONTEXT: &str = "x-keyway.seal-context";
 
+/// The option that names a file with that string.
+pub const SEAL_CONTEXT_FILE: &str = "x-keyway.seal-context-file";
+
 /// The option that says when a volume that waits for its first boot gets another volume key.
 pub const REKEY: &str = "x-keyway.rekey";
 
@@ -34,7 +37,7 @@ pub(crate) fn writes_demand(text: &str) -> bool {
 /// Whether crypttab(5) or this program gives the option a meaning. Other programs' own options begin
 /// with `x-`.
 pub fn is_known(option: &str) -> bool {
-    let ours = [REQUIRE, SEAL_CONTEXT, REKEY];
+    let ours = [REQUIRE, SEAL_CONTEXT, SEAL_CONTEXT_FILE, REKEY];
     if is_ours(option) {
         return ours.contains(&option);
     }

@@ -50,7 +50,15 @@ fn what_is_written_is_read_again() {
 
 #[test]
 fn what_no_program_knows_is_not_known() {
-    for option in ["luks", "x-systemd.device-timeout", "x-keyway.require", "tpm2-device", "loud", "_netdev"] {
+    for option in [
+        "luks",
+        "x-systemd.device-timeout",
+        "x-keyway.require",
+        "x-keyway.seal-context-file",
+        "tpm2-device",
+        "loud",
+        "_netdev",
+    ] {
         assert!(is_known(option), "{option}");
     }
     for option in ["frobnicate", "discards", "Luks", "", "x-keyway.requires", "x-keyway."] {
@@ -84,7 +92,11 @@ fn a_demand_in_a_wrong_field_holds() {
 /// A word of ours that does not exist was perhaps meant as a demand.
 #[test]
 fn a_mistyped_demand_is_one() {
-    assert!(is_demand(REQUIRE) && is_demand(SEAL_CONTEXT) && is_demand("x-keyway.requires"));
+    for option in
+        [REQUIRE, SEAL_CONTEXT, SEAL_CONTEXT_FILE, "x-keyway.requires", "x-keyway.seal-context-files"]
+    {
+        assert!(is_demand(option), "{option}");
+    }
     for option in
         ["x-keyway-require", "x-Keyway.require", "keyway.require", "X-Keyway.Require", "rd.keyway_require"]
     {

@@ -322,7 +322,15 @@ fn not_admitted(finding: &Finding) -> String {
 fn unmet(unmet: &Unmet) -> String {
     match unmet {
         Unmet::Policy { finding, .. } if finding.line > 0 => format!("policy {unmet}"),
-        Unmet::Policy { .. } => unmet.to_string(),
+        Unmet::Policy { finding, .. } if finding.found == Broken::Missing.to_string() => {
+            format!("{unmet}; if it is the volume that you mean, \"keyway seal\" seals it")
+        }
+        // An option that ignores the seal does not meet it.
+        Unmet::Policy { .. } => {
+            format!(
+                "{unmet}; its header may be forged. If you changed it yourself, \"keyway seal\" seals it again"
+            )
+        }
         Unmet::Seal(Broken::Missing | Broken::Context) => unmet.to_string(),
         Unmet::SealBeforeEdit(_) => format!(
             "{unmet}; nothing was changed, because its header may be forged. If every difference is yours, \"keyway \

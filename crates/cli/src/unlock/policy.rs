@@ -23,13 +23,15 @@ encoded!(PolicyText { name, text });
 impl PolicyText {
     /// Every policy that the command line names; the volume must meet all of them.
     pub(crate) fn from_args(args: &Args) -> Result<Vec<Self>> {
-        args.all(&shared::REQUIRE).into_iter().map(Self::read).collect()
+        let who = format!("--{} ", shared::REQUIRE.long);
+        args.all(&shared::REQUIRE).into_iter().map(|file| Self::read(file, &who)).collect()
     }
 
-    /// Reads a policy file that the command line, crypttab or the kernel's command line names.
-    pub(crate) fn read(file: &OsStr) -> Result<Self> {
+    /// Reads a policy file that the command line, crypttab or the kernel's command line names: `who`,
+    /// "--require ".
+    pub(crate) fn read(file: &OsStr, who: &str) -> Result<Self> {
         if file == SEALED {
-            return Ok(Self { name: format!("--{} {SEALED}", shared::REQUIRE.long), text: None });
+            return Ok(Self { name: format!("{who}{SEALED}"), text: None });
         }
         let name = file.to_string_lossy().into_owned();
         let text = bytes(file).map_err(|e| {

@@ -42,7 +42,8 @@ fn from_environment() -> Result<Option<String>> {
     }
 }
 
-fn from_file(path: &Path) -> Result<String> {
+/// The string that a file holds.
+pub(crate) fn from_file(path: &Path) -> Result<String> {
     let failed = |why: &dyn std::fmt::Display| {
         format!("The seal context in {} cannot be read: {why}.", path.display())
     };

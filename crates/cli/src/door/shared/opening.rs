@@ -60,7 +60,7 @@ pub(crate) static SEAL_CONTEXT_FILE: Opt = option(
     Kind::Path,
     "The same string, from a file.",
     "As --seal-context with what the file holds: UTF-8, at most 64 KiB, without one newline at the end. No list of \
-     processes shows it.",
+     processes shows it. In crypttab: x-keyway.seal-context-file=FILE.",
 );
 pub(crate) static IGNORE_SEAL: Opt = flag(
     "ignore-seal",

@@ -13,8 +13,9 @@ use crate::output::size;
 use crate::output::stdio;
 use crate::unlock::admission::WeakCiphers;
 use crate::unlock::policy::PolicyText;
-use keyway_boot::crypttab::{Entry, REQUIRE, SEAL_CONTEXT, duration, is_demand};
-use std::path::PathBuf;
+use crate::unlock::seal_context;
+use keyway_boot::crypttab::{Entry, REQUIRE, SEAL_CONTEXT, SEAL_CONTEXT_FILE, duration, is_demand};
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// Whether `open NAME` opens this entry.
@@ -33,7 +34,7 @@ pub(super) fn look_up(open: &mut Open, is_given: &dyn Fn(&Opt) -> bool) -> Resul
     match &open.name {
         None if !device::exists(&open.target.device) => {
             done = entries.iter().find(|entry| *entry.name == *open.target.device);
-            done.map_or(Ok(()), |entry| complete(open, entry, is_given))?;
+            done.map_or(Ok(()), |entry| complete(open, entry, Some(FILE), is_given))?;
         }
         None => {}
         Some(name) => {
@@ -56,22 +57,27 @@ fn demand(open: &mut Open, entries: &[Entry], done: Option<&Entry>) -> Result<()
     }
     for (name, value) in all.options.split_off(before) {
         stdio::verbose(manner, &format!("{FILE} demands {name}={value} of {}.", device.display()))?;
-        make(open, &name, &value)?;
+        make(open, Some(FILE), &name, &value)?;
     }
     Ok(())
 }
 
-/// Makes a demand.
-fn make(open: &mut Open, name: &str, value: &str) -> Result<()> {
+/// Makes a demand of this table's, if that is known.
+fn make(open: &mut Open, table: Option<&str>, name: &str, value: &str) -> Result<()> {
     match name {
         SEAL_CONTEXT => open.demands.bind_seal(value),
+        SEAL_CONTEXT_FILE => open.demands.bind_seal(&seal_context::from_file(Path::new(value))?),
         name if name != REQUIRE => {
             let message = format!(
                 "{name}={value}: there is no such option, and it may have been meant as a demand: the volume is not opened."
             );
             Err(Failure::new(Exit::Parameters, message))
         }
-        _ => open.demands.require(PolicyText::read(&address::without_secrets(value.into()))?),
+        _ => {
+            let from = table.map_or_else(String::new, |table| format!("{table} demands "));
+            let who = format!("{from}{REQUIRE}=");
+            open.demands.require(PolicyText::read(&address::without_secrets(value.into()), &who)?)
+        }
     }
 }
 
@@ -89,8 +95,13 @@ fn unreadable(open: &Open, error: &std::io::Error) -> Result<Vec<Entry>> {
 }
 
 /// Applies the entry's device and its values, except where `is_given` says that the command line
-/// has them.
-pub(super) fn complete(open: &mut Open, entry: &Entry, is_given: &dyn Fn(&Opt) -> bool) -> Result<()> {
+/// has them. Refusals name its table, if that is known.
+pub(super) fn complete(
+    open: &mut Open,
+    entry: &Entry,
+    table: Option<&str>,
+    is_given: &dyn Fn(&Opt) -> bool,
+) -> Result<()> {
     open.target.device = address::without_secrets(found::path_of(&entry.device).into_os_string()).into();
     open.name = Some(entry.name.clone());
     let mut seen = Vec::new();
@@ -105,7 +116,7 @@ pub(super) fn complete(open: &mut Open, entry: &Entry, is_given: &dyn Fn(&Opt) -
         refuse(entry, name)?;
         if is_demand(name) {
             // Demands accumulate.
-            make(open, name, value)?;
+            make(open, table, name, value)?;
         } else if name == "tcrypt-keyfile" {
             open.kind.get_or_insert_with(|| "tcrypt".to_owned());
             open.given.tcrypt.key_files.push(PathBuf::from(value));
@@ -324,7 +335,7 @@ mod tests {
     #[test]
     fn what_is_supported_or_refused_is_known() {
         let names = KNOWN.iter().map(|(name, ..)| name).chain(REFUSED.iter().map(|(name, _)| name));
-        for name in names.chain(TYPES).chain([&REQUIRE, &SEAL_CONTEXT]) {
+        for name in names.chain(TYPES).chain([&REQUIRE, &SEAL_CONTEXT, &SEAL_CONTEXT_FILE]) {
             assert!(crypttab::is_known(name), "{name}");
         }
     }

@@ -77,7 +77,7 @@ pub(crate) static COMMAND: Command = Command {
           A LUKS2 volume's key goes through the kernel keyring, as with cryptsetup. Volumes with integrity \
           protection are refused by name.\n\nIf the only operand is a name in /etc/crypttab, device, key file and \
           options come from there; the command line takes precedence. A name that /etc/crypttab gives to another \
-          device causes a warning. What its entries demand (x-keyway.require=, x-keyway.seal-context=) holds for every \
+          device causes a warning. What its entries demand (x-keyway.require=, x-keyway.seal-context=, x-keyway.seal-context-file=) holds for every \
           volume that one of them means, by its name or by its device, however the command line writes it and whoever \
           opens it. If the table cannot be read, root opens nothing; other users get a warning.\n\nWith --test-passphrase the volume is unlocked and nothing else happens, except that \
           --link-vk-to-keyring leaves its key in that keyring: exit \
@@ -231,7 +231,7 @@ impl Open {
         let target =
             Target { device: PathBuf::new(), header: None, locking, manner, inputs: Inputs::default() };
         let mut this = Self { backend: Some(Backend::Kernel), ..Self::of(target, key, demands) };
-        crypttab::complete(&mut this, entry, is_given)?;
+        crypttab::complete(&mut this, entry, None, is_given)?;
         Ok(this)
     }
 
