@@ -1,6 +1,6 @@
 //! Keys: what opens a volume.
 
-use crate::{Error, Result};
+use crate::{Error, ErrorKind, Result};
 use keyway_crypto::Secret;
 use keyway_volume::keyslot::key_file::{self, Part};
 use std::fmt;
@@ -52,7 +52,7 @@ impl Key {
         Self::KeyFile(KeyFile::new(path))
     }
 
-    /// The passphrase that opens a keyslot, or that a new keyslot is made from.
+    /// The passphrase that opens a keyslot.
     pub(crate) fn read_passphrase(&self) -> Result<Read<'_>> {
         match self {
             Self::Passphrase(secret) => Ok(Read::Given(secret)),
@@ -62,6 +62,18 @@ impl Key {
             }
             #[cfg(feature = "keyring")]
             Self::Token(_) => Err(Error::refused("a passphrase or a key file is needed here, not a token")),
+        }
+    }
+
+    /// The passphrase that a new keyslot is made from.
+    ///
+    /// # Errors
+    /// [`ErrorKind::EmptyPassphrase`], unless that is `allowed`.
+    pub(crate) fn read_new_passphrase(&self, allowed: bool) -> Result<Read<'_>> {
+        let passphrase = self.read_passphrase()?;
+        match passphrase.is_empty() && !allowed {
+            true => Err(Error::new(ErrorKind::EmptyPassphrase)),
+            false => Ok(passphrase),
         }
     }
 

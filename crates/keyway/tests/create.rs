@@ -126,3 +126,39 @@ fn a_key_that_can_be_guessed_is_a_weak_cipher() {
     short().weak_cipher().in_memory(1 << 20, &key()).unwrap();
     quick(Version::Luks2).cipher("cast5-cbc-plain64", 128).in_memory(1 << 20, &key()).unwrap();
 }
+
+/// Nor is an empty key file taken, whichever way a volume is made.
+#[test]
+fn an_empty_passphrase_makes_a_volume_only_if_that_is_said() {
+    let directory = Directory::new("empty");
+    let file = directory.path("key");
+    std::fs::write(&file, "").unwrap();
+    let path = directory.path("disk");
+    for version in [Version::Luks1, Version::Luks2] {
+        for empty in [Key::passphrase(""), Key::key_file(&file)] {
+            let create = quick(version).size(1 << 20);
+            let existing = directory.path("existing");
+            std::fs::write(&existing, vec![5; 24 << 20]).unwrap();
+            let mut bytes = &[1; 512][..];
+            for refused in [
+                create.create(&path, &empty).unwrap_err(),
+                create.build(&path, &empty, Content::reader(&mut bytes)).unwrap_err(),
+                create.in_memory(1 << 20, &empty).unwrap_err(),
+                quick(version).overwrite().create(&existing, &empty).unwrap_err(),
+                create.clone().header(directory.path("header")).create(&path, &empty).unwrap_err(),
+            ] {
+                assert_eq!(refused.kind(), &ErrorKind::EmptyPassphrase);
+                let line = refused.to_string();
+                assert!(
+                    line.ends_with("the new passphrase is empty: whoever has the volume would open it"),
+                    "{line}"
+                );
+            }
+            assert!(std::fs::read(&existing).unwrap() == vec![5; 24 << 20], "nothing was written");
+            std::fs::remove_file(&existing).unwrap();
+            assert!(!path.exists() && !directory.path("header").exists());
+            create.allow_empty_passphrase().create(&path, &empty).unwrap().unlock(&empty).unwrap();
+            std::fs::remove_file(&path).unwrap();
+        }
+    }
+}

@@ -185,3 +185,25 @@ fn a_broken_seal_is_replaced_but_authorizes_nothing() {
     header.add_key(&key("old"), &key("new"), &quick()).unwrap();
     device.unlock(&key("new")).unwrap();
 }
+
+#[test]
+fn a_keyslot_gets_an_empty_passphrase_only_if_that_is_said() {
+    let device = volume();
+    let mut header = device.header().unwrap();
+    let unbound = Secret::copy_from(&[7; 32]);
+    let refused = |result: Result<u32>| assert_eq!(result.unwrap_err().kind(), &ErrorKind::EmptyPassphrase);
+    refused(header.add_key(&key("old"), &key(""), &quick()));
+    refused(header.change_key(&key("old"), &key(""), &quick()));
+    refused(header.add_unbound_key(&unbound, &key(""), &quick()));
+    assert_eq!(header.keyslots().len(), 1);
+    device.unlock(&key("old")).unwrap();
+
+    let said = || quick().allow_empty_passphrase();
+    assert_eq!(header.add_key(&key("old"), &key(""), &said()).unwrap(), 1);
+    // It is there already: its cost changes without a word, and another passphrase replaces it.
+    header.convert_key(&key(""), &quick()).unwrap();
+    header.change_key(&key(""), &key("new"), &quick()).unwrap();
+    header.change_key(&key("new"), &key(""), &said()).unwrap();
+    device.unlock(&key("")).unwrap();
+    header.add_unbound_key(&unbound, &key(""), &said()).unwrap();
+}

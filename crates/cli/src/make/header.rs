@@ -43,7 +43,9 @@ impl HeaderParams {
         let hash = args.text(&shared::HASH).unwrap_or(DEFAULT_HASH).to_owned();
         let key_bits = key_bits(args, version, &cipher)?;
         let kdf = KdfOptions::from_args(args)?;
-        let create = Create::new(version).cipher(&cipher, key_bits).weak_cipher().hash(&hash);
+        // What is permitted of new passphrases was judged when they were read.
+        let create = Create::new(version).cipher(&cipher, key_bits).weak_cipher().allow_empty_passphrase();
+        let create = create.hash(&hash);
         let ignored = NAMES.iter().copied().filter(|name| version == Version::Luks1 && args.given(name));
         let ignored: Vec<_> = ignored.collect();
         let create = optional(args, create, &ignored)?.kdf(kdf.choice(version.number(), &hash)?.into());

@@ -132,7 +132,7 @@ impl Create {
                 Topology::of(&***storage)
             }
         };
-        let (passphrase, mut random) = (key.read_passphrase()?, self.random());
+        let (passphrase, mut random) = (key.read_new_passphrase(self.empty_passphrase)?, self.random());
         let volume_key = self.new_volume_key(&mut *random)?;
         let params = match self.version {
             Version::Luks1 => Params::Luks1(self.luks1_params(false, topology)),

@@ -58,6 +58,7 @@ pub struct Create {
     additions: Additions,
     overwrite: bool,
     weak_cipher: bool,
+    empty_passphrase: bool,
     locking: Locking,
     limits: Limits,
 }
@@ -95,6 +96,7 @@ impl Create {
             additions: Additions::default(),
             overwrite: false,
             weak_cipher: false,
+            empty_passphrase: false,
             locking: Locking::default(),
             limits: Limits::new(),
         }
@@ -139,6 +141,22 @@ impl Create {
     #[must_use]
     pub fn weak_cipher(mut self) -> Self {
         self.weak_cipher = true;
+        self
+    }
+
+    /// Takes an empty passphrase, too, and an empty key file: whoever has the volume opens it.
+    ///
+    /// ```
+    /// # use keyway::*;
+    /// let (create, empty) = (Create::luks2().kdf(NewKdf::pbkdf2(1000)), Key::passphrase(""));
+    /// let refused = create.in_memory(1 << 20, &empty).unwrap_err();
+    /// assert_eq!(refused.kind(), &ErrorKind::EmptyPassphrase);
+    /// create.allow_empty_passphrase().in_memory(1 << 20, &empty)?.unlock(&empty)?;
+    /// # Ok::<(), keyway::Error>(())
+    /// ```
+    #[must_use]
+    pub fn allow_empty_passphrase(mut self) -> Self {
+        self.empty_passphrase = true;
         self
     }
 
@@ -211,8 +229,8 @@ impl Create {
     /// See [`Create`] for an example.
     ///
     /// # Errors
-    /// [`ErrorKind::Exists`] unless [`Create::overwrite`] was called; [`ErrorKind::InUse`]; the
-    /// requested parameters are not possible.
+    /// [`ErrorKind::Exists`] unless [`Create::overwrite`] was called; [`ErrorKind::InUse`];
+    /// [`ErrorKind::EmptyPassphrase`]; the requested parameters are not possible.
     pub fn create(&self, location: impl Into<Location>, key: &Key) -> Result<Device> {
         let location = location.into();
         let Some(header) = &self.header else {
@@ -325,7 +343,7 @@ impl Create {
         let (is_detached, topology) = (header.is_some(), Topology::of(&***data));
         let storage = header.unwrap_or_else(|| Arc::clone(data));
         check_place(&*storage)?;
-        let (passphrase, mut random) = (key.read_passphrase()?, self.random());
+        let (passphrase, mut random) = (key.read_new_passphrase(self.empty_passphrase)?, self.random());
         let volume_key = self.new_volume_key(&mut *random)?;
         let plan = match self.version {
             Version::Luks1 => {

@@ -58,7 +58,7 @@ impl Create {
     /// The header of a volume of exactly this size.
     pub(super) fn plan(&self, size: u64, key: &Key) -> Result<Planned<'_>> {
         self.check()?;
-        let (passphrase, mut random) = (key.read_passphrase()?, self.random());
+        let (passphrase, mut random) = (key.read_new_passphrase(self.empty_passphrase)?, self.random());
         let (volume_key, detached) = (self.new_volume_key(&mut *random)?, self.header.is_some());
         let (plan, sector) = match self.version {
             Version::Luks1 => (

@@ -24,7 +24,9 @@ impl From<Error> for io::Error {
             ErrorKind::Unsupported { .. } => io::ErrorKind::Unsupported,
             ErrorKind::NotLuks | ErrorKind::Damaged { .. } => io::ErrorKind::InvalidData,
             ErrorKind::TooShort { .. } => io::ErrorKind::UnexpectedEof,
-            ErrorKind::Refused { .. } | ErrorKind::NoContent => io::ErrorKind::InvalidInput,
+            ErrorKind::Refused { .. } | ErrorKind::NoContent | ErrorKind::EmptyPassphrase => {
+                io::ErrorKind::InvalidInput
+            }
             ErrorKind::WrongPassphrase
             | ErrorKind::WrongVolumeKey
             | ErrorKind::NoUsableKeyslot

@@ -110,6 +110,11 @@ pub enum ErrorKind {
     },
     /// The content of a new volume is empty, and neither a size nor headroom gives it room.
     NoContent,
+    /// A new passphrase, or the key file that holds it, is empty: whoever has the volume would open it.
+    /// [`Create::allow_empty_passphrase`](crate::Create::allow_empty_passphrase) and
+    /// [`NewKeyslot::allow_empty_passphrase`](crate::NewKeyslot::allow_empty_passphrase) set it all
+    /// the same.
+    EmptyPassphrase,
     /// It was opened for reading, or is read-only.
     ReadOnly,
     /// It already exists.
@@ -243,6 +248,9 @@ impl fmt::Display for ErrorKind {
                 write!(f, "it ends at byte {has}, its header describes data up to byte {needs}")
             }
             Self::NoContent => f.write_str("the content is empty: a size or headroom gives the volume room"),
+            Self::EmptyPassphrase => {
+                f.write_str("the new passphrase is empty: whoever has the volume would open it")
+            }
             Self::ReadOnly => f.write_str("it can only be read"),
             Self::Exists => f.write_str("it already exists"),
             Self::NotFound => f.write_str("it does not exist"),

@@ -2,6 +2,7 @@
 
 use super::{Header, Key, VolumeKey};
 use crate::error::At;
+use crate::key::Read;
 use crate::{Error, ErrorKind, NewKdf, Result};
 use keyway_crypto::{CipherSpec, Secret};
 use keyway_format::luks2::KeyslotKind;
@@ -16,6 +17,7 @@ pub struct NewKeyslot {
     hash: Option<String>,
     cipher: Option<(String, u32)>,
     in_place: bool,
+    empty_passphrase: bool,
 }
 
 impl NewKeyslot {
@@ -74,6 +76,30 @@ impl NewKeyslot {
     pub fn in_place(mut self) -> Self {
         self.in_place = true;
         self
+    }
+
+    /// Takes an empty passphrase, too, and an empty key file: whoever has the volume opens it.
+    ///
+    /// ```
+    /// # use keyway::*;
+    /// # let key = Key::passphrase("correct horse");
+    /// # let device = Create::luks2().kdf(NewKdf::pbkdf2(1000)).in_memory(1 << 20, &key)?;
+    /// let (mut header, empty) = (device.header()?, Key::passphrase(""));
+    /// let options = NewKeyslot::new().kdf(NewKdf::pbkdf2(1000));
+    /// let refused = header.add_key(&key, &empty, &options).unwrap_err();
+    /// assert_eq!(refused.kind(), &ErrorKind::EmptyPassphrase);
+    /// assert_eq!(header.add_key(&key, &empty, &options.allow_empty_passphrase())?, 1);
+    /// # Ok::<(), keyway::Error>(())
+    /// ```
+    #[must_use]
+    pub fn allow_empty_passphrase(mut self) -> Self {
+        self.empty_passphrase = true;
+        self
+    }
+
+    /// The passphrase of the new keyslot.
+    pub(crate) fn read_new<'a>(&self, key: &'a Key) -> Result<Read<'a>> {
+        key.read_new_passphrase(self.empty_passphrase)
     }
 
     /// The hash, where one was asked for.
@@ -149,7 +175,7 @@ impl Header {
     ///
     /// # Errors
     /// Those of [`Header::try_key`]; there is no such keyslot number or no room;
-    /// [`ErrorKind::ReadOnly`].
+    /// [`ErrorKind::EmptyPassphrase`]; [`ErrorKind::ReadOnly`].
     pub fn add_key(&mut self, existing: &Key, new: &Key, options: &NewKeyslot) -> Result<u32> {
         self.check_writable()?;
         let found = self.try_key(existing)?;
@@ -179,7 +205,7 @@ impl Header {
     pub fn add_key_with(&mut self, found: &VolumeKey, new: &Key, options: &NewKeyslot) -> Result<u32> {
         self.check_writable()?;
         self.check_own(found)?;
-        let (options, new) = (options.of(self), new.read_passphrase().at(&self.place)?);
+        let (options, new) = (options.of(self), options.read_new(new).at(&self.place)?);
         edit::add_key(&mut self.luks, &found.secret, &new, &options, &mut OsRandom).at(&self.place)
     }
 
@@ -203,7 +229,7 @@ impl Header {
     /// Those of [`Header::add_key`]; the header is LUKS1.
     pub fn add_unbound_key(&mut self, unbound: &Secret, new: &Key, options: &NewKeyslot) -> Result<u32> {
         self.check_writable()?;
-        let (options, new) = (options.of(self), new.read_passphrase().at(&self.place)?);
+        let (options, new) = (options.of(self), options.read_new(new).at(&self.place)?);
         edit::add_unbound_key(&mut self.luks, unbound, &new, &options, &mut OsRandom).at(&self.place)
     }
 
@@ -257,7 +283,7 @@ impl Header {
     /// [`ErrorKind::WrongVolumeKey`] for a key that was found elsewhere, and those of
     /// [`Header::change_key`].
     pub fn change_key_with(&mut self, found: VolumeKey, new: &Key, options: &NewKeyslot) -> Result<u32> {
-        let (options, new) = (options.of(self), new.read_passphrase().at(&self.place)?);
+        let (options, new) = (options.of(self), options.read_new(new).at(&self.place)?);
         let unlocked = self.own_keyslot(found)?;
         edit::change_key(&mut self.luks, &unlocked, &new, &options, &mut OsRandom).at(&self.place)
     }

@@ -31,7 +31,7 @@ impl KeyslotOptions {
 
     /// Only what was said: the rest is to be as in the keyslot that is replaced.
     pub(super) fn as_said(&self) -> Result<NewKeyslot> {
-        let mut keyslot = NewKeyslot::new();
+        let mut keyslot = new();
         if self.kdf.is_given() || self.hash.is_some() {
             let hash = self.hash.as_deref().unwrap_or(DEFAULT_HASH);
             keyslot = keyslot.kdf(self.kdf.agreed(2, hash, None)?.into());
@@ -48,7 +48,7 @@ impl KeyslotOptions {
     /// As [`KeyslotOptions::as_said`], for LUKS1, which has PBKDF2 only and one hash for everything.
     pub(super) fn for_luks1(&self) -> Result<NewKeyslot> {
         let hash = self.hash.as_deref().unwrap_or(DEFAULT_HASH);
-        let mut keyslot = NewKeyslot::new().hash(hash);
+        let mut keyslot = new().hash(hash);
         if self.kdf.is_given() {
             keyslot = keyslot.kdf(self.kdf.agreed(1, hash, None)?.into());
         }
@@ -69,7 +69,7 @@ impl KeyslotOptions {
         let hash = self.hash.as_deref().unwrap_or(default_hash);
         let data = header.cipher().zip(header.key_bits());
         let data = data.map(|(cipher, bits)| Data { cipher, key_len: bits / 8 });
-        let mut keyslot = NewKeyslot::new().kdf(self.kdf.agreed(luks.version(), hash, data)?.into());
+        let mut keyslot = new().kdf(self.kdf.agreed(luks.version(), hash, data)?.into());
         if let Some(hash) = &self.hash {
             keyslot = keyslot.hash(hash);
         }
@@ -78,6 +78,11 @@ impl KeyslotOptions {
         }
         Ok(keyslot)
     }
+}
+
+/// A keyslot, whose passphrase may be empty: what is permitted of new ones was judged when it was read.
+fn new() -> NewKeyslot {
+    NewKeyslot::new().allow_empty_passphrase()
 }
 
 /// Refuses a number that is out of range or taken, before the user types a passphrase.

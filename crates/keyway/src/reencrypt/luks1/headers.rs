@@ -27,7 +27,7 @@ pub(super) fn first_header(
         Some(given) => Secret::copy_from(given.0.expose()),
         None => keyway_volume::change::create::random_volume_key(bits, &mut OsRandom)?,
     };
-    let passphrase = key.read_passphrase()?;
+    let passphrase = how.keyslot.read_new(key)?;
     let params = Luks1Params {
         cipher,
         key_bits: bits,

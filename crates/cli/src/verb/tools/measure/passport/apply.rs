@@ -87,7 +87,8 @@ fn recost(header: &mut Header, found: VolumeKey, slot: u32, passphrase: &Key, co
             (NewKdf::argon2id_forced(*time as u32, *memory_kib as u32, *lanes as u32), None)
         }
     };
-    let new = NewKeyslot::new().kdf(kdf);
+    // The passphrase that it has.
+    let new = NewKeyslot::new().kdf(kdf).allow_empty_passphrase();
     match header.version() {
         Version::Luks1 => header.change_key_with(found, passphrase, &new.number(slot))?,
         _ => header.convert_key(passphrase, &hash.map_or(new.clone(), |hash| new.hash(hash)))?,
