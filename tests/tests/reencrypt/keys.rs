@@ -45,6 +45,43 @@ fn a_seal_goes_first() {
     f.reads(false);
 }
 
+/// What the refusal prints is what is to be run, in this order; then the seal is of the new key.
+#[test]
+fn the_three_commands_that_a_sealed_header_asks_for_lead_to_a_sealed_one() {
+    let context = "--seal-context host-17";
+    for (given, shown) in [("", ""), (context, "--seal-context STRING ")] {
+        let f = Fixture::volume();
+        keyway("seal").args(given).arg("--key-file").arg(&f.key).arg(&f.device).ok();
+        let device = f.device.display();
+        let commands = [
+            format!("keyway seal --remove {device}"),
+            format!("keyway reencrypt {device}"),
+            format!("keyway seal {shown}{device}"),
+        ];
+        let [remove, reencrypt, seal] = &commands;
+        let way = format!(
+            "\"{remove}\", then \"{reencrypt}\" with the options as now, then \"{seal}\". Nothing was changed.\n"
+        );
+        f.reencrypt(keyway, "").fails(1).says(&way);
+        keyway("reencrypt --estimate").arg(&f.device).fails(1).says(&way);
+
+        let old = keyway("luksDump --dump-volume-key -q --key-file").arg(&f.key).arg(&f.device).ok().text();
+        let run = |line: &str| {
+            let line = line.strip_prefix("keyway ").unwrap().replace("STRING", "host-17");
+            keyway(&line).args("-q --key-file").arg(&f.key).directory(f.scratch.root()).ok()
+        };
+        run(remove);
+        run(&reencrypt.replace("reencrypt ", &format!("reencrypt {} ", CHEAP_LUKS2_PBKDF2)));
+        run(seal);
+        let new = keyway("luksDump --dump-volume-key -q --key-file").arg(&f.key).arg(&f.device).ok().text();
+        assert_ne!(old, new, "the volume key is another one");
+        let read = keyway("read --length 4096 --require sealed").args(given);
+        let read = read.arg("--key-file").arg(&f.key).arg(&f.device).ok().stdout;
+        assert!(read == f.plain[..4096]);
+        f.reads(false);
+    }
+}
+
 #[test]
 fn one_keyslot_is_kept_with_key_slot() {
     let f = Fixture::volume();

@@ -4,6 +4,7 @@ use super::header_backup::copy_to;
 use super::{Asked, Extent};
 use crate::device::{self, Versions, explain};
 use crate::output::failure::{Exit, Failure, Result};
+use crate::output::shell;
 use crate::output::stdio;
 use crate::unlock::{self, passphrase};
 use crate::verb::key::keyslot;
@@ -12,6 +13,7 @@ use keyway_crypto::CipherSpec;
 use keyway_format::luks2::SegmentKind;
 use keyway_volume::change::create;
 use keyway_volume::device::storage::{Exclusive, File};
+use keyway_volume::header::seal::Seal;
 use keyway_volume::random::random_uuid;
 use keyway_volume::{Access, Error, Luks, OsRandom, Storage};
 use std::path::Path;
@@ -302,16 +304,24 @@ impl Asked {
         let header = device.header_with(&options)?;
         header.check()?;
         if header.is_sealed() {
-            return Err(self.sealed());
+            return Err(self.sealed(header.luks()));
         }
         Ok(header)
     }
 
-    pub(super) fn sealed(&self) -> Failure {
-        let device = self.target.device.display();
-        let message = format!("Device {device} is sealed with the key that is to go.");
+    /// The refusal of a header whose seal would not hold any more, with the commands that lead on.
+    pub(super) fn sealed(&self, luks: &Luks) -> Failure {
+        let message =
+            format!("Device {} is sealed with the key that is to go.", self.target.device.display());
+        let word = |path: &Path| shell::word(&path.to_string_lossy());
+        let header = self.target.header.as_deref().map(|header| format!("--header {} ", word(header)));
+        let of = header.unwrap_or_default() + &word(&self.target.device);
+        // The string itself is not in the header.
+        let bound = matches!(Seal::of(luks.header()), Ok(Some(seal)) if seal.has_context());
+        let context = if bound { "--seal-context STRING " } else { "" };
         let way = format!(
-            "\"keyway seal --remove {device}\" first, and seal it again afterwards. Nothing was changed."
+            "\"keyway seal --remove {of}\", then \"keyway reencrypt {of}\" with the options as now, then \"keyway seal \
+             {context}{of}\". Nothing was changed."
         );
         Failure::new(Exit::Parameters, message).hinting(way)
     }

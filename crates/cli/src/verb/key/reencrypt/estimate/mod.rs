@@ -172,7 +172,7 @@ impl Asked {
             return Err(Failure::new(Exit::Parameters, "Device reencryption not in progress."));
         }
         if !matches!(Seal::of(luks.header()), Ok(None)) {
-            return Err(self.sealed());
+            return Err(self.sealed(&luks));
         }
         let backup = |asks: bool| self.backup_of(&luks, asks);
         match self.what {
