@@ -23,7 +23,7 @@ use keyway_format::luks2::Kdf;
 /// A single key derivation.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Work {
-    /// PBKDF2, block after block.
+    /// PBKDF2, of one block or several.
     Pbkdf2 {
         /// The hash, as named in the header.
         hash: String,
@@ -67,6 +67,9 @@ impl Work {
 pub struct Rates {
     /// PBKDF2 by hash: iterations of one block per second.
     pub pbkdf2: Vec<(String, Interval)>,
+    /// PBKDF2 by hash and number of blocks, where a program computes several side by side: iterations
+    /// of all of them per second. What is not listed is computed block after block.
+    pub side_by_side: Vec<(String, u64, Interval)>,
     /// Argon2.
     pub argon2: Argon2Rates,
     /// Seconds per keyslot besides the derivations: reading, merging the stripes, decrypting, and
@@ -79,6 +82,10 @@ impl Rates {
     pub fn seconds(&self, work: &Work) -> Option<Interval> {
         match work {
             Work::Pbkdf2 { hash, iterations, blocks } => {
+                let is_it = |name: &str, of: u64| of == *blocks && name.eq_ignore_ascii_case(hash);
+                if let Some((.., rate)) = self.side_by_side.iter().find(|(name, of, _)| is_it(name, *of)) {
+                    return Some(rate.under(*iterations as f64));
+                }
                 let rate = self.pbkdf2.iter().find(|(name, _)| name.eq_ignore_ascii_case(hash))?.1;
                 Some(rate.under(*iterations as f64 * *blocks as f64))
             }
@@ -121,7 +128,8 @@ impl Rates {
         };
         let pbkdf2 = pace.hashes().filter_map(of_hash).collect();
         let argon2 = self.argon2.filter_map(|kib, rate| Some(by(rate, pace.argon2(kib)?)));
-        let firmware = Self { pbkdf2, argon2, each_slot: Interval::exact(0.02 * FIRMWARE) };
+        let firmware =
+            Self { pbkdf2, argon2, each_slot: Interval::exact(0.02 * FIRMWARE), ..Self::default() };
         match place {
             Place::Utility => firmware.times(FIRMWARE),
             Place::Firmware => firmware,
@@ -140,7 +148,7 @@ impl Rates {
         let of_argon2 = |kib, rate| Some(by(&rate, pace::CRYPTSETUP.argon2(kib)?, LIKE_ARGON2));
         let argon2 = self.argon2.filter_map(of_argon2);
         let each_slot = self.each_slot.times(CRYPTSETUPS_START);
-        Self { pbkdf2: pbkdf2.collect(), argon2, each_slot }
+        Self { pbkdf2: pbkdf2.collect(), argon2, each_slot, ..Self::default() }
     }
 
     /// The rates of a machine on which these computations, which these rates give `told` seconds, took
@@ -154,6 +162,9 @@ impl Rates {
                 Work::Pbkdf2 { hash, .. } => {
                     let row = rates.pbkdf2.iter_mut().find(|(name, _)| name.eq_ignore_ascii_case(hash));
                     row.into_iter().for_each(|(_, rate)| *rate = known(*rate));
+                    let rows = rates.side_by_side.iter_mut();
+                    let rows = rows.filter(|(name, ..)| name.eq_ignore_ascii_case(hash));
+                    rows.for_each(|(.., rate)| *rate = known(*rate));
                 }
                 Work::Argon2 { .. } => rates.argon2 = rates.argon2.filter_map(|_, rate| Some(known(rate))),
             }
@@ -165,6 +176,7 @@ impl Rates {
     #[must_use]
     pub fn times(mut self, factor: f64) -> Self {
         self.pbkdf2.iter_mut().for_each(|(_, rate)| *rate = rate.times(factor));
+        self.side_by_side.iter_mut().for_each(|(.., rate)| *rate = rate.times(factor));
         self.argon2 = self.argon2.filter_map(|_, rate| Some(rate.times(factor)));
         self.each_slot = self.each_slot.times(1.0 / factor);
         self
@@ -231,7 +243,7 @@ impl Board {
         let pbkdf2 = self.pace.hashes().filter_map(of_hash).collect();
         let argon2 = self.pace.argon2(ANY_MEMORY).map(|rate| within(rate, self.argon2_range));
         let argon2 = argon2.map(Argon2Rates::of_any).unwrap_or_default();
-        Rates { pbkdf2, argon2, each_slot: Interval::exact(0.05) }
+        Rates { pbkdf2, argon2, each_slot: Interval::exact(0.05), ..Rates::default() }
     }
 }
 
@@ -273,7 +285,7 @@ mod tests {
         let rates = Rates {
             pbkdf2: vec![("sha256".into(), Interval::exact(1000.0))],
             argon2: Argon2Rates::of_any(Interval::exact(4096.0)),
-            each_slot: Interval::default(),
+            ..Rates::default()
         };
         let exact = |seconds| Some(Interval::exact(seconds));
         assert_eq!(rates.seconds(&Work::pbkdf2("SHA256", 1000, 64)), exact(2.0));
@@ -285,11 +297,36 @@ mod tests {
     }
 
     #[test]
+    fn blocks_that_are_computed_side_by_side_are_not_summed() {
+        let (one, two) = (Interval::exact(1000.0), Interval::exact(900.0));
+        let rates = Rates {
+            pbkdf2: vec![("sha256".into(), one), ("sha512".into(), one)],
+            side_by_side: vec![("sha256".into(), 2, two)],
+            ..Rates::default()
+        };
+        let seconds = |rates: &Rates, hash: &str, len| {
+            rates.seconds(&Work::pbkdf2(hash, 1800, len)).map(|time| time.likely)
+        };
+        let all = |rates: &Rates| {
+            [("SHA256", 32), ("SHA256", 64), ("sha256", 96), ("sha512", 64)]
+                .map(|(hash, len)| seconds(rates, hash, len))
+        };
+        assert_eq!(all(&rates), [Some(1.8), Some(2.0), Some(5.4), Some(1.8)]);
+        assert_eq!(all(&rates.clone().times(2.0)), [Some(0.9), Some(1.0), Some(2.7), Some(0.9)]);
+        // Other programs compute one after the other.
+        let others = rates.of_cryptsetup();
+        assert_eq!(seconds(&others, "sha256", 64).unwrap(), 2.0 * seconds(&others, "sha256", 32).unwrap());
+        let watched = rates.measured(1.0, 1.0, [&Work::pbkdf2("sha256", 1, 64)]);
+        let time = watched.seconds(&Work::pbkdf2("sha256", 900, 64)).unwrap();
+        assert!(time.low < 1.0 && time.likely == 1.0 && time.high > 1.0, "known to a tenth: {time:?}");
+    }
+
+    #[test]
     fn what_a_watch_showed_scales_everything_and_narrows_what_was_computed() {
         let around = |rate: f64| Interval::exact(rate).widened(0.5, 2.0);
         let pbkdf2 = vec![("sha256".into(), around(1000.0)), ("sha512".into(), around(100.0))];
         let argon2 = Argon2Rates::of_any(around(8.0));
-        let rates = Rates { pbkdf2, argon2, each_slot: Interval::exact(0.1) };
+        let rates = Rates { pbkdf2, argon2, each_slot: Interval::exact(0.1), ..Rates::default() };
         let work = Work::pbkdf2("SHA256", 1000, 32);
         let told = rates.seconds(&work).unwrap().likely + rates.each_slot.likely;
         let scaled = rates.measured(told, 2.0 * told, [&work]);

@@ -2,7 +2,8 @@
 
 use super::kit::{Kit, PASSPHRASE};
 use keyway_tests::browser::Browser;
-use keyway_tests::{Terminal, cryptsetup, keyway, need};
+use keyway_tests::peers::program;
+use keyway_tests::{Scratch, Terminal, cryptsetup, keyway, need, peer};
 use serde_json::Value;
 use std::fs::File;
 use std::os::unix::fs::FileExt;
@@ -50,6 +51,27 @@ fn a_volume_that_grub_ignores_opens_no_keyslot_there() {
     let found = json(&keyway("passport --target grub-2.12 --json").arg(&volume.path).ok().stdout);
     let slot = &found["keyslots"][0];
     assert!(slot["seconds_on_target"].is_null() && slot["verdict"] == "cannot", "{slot}");
+}
+
+/// Anybody can have written the header that is looked at.
+#[test]
+fn a_sample_takes_as_much_memory_as_the_user_allows_not_as_the_header_asks_for() {
+    need!("time");
+    let scratch = Scratch::new();
+    let (volume, key) = (scratch.sized("volume", 20 << 20), scratch.file("key", "secret"));
+    let costly = "--pbkdf argon2id --pbkdf-force-iterations 4 --pbkdf-memory 524288 --pbkdf-parallel 2";
+    keyway("luksFormat -q --type luks2").args(costly).arg(&volume).arg(&key).ok();
+    let peak_mib = |options: &str| {
+        let run = peer("time", "-f %M").arg(program()).args("passport").args(options).arg(&volume);
+        let said = run.ok().errors();
+        said.trim().parse::<u64>().unwrap_or_else(|_| panic!("{options}: {said}")) >> 10
+    };
+    for options in ["", "--target cryptsetup", "--target grub-2.14"] {
+        let peak = peak_mib(options);
+        assert!((200..320).contains(&peak), "{options}: {peak} MiB");
+    }
+    assert!(peak_mib("--memory-budget 64M") < 128);
+    assert!(peak_mib("--memory-budget 1G") > 400);
 }
 
 /// Rates measured on the target machine, evaluated on another.

@@ -170,6 +170,7 @@ impl Seeded {
             pbkdf2: ["sha1", "sha256", "sha512"].map(|hash| (hash.to_owned(), around(speed))).to_vec(),
             argon2: Argon2Rates::of_any(around(speed * 2.0)),
             each_slot: Interval::exact(0.01).widened(0.5, 3.0),
+            ..Rates::default()
         };
         match self.below(5) {
             0 => Board::find("pi4").unwrap().rates(),

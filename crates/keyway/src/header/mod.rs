@@ -165,7 +165,7 @@ impl Header {
     }
 
     /// Estimates how long this machine takes to unlock with a keyslot: a short measurement,
-    /// multiplied by the keyslot's cost. `threads` is the number of threads that the derivation may
+    /// multiplied by the keyslot's cost, over 256 MiB of memory at most. `threads` is the number of threads that the derivation may
     /// use.
     ///
     /// ```
@@ -184,10 +184,13 @@ impl Header {
         let found = facts::keyslots(self.luks.header()).into_iter().find(|known| known.number == keyslot);
         let found = found.ok_or_else(|| Error::refused(format!("keyslot {keyslot} is not active")));
         let keyslot = found.at(&self.place)?;
-        let time = UnlockTimes::new(threads.max(1)).of_keyslot(&keyslot).ok_or_else(|| {
-            let what = format!("the key derivation of keyslot {}", keyslot.number);
-            Error::unsupported(what).at(&self.place)
-        })?;
+        let time = UnlockTimes::new(threads.max(1))
+            .within(UnlockTimes::UNASKED_KIB)
+            .of_keyslot(&keyslot)
+            .ok_or_else(|| {
+                let what = format!("the key derivation of keyslot {}", keyslot.number);
+                Error::unsupported(what).at(&self.place)
+            })?;
         Ok(Duration::try_from_secs_f64(time.likely).unwrap_or(Duration::MAX))
     }
 

@@ -14,7 +14,7 @@ use crate::error::At;
 use crate::{Device, Result};
 use keyway_boot::loader::grub::Judgement;
 use keyway_boot::unlock_time::{Board, Place, Rates, Wait, Work};
-use keyway_volume::{Access, Luks};
+use keyway_volume::{Access, Luks, UnlockTimes};
 use rates::Measured;
 use std::fmt;
 use std::ops::RangeInclusive;
@@ -116,16 +116,24 @@ impl fmt::Display for Machine {
 }
 
 impl Kind {
-    /// Its rates for these computations; `cpu` has those of its CPU under Linux, if it is another.
-    fn rates<'a>(&self, works: impl Iterator<Item = &'a Work> + Clone, cpu: Option<&Rates>) -> Measured {
+    /// Its rates for these computations; samples of Argon2 take `most_kib` of memory at most. `cpu` has
+    /// those of its CPU under Linux, if it is another.
+    fn rates<'a>(
+        &self,
+        works: impl Iterator<Item = &'a Work> + Clone,
+        cpu: Option<&Rates>,
+        most_kib: u32,
+    ) -> Measured {
         let given = |rates: Rates| Measured { rates, interference: 1.0 };
         let cpu = cpu.cloned().map(given);
         match self {
-            Self::Here => cpu.unwrap_or_else(|| rates::of_linux(works)),
-            Self::Cryptsetup => cpu.unwrap_or_else(|| rates::of_linux(works)).with(Rates::of_cryptsetup),
+            Self::Here => cpu.unwrap_or_else(|| rates::of_linux(works, most_kib)),
+            Self::Cryptsetup => {
+                cpu.unwrap_or_else(|| rates::of_linux(works, most_kib)).with(Rates::of_cryptsetup)
+            }
             Self::Board(board) => cpu.unwrap_or_else(|| given(board.rates())),
             Self::Grub(grub) => {
-                let cpu = cpu.unwrap_or_else(|| rates::for_grub(works, grub.pace()));
+                let cpu = cpu.unwrap_or_else(|| rates::for_grub(works, grub.pace(), most_kib));
                 cpu.with(|rates| rates.of_grub(grub.pace(), Place::Firmware))
             }
         }
@@ -283,17 +291,19 @@ impl Device {
     /// # Ok::<(), keyway::Error>(())
     /// ```
     ///
-    /// Nothing is locked, and a damaged header copy is not repaired.
+    /// Nothing is locked, and a damaged header copy is not repaired. Whatever memory a keyslot asks for,
+    /// a sample takes 256 MiB at most: anybody can have written the header.
     ///
     /// # Errors
     /// Those of [`Device::header`]; not for GRUB, where the prediction follows GRUB's own reading
     /// of the header.
     pub fn predict(&self, machine: &Machine) -> Result<Prediction> {
-        self.foretell(machine, None)
+        self.foretell(machine, None, UnlockTimes::UNASKED_KIB)
     }
 
-    /// `cpu` has the rates of the machine's CPU under Linux, if it is another than this one.
-    fn foretell(&self, machine: &Machine, cpu: Option<&Rates>) -> Result<Prediction> {
+    /// `cpu` has the rates of the machine's CPU under Linux, if it is another than this one; samples of
+    /// Argon2 take `most_kib` of memory at most.
+    fn foretell(&self, machine: &Machine, cpu: Option<&Rates>, most_kib: u32) -> Result<Prediction> {
         let header = self.header_storage();
         let judgement = match machine.0 {
             Kind::Grub(grub) => Some(grub.judge(&*header, self.len())),
@@ -303,7 +313,7 @@ impl Device {
             Some(judgement) => grub::keyslots(judgement),
             None => linux::keyslots(Luks::open(header, Access::Probe).at(self.header_place())?.header()),
         };
-        let measured = machine.0.rates(keyslots.iter().flat_map(|keyslot| &keyslot.works), cpu);
+        let measured = machine.0.rates(keyslots.iter().flat_map(|keyslot| &keyslot.works), cpu, most_kib);
         Ok(Prediction::of(judgement, keyslots, measured))
     }
 }

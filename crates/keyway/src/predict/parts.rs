@@ -6,6 +6,7 @@ use super::{GrubVersion, Machine, PredictedKeyslot, Prediction};
 use crate::{Device, Result};
 use keyway_boot::loader::grub::{Judgement, Version};
 use keyway_boot::unlock_time::{Rates, Wait, Work};
+use keyway_volume::UnlockTimes;
 
 impl From<Version> for GrubVersion {
     fn from(release: Version) -> Self {
@@ -39,7 +40,29 @@ impl Device {
     /// # Errors
     /// Those of [`Device::predict`].
     pub fn predict_on(&self, machine: &Machine, cpu: &Rates) -> Result<Prediction> {
-        self.foretell(machine, Some(cpu))
+        self.foretell(machine, Some(cpu), UnlockTimes::UNASKED_KIB)
+    }
+
+    /// Predicts as [`Device::predict`], with samples of Argon2 over as much memory as the caller
+    /// trusts the header with, in KiB: the more of what a keyslot asks for, the narrower the range.
+    ///
+    /// ```
+    /// # use keyway::*;
+    /// # let key = Key::passphrase("correct horse");
+    /// # let argon2 = NewKdf::argon2id_forced(4, 64 << 10, 1);
+    /// # let device = Create::luks2().kdf(argon2).in_memory(1 << 20, &key)?;
+    /// let width = |most_kib| {
+    ///     let time = device.predict_within(&Machine::here(), most_kib)?.keyslots()[0].wait().alone.unwrap();
+    ///     Ok::<_, Error>(time.high / time.likely)
+    /// };
+    /// assert!(width(8 << 10)? > 1.5, "what lies beyond the sample may take longer");
+    /// # Ok::<(), keyway::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Those of [`Device::predict`].
+    pub fn predict_within(&self, machine: &Machine, most_kib: u32) -> Result<Prediction> {
+        self.foretell(machine, None, most_kib)
     }
 }
 

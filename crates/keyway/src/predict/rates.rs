@@ -21,23 +21,29 @@ impl Measured {
 }
 
 /// Under Linux: of each hash that occurs, and of SHA-512 and SHA-256, to which a keyslot may be
-/// changed.
-pub(super) fn of_linux<'a>(works: impl Iterator<Item = &'a Work> + Clone) -> Measured {
-    let mut times = UnlockTimes::new(UnlockOptions::default().threads);
+/// changed. Samples of Argon2 take at most so much memory.
+pub(super) fn of_linux<'a>(works: impl Iterator<Item = &'a Work> + Clone, most_kib: u32) -> Measured {
+    let mut times = UnlockTimes::new(UnlockOptions::default().threads).within(most_kib);
     let pbkdf2 = each_once(hashes(works.clone()).chain(["sha512", "sha256"]), &mut times);
+    let side_by_side = side_by_side(works.clone(), &mut times);
     let argon2 = of_argon2(works, &mut times, None);
-    let rates = Rates { pbkdf2, argon2, each_slot: Interval::exact(0.01).widened(0.5, 3.0) };
+    let each_slot = Interval::exact(0.01).widened(0.5, 3.0);
+    let rates = Rates { pbkdf2, side_by_side, argon2, each_slot };
     Measured { rates, interference: times.interference() }
 }
 
 /// The rates relative to which GRUB's are given. It runs the lanes of Argon2 one after another.
-pub(super) fn for_grub<'a>(works: impl Iterator<Item = &'a Work> + Clone, pace: &Pace) -> Measured {
+pub(super) fn for_grub<'a>(
+    works: impl Iterator<Item = &'a Work> + Clone,
+    pace: &Pace,
+    most_kib: u32,
+) -> Measured {
     let own = |name: &&str| Hash::find(name).is_some_and(|hash| pace.beside(hash) == Beside::SameHash);
     let own: Vec<&str> = hashes(works.clone()).chain(["sha256"]).filter(own).collect();
-    let mut times = UnlockTimes::new(1);
+    let mut times = UnlockTimes::new(1).within(most_kib);
     let pbkdf2 = each_once(own.into_iter().chain(["sha512"]), &mut times);
     let argon2 = of_argon2(works, &mut times, Some(1));
-    let rates = Rates { pbkdf2, argon2, each_slot: Interval::default() };
+    let rates = Rates { pbkdf2, argon2, ..Rates::default() };
     Measured { rates, interference: times.interference() }
 }
 
@@ -54,6 +60,27 @@ fn each_once<'a>(names: impl Iterator<Item = &'a str>, times: &mut UnlockTimes) 
     for name in names {
         let hash = Hash::find(name).filter(|_| known.iter().all(|(other, _)| other != name));
         known.extend(hash.and_then(|hash| Some((name.to_owned(), of_pbkdf2(hash, times)?))));
+    }
+    known
+}
+
+/// The rates of keys of several blocks, which this library computes side by side where the CPU can: of
+/// those that occur, and of a 512-bit key with SHA-256, to which a keyslot may be changed.
+fn side_by_side<'a>(
+    works: impl Iterator<Item = &'a Work>,
+    times: &mut UnlockTimes,
+) -> Vec<(String, u64, Interval)> {
+    let mut known: Vec<(String, u64, Interval)> = Vec::new();
+    let several = works.filter_map(|work| match work {
+        Work::Pbkdf2 { hash, blocks, .. } if *blocks > 1 => Some((hash.as_str(), *blocks)),
+        _ => None,
+    });
+    for (name, blocks) in several.chain([("sha256", 2)]) {
+        let is_new = known.iter().all(|(other, of, _)| (other.as_str(), *of) != (name, blocks));
+        let Some(hash) = Hash::find(name).filter(|_| is_new) else { continue };
+        let len = (blocks as usize).saturating_mul(hash.output_len());
+        let time = times.of_pbkdf2(hash, SAMPLE, len).ok();
+        known.extend(time.map(|time| (name.to_owned(), blocks, time.under(SAMPLE.into()))));
     }
     known
 }
@@ -82,3 +109,24 @@ fn of_argon2<'a>(
 }
 
 const SAMPLE: u32 = 100_000;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Two blocks of SHA-256 and four of SHA-1 were summed as if they were computed one after the
+    /// other.
+    #[test]
+    fn a_key_of_several_blocks_takes_what_its_derivation_takes() {
+        let works = [("sha1", 20), ("sha1", 64), ("sha256", 64), ("sha256", 32)]
+            .map(|(hash, len)| Work::pbkdf2(hash, 1_000_000, len));
+        let Measured { rates, .. } = of_linux(works.iter(), 1 << 10);
+        let known: Vec<_> = rates.side_by_side.iter().map(|(hash, of, _)| (hash.as_str(), *of)).collect();
+        assert_eq!(known, [("sha1", 4), ("sha256", 2)]);
+        for (work, (.., rate)) in works[1..].iter().zip(&rates.side_by_side) {
+            assert_eq!(rates.seconds(work).unwrap(), rate.under(1e6));
+        }
+        let Measured { rates, .. } = for_grub(works.iter(), &keyway_crypto::kdf::pace::CRYPTSETUP, 1 << 10);
+        assert!(rates.side_by_side.is_empty(), "GRUB computes one after the other");
+    }
+}

@@ -33,6 +33,10 @@ pub struct UnlockTimes {
 }
 
 impl UnlockTimes {
+    /// What a look at a header may take of memory in KiB, whatever the header asks for, unless its user
+    /// says that it may be more: no less than what lies in the caches of most machines.
+    pub const UNASKED_KIB: u32 = 256 << 10;
+
     /// Nothing is measured yet; Argon2's lanes will run on up to `threads` threads. Each kind takes
     /// up to about a second.
     pub fn new(threads: usize) -> Self {

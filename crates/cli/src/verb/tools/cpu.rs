@@ -1,7 +1,7 @@
 //! The CPU that derives keys: this machine's, or the one of a rate file.
 
 use crate::device::whole_file::{self, RESULTS};
-use crate::door::{Kind, Opt};
+use crate::door::{Args, Kind, Opt, shared};
 use crate::output::failure::{Exit, Failure, Result};
 use keyway::{Device, Machine, Prediction};
 use keyway_boot::unlock_time::Rates;
@@ -9,6 +9,7 @@ use keyway_crypto::Hash;
 use keyway_format::interval::Interval;
 use keyway_measure::machine;
 use keyway_measure::results::{By, Case, KdfCase, Measured, Outcome, Results, Unit};
+use keyway_volume::UnlockTimes;
 use std::path::Path;
 
 pub(crate) static RATE_FILE: Opt = Opt {
@@ -30,28 +31,30 @@ pub(crate) struct Cpu {
     pub(crate) memory_kib: Option<u64>,
     /// Its rates under Linux, if it is not this one.
     rates: Option<Rates>,
+    /// The most memory in KiB that a sample of Argon2 takes here.
+    most_kib: u32,
 }
 
 impl Cpu {
     /// The one of the rate file, else this machine's.
-    pub(crate) fn find(file: Option<&Path>) -> Result<Self> {
-        match file {
+    pub(crate) fn from_args(args: &Args) -> Result<Self> {
+        match args.path(&RATE_FILE) {
             Some(file) => Self::of_file(file),
-            None => Ok(Self::here()),
+            None => Ok(Self::here(SampleKib::from_args(args).0)),
         }
     }
 
-    fn here() -> Self {
+    fn here(most_kib: u32) -> Self {
         let found = machine::look(Path::new("/"));
         let memory_kib = Some(found.memory_mib << 10).filter(|kib| *kib > 0);
-        Self { name: found.cpu, source: "measured here, now".to_owned(), memory_kib, rates: None }
+        Self { name: found.cpu, source: "measured here, now".to_owned(), memory_kib, rates: None, most_kib }
     }
 
     /// What happens when the volume on `device` is opened by this program on this CPU.
     pub(crate) fn predict(&self, machine: &Machine, device: &Device) -> keyway::Result<Prediction> {
         match &self.rates {
             Some(rates) => device.predict_on(machine, rates),
-            None => device.predict(machine),
+            None => device.predict_within(machine, self.most_kib),
         }
     }
 
@@ -68,7 +71,19 @@ impl Cpu {
         })?;
         let memory_kib = Some(results.machine.memory_mib << 10).filter(|kib| *kib > 0);
         let source = format!("from {}, measured {}", path.display(), results.started);
-        Ok(Self { name: results.machine.cpu, source, memory_kib, rates: Some(rates) })
+        let most_kib = UnlockTimes::UNASKED_KIB;
+        Ok(Self { name: results.machine.cpu, source, memory_kib, rates: Some(rates), most_kib })
+    }
+}
+
+/// The most memory in KiB that a sample of Argon2 may take for a header that anybody can have written.
+pub(crate) struct SampleKib(pub(crate) u32);
+
+impl SampleKib {
+    /// What --memory-budget allows, or what every look at a header may take.
+    pub(crate) fn from_args(args: &Args) -> Self {
+        let asked = args.number(&shared::MEMORY_BUDGET).map(|bytes| bytes / 1024);
+        Self(asked.map_or(UnlockTimes::UNASKED_KIB, |kib| kib.try_into().unwrap_or(u32::MAX)))
     }
 }
 
@@ -83,6 +98,9 @@ fn rates(results: &Results) -> Option<Rates> {
             (Unit::IterationsPerSecond, Some(hash), _) if case.lanes == 1 => {
                 let Some(known) = Hash::find(hash) else { continue };
                 let blocks = blocks(case, known);
+                if blocks > 1 {
+                    rates.side_by_side.push((known.name().to_owned(), blocks.into(), rate));
+                }
                 let rate = rate.times(f64::from(blocks));
                 // Several blocks are derived in parallel: the row with the fewest blocks tells what
                 // one takes.

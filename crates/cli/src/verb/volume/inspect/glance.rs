@@ -24,7 +24,7 @@ impl Glance {
         let device = target.device.display().to_string();
         let header = target.header.as_ref().map(|header| format!("--header {} ", header.display()));
         let resume = format!("keyway reencrypt --resume-only {}{device}", header.unwrap_or_default());
-        let mut times = UnlockTimes::new(UnlockOptions::default().threads).within(MOST_SAMPLE_KIB);
+        let mut times = UnlockTimes::new(UnlockOptions::default().threads).within(UnlockTimes::UNASKED_KIB);
         let times = facts.keyslots.iter().map(|keyslot| times.of_keyslot(keyslot)).collect();
         Self { device, facts, times, seal, concerns, resume }
     }
@@ -63,7 +63,3 @@ fn capital(word: &str) -> String {
     let mut letters = word.chars();
     letters.next().map(|c| c.to_ascii_uppercase()).into_iter().chain(letters).collect()
 }
-
-/// What a look at a header may take, whatever the header asks for: no less than what lies in the caches
-/// of most machines.
-const MOST_SAMPLE_KIB: u32 = 256 << 10;

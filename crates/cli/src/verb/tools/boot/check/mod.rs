@@ -124,7 +124,7 @@ impl Request for Check {
         let grub = Grub {
             named: args.text(&GRUB_VERSION).map(named).transpose()?,
             root: args.path(&GRUB_ROOT).unwrap_or(Path::new("/")).to_owned(),
-            cpu: Cpu::find(args.path(&RATE_FILE))?,
+            cpu: Cpu::from_args(args)?,
             device,
             header: args.path(&shared::HEADER).map(device::resolve),
             locking: device::locking(args),

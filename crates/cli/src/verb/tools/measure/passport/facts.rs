@@ -95,7 +95,7 @@ impl Passport {
             (None, Some(watched)) => scaled(prediction, watched)?,
             (None, None) => prediction,
         };
-        let mut times = UnlockTimes::new(UnlockOptions::default().threads);
+        let mut times = UnlockTimes::new(UnlockOptions::default().threads).within(question.sample_kib);
         let slots = facts::keyslots_in_turn(luks.header());
         let slots = slots.iter().filter_map(|slot| Keyslot::new(slot, question, &prediction, &mut times));
         let mut slots: Vec<Keyslot> = slots.collect();

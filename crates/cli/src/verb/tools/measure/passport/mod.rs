@@ -46,7 +46,8 @@ pub(crate) static COMMAND: Command = Command {
           an initramfs here, and beside it what cryptsetup takes, by a ratio measured on another CPU), cryptsetup (the \
           latter alone), pi4 (published figures), pi3 (estimated from those); with --rate-file the target's CPU is the \
           one where \"keyway bench kdf --json >FILE\" was run. A time is followed by the range in which it is expected: \
-          measurements count the CPU's time, so other programs do not disturb them much. GRUB tries keyslots one after the other, and each \
+          measurements count the CPU's time, so other programs do not disturb them much, and take 256 MiB of memory at \
+          most, or what --memory-budget says. GRUB tries keyslots one after the other, and each \
           wrong one costs its derivation and its digest.\n\n--within limits the time that opening may take, and adds \
           advice on what to change: the keyslot, its new cost, the commands, and what the search costs before and \
           after. Argon2 becomes cheaper Argon2 before it becomes PBKDF2; what is then cheap to guess is called so; for \

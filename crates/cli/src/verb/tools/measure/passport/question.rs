@@ -5,6 +5,7 @@ use super::options::{ENTROPY, HARDWARE, MEASURED, PRICE, WITHIN, wrong};
 use super::target::Target;
 use crate::door::{Args, Opt, shared};
 use crate::output::failure::{Failure, Result};
+use crate::verb::tools::cpu::SampleKib;
 use keyway_boot::attack::Hardware;
 use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
@@ -23,6 +24,8 @@ pub(super) struct Question {
     pub(super) price: f64,
     /// The only keyslot that may be changed.
     pub(super) keyslot: Option<u32>,
+    /// The most memory in KiB that a sample of Argon2 takes here.
+    pub(super) sample_kib: u32,
     backup: Option<PathBuf>,
 }
 
@@ -77,6 +80,7 @@ impl Question {
             hardware,
             price: price.transpose()?.unwrap_or(hardware.dollars_per_hour),
             keyslot,
+            sample_kib: SampleKib::from_args(args).0,
             backup: args.path(&shared::HEADER_BACKUP_FILE).map(Path::to_owned),
         })
     }

@@ -24,7 +24,7 @@ impl Target {
     /// `--target`; its CPU is that of the rate file, if there is one.
     pub(super) fn from_args(args: &Args) -> Result<Self> {
         let (name, file) = (args.text(&TARGET).unwrap_or("linux"), args.path(&RATE_FILE));
-        let cpu = Cpu::find(file)?;
+        let cpu = Cpu::from_args(args)?;
         let machine = find(name)?;
         let board = Board::find(name).filter(|_| file.is_none());
         let title = machine.to_string();
