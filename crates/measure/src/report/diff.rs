@@ -2,7 +2,7 @@
 
 use super::{figure, label};
 use crate::results::{Case, CipherCase, Frequency, Outcome, Results, Row, Unit};
-use crate::stats::{Change, Summary, compare};
+use crate::stats::{Change, Summary, compare_runs};
 use serde::Serialize;
 use serde_json::json;
 use std::collections::HashMap;
@@ -174,7 +174,7 @@ fn compared(old: &Row, new: &Row, least: f64) -> Pair {
     match (&old.outcome, &new.outcome) {
         (Outcome::Measured(a), Outcome::Measured(b)) if a.unit == b.unit => {
             let both = Summary::of(a).zip(Summary::of(b));
-            match both.as_ref().map_or(Change::TooFewSamples, |(x, y)| compare(x, y, least)) {
+            match both.as_ref().map_or(Change::TooFewSamples, |(x, y)| compare_runs(x, y, least)) {
                 Change::By(by) => {
                     let show =
                         |row: &Row| Figure::of(row).map_or_else(String::new, |it| figure(it.median, a.unit));

@@ -95,12 +95,26 @@ pub enum Change {
     TooFewSamples,
 }
 
-/// Compares two rows. They differ when their intervals, [`Summary::apart`], do not overlap (without
-/// a real difference that happens in less than one of twenty rows, though the machine may drift
-/// between the runs as it does in each) and the medians differ by more than `least`, a fraction of
-/// the first.
+/// Compares two rows of one run, whose samples were taken in turn. They differ when their intervals do
+/// not overlap (without a real difference that would happen in less than one of a hundred rows) and the
+/// medians differ by more than `least`, a fraction of the first.
 pub fn compare(first: &Summary, second: &Summary, least: f64) -> Change {
-    let (Some(a), Some(b)) = (first.apart, second.apart) else { return Change::TooFewSamples };
+    compare_by(|it| it.interval, first, second, least)
+}
+
+/// Compares a row of two runs: by their intervals [`Summary::apart`], which the machine leaves without a
+/// real change in less than one of twenty rows, though it may drift between the runs as in each.
+pub fn compare_runs(first: &Summary, second: &Summary, least: f64) -> Change {
+    compare_by(|it| it.apart, first, second, least)
+}
+
+fn compare_by(
+    interval: impl Fn(&Summary) -> Option<(f64, f64)>,
+    first: &Summary,
+    second: &Summary,
+    least: f64,
+) -> Change {
+    let (Some(a), Some(b)) = (interval(first), interval(second)) else { return Change::TooFewSamples };
     let by = second.median / first.median - 1.0;
     let apart = a.1 < b.0 || b.1 < a.0;
     if apart && by.abs() > least { Change::By(by) } else { Change::Noise }
