@@ -32,6 +32,7 @@ pub mod kernel;
 pub mod keyring;
 pub mod memory;
 pub mod nbd;
+pub mod neighbours;
 pub mod peers;
 pub mod printed;
 pub mod pty;

@@ -1,16 +1,13 @@
-//! Several clients at once in one encryption sector, each in a part of its own, through every door and
-//! in every mode. However the requests fall, a byte reads as what was last written to it: also one
-//! beside which others write, and one that nobody writes. Bytes that are read while they are written
-//! read as before or after, in blocks of 512.
+//! Several clients at once in one encryption sector ([`keyway_tests::neighbours`]), through every door
+//! and in every mode. (ublk has a machine of its own: tests/vm/neighbours.rs.)
 
 use crate::mounted::Mounted;
 use crate::served::Served;
 use keyway_tests::nbd::Nbd;
-use keyway_tests::{need, need_that, random};
+use keyway_tests::neighbours::{Client, Reads, side_by_side};
+use keyway_tests::{need, need_that};
 use std::fs::{File, OpenOptions};
 use std::os::unix::fs::FileExt;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::thread;
 
 #[test]
 fn over_nbd() {
@@ -63,107 +60,37 @@ fn volume((cipher, bits): (&str, &str)) -> Mounted {
 /// Has the clients work side by side, and counts what they read that they must not; if the door
 /// `is_whole`, that is also half of a write.
 #[track_caller]
-fn check<C: Client>(
-    mode: (&str, &str),
-    door: &str,
-    volume: &Mounted,
-    is_whole: bool,
-    client: impl Fn() -> C + Sync,
-) {
-    client().write(TOGETHER, &[0; 4096]);
-    let (reads, wrong) = (AtomicUsize::new(0), AtomicUsize::new(0));
-    thread::scope(|scope| {
-        for number in 0..CLIENTS {
-            let (client, volume, reads, wrong) = (&client, volume, &reads, &wrong);
-            scope.spawn(move || {
-                let mut client = client();
-                for round in 0..ROUNDS {
-                    let mut seen = Seen::default();
-                    match is_whole && round % 4 == 3 {
-                        true => seen.together(&mut client, number, round / 4),
-                        false => seen.by_itself(&mut client, number, round, &volume.plaintext),
-                    }
-                    reads.fetch_add(seen.reads, Ordering::Relaxed);
-                    wrong.fetch_add(seen.wrong, Ordering::Relaxed);
-                }
-            });
-        }
-    });
-    let (reads, wrong) = (reads.into_inner(), wrong.into_inner());
-    eprintln!("{door}, {}: {wrong} of {reads} reads are wrong", mode.0);
-    assert_eq!(wrong, 0, "of {reads} reads; {door}, {}", mode.0);
+fn check<C>(mode: (&str, &str), door: &str, volume: &Mounted, is_whole: bool, client: impl Fn() -> C + Sync)
+where
+    Own<C>: Client,
+{
+    let Reads { all, wrong } = side_by_side(&volume.plaintext, is_whole, ROUNDS, || Own(client()));
+    eprintln!("{door}, {}: {wrong} of {all} reads are wrong", mode.0);
+    assert_eq!(wrong, 0, "of {all} reads; {door}, {}", mode.0);
 }
 
-#[derive(Default)]
-struct Seen {
-    reads: usize,
-    wrong: usize,
-}
+/// A client of this door's.
+struct Own<C>(C);
 
-impl Seen {
-    /// Of eight parts in a row the first and the third belong to a writer each; every second belongs
-    /// to nobody, and is what readers read. The parts are blocks, or share 16 bytes, and a sector, with
-    /// their neighbours.
-    fn by_itself(&mut self, client: &mut impl Client, number: usize, round: usize, plaintext: &[u8]) {
-        let (area, len) = if round % 16 < 12 { (0, 512) } else { (8192, 509) };
-        let part = |number: usize| area + number * len..area + (number + 1) * len;
-        if number < WRITERS {
-            let own = part(2 * number);
-            let content = random((number * ROUNDS + round) as u64, len);
-            client.write(own.start as u64, &content);
-            if round.is_multiple_of(8) {
-                self.note(client.read(own.start as u64, len) == content);
-            }
-        } else {
-            let beside = part(2 * (round / 4 % 4) + 1);
-            self.note(client.read(beside.start as u64, len) == plaintext[beside]);
-        }
-    }
-
-    /// Who writes writes a whole sector, who reads reads it or a part.
-    fn together(&mut self, client: &mut impl Client, number: usize, round: usize) {
-        match round % 4 {
-            _ if number < WRITERS => client.write(TOGETHER, &[round as u8; 4096]),
-            0 => self.note(client.read(TOGETHER, 4096).chunks(512).all(is_uniform)),
-            block => self.note(is_uniform(&client.read(TOGETHER + 512 * block as u64, 512))),
-        }
-    }
-
-    fn note(&mut self, is_right: bool) {
-        self.reads += 1;
-        self.wrong += usize::from(!is_right);
-    }
-}
-
-fn is_uniform(block: &[u8]) -> bool {
-    block.iter().all(|byte| *byte == block[0])
-}
-
-/// A connection, or an open file.
-trait Client {
-    fn read(&mut self, offset: u64, len: usize) -> Vec<u8>;
-    fn write(&mut self, offset: u64, data: &[u8]);
-}
-
-impl Client for Nbd {
+impl Client for Own<Nbd> {
     fn read(&mut self, offset: u64, len: usize) -> Vec<u8> {
-        Nbd::read(self, offset, len).expect("a read")
+        self.0.read(offset, len).expect("a read")
     }
 
     fn write(&mut self, offset: u64, data: &[u8]) {
-        Nbd::write(self, offset, data).expect("a write");
+        self.0.write(offset, data).expect("a write");
     }
 }
 
-impl Client for File {
+impl Client for Own<File> {
     fn read(&mut self, offset: u64, len: usize) -> Vec<u8> {
         let mut data = vec![0; len];
-        self.read_exact_at(&mut data, offset).expect("a read");
+        self.0.read_exact_at(&mut data, offset).expect("a read");
         data
     }
 
     fn write(&mut self, offset: u64, data: &[u8]) {
-        self.write_all_at(data, offset).expect("a write");
+        self.0.write_all_at(data, offset).expect("a write");
     }
 }
 
@@ -171,12 +98,7 @@ fn has_fuse() -> bool {
     File::options().read(true).write(true).open("/dev/fuse").is_ok()
 }
 
-const CLIENTS: usize = 4;
-/// Of the clients.
-const WRITERS: usize = 2;
 /// Requests of a client.
 const ROUNDS: usize = 16_000;
 /// Plaintext, in bytes.
 const LEN: usize = 1 << 20;
-/// The sector that one client writes and the others read.
-const TOGETHER: u64 = 65536;

@@ -17,6 +17,7 @@ mod kernel_column;
 mod midstate;
 mod mkinitramfs;
 mod nbd;
+mod neighbours;
 mod open;
 mod partitions;
 mod plain;
