@@ -44,7 +44,7 @@ fn partitions_are_open_side_by_side_and_each_only_once() {
     let status = |name: &str| runtime.keyway("status").arg(name).ok().text();
     for (number, name) in [(1, "one"), (2, "two")] {
         let shown = named(number).display().to_string();
-        assert!(listed.contains(&format!("\"device\": \"{shown}\"")), "{listed}");
+        assert!(listed.contains(&format!("\"device\":\"{shown}\"")), "{listed}");
         assert!(status(name).contains(&format!("  device:  {shown}\n")), "{}", status(name));
     }
     let whole = with_key(runtime.keyway("open --backend nbd --type plain -c aes-xts-plain64 -s 512"));
