@@ -16,6 +16,7 @@
 //! this module began, and the other way.
 
 mod begin;
+mod blocks;
 mod buffers;
 mod estimate;
 mod held;
@@ -35,6 +36,7 @@ mod zone_size;
 
 pub use crate::UnderWay;
 pub use begin::{Begin, NewSlot, Terms, begin};
+pub use blocks::{smaller_blocks, smaller_blocks_of_plaintext};
 pub use estimate::{Rates, Setting, WRITE, measure, seconds, zone};
 pub use held::Hold;
 pub use job::{Job, Options, Progress};

@@ -12,17 +12,18 @@
 //! zeros, which is that of no block: recovery takes it for done and leaves it. A journal has anything in
 //! its place, which becomes noise in a block that nobody uses.
 
+use super::blocks::plaintext;
 use super::zone_size::ZoneSize;
 use super::{CHUNK, VolumeKeys, metadata};
 use crate::UnderWay;
 use crate::change::create::random_volume_key;
 use crate::data::unused::certainly_free;
 use crate::device::spread::spread;
-use crate::header::layout::Mapping;
-use crate::{Error, Keys, Layout, Luks, MappedSegment, Random, Refusal, Result, Storage, Volume};
+use crate::{Error, Keys, Layout, Luks, Random, Refusal, Result, Storage, Volume};
 use keyway_crypto::{CipherSpec, Cpu, Secret, SectorCipher, SectorSize};
 use keyway_format::luks2::Reencryption;
 use keyway_format::luks2::reencryption::{Direction, Mode, State};
+use std::io;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -102,7 +103,29 @@ impl Skip {
             let doing = if self.noise.is_some() { "filling" } else { "discarding" };
             Error::Io { what: format!("{doing} the unused blocks from byte {at} of the volume"), source }
         };
-        let (mut parts, mut left) = (Vec::new(), PORTION);
+        let parts = self.portion(PORTION);
+        let Some(last) = parts.last().map(|last| last.end) else {
+            data.flush().map_err(|source| failed(self.filled, source))?;
+            self.is_filled = true;
+            return Ok(false);
+        };
+        let place = |range: &Range<u64>| what.new_place(range);
+        match &self.noise {
+            None => parts.iter().try_for_each(|part| {
+                let start = place(part);
+                data.discard(start..start + (part.end - part.start))
+            }),
+            Some(noise) => write_noise(noise, parts, data, place),
+        }
+        .map_err(|source| failed(self.filled, source))?;
+        self.filled = last;
+        Ok(true)
+    }
+
+    /// The next of them that are filled together: so many bytes of noise at most, and whole ranges that
+    /// are discarded; empty when all are filled.
+    fn portion(&self, most: u64) -> Vec<Range<u64>> {
+        let (mut parts, mut left) = (Vec::new(), most);
         for range in self.free.iter().filter(|range| range.end > self.filled) {
             let start = range.start.max(self.filled);
             let end = if self.noise.is_some() { range.end.min(start + left) } else { range.end };
@@ -112,31 +135,7 @@ impl Skip {
                 break;
             }
         }
-        let place = |range: &Range<u64>| what.new_place(range);
-        let Some(last) = parts.last().map(|last| last.end) else {
-            data.flush().map_err(|source| failed(self.filled, source))?;
-            self.is_filled = true;
-            return Ok(false);
-        };
-        match &self.noise {
-            None => parts.iter().try_for_each(|part| {
-                let start = place(part);
-                data.discard(start..start + (part.end - part.start))
-            }),
-            Some(noise) => {
-                let chunks = parts.into_iter().flat_map(|Range { start, end }| {
-                    (start..end).step_by(CHUNK as usize).map(move |at| at..end.min(at + CHUNK))
-                });
-                spread(true, chunks, |chunk| {
-                    let mut bytes = vec![0; (chunk.end - chunk.start) as usize];
-                    noise.encrypt(chunk.start / 512, &mut bytes);
-                    data.write_from(&mut bytes, place(&chunk))
-                })
-            }
-        }
-        .map_err(|source| failed(self.filled, source))?;
-        self.filled = last;
-        Ok(true)
+        parts
     }
 
     /// The state with the unused blocks that follow what is done.
@@ -218,15 +217,25 @@ pub fn check_unused(
 /// # Errors
 /// Those of [`check_unused`].
 pub fn check_unused_plaintext(data: Arc<dyn Storage>, offset: u64, len: Option<u64>) -> Result<()> {
-    let segment = MappedSegment {
-        plaintext_start: 0,
-        length: len,
-        storage_offset: offset,
-        mapping: Mapping::Linear,
-        second_key: false,
-    };
-    let layout = Layout { segments: vec![segment] };
-    certainly_free(&Volume::new(data, &layout, &Secret::zeroed(0), Cpu::detect())?).map(drop)
+    certainly_free(&plaintext(data, offset, len)?).map(drop)
+}
+
+/// Writes noise to `parts` of the volume, of which `place` says where they are. No two pages of it have the
+/// same noise.
+fn write_noise(
+    noise: &SectorCipher,
+    parts: Vec<Range<u64>>,
+    data: &dyn Storage,
+    place: impl Fn(&Range<u64>) -> u64 + Sync,
+) -> io::Result<()> {
+    let chunks = parts.into_iter().flat_map(|Range { start, end }| {
+        (start..end).step_by(CHUNK as usize).map(move |at| at..end.min(at + CHUNK))
+    });
+    spread(true, chunks, |chunk| {
+        let mut bytes = vec![0; (chunk.end - chunk.start) as usize];
+        noise.encrypt(chunk.start / 512, &mut bytes);
+        data.write_from(&mut bytes, place(&chunk))
+    })
 }
 
 /// Refuses what reads its blocks elsewhere than it writes them, and what leaves plaintext behind.
@@ -251,3 +260,6 @@ fn check_way(what: &Reencryption) -> Result<()> {
 const PAGE: u64 = 4096;
 /// As much is filled at a time: who asks for a stop does not wait for more.
 const PORTION: u64 = 64 << 20;
+
+#[cfg(test)]
+mod tests;

@@ -64,7 +64,7 @@ fn the_old_keyslot_is_wiped_under_the_lock() {
     let limits = UnlockOptions { threads: 1, ..UnlockOptions::default() };
     let old = unlock_one(&luks, "one", 0, &limits).unwrap();
     let new = unlock_one(&luks, "two", 1, &limits).unwrap();
-    let keys = keyway_volume::reencrypt::VolumeKeys::new(Some(old), Some(new));
+    let keys = VolumeKeys::new(Some(old), Some(new));
     let options = Options { zone: case.zone, holds_header: true, ..Options::default() };
     let mut job = Job::resume(luks, watched.clone(), &keys, &options, rng).unwrap();
     while !job.step(rng).unwrap() {}

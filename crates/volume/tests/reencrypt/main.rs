@@ -16,7 +16,7 @@ use keyway_volume::change::create::{Luks2Params, create_luks2};
 use keyway_volume::change::edit::AddKey;
 use keyway_volume::device::storage::Memory;
 use keyway_volume::reencrypt::rekey::{self, FirstBoot};
-use keyway_volume::reencrypt::{Begin, Job, NewSlot, Options, Terms, Unused, begin, unlock};
+use keyway_volume::reencrypt::{Begin, Job, NewSlot, Options, Terms, Unused, VolumeKeys, begin, unlock};
 use keyway_volume::{Access, Cost, Error, KdfChoice, Luks, Random, Storage, UnlockOptions, Volume};
 use std::ops::Range;
 use std::sync::Arc;
@@ -215,21 +215,26 @@ impl Case {
     }
 
     fn job(&self, disks: &Disks, skip: Option<Unused>, rng: &mut dyn Random) -> Result<Job, Error> {
+        let (mut job, keys) = self.job_with_keys(disks, rng)?;
+        skip.map(|unused| job.skip_unused(unused, &keys, rng)).transpose()?;
+        Ok(job)
+    }
+
+    fn job_with_keys(&self, disks: &Disks, rng: &mut dyn Random) -> Result<(Job, VolumeKeys), Error> {
         let luks = Luks::open(disks.disk(0), Access::Write)?;
         let limits = UnlockOptions { threads: 1, ..UnlockOptions::default() };
         let keys = match self.kind {
             Kind::Key { .. } | Kind::Shift => {
                 let old = unlock_one(&luks, "one", 0, &limits)?;
                 let new = unlock_one(&luks, "two", 1, &limits)?;
-                keyway_volume::reencrypt::VolumeKeys::new(Some(old), Some(new))
+                VolumeKeys::new(Some(old), Some(new))
             }
             _ => unlock(&luks, &secret("one"), &limits)?,
         };
         let options = Options { zone: self.zone, holds_header: self.holds_header(), ..Options::default() };
         let data = disks.disk(self.data_disk());
-        let mut job = Job::resume(luks, data, &keys, &options, rng)?;
-        skip.map(|unused| job.skip_unused(unused, &keys, rng)).transpose()?;
-        Ok(job)
+        let job = Job::resume(luks, data, &keys, &options, rng)?;
+        Ok((job, keys))
     }
 
     /// Whether the header says that all is done; panics if anything is lost.

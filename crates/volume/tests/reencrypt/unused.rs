@@ -112,9 +112,19 @@ fn what_is_unused_is_noise_or_discarded() {
         let start = start(&case, fs_block, draws);
         let disks = Disks::new(start.images.clone());
         case.begin(&disks, draws).unwrap();
-        let job = case.job(&disks, case.skip, draws);
-        let (before, mut job) = (disks.images()[case.data_disk()].clone(), job.unwrap());
-        while !job.step(draws).unwrap() {}
+        let (mut job, keys) = case.job_with_keys(&disks, draws).unwrap();
+        let before = disks.images()[case.data_disk()].clone();
+        let skipped = job.skip_unused(case.skip.unwrap(), &keys, draws).unwrap();
+        assert_eq!(job.progress().done, 0, "{case:?}");
+        // The first step fills all that is unused, and nothing else.
+        assert!(!job.step(draws).unwrap());
+        assert_eq!(job.progress().done, skipped, "{case:?}");
+        let filled = disks.images()[case.data_disk()].clone();
+        let mut done = skipped;
+        while !job.step(draws).unwrap() {
+            assert!(job.progress().done > done, "{case:?}: {:?} after {done}", job.progress());
+            done = job.progress().done;
+        }
         assert_eq!(job.progress().done, job.progress().len);
         assert!(case.check(&disks.images(), &start, &format!("{case:?}")), "{case:?} has not ended");
         let after = disks.images()[case.data_disk()].clone();
@@ -123,10 +133,16 @@ fn what_is_unused_is_noise_or_discarded() {
         let unit = 4096;
         let is_used =
             |unit: Range<usize>| start.used.iter().any(|used| used.start < unit.end && unit.start < used.end);
-        let mut free = 0;
-        for at in (0..case.data_len / unit * unit).step_by(unit).filter(|at| !is_used(*at..at + unit)) {
-            free += unit;
+        assert!(before[..offset] == filled[..offset], "{case:?}: before the data");
+        let (mut free, mut noise) = (0, std::collections::HashSet::new());
+        for at in (0..case.data_len).step_by(unit) {
             let (old, new) = (&before[offset + at..][..unit], &after[offset + at..][..unit]);
+            if is_used(at..at + unit) {
+                assert!(filled[offset + at..][..unit] == *old, "{case:?}: {at} is used, and was filled");
+                continue;
+            }
+            free += unit;
+            assert!(filled[offset + at..][..unit] == *new, "{case:?}: {at} was filled and re-encrypted");
             match case.skip {
                 Some(Unused::Discard) => {
                     assert!(new.iter().all(|byte| *byte == 0), "{case:?}: not discarded")
@@ -136,10 +152,14 @@ fn what_is_unused_is_noise_or_discarded() {
                         new.chunks(16).zip(old.chunks(16)).all(|(new, old)| new != old),
                         "{case:?}: left"
                     );
-                    assert!(!new.chunks(16).any(|bytes| bytes == [0; 16]), "{case:?}: no noise");
+                    assert!(
+                        new.chunks(16).all(|bytes| noise.insert(bytes.to_vec())),
+                        "{case:?}: the same noise twice"
+                    );
                 }
             }
         }
+        assert_eq!(skipped, free as u64, "{case:?}");
         assert!(free > case.data_len / 4, "{case:?}: {free} bytes were left out");
     }
 }
