@@ -37,8 +37,12 @@ impl Images {
     }
 }
 
+/// Whether it is said of the volume, in all places alike.
+#[track_caller]
 fn waits(volume: &Path) -> bool {
-    keyway("inspect").arg(volume).ok().text().lines().any(|line| line == FIRST_BOOT)
+    let waits = keyway("inspect").arg(volume).ok().text().lines().any(|line| line == FIRST_BOOT);
+    keyway("inspect --json").arg(volume).ok().says(&format!("\"awaits_first_boot\":{waits},"));
+    waits
 }
 
 fn token(volume: &Path) -> Vec<u8> {
@@ -135,4 +139,23 @@ fn a_marked_image_is_reproducible() {
         fs::read(volume).unwrap()
     };
     assert!(build("one") == build("two"));
+}
+
+/// How long a keyslot takes is not all that its first boot takes.
+#[test]
+fn the_passport_of_a_marked_volume_says_what_its_first_boot_does() {
+    let images = Images::new();
+    let marked = images.marked();
+    let line = "  First boot to come: \"keyway unlock\" will re-encrypt all of it under a volume key of its own, which adds to what is \
+                below; whatever else opens it leaves it as it is";
+    let says = |marked: bool, volume: &Path| {
+        let text = keyway("passport --target linux").arg(volume).ok().text();
+        assert_eq!(text.lines().any(|found| found == line), marked, "{text}");
+        let json = keyway("passport --target linux --json").arg(volume).ok();
+        json.says(&format!("\"awaits_first_boot\":{marked},"));
+    };
+    says(true, &marked);
+    images.reencrypt(&marked).ok();
+    assert!(!waits(&marked));
+    says(false, &marked);
 }

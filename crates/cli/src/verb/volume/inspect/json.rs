@@ -40,6 +40,7 @@ pub(super) fn show(glance: &Glance, audit: Option<Object>) -> String {
         .with("segments", list(facts.segments.iter().map(segment)))
         .with("header", header)
         .with("reencryption", reencryption(glance))
+        .with("awaits_first_boot", Value::Bool(facts.awaits_first_boot))
         .with("flags", texts(&facts.flags))
         .with("requirements", texts(&facts.requirements))
         .with("keyslots", list(keyslots))

@@ -14,6 +14,7 @@ use keyway_boot::loader::grub::{Finding, Verdict};
 use keyway_boot::unlock_time::{Rates, Wait, Work};
 use keyway_format::interval::Interval;
 use keyway_format::luks2::Priority;
+use keyway_volume::reencrypt::rekey::FirstBoot;
 use keyway_volume::trust::facts::{self, Concern, Facts};
 use keyway_volume::{Access, Luks, UnlockOptions, UnlockTimes};
 use std::time::Instant;
@@ -37,6 +38,8 @@ pub(super) struct Passport {
     pub(super) notes: Vec<Finding>,
     /// What re-encryption of the volume would cure, in sentences.
     pub(super) cures: Vec<String>,
+    /// It is marked to get a volume key of its own at its first boot.
+    pub(super) awaits_first_boot: bool,
     /// GRUB modules that must be readable before the volume is open.
     pub(super) modules: Vec<&'static str>,
     pub(super) entropy: f64,
@@ -133,6 +136,7 @@ impl Passport {
             refused: prediction.judgement().and_then(|found| found.refused.clone()),
             notes: prediction.judgement().map(|found| found.notes.clone()).unwrap_or_default(),
             cures: cures.iter().filter_map(cure::sentence).collect(),
+            awaits_first_boot: FirstBoot::of(luks.header()) == FirstBoot::Due,
             modules: prediction.modules().to_vec(),
             entropy: question.entropy,
             hardware: question.hardware.title,

@@ -24,6 +24,7 @@ pub(super) fn show(passport: &Passport) -> String {
         .with("refused", passport.refused.as_ref().map_or(Value::Null, |it| finding(it).into()))
         .with("notes", Value::Array(passport.notes.iter().map(|it| finding(it).into()).collect()))
         .with("volume_notes", Value::Array(passport.cures.iter().map(|it| it.as_str().into()).collect()))
+        .with("awaits_first_boot", Value::Bool(passport.awaits_first_boot))
         .with("modules", Value::Array(passport.modules.iter().map(|module| Value::from(*module)).collect()))
         .with("within_seconds", decimal(passport.within))
         .with("entropy_bits", decimal(Some(passport.entropy)))

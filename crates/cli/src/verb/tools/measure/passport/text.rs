@@ -11,6 +11,10 @@ use keyway_boot::advice::Advice;
 use keyway_boot::loader::grub::Verdict;
 use std::fmt::Write;
 
+/// What the first boot of a marked volume costs beside its keyslots.
+const FIRST_BOOT: &str = "to come: \"keyway unlock\" will re-encrypt all of it under a volume key of its own, which adds to \
+     what is below; whatever else opens it leaves it as it is";
+
 /// The whole page.
 pub(super) fn show(passport: &Passport, paint: Paint) -> String {
     let mut page = String::new();
@@ -27,6 +31,9 @@ pub(super) fn show(passport: &Passport, paint: Paint) -> String {
         "Passphrase",
         &format!("{} bits: half of {} guesses", passport.entropy, large(passport.entropy.exp2())),
     );
+    if passport.awaits_first_boot {
+        row("First boot", FIRST_BOOT);
+    }
     if let Some(why) = &passport.refused {
         let refused = paint.bad(&format!("It opens no keyslot, because {}.", printable(&why.because)));
         let _ = writeln!(page, "\n  {refused}");
