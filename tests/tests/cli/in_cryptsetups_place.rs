@@ -189,18 +189,6 @@ fn the_data_begins_where_it_is_said() {
     }
 }
 
-/// cryptsetup would open it: a script must not go on as if it were open.
-#[test]
-fn what_begins_to_be_encrypted_is_not_opened() {
-    let beside = Beside::new();
-    beside.scratch.random_file("disk", 4, 20 << 20);
-    beside.scratch.file("key", "secret");
-    let line = format!("reencrypt -q --encrypt --init-only --reduce-device-size 8M {CHEAP} -d key disk home");
-    let refused = beside.named(&line).fails(1);
-    refused.says("reencrypt opens nothing, so it takes no name home. Nothing was written.");
-    assert!(std::fs::read(beside.scratch.path("disk")).unwrap() == random(4, 20 << 20));
-}
-
 /// Lines that scripts and habits of years type: the words that the answer begins with are
 /// cryptsetup's, what follows says what to type instead.
 #[test]

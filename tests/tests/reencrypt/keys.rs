@@ -178,3 +178,18 @@ fn volume_keys_go_on() {
     let read = keyway("read --volume-key-file").arg(&new).args("--key-size 512").arg(&f.device).ok();
     assert!(read.stdout == f.plain);
 }
+
+/// `--key-size` is of the key that the volume has: it need not fit the cipher that would be the default.
+#[test]
+fn the_size_of_the_old_key_need_not_fit_another_cipher() {
+    let f = Fixture::plaintext(8 << 20);
+    let (old, new) = (f.scratch.random_file("old", 61, 16), f.scratch.random_file("new", 62, 32));
+    let format = keyway("luksFormat -q --type luks2 -c aes-cbc-essiv:sha256 -s 128").args(CHEAP_LUKS2_PBKDF2);
+    format.arg("--volume-key-file").arg(&old).arg(&f.device).arg(&f.key).ok();
+    let before = keyway("read --volume-key-file").arg(&old).arg(&f.device).ok().stdout;
+    keyway("luksErase -q").arg(&f.device).ok();
+    let run = keyway("reencrypt -q --no-header-backup --key-size 128 --new-key-size 256 --volume-key-file");
+    run.arg(&old).arg("--new-volume-key-file").arg(&new).arg(&f.device).ok();
+    let read = keyway("read --key-size 256 --volume-key-file").arg(&new).arg(&f.device).ok();
+    assert!(read.stdout == before);
+}

@@ -3,6 +3,7 @@
 //! `keyway-volume`.
 
 mod both_programs;
+mod conflicts;
 mod estimate;
 mod header_backups;
 mod keys;
@@ -10,8 +11,12 @@ mod killed;
 mod luks1;
 mod nbd;
 mod online;
+mod opened;
+mod progress;
 mod refused;
 mod repaired;
+mod sectors;
+mod sizes;
 mod tokens;
 mod unused;
 

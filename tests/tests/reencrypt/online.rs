@@ -15,10 +15,10 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 /// The volume of a fixture, open under the name "home"; killed when the test ends.
-struct Open<'a>(&'a Fixture);
+pub(crate) struct Open<'a>(pub(crate) &'a Fixture);
 
 impl<'a> Open<'a> {
-    fn new(f: &'a Fixture, backend: &str) -> Self {
+    pub(crate) fn new(f: &'a Fixture, backend: &str) -> Self {
         Self::with(f, backend, |run| run)
     }
 
@@ -35,11 +35,11 @@ impl<'a> Open<'a> {
         open
     }
 
-    fn keyway(&self, line: &str) -> Run {
+    pub(crate) fn keyway(&self, line: &str) -> Run {
         keyway(line).env("XDG_RUNTIME_DIR", self.0.scratch.root()).directory(self.0.scratch.root())
     }
 
-    fn reencrypt(&self, options: &str) -> Run {
+    pub(crate) fn reencrypt(&self, options: &str) -> Run {
         let makes_keyslots = !options.contains("--resume-only") && !options.contains("--decrypt");
         let cheap = if makes_keyslots { CHEAP_LUKS2_PBKDF2 } else { "" };
         let run = self.keyway("reencrypt -q --active-name home").args(cheap).args(options);
@@ -50,7 +50,7 @@ impl<'a> Open<'a> {
         self.0.scratch.path("keyway").join("home")
     }
 
-    fn client(&self, backend: &str) -> Client {
+    pub(crate) fn client(&self, backend: &str) -> Client {
         match backend {
             "nbd" => Client::Nbd(Box::new(Nbd::connect(&self.directory().join("nbd"), "").unwrap())),
             _ => {
@@ -86,13 +86,13 @@ impl Drop for Open<'_> {
 }
 
 /// A client of a door.
-enum Client {
+pub(crate) enum Client {
     Nbd(Box<Nbd>),
     File(File),
 }
 
 impl Client {
-    fn read(&mut self, at: usize, len: usize) -> Vec<u8> {
+    pub(crate) fn read(&mut self, at: usize, len: usize) -> Vec<u8> {
         match self {
             Self::Nbd(nbd) => nbd.read(at as u64, len).unwrap(),
             Self::File(file) => {
@@ -103,7 +103,7 @@ impl Client {
         }
     }
 
-    fn write(&mut self, at: usize, bytes: &[u8]) {
+    pub(crate) fn write(&mut self, at: usize, bytes: &[u8]) {
         match self {
             Self::Nbd(nbd) => nbd.write(at as u64, bytes).unwrap(),
             Self::File(file) => file.write_all_at(bytes, at as u64).unwrap(),

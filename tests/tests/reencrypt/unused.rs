@@ -89,7 +89,7 @@ fn the_files_stay_and_deleted_ones_go() {
     need!("mke2fs", "debugfs", "e2fsck", "cryptsetup");
     for (system, options) in SYSTEMS.into_iter().zip([
         "--skip-unused",
-        "--skip-unused --sector-size 4096 --resilience journal",
+        "--skip-unused --sector-size 512 --resilience journal",
         "--skip-unused --discard-unused",
         "--skip-unused --resilience none --cipher serpent-xts-plain64",
     ]) {

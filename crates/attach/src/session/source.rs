@@ -94,8 +94,13 @@ impl Source {
         let Origin::Luks { luks, holds_header, hold } = &self.origin else {
             return Err(Error::OnlyLuks2);
         };
-        let options =
-            Options { zone, latency: Some(LATENCY), holds_header: *holds_header, hold: hold.clone() };
+        let options = Options {
+            zone,
+            data_len: None,
+            latency: Some(LATENCY),
+            holds_header: *holds_header,
+            hold: hold.clone(),
+        };
         let go_on = || {
             // Of what the volume was opened with: another header may have been put there since.
             if !self.is_reencrypting() {

@@ -182,7 +182,13 @@ fn key_bits(args: &Args, version: Version, cipher: &str) -> Result<u32> {
         let size = SectorSize::new(size).map_err(Error::from)?;
         spec.check_sector_size(size).map_err(Error::from)?;
     }
-    let bits = args.number32(&shared::KEY_SIZE).unwrap_or_else(|| create::default_key_bits(&spec));
+    // Where a LUKS2 volume is reencrypted, it is the size of the key that it has, whatever its cipher.
+    let is_new = args.command().name != "reencrypt"
+        || version == Version::Luks1
+        || args.given(&shared::ENCRYPT)
+        || args.given(&shared::NEW);
+    let given = args.number32(&shared::KEY_SIZE).filter(|_| is_new);
+    let bits = given.unwrap_or_else(|| create::default_key_bits(&spec));
     create::check_key_bits(&spec, bits, version.number()).map_err(|error| match error {
         Error::Refused { kind: Refusal::NoVolumeKey, why } => {
             refusal(&format!("{why}; choose a cipher with a key, or give its size with --key-size."))

@@ -32,11 +32,25 @@ pub(crate) fn watch<T>(
     total: Option<u64>,
     work: impl FnOnce(&Meter) -> T,
 ) -> T {
+    watch_from(0, progress, device, total, work)
+}
+
+/// The same of work of which an earlier run has done `before` bytes: they count as done, but not in how
+/// fast this run is.
+pub(crate) fn watch_from<T>(
+    before: u64,
+    progress: Progress,
+    device: &Path,
+    total: Option<u64>,
+    work: impl FnOnce(&Meter) -> T,
+) -> T {
     let meter = Meter::new();
+    meter.add(before);
     let Some(style) = Style::of(progress) else { return work(&meter) };
     let view = View {
         style,
         device: device.display().to_string(),
+        before,
         total,
         start: Instant::now(),
         on_output: progress.on_output,
@@ -89,6 +103,7 @@ impl Style {
 struct View {
     style: Style,
     device: String,
+    before: u64,
     total: Option<u64>,
     start: Instant,
     on_output: bool,
@@ -171,9 +186,9 @@ impl View {
         done as f64 / total as f64 * 100.0
     }
 
-    /// Bytes per second since the start.
+    /// Bytes of this run per second since its start.
     fn speed(&self, done: u64) -> f64 {
-        done as f64 / self.start.elapsed().as_secs_f64().max(1e-6)
+        done.saturating_sub(self.before) as f64 / self.start.elapsed().as_secs_f64().max(1e-6)
     }
 
     fn left(&self, done: u64, total: u64) -> Duration {
@@ -214,8 +229,14 @@ mod tests {
     #[test]
     fn lines_say_how_far_how_fast_and_how_long() {
         let start = Instant::now() - Duration::from_secs(2);
-        let view =
-            View { style: Style::Line, device: "a\"b".into(), total: Some(4 << 30), start, on_output: false };
+        let view = View {
+            style: Style::Line,
+            device: "a\"b".into(),
+            before: 0,
+            total: Some(4 << 30),
+            start,
+            on_output: false,
+        };
         let line = view.line(1 << 30);
         assert!(line.starts_with(" 25.0%  1.0 GiB of 4.0 GiB  51"), "{line}");
         assert!(line.ends_with("MiB/s  00m06s left"), "{line}");
@@ -225,6 +246,34 @@ mod tests {
         assert!(view.cryptsetups_line(1 << 30).starts_with("Progress:  25.0%, ETA 00m06s, 1.0 GiB written,"));
         let unknown = View { total: None, ..view };
         assert!(unknown.line(1 << 30).starts_with("1.0 GiB  51"));
+    }
+
+    /// What an earlier run has done is done, but says nothing about speed: 1 of 3 GiB took 2 seconds.
+    #[test]
+    fn a_run_that_goes_on_has_its_own_speed() {
+        let start = Instant::now() - Duration::from_secs(2);
+        let view = View {
+            style: Style::Line,
+            device: "a".into(),
+            before: 1 << 30,
+            total: Some(4 << 30),
+            start,
+            on_output: true,
+        };
+        let line = view.line(2 << 30);
+        assert!(line.starts_with(" 50.0%  2.0 GiB of 4.0 GiB  51"), "{line}");
+        assert!(line.ends_with("MiB/s  00m04s left"), "{line}");
+        let line = view.cryptsetups_line(2 << 30);
+        assert!(line.starts_with("Progress:  50.0%, ETA 00m04s, 2.0 GiB written, speed 51"), "{line}");
+        let json = view.json(2 << 30);
+        assert!(
+            json.contains("\"device_bytes\":\"2147483648\",\"device_size\":\"4294967296\",\"speed\":\"53"),
+            "{json}"
+        );
+        assert!(json.contains("\"eta_ms\":\"4"), "{json}");
+        let end = view.finished(4 << 30, Duration::from_secs(6));
+        assert!(end.starts_with("Finished, time 00m06s, 4.0 GiB written, speed 1.5 GiB/s"), "{end}");
+        assert!(view.cryptsetups_line(1 << 30).contains("speed 0 bytes/s"), "nothing yet");
     }
 
     #[test]

@@ -83,7 +83,8 @@ impl Reencryption {
         how: &Reencrypt,
         (place, holds_header): (&Location, bool),
     ) -> Result<Self> {
-        let options = Options { zone: how.hot_zone, holds_header, ..Options::default() };
+        let options =
+            Options { zone: how.hot_zone, data_len: how.data_len, holds_header, ..Options::default() };
         let mut job = Job::resume(luks, data, keys, &options, &mut OsRandom).at(place)?;
         if let Some(unused) = how.unused {
             job.skip_unused(unused.in_volume(), keys, &mut OsRandom).at(place)?;

@@ -16,8 +16,8 @@ use crate::header::under_way::geometry::{
 use crate::reencrypt::rekey::forget_stale;
 use crate::{Access, Error, Header, Luks, Random, Refusal, Result, Storage};
 use keyway_crypto::Cpu;
-use keyway_format::luks2::reencryption::State;
-use keyway_format::luks2::{Area, Metadata, Reencryption};
+use keyway_format::luks2::reencryption::{Direction, END, State};
+use keyway_format::luks2::{Area, Metadata, Reencryption, SegmentSize};
 use std::ops::Range;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -27,6 +27,8 @@ use std::time::{Duration, Instant};
 pub struct Options {
     /// The largest hot zone in bytes (`--hotzone-size`): a multiple of the larger sector size.
     pub zone: Option<u64>,
+    /// Only this many bytes of the device are data (`--device-size`), where the header does not say how many.
+    pub data_len: Option<u64>,
     /// How long a zone should take at most, where others wait for it; without it, what somebody who
     /// asks for a stop waits patiently.
     pub latency: Option<Duration>,
@@ -92,7 +94,7 @@ impl Job {
             keys.verify(metadata(&luks)?, &what)?;
         }
         let state = what.state(metadata(&luks)?)?;
-        let len = volume_len(&what, &state, data.len())?;
+        let len = limited(volume_len(&what, &state, data.len())?, options.data_len, &what, &state)?;
         check_header_stays(&what, if options.holds_header { luks.header().end() } else { 0 })?;
         check_moved_fits(&what)?;
         check_hot_zone(&what, &state)?;
@@ -322,6 +324,23 @@ impl Job {
             buffers: &self.buffers,
             skip: self.skip.as_ref(),
         }
+    }
+}
+
+/// The length of the volume, which has `len` bytes as far as header and device say, where `wanted` may say less.
+fn limited(len: u64, wanted: Option<u64>, what: &Reencryption, state: &State) -> Result<u64> {
+    let Some(wanted) = wanted.filter(|wanted| *wanted != len) else { return Ok(len) };
+    let is_open = state.total == END && what.old.segment.size == SegmentSize::Dynamic && what.moved.is_none();
+    let done = match what.direction {
+        Direction::Forward => state.hot.as_ref().map_or(state.done.end, |hot| hot.end),
+        // From the end: nothing may have been done from another one.
+        Direction::Backward if state.done.is_empty() && state.hot.is_none() => 0,
+        Direction::Backward => len,
+    };
+    let is_whole = wanted > 0 && wanted.is_multiple_of(what.sector_size().into());
+    match is_open && is_whole && (done..len).contains(&wanted) {
+        true => Ok(wanted),
+        false => Err(Refusal::Geometry.because("Illegal device size requested in reencryption parameters.")),
     }
 }
 

@@ -56,8 +56,8 @@ pub(crate) struct PassphraseOptions {
 #[derive(Clone)]
 pub(crate) struct Known(Arc<Secret>);
 
-impl Known {
-    pub(crate) fn new(passphrase: Secret) -> Self {
+impl From<Secret> for Known {
+    fn from(passphrase: Secret) -> Self {
         Self(Arc::new(passphrase))
     }
 }

@@ -10,12 +10,11 @@ use crate::unlock::{self, passphrase};
 use crate::verb::key::keyslot;
 use keyway::{Device, Header, Key, Probe, Reencrypt, VolumeKey};
 use keyway_crypto::CipherSpec;
-use keyway_format::luks2::SegmentKind;
 use keyway_volume::change::create;
 use keyway_volume::device::storage::{Exclusive, File};
 use keyway_volume::header::seal::Seal;
 use keyway_volume::random::random_uuid;
-use keyway_volume::{Access, Error, Luks, OsRandom, Storage};
+use keyway_volume::{Access, Error, OsRandom, Storage};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -24,26 +23,16 @@ impl Asked {
     pub(super) fn reencrypt(&self, data: &Exclusive) -> Result<()> {
         let device = self.device(data, Access::Write)?;
         let header = self.header_of(&device)?;
-        if self.is_cryptsetup && !self.offline && self.larger_sectors(header.luks()).is_some() {
-            return Err(Failure::new(Exit::Parameters, SECTORS_GROW));
-        }
+        self.check_sectors_offline(header.luks())?;
         let how = self.new_encryption(&header)?;
         self.confirm_reduction()?;
         let keys = self.keys(&header)?;
+        if let Some((key, _)) = keys.first() {
+            self.check_blocks(&header, key.expose(), Arc::clone(data))?;
+        }
         self.back_up(&header)?;
         let begun = device.begin_reencryption(header, &how, keys).map_err(|e| self.not_begun(&device, e))?;
         self.go_on(begun)
-    }
-
-    /// The sector size as it is, where a larger one is asked for: a file system may have blocks that
-    /// larger sectors could not store.
-    pub(super) fn larger_sectors(&self, luks: &Luks) -> Option<(u32, u32)> {
-        let keyway_volume::Header::Luks2 { metadata, .. } = luks.header() else { return None };
-        let old = metadata.segments.values().find_map(|segment| match segment.kind {
-            SegmentKind::Crypt { sector_size, .. } => Some(sector_size),
-            _ => None,
-        });
-        old.zip(self.new_sector_size).filter(|(old, new)| new > old)
     }
 
     /// As in cryptsetup, nobody is asked before what loses nothing: whatever stops it, it goes on.
@@ -66,7 +55,9 @@ impl Asked {
         match (&self.target.header, self.reduce) {
             (Some(path), None) => self.encrypt_detached(data, path),
             (None, Some(reduce)) => self.encrypt_in_place(data, reduce),
-            (Some(_), Some(_)) => Err(Failure::new(Exit::Parameters, REDUCES_DETACHED)),
+            (Some(_), Some(_)) => {
+                Err(Failure::new(Exit::Parameters, REDUCES_DETACHED).hinting(MOVES_NOTHING))
+            }
             (None, None) => Err(Failure::new(Exit::Parameters, NO_ROOM_FOR_HEADER)),
         }
     }
@@ -91,6 +82,7 @@ impl Asked {
     }
 
     fn encrypt_detached(&self, data: &Exclusive, path: &Path) -> Result<()> {
+        self.check_blocks_of_plaintext(Arc::clone(data))?;
         let claimed =
             if device::exists(path) { Some(self.target.claimed(path, Access::Write)?) } else { None };
         self.confirm(&format!(
@@ -115,6 +107,7 @@ impl Asked {
         let reduce = self.reduction(reduce)?;
         let offset = reduce / 2;
         self.check_reduction(data.len(), reduce)?;
+        self.check_blocks_of_plaintext(Arc::clone(data))?;
         self.confirm(&format!(
             "This will encrypt all data on {} in place, and overwrite its last {reduce} bytes: the file system must end \
              before them.",
@@ -214,6 +207,7 @@ impl Asked {
         let Some(path) = &self.target.header else {
             return Err(Failure::new(Exit::Parameters, NEEDS_HEADER));
         };
+        self.check_resilience_of_shift()?;
         let own = Device::options().write(true).over(&self.target.device, Arc::clone(data), Arc::clone(data));
         let header = self.header_of(&own)?;
         self.confirm(&self.warning_of_plaintext(path))?;
@@ -251,6 +245,7 @@ impl Asked {
             return Err(Failure::new(Exit::Parameters, message));
         }
         let device = self.device(data, Access::Write)?;
+        self.check_under_way(&device.header_with(&self.key.terms())?)?;
         self.find_backup(&device);
         let path = self.target.header_path();
         if self.extent == Extent::Whole {
@@ -433,7 +428,11 @@ impl Asked {
     }
 
     pub(super) fn new_passphrase(&self, device: &Path) -> Result<Key> {
-        self.key.passphrase.first(unlock::prompt_for(device), None).read_key()
+        let passphrase = self.key.passphrase.first(unlock::prompt_for(device), None).read()?;
+        if let Some(opened) = &self.opened {
+            opened.keep(&passphrase);
+        }
+        Ok(Key::Passphrase(passphrase))
     }
 
     pub(super) fn failed(&self, error: keyway::Error) -> Failure {
@@ -459,10 +458,10 @@ pub(super) const NOT_DETACHED: &str =
     "LUKS2 decryption is supported with detached header device only (with data offset set to 0).";
 pub(super) const REDUCES_DETACHED: &str =
     "With a header on another device (--header) the data needs no --reduce-device-size.";
+const MOVES_NOTHING: &str = "Without it the data stays where it is; without --header it moves back, and the header goes before it. (cryptsetup \
+     takes both, moves nothing, and protects nothing from a power failure.) Nothing was written.";
 const OFFSET_TOO_LARGE: &str =
     "Requested data offset must be less than or equal to half of --reduce-device-size parameter.";
-const SECTORS_GROW: &str = "Encryption sector size increase on offline device is not supported.\nActivate the device \
-     first or use --force-offline-reencrypt option (dangerous!).";
 pub(super) const NO_ROOM_FOR_HEADER: &str = "Encryption without detached header (--header) is not possible without data \
      device size reduction (--reduce-device-size).";
 

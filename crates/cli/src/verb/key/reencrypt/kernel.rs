@@ -40,11 +40,13 @@ impl Asked {
             return Err(mapping::no_header(name));
         }
         let is_under_way = header.is_in_reencryption()?;
+        self.check_under_way(&header)?;
         if found.info.suspended && !is_under_way {
             return Err(mapping::suspended(name));
         }
         if !is_under_way {
-            self.check_sector_size(header.luks(), name)?;
+            let place = mapping::place(name);
+            self.check_blocks_mapped(header.luks(), &*device::storage(&place, Access::Probe)?, &place)?;
         }
         check_digests(found, header.luks())?;
         drop(header);
@@ -55,7 +57,7 @@ impl Asked {
                 check_keys(found, &both.into_iter().flatten().collect::<Vec<_>>())?;
                 Some(keys)
             }
-            false => self.begin_in_use(&device, name, |key| check_keys(found, &[key]))?,
+            false => self.begin_in_use(&device, name, |_, key| check_keys(found, &[key]))?,
         };
         let Some(keys) = keys else {
             return stdio::verbose(self.target.manner, &format!("Reencryption of {name} is prepared."));
@@ -118,15 +120,6 @@ impl Asked {
             )));
         }
         Ok(node)
-    }
-
-    fn check_sector_size(&self, luks: &Luks, name: &str) -> Result<()> {
-        match self.larger_sectors(luks) {
-            Some((old, new)) => Err(refused(&format!(
-                "{name} is in use with sectors of {old} bytes: --sector-size {new} needs it closed. Nothing was changed."
-            ))),
-            None => Ok(()),
-        }
     }
 }
 

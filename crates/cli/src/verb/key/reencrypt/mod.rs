@@ -1,14 +1,17 @@
 //! `reencrypt`: another volume key or cipher in place; plaintext to a volume and back.
 
 mod begin;
+mod conflicts;
 mod estimate;
 mod header_backup;
 mod kernel;
 mod luks1;
 mod marked;
 mod online;
+mod opened;
 mod rate_limit;
 mod run;
+mod sectors;
 mod tokens;
 mod unused;
 
@@ -29,6 +32,7 @@ use header_backup::HeaderBackup;
 use keyway::{Reencrypt, Resilience, Unlock, Unused, Version};
 use keyway_volume::device::storage::Exclusive;
 use keyway_volume::{Access, Error};
+use opened::Opened;
 pub(in crate::verb) use run::{Steps, to_end};
 
 /// `keyway reencrypt`.
@@ -36,7 +40,15 @@ pub(crate) static COMMAND: Command = Command {
     name: "reencrypt",
     aliases: &[],
     group: Group::Cryptsetup(Topic::Volumes),
-    operands: &[Operand { name: "DEVICE", required: false, help: "The volume.", offers: Offers::Files }],
+    operands: &[
+        Operand { name: "DEVICE", required: false, help: "The volume.", offers: Offers::Files },
+        Operand {
+            name: "NAME",
+            required: false,
+            help: "With --encrypt, what it is opened as once that has begun.",
+            offers: Offers::Nothing,
+        },
+    ],
     about: "Change the volume key or the cipher in place.",
     man: "Gives a volume a new volume key and, with --cipher, --sector-size or --new-key-size, another encryption, \
           without a second disk. Passphrases stay: each is asked for, unless --key-slot names the only one to keep, or a token \
@@ -57,7 +69,9 @@ pub(crate) static COMMAND: Command = Command {
           an interval.\n\n\
           --encrypt turns what is on the device into a volume. Either the header is on another device (--header), or \
           the last 32 MiB of the device are free and --reduce-device-size 32M moves the data back to make room: \
-          shrink the file system first.\n\n--decrypt turns a volume into plaintext. --header names the file that \
+          shrink the file system first. With a NAME behind the device, the volume is opened under it as soon as the \
+          encryption has begun, as open does, and all the rest is done in use; with --init-only, too, \
+          that is left to --resume-only --active-name NAME.\n\n--decrypt turns a volume into plaintext. --header names the file that \
           holds the header meanwhile: with a file that does not exist, the header is moved there and the data moves \
           to the start of the device. Only where the header is elsewhere already can the volume stay in use from the start; \
           where data moves, --init-only begins, and --resume-only goes on in use.\n\nLUKS1 has no room for any of this: while a LUKS1 volume changes, its state and \
@@ -181,6 +195,8 @@ struct Asked {
     /// `--type`.
     versions: Versions,
     how: Reencrypt,
+    /// `--resilience`.
+    resilience: Option<String>,
     /// What becomes of unused blocks, if they are left out.
     unused: Option<Unused>,
     /// `--device-size` in bytes.
@@ -220,6 +236,8 @@ struct Asked {
     estimating: Option<Estimating>,
     /// `--if-marked`.
     if_marked: bool,
+    /// The name under which it is opened once its encryption has begun.
+    opened: Option<Opened>,
 }
 
 /// Options that are refused by name.
@@ -238,9 +256,6 @@ impl Request for Asked {
                 (_, true) => What::Decrypt,
                 _ => What::Reencrypt,
             };
-        if let (What::Encrypt, Some(name)) = (what, args.operands().get(1)) {
-            return Err(opens_nothing(&name.to_string_lossy()));
-        }
         let extent = match (args.given(&shared::INIT_ONLY), args.given(&shared::RESUME_ONLY)) {
             (true, _) => Extent::Begin,
             (_, true) => Extent::Resume,
@@ -258,6 +273,7 @@ impl Request for Asked {
             extent,
             versions: Versions::from_args(args)?,
             how: unused::with(How::from_args(args)?.0, unused),
+            resilience: args.text(&shared::RESILIENCE).map(str::to_owned),
             unused,
             data_len: args.number(&shared::DEVICE_SIZE),
             offset: args.number(&shared::OFFSET).unwrap_or(0).saturating_mul(512),
@@ -280,6 +296,7 @@ impl Request for Asked {
             backup: HeaderBackup::from_args(args)?,
             estimating: Estimating::from_args(args)?,
             if_marked: marked::from_args(args)?,
+            opened: Opened::from_args(args, what)?,
         })
     }
 
@@ -288,16 +305,29 @@ impl Request for Asked {
             return self.estimate(estimating);
         }
         match self.open_volume()? {
-            Some(Open::Session(session)) => return self.run_online(&session),
-            Some(Open::Kernel(found)) => return self.run_mapped(&found),
-            None => {}
+            Some(open) => self.run_open(&open),
+            None => self.run_offline(),
         }
+    }
+}
+
+impl Asked {
+    fn run_open(self, open: &Open) -> Result<()> {
+        match open {
+            Open::Session(session) => self.run_online(session),
+            Open::Kernel(found) => self.run_mapped(found),
+        }
+    }
+
+    fn run_offline(self) -> Result<()> {
         let data = self.claim()?;
         if let Some(files) = self.luks1_under_way(&data)? {
+            self.check_version_of_luks1_under_way()?;
             self.check_unused(&State::Luks1, &data)?;
             return self.resume_luks1(&data, &files);
         }
         let state = self.state(&data)?;
+        self.check_version(&state)?;
         if self.passes_by_device(&state, &data)? {
             return Ok(());
         }
@@ -316,6 +346,9 @@ impl Request for Asked {
             State::Luks1 => self.reencrypt_luks1(&data),
             State::Luks2 if self.what == What::Decrypt => self.decrypt(&data),
             State::Luks2 => self.reencrypt(&data),
+            State::NotLuks if self.what == What::Encrypt && self.opened.is_some() => {
+                self.encrypt_opened(data)
+            }
             State::NotLuks if self.what == What::Encrypt => self.encrypt(&data),
             State::NotLuks if self.what == What::Decrypt && self.is_to_be_exported() => {
                 self.export_and_decrypt(&data)
@@ -323,15 +356,6 @@ impl Request for Asked {
             State::NotLuks => Err(device::not_luks(self.target.header_path())),
         }
     }
-}
-
-/// cryptsetup opens what it has begun to encrypt under a name that follows the device.
-fn opens_nothing(name: &str) -> Failure {
-    let message = format!("reencrypt opens nothing, so it takes no name {name}. Nothing was written.");
-    Failure::new(Exit::Parameters, message).hinting(format!(
-        "\"reencrypt --encrypt --init-only DEVICE\", \"open DEVICE {name}\", and \"reencrypt --resume-only --active-name \
-         {name}\" do the same."
-    ))
 }
 
 /// How, as far as the options say it.

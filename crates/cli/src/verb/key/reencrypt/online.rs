@@ -9,7 +9,7 @@ use crate::output::failure::{Exit, Failure, Result};
 use crate::output::{progress, stdio};
 use crate::process::interrupt;
 use crate::unlock;
-use keyway::{Device, Key};
+use keyway::{Device, Header, Key};
 use keyway_attach::session::{Close, Facts, Moved, Pace, Session, Status};
 use keyway_crypto::Secret;
 use keyway_volume::reencrypt::VolumeKeys;
@@ -54,11 +54,14 @@ impl Asked {
             return Ok(());
         }
         let is_under_way = header.is_in_reencryption()?;
+        self.check_under_way(&header)?;
         drop(header);
         let Some(keys) = (match is_under_way {
             true => Some(self.keys_under_way(&device)?),
             // The session checks what it is handed.
-            false => self.begin_in_use(&device, name, |_| Ok(()))?,
+            false => self.begin_in_use(&device, name, |header, key| {
+                self.check_blocks(header, key, self.target.storage(&self.target.device, Access::Probe)?)
+            })?,
         }) else {
             return stdio::verbose(self.target.manner, &format!("Reencryption of {name} is prepared."));
         };
@@ -165,12 +168,12 @@ impl Asked {
     }
 
     /// The header says what will be; `None` where no more was asked for (`--init-only`).
-    /// `check` is asked whether the volume that is in use has this key.
+    /// `check` is asked whether the volume that is in use has this key, and can be changed so.
     pub(super) fn begin_in_use(
         &self,
         device: &Device,
         name: &str,
-        check: impl Fn(&Secret) -> Result<()>,
+        check: impl Fn(&Header, &Secret) -> Result<()>,
     ) -> Result<Option<VolumeKeys>> {
         if self.extent == Extent::Resume {
             return Err(refused("Device reencryption not in progress."));
@@ -181,14 +184,14 @@ impl Asked {
             (What::Decrypt, Some(path)) => {
                 self.confirm(&self.warning_of_plaintext(path))?;
                 let key = self.one_key(&header)?;
-                check(key.expose())?;
+                check(&header, key.expose())?;
                 self.back_up(&header)?;
                 device.prepare_decryption(header, &self.how, key)
             }
             _ => {
                 let how = self.new_encryption(&header)?;
                 let keys = self.keys(&header)?;
-                keys.first().map_or(Ok(()), |(key, _)| check(key.expose()))?;
+                keys.first().map_or(Ok(()), |(key, _)| check(&header, key.expose()))?;
                 self.back_up(&header)?;
                 device.prepare_reencryption(header, &how, keys)
             }
@@ -215,9 +218,9 @@ impl Asked {
         let asked = Arc::clone(&stopped);
         let stopping = interrupt::stop_by(move |_| asked.store(true, Ordering::Relaxed));
         let status = || session.status().map_err(explain::session);
-        let Moved { len, .. } = status()?.moved;
-        let ended = progress::watch(self.progress, Path::new(name), Some(len), |meter| {
-            let mut told = 0;
+        let Moved { len, done: before, .. } = status()?.moved;
+        let ended = progress::watch_from(before, self.progress, Path::new(name), Some(len), |meter| {
+            let mut told = before;
             loop {
                 let moved = status()?.moved;
                 meter.add(moved.done.saturating_sub(told));

@@ -79,13 +79,12 @@ pub(in crate::verb) fn to_end(
     let asked = Arc::clone(&stopped);
     let stopping = interrupt::stop_by(move |_| asked.store(true, Ordering::Relaxed));
     let (before, len) = job.progress();
-    let done = progress::watch(progress, device, Some(len), |meter| {
-        let mut told = 0;
+    let done = progress::watch_from(before, progress, device, Some(len), |meter| {
+        let mut told = before;
         let mut tell = |done: u64| {
             meter.add(done - told);
             told = done;
         };
-        tell(before);
         let (mut done, mut rate_limit) =
             (before, limit_rate.map(|rate| RateLimit::new(rate, Instant::now())));
         loop {

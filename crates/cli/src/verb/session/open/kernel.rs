@@ -46,7 +46,7 @@ impl KernelDoor {
             );
             return Err(Failure::new(Exit::Parameters, message));
         }
-        let mapper = self.mapper()?;
+        let mapper = mapper(&self.name, self.expects_mapping)?;
         super::refuse_taken(&self.name)?;
         if !self.opening.sharing.allowed {
             device::refuse_if_mapped(device)?;
@@ -64,26 +64,6 @@ impl KernelDoor {
         self.debug(&format!("{} is mapped by the kernel.", mapping::place(&self.name).display()))?;
         self.flags.keep(&self.opening.target, &unlocked);
         Ok(())
-    }
-
-    /// The kernel's device-mapper; where a mapping is expected and cannot be, with what works without.
-    fn mapper(&self) -> Result<Mapper> {
-        let mapper = match mapping::mapper() {
-            Ok(mapper) if self.expects_mapping && !mapper.has_target("crypt") => {
-                Err(Failure::new(Exit::Parameters, "This kernel has no dm-crypt. Is its module installed?"))
-            }
-            other => other,
-        };
-        if !self.expects_mapping {
-            return mapper;
-        }
-        let (name, backend) = (&self.name, Backend::without_the_kernel());
-        mapper.map_err(|failure| {
-            failure.hinting(format!(
-                "Nothing was opened. With --backend {backend} or KEYWAY_BACKEND={backend} it opens without dm-crypt, and \
-                 without /dev/mapper/{name}."
-            ))
-        })
     }
 
     /// cryptsetup maps no cipher that names one of the kernel's drivers
@@ -164,6 +144,26 @@ impl KernelDoor {
     fn debug(&self, line: &str) -> Result<()> {
         stdio::debug(self.opening.target.manner, line)
     }
+}
+
+/// The kernel's device-mapper; where a mapping is expected and cannot be, with what works without.
+pub(super) fn mapper(name: &str, expects_mapping: bool) -> Result<Mapper> {
+    let mapper = match mapping::mapper() {
+        Ok(mapper) if expects_mapping && !mapper.has_target("crypt") => {
+            Err(Failure::new(Exit::Parameters, "This kernel has no dm-crypt. Is its module installed?"))
+        }
+        other => other,
+    };
+    if !expects_mapping {
+        return mapper;
+    }
+    let backend = Backend::without_the_kernel();
+    mapper.map_err(|failure| {
+        failure.hinting(format!(
+            "Nothing was opened. With --backend {backend} or KEYWAY_BACKEND={backend} it opens without dm-crypt, and \
+             without /dev/mapper/{name}."
+        ))
+    })
 }
 
 /// The UUID and digest that identify a LUKS2 volume's key.

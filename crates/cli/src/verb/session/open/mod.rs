@@ -32,7 +32,6 @@ use conflicts::Kind;
 use flags::PersistentFlags;
 use kernel::KernelDoor;
 use keyway_boot::crypttab::Entry;
-use keyway_crypto::Secret;
 use keyway_volume::Locking;
 use options::{BACKEND, PERSISTENT, REFRESH};
 use refresh::Refresh;
@@ -243,10 +242,27 @@ impl Open {
         }
     }
 
-    /// The same request, whose passphrase was read before: it is not asked for again.
-    pub(crate) fn knowing(mut self, passphrase: Secret) -> Self {
-        self.key.passphrase.known = Some(Known::new(passphrase));
+    /// The same request, whose passphrase was read before: it is not asked for again. For the kernel's door only:
+    /// no other process is told.
+    pub(crate) fn knowing(mut self, passphrase: impl Into<Known>) -> Self {
+        self.key.passphrase.known = Some(passphrase.into());
         self
+    }
+
+    /// Where the kernel maps it, if it does.
+    pub(crate) fn mapping(&self) -> Option<PathBuf> {
+        let name = self.name.as_ref().filter(|_| self.backend() == Backend::Kernel)?;
+        Some(mapping::place(name.to_str()?))
+    }
+
+    /// Refuses a name that is taken, and a mapping that the kernel cannot make, before anything is written
+    /// that is to be opened.
+    pub(crate) fn check_place(&self) -> Result<()> {
+        let name = mapping::name(self.name.as_ref())?;
+        if self.backend() == Backend::Kernel {
+            kernel::mapper(&name, self.expects_mapping)?;
+        }
+        refuse_taken(&name)
     }
 
     /// Whether the volume is to be opened for reading only.

@@ -113,7 +113,7 @@ impl TcryptOptions {
     /// Asks for the passphrase, then for the PIM, in cryptsetup's order.
     fn ask_pim(&self, asked: &Asked<'_>) -> Result<u32> {
         let passphrase = asked.source(&self.passphrase(asked)).read()?;
-        *self.first.lock().unwrap_or_else(PoisonError::into_inner) = Some(Known::new(passphrase));
+        *self.first.lock().unwrap_or_else(PoisonError::into_inner) = Some(Known::from(passphrase));
         let typed = asked.source_of(&asked.key.passphrase.asked(), "Enter VeraCrypt PIM: ".into()).read()?;
         let number = std::str::from_utf8(typed.expose()).ok().and_then(|text| text.trim().parse().ok());
         match number {

@@ -1,0 +1,88 @@
+//! What a line asks for that what is there, or under way, cannot be. The words are cryptsetup's; nothing is asked or
+//! written before.
+
+use super::{Asked, State, What};
+use crate::device::Versions;
+use crate::output::failure::{Exit, Failure, Result};
+use keyway::Header;
+use keyway_format::luks2::Reencryption;
+use keyway_format::luks2::reencryption::Mode;
+
+impl Asked {
+    /// Refuses another version than `--type` names; `state` is of what has the header.
+    pub(super) fn check_version(&self, state: &State) -> Result<()> {
+        let is = match (state, self.versions) {
+            (State::Luks1, Versions::Two) => "LUKS1",
+            (State::Luks2, Versions::One) => "LUKS2",
+            (State::UnderWay, Versions::One) => "in LUKS2 reencryption",
+            _ => return Ok(()),
+        };
+        Err(self.conflicts_with(is))
+    }
+
+    /// The same of a LUKS1 volume whose header is out of use meanwhile.
+    pub(super) fn check_version_of_luks1_under_way(&self) -> Result<()> {
+        match self.versions {
+            Versions::Two => Err(self.conflicts_with("in LUKS1 reencryption")),
+            _ => Ok(()),
+        }
+    }
+
+    fn conflicts_with(&self, is: &str) -> Failure {
+        let device = self.target.header_path().display();
+        refused(&format!("Conflicting versions. Device {device} is {is}."))
+    }
+
+    /// Refuses to go on as something else than what is under way.
+    pub(super) fn check_under_way(&self, header: &Header) -> Result<()> {
+        let keyway_volume::Header::Luks2 { metadata, .. } = header.luks().header() else { return Ok(()) };
+        let Some(under_way) = metadata.reencryption().map_err(keyway_volume::Error::from)? else {
+            return Ok(());
+        };
+        match (self.what, under_way.mode) {
+            (What::Encrypt, mode) if mode != Mode::Encrypt => {
+                return Err(refused("Device is not in LUKS2 encryption. Conflicting option --encrypt."));
+            }
+            (What::Decrypt, mode) if mode != Mode::Decrypt => {
+                return Err(refused("Device is not in LUKS2 decryption. Conflicting option --decrypt."));
+            }
+            _ => self.check_resilience(&under_way),
+        }
+    }
+
+    fn check_resilience(&self, under_way: &Reencryption) -> Result<()> {
+        let Some(wanted) = &self.resilience else { return Ok(()) };
+        let is = under_way.resilience.name();
+        let moves_first = is.starts_with("datashift-");
+        match wanted.as_str() {
+            "datashift" if is == "datashift" => Ok(()),
+            _ if is == "datashift" => Err(refused(
+                "Device is in reencryption using datashift resilience. Requested --resilience option cannot be applied.",
+            )),
+            "datashift" => Err(refused(NOT_APPLIED)),
+            "none" if moves_first => Err(refused(NOT_APPLIED)),
+            wanted if wanted.starts_with("datashift-") && !moves_first => Err(refused(NOT_APPLIED)),
+            wanted => {
+                if wanted.trim_start_matches("datashift-") != is.trim_start_matches("datashift-") {
+                    say!("WARNING: it goes on as it was begun, with --resilience {is}, not {wanted}.");
+                }
+                Ok(())
+            }
+        }
+    }
+
+    /// Refuses a protection that a decryption cannot have which moves data.
+    pub(super) fn check_resilience_of_shift(&self) -> Result<()> {
+        match self.resilience.as_deref() {
+            Some("datashift" | "none") => Err(refused(NOT_APPLIED)),
+            _ => Ok(()),
+        }
+    }
+}
+
+fn refused(message: &str) -> Failure {
+    Failure::new(Exit::Parameters, message)
+}
+
+const NOT_APPLIED: &str =
+    "Requested --resilience option cannot be applied to current reencryption operation.";
