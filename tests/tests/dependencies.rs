@@ -44,6 +44,8 @@ impl Rules {
     fn read() -> Self {
         let text = fs::read_to_string(root().join("deny.toml")).unwrap();
         let file = DeTable::parse(&text).expect("TOML").into_inner();
+        let keys: Vec<String> = file.iter().flat_map(|(name, part)| keys(name.get_ref(), part)).collect();
+        assert_eq!(keys, KNOWN, "deny.toml has other rules than these");
         Self {
             systems: texts(&file["graph"].get_ref()["targets"]),
             licences: texts(&file["licenses"].get_ref()["allow"]),
@@ -68,6 +70,28 @@ fn list<'a, 'b>(value: &'a Found<'b>) -> impl Iterator<Item = &'a Found<'b>> {
 fn text_of(value: &Found<'_>) -> String {
     value.get_ref().as_str().expect("a string").to_owned()
 }
+
+/// The names of what a table says.
+fn keys(name: &str, part: &Found<'_>) -> Vec<String> {
+    let part = part.get_ref().as_table().expect("a table");
+    part.iter().map(|(key, _)| format!("{name}.{}", key.get_ref())).collect()
+}
+
+/// What `deny.toml` says, and is looked at here. (Two versions of a crate are only shown by cargo-deny.)
+const KNOWN: &[&str] = &[
+    "bans.allow-wildcard-paths",
+    "bans.deny",
+    "bans.multiple-versions",
+    "bans.wildcards",
+    "graph.all-features",
+    "graph.targets",
+    "licenses.allow",
+    "licenses.private",
+    "licenses.unused-allowed-license",
+    "sources.allow-registry",
+    "sources.unknown-git",
+    "sources.unknown-registry",
+];
 
 /// Where the workspace is.
 fn root() -> PathBuf {
@@ -94,8 +118,11 @@ fn faults(package: &Value, rules: &Rules) -> Vec<String> {
             faults.push(format!("{name}: it comes from {source}"));
         }
     }
+    // Whoever takes a package from a registry takes what it needs from there, too: by a version.
+    let is_private = package["publish"].as_array().is_some_and(Vec::is_empty);
     for dependency in package["dependencies"].as_array().into_iter().flatten() {
-        if package["source"].is_null() && dependency["req"] == "*" && dependency["path"].is_null() {
+        let is_beside = !dependency["path"].is_null() && (is_private || dependency["kind"] == "dev");
+        if package["source"].is_null() && dependency["req"] == "*" && !is_beside {
             faults.push(format!("{name}: it takes {} in any version", dependency["name"]));
         }
     }
@@ -124,7 +151,11 @@ fn a_package_against_each_rule_is_named_with_it() {
     ] {
         assert_eq!(faults(&package("it", good, crates_io.clone(), none()), &rules), Vec::<String>::new());
     }
-    let any_version = serde_json::json!([{ "name": "other", "req": "*", "path": null }]);
+    let any_version =
+        |path: Value| serde_json::json!([{ "name": "other", "req": "*", "path": path, "kind": null }]);
+    let mut private = package("it", "MIT", Value::Null, any_version("../other".into()));
+    private["publish"] = none();
+    assert_eq!(faults(&private, &rules), Vec::<String>::new());
     let cases = [
         (package("it", "GPL-2.0-only", crates_io.clone(), none()), "it: its licence is \"GPL-2.0-only\""),
         (
@@ -137,7 +168,14 @@ fn a_package_against_each_rule_is_named_with_it() {
             package("it", "MIT", "git+https://example.org/it".into(), none()),
             "it: it comes from git+https://example.org/it",
         ),
-        (package("it", "MIT", Value::Null, any_version), "it: it takes \"other\" in any version"),
+        (
+            package("it", "MIT", Value::Null, any_version(Value::Null)),
+            "it: it takes \"other\" in any version",
+        ),
+        (
+            package("it", "MIT", Value::Null, any_version("../other".into())),
+            "it: it takes \"other\" in any version",
+        ),
     ];
     for (package, fault) in cases {
         assert_eq!(faults(&package, &rules), [fault]);

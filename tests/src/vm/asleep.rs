@@ -99,10 +99,10 @@ fn save(machine: &Machine, state: &Path) -> Result<(), String> {
         let _ = child.kill();
     }
     // (A machine that was killed reads nothing.)
-    let _ = write!(monitor, "migrate \"exec:cat >'{}'\"\nquit\n", saved.display());
+    let _ = write!(monitor, "migrate \"exec:cat >'{}'\"\ninfo migrate\nquit\n", saved.display());
     let ended = child.wait_with_output().map_err(|e| e.to_string())?;
-    if !ended.status.success() || fs::metadata(&saved).map_or(0, |saved| saved.len()) < LEAST {
-        return Err(String::from_utf8_lossy(&ended.stderr).into_owned());
+    if !String::from_utf8_lossy(&ended.stdout).contains(SAVED) {
+        return Err(format!("{}: {}", ended.status, String::from_utf8_lossy(&ended.stderr)));
     }
     fs::rename(saved, state).map_err(|e| e.to_string())
 }
@@ -139,5 +139,5 @@ const SECTOR: usize = 512;
 const ASLEEP: &str = "ASLEEP";
 /// It wakes up at the end of a line. The first ones reach it before its state does, and are lost.
 const LINES: [u8; 256] = [b'\n'; 256];
-/// No state has fewer bytes.
-const LEAST: u64 = 16 << 20;
+/// What QEMU's monitor says once all of the state is written.
+const SAVED: &str = "Migration status: completed";

@@ -5,10 +5,10 @@ use crate::output::figures::{argon2, grouped, seconds};
 use crate::output::manner::Manner;
 use crate::output::size::human;
 use keyway_boot::attack::Least;
-use keyway_boot::loader::grub;
+use keyway_boot::loader::grub::{Loader, Planned, Version};
 use keyway_boot::unlock_time::Work;
 use keyway_crypto::kdf::Argon2Cost;
-use keyway_volume::keyslot::kdf_cost::{self, Calibrated, Calibration, Opener, SettledKdf};
+use keyway_volume::keyslot::kdf_cost::{self, Calibrated, Calibration, DEFAULT_HASH, Opener, SettledKdf};
 use std::io::{IsTerminal, Write, stderr};
 use std::sync::OnceLock;
 
@@ -83,14 +83,17 @@ fn line(chosen: &Calibrated<'_>, data: Option<&Data>) -> String {
 
 /// The releases of GRUB that open such a keyslot. (2.06 is as fast as 2.12.)
 fn grubs(kdf: &SettledKdf, data: Option<&Data>) -> Vec<Opener> {
-    let hash = match kdf {
-        SettledKdf::Pbkdf2 { hash, .. } => Some(hash.name()),
-        SettledKdf::Argon2 { .. } => None,
+    let (hash, argon2) = match kdf {
+        SettledKdf::Pbkdf2 { hash, .. } => (hash.name(), false),
+        SettledKdf::Argon2 { .. } => (DEFAULT_HASH, true),
     };
-    let reads = |version: &grub::Version| {
-        data.is_some_and(|data| grub::reads(&data.cipher, data.key_len, hash, *version))
+    let opens = |version: &Version| {
+        data.is_some_and(|data| {
+            let data = Some((data.cipher.as_str(), data.key_len));
+            Loader::new(*version).refuses(&Planned { format: 2, hash, argon2, data }).is_none()
+        })
     };
-    let versions = [grub::Version::V2_12, grub::Version::V2_14].into_iter().filter(reads);
+    let versions = [Version::V2_12, Version::V2_14].into_iter().filter(opens);
     versions.map(|version| Opener::Other(version.pace())).collect()
 }
 

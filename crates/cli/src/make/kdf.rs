@@ -4,7 +4,7 @@ use crate::door::{Args, shared};
 use crate::make::calibration::Data;
 use crate::make::slow_kdf::SlowKdf;
 use crate::output::failure::{Exit, Failure, Result};
-use keyway_boot::loader::grub::Distribution;
+use keyway_boot::loader::grub::{Distribution, Loader, Planned};
 use keyway_volume::keyslot::kdf_cost::{DEFAULT_TIME, KdfFunction, KdfRequest, Opener};
 use keyway_volume::{Cost, Error, KdfChoice, Refusal};
 use std::thread;
@@ -57,13 +57,6 @@ impl KdfOptions {
 
     /// `way` leads to LUKS2.
     fn choice_or(&self, version: u8, hash: &str, way: &str) -> Result<KdfChoice> {
-        if let Some((image, module)) = self.distribution.and_then(|it| Some((it, it.lacks(version, hash)?))) {
-            let why = format!(
-                "--iter-time-for {}: {}'s signed image has no module {module}, and does not open such a volume.",
-                image.name, image.title
-            );
-            return Err(Failure::new(Exit::Parameters, why));
-        }
         self.request.choice(version, hash).map_err(|error| match error {
             Error::Refused { kind: Refusal::OnlyLuks2, why } => {
                 Failure::new(Exit::Parameters, format!("{why}: omit --pbkdf, or {way}."))
@@ -76,12 +69,26 @@ impl KdfOptions {
     /// takes more than a minute, that is said and asked for.
     pub(crate) fn agreed(&self, version: u8, hash: &str, data: Option<Data>) -> Result<KdfChoice> {
         let choice = self.choice_or(version, hash, "convert the volume first (convert --type luks2)")?;
+        self.check_image(version, hash, &choice, data.as_ref())?;
         self.slow_kdf.agree(&choice)?;
         if self.slow_kdf.is_heard() {
             self.typed.differing(&choice).iter().for_each(|line| say!("{line}"));
         }
         self.slow_kdf.announce(self.request.cost.is_some(), data);
         Ok(choice)
+    }
+
+    /// Refuses what the signed image that `--iter-time-for` names would not open.
+    fn check_image(&self, version: u8, hash: &str, choice: &KdfChoice, data: Option<&Data>) -> Result<()> {
+        let Some(image) = self.distribution else { return Ok(()) };
+        let argon2 = matches!(choice, KdfChoice::Argon2 { .. });
+        let data = data.map(|data| (data.cipher.as_str(), data.key_len));
+        let Some(why) = Loader::of(image).refuses(&Planned { format: version, hash, argon2, data }) else {
+            return Ok(());
+        };
+        let (name, title) = (image.name, image.title);
+        let message = format!("--iter-time-for {name}: {title}'s GRUB does not open such a volume: {why}.");
+        Err(Failure::new(Exit::Parameters, message))
     }
 
     /// The same with a cost that is not measured: the forced one, or a fixed default.

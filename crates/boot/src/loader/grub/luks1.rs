@@ -56,7 +56,7 @@ fn not_asked(loader: &Loader, hash: &str, spec: &str, key_len: usize) -> Option<
     }
     match cipher::reading(spec, key_len, 512, loader) {
         Reading::Refused(why) => Some(rules::LUKS1_CIPHER.says(why)),
-        _ if loader.cryptomount() < Version::V2_12 => too_long(key_len),
+        _ if loader.version < Version::V2_12 => too_long(key_len),
         _ => None,
     }
 }

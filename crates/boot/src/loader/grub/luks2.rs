@@ -27,7 +27,7 @@ pub(super) fn judge(loader: &Loader, disk: &Disk<'_>) -> Judgement {
         let why =
             "the header copy that it takes is damaged: it checks neither the checksum nor the other copy";
         // From 2.12 on the passphrase is asked for before the metadata is read.
-        let asks = loader.cryptomount() >= Version::V2_12;
+        let asks = loader.version >= Version::V2_12;
         return Judgement { format: 2, asks, ..Judgement::not_found(rules::BROKEN_JSON.says(why)) };
     };
     let empty = Object::new();

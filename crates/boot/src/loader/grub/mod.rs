@@ -32,17 +32,20 @@ pub use rules::{Finding, RULES, Rule, Witness};
 pub use version::Version;
 
 use crate::unlock_time::Work;
+use cipher::Reading;
 use std::io;
 
-/// Whether this release reads data of this cipher with a key of so many bytes, and derives keys by
-/// PBKDF2 with this hash, or without one by Argon2.
-pub fn reads(cipher: &str, key_len: usize, hash: Option<&str>, version: Version) -> bool {
-    let loader = &Loader::new(version);
-    let derives = match hash {
-        Some(hash) => names::md(hash, loader).is_some_and(|md| !md.too_large),
-        None => version.pace().has_argon2(),
-    };
-    derives && cipher::reading(cipher, key_len, SECTOR, loader) == cipher::Reading::Right
+/// A volume that is about to be made.
+#[derive(Debug, Clone, Copy)]
+pub struct Planned<'a> {
+    /// LUKS1 (1) or LUKS2 (2).
+    pub format: u8,
+    /// The hash of its keyslots.
+    pub hash: &'a str,
+    /// Whether keys are derived by Argon2; otherwise it is PBKDF2, with that hash.
+    pub argon2: bool,
+    /// The cipher of its data and the bytes of its key, if they are known.
+    pub data: Option<(&'a str, usize)>,
 }
 
 /// The sectors that most volumes have.
@@ -71,11 +74,6 @@ impl Loader {
         Self { distribution: Some(distribution), ..Self::new(distribution.version) }
     }
 
-    /// The release whose `cryptomount` it has: its options, its prompt.
-    fn cryptomount(&self) -> Version {
-        self.distribution.map_or(self.version, |it| it.cryptomount)
-    }
-
     /// The release whose hashes and ciphers it has.
     fn libgcrypt(&self) -> Version {
         self.distribution.map_or(self.version, |it| it.libgcrypt)
@@ -94,6 +92,27 @@ impl Loader {
             "the signed image of {} has no module {module}, and loads none under Secure Boot, nor from the volume itself",
             distribution.title
         )))
+    }
+
+    /// Why it will not open a volume made like this, as the rest of a sentence; `None` if it will.
+    pub fn refuses(&self, planned: &Planned<'_>) -> Option<String> {
+        let reader = distribution::reader(planned.format);
+        if !self.has(reader) {
+            return Some(format!("its signed image has no {reader}"));
+        }
+        if planned.argon2 && !(self.version.pace().has_argon2() && self.has("argon2")) {
+            return Some("it has no Argon2".into());
+        }
+        match names::md(planned.hash, self) {
+            None => return Some(names::no_md(planned.hash, self)),
+            Some(md) if md.too_large => return Some(format!("the hash \"{}\" stops it", planned.hash)),
+            Some(_) => {}
+        }
+        let (cipher, key_len) = planned.data?;
+        match cipher::reading(cipher, key_len, SECTOR, self) {
+            Reading::Right => None,
+            Reading::Wrong(why) | Reading::Refused(why) | Reading::Key(why) => Some(why),
+        }
     }
 
     /// Evaluates a volume, assuming that the passphrase for each keyslot is right.

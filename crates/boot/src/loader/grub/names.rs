@@ -24,11 +24,6 @@ pub(super) fn md(name: &str, loader: &Loader) -> Option<Md> {
     loader.has(row.1).then_some(Md { module: row.1, len: row.2, too_large: row.4 && version >= V2_14 })
 }
 
-/// The module of a hash, whether a release has it or not.
-pub(super) fn md_module(name: &str) -> Option<&'static str> {
-    HASHES.iter().find(|row| row.0.eq_ignore_ascii_case(name)).map(|row| row.1)
-}
-
 /// Why a hash is not found, as the rest of a sentence.
 pub(super) fn no_md(name: &str, loader: &Loader) -> String {
     absent("hash", name, hash_row(name, loader).map(|row| row.1))

@@ -34,7 +34,7 @@ impl Layout {
 /// whether each character is preserved, but never the characters.
 pub fn typed(passphrase: &[u8], layout: Option<&Layout>, loader: &Loader) -> Vec<Finding> {
     let mut findings = Vec::new();
-    if passphrase.is_empty() && loader.cryptomount() >= Version::V2_12 {
+    if passphrase.is_empty() && loader.version >= Version::V2_12 {
         findings.push(rules::PASSPHRASE_EMPTY.says("it does not accept an empty passphrase"));
     }
     if passphrase.len() > MOST {
@@ -65,7 +65,7 @@ pub fn typed(passphrase: &[u8], layout: Option<&Layout>, loader: &Loader) -> Vec
 /// What goes wrong with a key file of which this many bytes are used (`--keyfile-size`), or all, in
 /// which case any length works.
 pub fn key_file(part: Option<u64>, loader: &Loader) -> Vec<Finding> {
-    if loader.cryptomount() < Version::V2_12 {
+    if loader.version < Version::V2_12 {
         return vec![rules::KEY_FILE_NONE.says("key files came with GRUB 2.12")];
     }
     let too_much = part.filter(|len| *len > MOST_KEYFILE_SIZE);
@@ -79,13 +79,12 @@ pub fn key_file(part: Option<u64>, loader: &Loader) -> Vec<Finding> {
 
 /// A detached header.
 pub fn detached(loader: &Loader) -> Option<Finding> {
-    (loader.cryptomount() < Version::V2_12)
-        .then(|| rules::DETACHED.says("detached headers came with GRUB 2.12"))
+    (loader.version < Version::V2_12).then(|| rules::DETACHED.says("detached headers came with GRUB 2.12"))
 }
 
 /// The UUID in a `cryptomount -u` line.
 pub fn cryptomount_uuid(uuid: &str, loader: &Loader) -> Option<Finding> {
-    (loader.cryptomount() < Version::V2_12 && uuid.contains('-')).then(|| {
+    (loader.version < Version::V2_12 && uuid.contains('-')).then(|| {
         rules::UUID_DASHES.says("it compares UUIDs without dashes, but the cryptomount line has dashes")
     })
 }

@@ -14,7 +14,7 @@ use keyway_volume::change::create;
 use keyway_volume::device::storage::{Exclusive, File};
 use keyway_volume::header::seal::Seal;
 use keyway_volume::random::random_uuid;
-use keyway_volume::{Access, Error, OsRandom, Storage};
+use keyway_volume::{Access, Error, Luks, OsRandom, Storage};
 use std::path::Path;
 use std::sync::Arc;
 

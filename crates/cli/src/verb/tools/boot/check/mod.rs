@@ -161,8 +161,10 @@ const GRUBS: &[&str] = &[
 /// A release, or a distribution's signed image.
 fn named(text: &str) -> Result<Named> {
     let distribution = Distribution::find(text).map(Named::Distribution);
-    // What begins with a letter is no version, whatever is in it.
-    let version = || Version::parse(text).filter(|_| text.starts_with("2."));
+    // Any other name is no version, whatever is in it.
+    let bare = text.to_ascii_lowercase();
+    let bare = bare.strip_prefix("grub-").unwrap_or(&bare);
+    let version = || Version::parse(bare).filter(|_| bare.starts_with("2."));
     distribution.or_else(|| version().map(Named::Version)).ok_or_else(|| {
         let (versions, others) = GRUBS.split_at(Version::ALL.len());
         let (versions, others) = (versions.join(", "), others.join(", "));
@@ -184,6 +186,7 @@ mod tests {
         let all = Distribution::all().map(|it| it.name.trim_start_matches("grub-"));
         assert!(all.eq(versions[Version::ALL.len()..].iter().copied()));
         assert!(matches!(named("grub-fedora"), Ok(Named::Distribution(it)) if it.title == "Fedora 41 to 45"));
+        assert!(matches!(named("grub-2.12"), Ok(Named::Version(Version::V2_12))));
         for text in ["ubuntu-25.10", "suse-2.12", "grub", ""] {
             assert!(named(text).is_err(), "{text}");
         }
