@@ -116,6 +116,7 @@ static RARE: &[&str] = &[
     "new-volume-key-file",
     "new-volume-key-keyring",
     "resilience-hash",
+    "skip-unused",
     "use-directio",
     "use-fsync",
     "without-flush",

@@ -41,10 +41,10 @@ impl Asked {
         };
         match (self.what, under_way.mode) {
             (What::Encrypt, mode) if mode != Mode::Encrypt => {
-                return Err(refused("Device is not in LUKS2 encryption. Conflicting option --encrypt."));
+                Err(refused("Device is not in LUKS2 encryption. Conflicting option --encrypt."))
             }
             (What::Decrypt, mode) if mode != Mode::Decrypt => {
-                return Err(refused("Device is not in LUKS2 decryption. Conflicting option --decrypt."));
+                Err(refused("Device is not in LUKS2 decryption. Conflicting option --decrypt."))
             }
             _ => self.check_resilience(&under_way),
         }

@@ -45,7 +45,7 @@ pub(crate) static COMMAND: Command = Command {
         Operand {
             name: "NAME",
             required: false,
-            help: "With --encrypt, what it is opened as once that has begun.",
+            help: "With --encrypt: open it under this name.",
             offers: Offers::Nothing,
         },
     ],
