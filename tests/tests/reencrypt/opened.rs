@@ -3,7 +3,7 @@
 use crate::online::Open;
 use crate::{Fixture, PLAIN};
 use keyway_tests::peers::{CHEAP_LUKS2_PBKDF2, program};
-use keyway_tests::{Run, keyway, random};
+use keyway_tests::{Run, keyway, need, random};
 use std::os::unix::fs::{PermissionsExt, symlink};
 
 /// Plaintext that is to be opened without root.
@@ -47,6 +47,44 @@ fn all_is_done_while_it_is_open() {
     assert!(std::fs::read(&f.device).unwrap() != f.plain);
 }
 
+/// What the new volume is to be like is no option of its opening.
+#[test]
+fn each_option_of_a_new_volume_goes_with_a_name() {
+    for options in [
+        "--sector-size 4096",
+        "--device-size 8M",
+        "--cipher aes-xts-plain64 --key-size 256",
+        "--hash sha512",
+        "--resilience journal",
+        "--resilience checksum --reduce-device-size 32M",
+        "--offset 8192 --reduce-device-size 32M",
+    ] {
+        let moves = options.contains("--reduce-device-size");
+        let f = plaintext(if moves { 32 << 20 } else { 0 });
+        let open = Open(&f);
+        let header = if moves { "" } else { "--header header" };
+        encrypt(&open, &format!("{options} {header} --key-file key device home")).ok();
+        let len = if options.contains("--device-size") { 8 << 20 } else { PLAIN };
+        assert!(open.client("nbd").read(0, len) == f.plain[..len], "{options}");
+        open.keyway("close home").ok();
+        let read = keyway(&format!("read {header} --key-file key device")).directory(f.scratch.root());
+        assert!(read.ok().stdout[..len] == f.plain[..len], "{options}");
+    }
+}
+
+/// A size that no sector ends at is none, with a name and without.
+#[test]
+fn a_size_that_is_no_multiple_of_a_sector_changes_nothing() {
+    let f = plaintext(0);
+    let open = Open(&f);
+    for name in ["", "home"] {
+        let refused =
+            encrypt(&open, &format!("--device-size 1000 --header header --key-file key device {name}"));
+        refused.fails(1).says("Device size must be multiple of 512 bytes sector.");
+        assert!(std::fs::read(&f.device).unwrap() == f.plain && !f.header().exists(), "{name}");
+    }
+}
+
 /// The process that serves it is handed no key, and reads its own.
 #[test]
 fn a_key_that_can_be_read_once_changes_nothing() {
@@ -58,6 +96,77 @@ fn a_key_that_can_be_read_once_changes_nothing() {
         refused.fails(1).says("home is served by another process, which reads the key once more");
         assert!(std::fs::read(&f.device).unwrap() == f.plain && !f.header().exists(), "{key}");
     }
+    need!("mkfifo");
+    Run::new("mkfifo", "").arg(f.scratch.path("fifo")).ok();
+    for (key, is) in [
+        ("--key-file fifo", "fifo, which is no regular file,"),
+        ("--key-file /dev/stdin", "/dev/stdin"),
+        ("--key-file /dev/fd/0", "/dev/fd/0"),
+        ("--key-file key --volume-key-file fifo", "fifo, which is no regular file,"),
+    ] {
+        let refused = encrypt(&open, &format!("--init-only --header header {key} device home"));
+        refused.stdin("typed\n").fails(1).says(&format!(
+            "home is served by another process, which reads the key once more: {is} has it once."
+        ));
+        assert!(std::fs::read(&f.device).unwrap() == f.plain && !f.header().exists(), "{key}");
+    }
+}
+
+/// A key in the kernel's keyring can be read any number of times: this one is not there.
+#[test]
+fn a_key_in_the_keyring_needs_no_terminal() {
+    let f = plaintext(0);
+    let open = Open(&f);
+    let key = "--key-description keyway-test-that-nobody-has";
+    let refused = encrypt(&open, &format!("--init-only --header header {key} device home")).stdin("");
+    refused.fails(1).lacks("reads the key once more").says("keyway-test-that-nobody-has");
+    assert!(std::fs::read(&f.device).unwrap() == f.plain && !f.header().exists());
+}
+
+/// The file system is not looked at once the volume is in use.
+#[test]
+fn a_name_and_unused_blocks_exclude_each_other() {
+    let f = plaintext(0);
+    let open = Open(&f);
+    for options in ["--skip-unused", "--skip-unused --discard-unused", "--skip-unused --resume-only"] {
+        let refused = encrypt(&open, &format!("{options} --header header --key-file key device home"));
+        refused.fails(1).says(
+            "Option --skip-unused needs a file system that nobody uses: it cannot be combined with a name (home). Nothing \
+             was written.",
+        );
+        assert!(std::fs::read(&f.device).unwrap() == f.plain && !f.header().exists(), "{options}");
+    }
+}
+
+/// The line that begins is no line that goes on: it would open nothing.
+#[test]
+fn a_name_is_refused_where_something_is_under_way() {
+    let f = plaintext(32 << 20);
+    let open = Open(&f);
+    encrypt(&open, "--init-only --reduce-device-size 32M --key-file key device").ok();
+    let before = std::fs::read(&f.device).unwrap();
+    for options in ["--reduce-device-size 32M", "--resume-only", "--init-only --reduce-device-size 32M"] {
+        let refused = encrypt(&open, &format!("{options} --key-file key device home")).fails(1);
+        refused
+            .says("The reencryption of device has begun already: home would not be opened. Nothing was changed.")
+            .says(
+                "\"keyway open device home\" opens it, and then \"keyway reencrypt --resume-only --active-name home\" \
+                 goes on in use.",
+            );
+        assert!(std::fs::read(&f.device).unwrap() == before, "{options}");
+    }
+    open.keyway("open --key-file key device home").env("KEYWAY_BACKEND", "nbd").ok();
+    open.reencrypt("--resume-only").ok();
+    assert!(open.client("nbd").read(0, PLAIN) == f.plain && !f.says("online-reencrypt"));
+
+    // A LUKS1 volume that is made is not opened either.
+    let f = plaintext(32 << 20);
+    let luks1 = keyway("reencrypt -q --encrypt --type luks1 --pbkdf-force-iterations 1000 --init-only");
+    luks1.args("--reduce-device-size 8M --key-file key device").directory(f.scratch.root()).ok();
+    let before = std::fs::read(&f.device).unwrap();
+    let refused = encrypt(&Open(&f), "--reduce-device-size 8M --key-file key device home").fails(1);
+    refused.says("has begun already: home would not be opened");
+    assert!(std::fs::read(&f.device).unwrap() == before);
 }
 
 /// A name that is taken is refused before anything is written, and so is one that cannot be used.

@@ -176,6 +176,11 @@ impl PassphraseOptions {
         self.key_file.is_some() || self.command.is_some()
     }
 
+    /// Whether it is a key in the kernel's keyring.
+    pub(crate) fn is_in_keyring(&self) -> bool {
+        self.key_description.is_some()
+    }
+
     /// An existing passphrase, by `--key-file`, `--keyfile-offset` and `--keyfile-size`; asked for
     /// once.
     pub(crate) fn existing(&self, prompt: impl Into<String>) -> PassphraseSource {

@@ -27,6 +27,7 @@ use crate::output::progress::Progress;
 use crate::output::question;
 use crate::unlock::KeyOptions;
 use crate::verb::key::keyslot::KeyslotOptions;
+use crate::volume::kinds::plain::given::check_size;
 use estimate::Estimating;
 use header_backup::HeaderBackup;
 use keyway::{Reencrypt, Resilience, Unlock, Unused, Version};
@@ -58,7 +59,8 @@ pub(crate) static COMMAND: Command = Command {
           moment. Otherwise the volume must not be in \
           use.\n\nIt may be stopped at any moment, by Ctrl-C or by a power failure: the same \
           command goes on from there, and so does cryptsetup. What is being written at that moment is protected by \
-          --resilience: checksum (a hash of each sector as it was, next to no cost), journal (a copy), or none.\n\n\
+          --resilience: checksum (a hash of each sector as it was, next to no cost), journal (a copy), or none. A smaller \
+          --device-size on the way gives up all data behind it, after a question.\n\n\
           Before it begins, the header is backed up to a file LUKS-UUID-before-reencrypt.header of the current directory \
           (--header-backup-file names another). luksHeaderRestore takes it until data has changed; later it opens only \
           what has not been reencrypted yet, and in the end nothing. It has the old volume key: when the reencryption is \
@@ -71,7 +73,7 @@ pub(crate) static COMMAND: Command = Command {
           the last 32 MiB of the device are free and --reduce-device-size 32M moves the data back to make room: \
           shrink the file system first. With a NAME behind the device, the volume is opened under it as soon as the \
           encryption has begun, as open does, and all the rest is done in use; with --init-only, too, \
-          that is left to --resume-only --active-name NAME.\n\n--decrypt turns a volume into plaintext. --header names the file that \
+          that is left to --resume-only --active-name NAME. Where something is under way already a NAME is refused.\n\n--decrypt turns a volume into plaintext. --header names the file that \
           holds the header meanwhile: with a file that does not exist, the header is moved there and the data moves \
           to the start of the device. Only where the header is elsewhere already can the volume stay in use from the start; \
           where data moves, --init-only begins, and --resume-only goes on in use.\n\nLUKS1 has no room for any of this: while a LUKS1 volume changes, its state and \
@@ -262,6 +264,8 @@ impl Request for Asked {
             _ => Extent::Whole,
         };
         let unused = unused::from_args(args, extent)?;
+        let data_len = args.number(&shared::DEVICE_SIZE);
+        check_size(data_len, None)?;
         Ok(Self {
             target: match args.text(&shared::ACTIVE_NAME) {
                 Some(_) => Target::if_given(args, 0),
@@ -275,7 +279,7 @@ impl Request for Asked {
             how: unused::with(How::from_args(args)?.0, unused),
             resilience: args.text(&shared::RESILIENCE).map(str::to_owned),
             unused,
-            data_len: args.number(&shared::DEVICE_SIZE),
+            data_len,
             offset: args.number(&shared::OFFSET).unwrap_or(0).saturating_mul(512),
             header: HeaderParams::from_args(args, Version::Luks2)?,
             keyslot: KeyslotOptions::from_args(args)?,
@@ -322,6 +326,7 @@ impl Asked {
     fn run_offline(self) -> Result<()> {
         let data = self.claim()?;
         if let Some(files) = self.luks1_under_way(&data)? {
+            self.check_nothing_is_to_be_opened()?;
             self.check_version_of_luks1_under_way()?;
             self.check_unused(&State::Luks1, &data)?;
             return self.resume_luks1(&data, &files);
@@ -333,7 +338,10 @@ impl Asked {
         }
         self.check_unused(&state, &data)?;
         match state {
-            State::UnderWay => self.resume(&data),
+            State::UnderWay => {
+                self.check_nothing_is_to_be_opened()?;
+                self.resume(&data)
+            }
             State::Luks1 | State::Luks2 | State::NotLuks if self.extent == Extent::Resume => {
                 Err(Failure::new(Exit::Parameters, "Device reencryption not in progress."))
             }

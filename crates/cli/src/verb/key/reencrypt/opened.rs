@@ -1,10 +1,12 @@
 //! `--encrypt DEVICE NAME`: what begins to be encrypted is opened under a name, and is in use from then on.
 
+use super::unused::SKIP_UNUSED;
 use super::{Asked, Extent, What};
 use crate::door::{Args, Request};
 use crate::mapping;
 use crate::output::failure::{Exit, Failure, Result};
-use crate::output::stdio;
+use crate::output::{shell, stdio};
+use crate::unlock::GivenKey;
 use crate::unlock::passphrase::Known;
 use crate::verb::session::open::Open;
 use keyway_crypto::Secret;
@@ -29,7 +31,8 @@ impl Opened {
         let is_luks1 = args.device_type().is_some_and(|kind| kind.eq_ignore_ascii_case("luks1"));
         match (what, args.is_cryptsetup()) {
             (What::Encrypt, _) if !is_luks1 => {
-                let open = Open::from_args(args)?;
+                check_nothing_is_skipped(args, &name)?;
+                let open = Open::of_new_volume(args)?;
                 Ok(Some(Self { name, open, passphrase: OnceCell::new() }))
             }
             (_, true) => Ok(None),
@@ -76,28 +79,90 @@ impl Asked {
         if extent == Extent::Begin {
             return Ok(());
         }
-        (self.what, self.extent, self.reduce) = (What::Reencrypt, Extent::Resume, None);
+        // What the line says of the beginning is done.
+        (self.what, self.extent) = (What::Reencrypt, Extent::Resume);
+        (self.reduce, self.resilience, self.data_len) = (None, None, None);
         self.key.passphrase.known = known;
         let open = mapping::find_active(&name)?;
         self.active_name = Some(name);
         self.run_open(&open)
     }
 
-    /// Refuses a key from standard input where another process is to read it once more.
+    /// Refuses a key that can be read once where another process is to read it once more.
     fn check_key_is_there_twice(&self, opened: &Opened) -> Result<()> {
-        let given = &self.key.passphrase;
-        let is_typed = !given.is_given() && std::io::stdin().is_terminal();
-        let is_file = given.is_given() && given.key_file.as_deref().is_none_or(|file| file != Path::new("-"));
-        if opened.open.mapping().is_some() || is_typed || is_file {
+        if opened.open.mapping().is_some() {
             return Ok(());
         }
+        let given = &self.key.passphrase;
+        let volume_key = match &self.key.volume_key {
+            Some(GivenKey::File(file)) => once(file),
+            _ => None,
+        };
+        let passphrase = match &given.key_file {
+            _ if given.is_in_keyring() => None,
+            Some(file) => once(file),
+            None if given.is_given() || std::io::stdin().is_terminal() => None,
+            None => Some(STDIN.to_owned()),
+        };
+        let Some(what) = passphrase.or(volume_key) else { return Ok(()) };
         let (device, name) = (self.target.device.display(), &opened.name);
         let message = format!(
-            "{name} is served by another process, which reads the key once more: standard input has it once."
+            "{name} is served by another process, which reads the key once more: {what} has it once."
         );
         Err(Failure::new(Exit::Parameters, message).hinting(format!(
             "Give it with --key-file FILE; or begin with --init-only and without a name, and open {device} as {name} then. Nothing was \
              written."
         )))
     }
+
+    /// Refuses a name where something is under way: it would go on, and open nothing.
+    pub(super) fn check_nothing_is_to_be_opened(&self) -> Result<()> {
+        // cryptsetup goes on, and ignores it.
+        let Some(Opened { name, .. }) = self.opened.as_ref().filter(|_| !self.is_cryptsetup) else {
+            return Ok(());
+        };
+        let word = |path: &Path| shell::word(&path.to_string_lossy());
+        let header = self.target.header.as_deref().map(|header| format!("--header {} ", word(header)));
+        let device = header.unwrap_or_default() + &word(&self.target.device);
+        let message = format!(
+            "The reencryption of {} has begun already: {name} would not be opened. Nothing was changed.",
+            self.target.device.display()
+        );
+        let name = shell::word(name);
+        Err(Failure::new(Exit::Parameters, message).hinting(format!(
+            "\"keyway open {device} {name}\" opens it, and then \"keyway reencrypt --resume-only --active-name {name}\" goes \
+             on in use."
+        )))
+    }
 }
+
+/// The file system would be looked at after the volume is open, and in use.
+fn check_nothing_is_skipped(args: &Args, name: &str) -> Result<()> {
+    if !args.given(&SKIP_UNUSED) {
+        return Ok(());
+    }
+    let message = format!(
+        "Option --skip-unused needs a file system that nobody uses: it cannot be combined with a name ({name}). Nothing \
+         was written."
+    );
+    Err(Failure::new(Exit::Parameters, message))
+}
+
+/// What is read from `file` once and never again; `None` for what can be read any number of times.
+fn once(file: &Path) -> Option<String> {
+    if file == Path::new("-") {
+        return Some(STDIN.to_owned());
+    }
+    // What this process has open, another has not.
+    if file == Path::new("/dev/stdin") || file.starts_with("/dev/fd") || file.starts_with("/proc") {
+        return Some(file.display().to_string());
+    }
+    match std::fs::metadata(file) {
+        // Whoever reads it says what is wrong with it.
+        Err(_) => None,
+        Ok(found) if found.is_file() => None,
+        Ok(_) => Some(format!("{}, which is no regular file,", file.display())),
+    }
+}
+
+const STDIN: &str = "standard input";

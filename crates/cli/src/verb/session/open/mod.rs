@@ -234,6 +234,11 @@ impl Open {
         Ok(this)
     }
 
+    /// The LUKS2 volume that the same line makes of its device: cipher, sectors, offset and size are of the making.
+    pub(crate) fn of_new_volume(args: &Args) -> Result<Self> {
+        Ok(Self { given: Given::default(), ..Self::from_args(args)? })
+    }
+
     /// Where the volume is, what kind it is and where its key comes from; `None` where it has no header.
     pub(crate) fn opening_of_luks(self) -> Result<Option<Opening>> {
         match Kind::named(self.kind.as_deref())? {
@@ -255,9 +260,10 @@ impl Open {
         Some(mapping::place(name.to_str()?))
     }
 
-    /// Refuses a name that is taken, and a mapping that the kernel cannot make, before anything is written
-    /// that is to be opened.
+    /// Refuses a name that is taken, options that exclude each other, and a mapping that the kernel cannot make,
+    /// before anything is written that is to be opened.
     pub(crate) fn check_place(&self) -> Result<()> {
+        conflicts::check(self, Kind::named(self.kind.as_deref())?)?;
         let name = mapping::name(self.name.as_ref())?;
         if self.backend() == Backend::Kernel {
             kernel::mapper(&name, self.expects_mapping)?;
