@@ -90,3 +90,41 @@ fn the_version_that_is_named_is_the_one_that_is_there() {
     format.arg(&f.device).arg(&f.key).ok();
     refused(&f, "--type luks2", &is(&f, "LUKS1"));
 }
+
+/// What begins goes on by the same line, whatever it says of a protection that data which moves does not need.
+#[test]
+fn the_line_that_begins_goes_on() {
+    for resilience in ["checksum", "journal", "none", "datashift", "datashift-checksum"] {
+        let f = Fixture::plaintext(32 << 20);
+        let line = format!("--encrypt --reduce-device-size 32M --resilience {resilience}");
+        f.reencrypt(keyway, &format!("{line} --init-only")).ok();
+        let goes_on = f.reencrypt(keyway, &line).ok();
+        if resilience != "datashift" {
+            goes_on.says(&format!(
+                "WARNING: it goes on as it was begun, with --resilience datashift, not {resilience}."
+            ));
+        }
+        f.reads(false);
+    }
+}
+
+/// A protection for data that moves is none for data that stays: no such line begins.
+#[test]
+fn a_protection_that_could_not_go_on_does_not_begin() {
+    let refused = |f: &Fixture, options: &str| {
+        let before = std::fs::read(&f.device).unwrap();
+        let had_header = f.header().exists();
+        for resilience in ["datashift", "datashift-checksum", "datashift-journal"] {
+            for estimate in ["", "--estimate"] {
+                let run = f.reencrypt(keyway, &format!("--resilience {resilience} {estimate} {options}"));
+                run.fails(1).says(NOT_APPLIED);
+            }
+            assert!(std::fs::read(&f.device).unwrap() == before && f.header().exists() == had_header);
+        }
+    };
+    refused(&Fixture::volume(), "");
+    let f = Fixture::plaintext(0);
+    refused(&f, "--encrypt --header");
+    f.reencrypt(keyway, "--encrypt --header").ok();
+    refused(&f, "--decrypt --header");
+}

@@ -14,7 +14,7 @@ use crate::header::under_way::geometry::{
     check_header_stays, check_hot_zone, check_moved_fits, largest_zone, volume_len,
 };
 use crate::reencrypt::rekey::forget_stale;
-use crate::{Access, Error, Header, Luks, Random, Refusal, Result, Storage};
+use crate::{Access, Error, Header, Luks, Random, Refusal, Result, Storage, UnderWay};
 use keyway_crypto::Cpu;
 use keyway_format::luks2::reencryption::{Direction, END, State};
 use keyway_format::luks2::{Area, Metadata, Reencryption, SegmentSize};
@@ -329,18 +329,53 @@ impl Job {
 
 /// The length of the volume, which has `len` bytes as far as header and device say, where `wanted` may say less.
 fn limited(len: u64, wanted: Option<u64>, what: &Reencryption, state: &State) -> Result<u64> {
-    let Some(wanted) = wanted.filter(|wanted| *wanted != len) else { return Ok(len) };
-    let is_open = state.total == END && what.old.segment.size == SegmentSize::Dynamic && what.moved.is_none();
-    let done = match what.direction {
-        Direction::Forward => state.hot.as_ref().map_or(state.done.end, |hot| hot.end),
-        // From the end: nothing may have been done from another one.
-        Direction::Backward if state.done.is_empty() && state.hot.is_none() => 0,
-        Direction::Backward => len,
-    };
-    let is_whole = wanted > 0 && wanted.is_multiple_of(what.sector_size().into());
-    match is_open && is_whole && (done..len).contains(&wanted) {
-        true => Ok(wanted),
-        false => Err(Refusal::Geometry.because("Illegal device size requested in reencryption parameters.")),
+    match wanted {
+        None => Ok(len),
+        Some(wanted) if Sizes::at(what, state, len).allow(wanted) => Ok(wanted),
+        Some(_) => {
+            Err(Refusal::Geometry.because("Illegal device size requested in reencryption parameters."))
+        }
+    }
+}
+
+/// The lengths, in bytes, with which a re-encryption that is under way can go on ([`Options::data_len`]).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Sizes {
+    /// The least: where it is less than `len`, all behind it is given up.
+    pub least: u64,
+    /// All of the volume.
+    pub len: u64,
+    /// What a smaller one is a multiple of.
+    pub unit: u64,
+}
+
+impl Sizes {
+    /// On a device of `device_len` bytes.
+    ///
+    /// # Errors
+    /// [`Refusal::Geometry`]: the header and the device contradict each other.
+    pub fn of(under_way: &UnderWay, device_len: u64) -> Result<Self> {
+        let (what, state) = (under_way.what(), under_way.state());
+        Ok(Self::at(what, state, volume_len(what, state, device_len)?))
+    }
+
+    fn at(what: &Reencryption, state: &State, len: u64) -> Self {
+        let unit = u64::from(what.sector_size());
+        let is_open =
+            state.total == END && what.old.segment.size == SegmentSize::Dynamic && what.moved.is_none();
+        let least = match what.direction {
+            _ if !is_open => len,
+            Direction::Forward => state.hot.as_ref().map_or(state.done.end, |hot| hot.end).max(unit),
+            // From the end: nothing may have been done from another one.
+            Direction::Backward if state.done.is_empty() && state.hot.is_none() => unit,
+            Direction::Backward => len,
+        };
+        Self { least: least.min(len), len, unit }
+    }
+
+    /// Whether it can go on with so many bytes.
+    pub fn allow(&self, bytes: u64) -> bool {
+        bytes == self.len || ((self.least..self.len).contains(&bytes) && bytes.is_multiple_of(self.unit))
     }
 }
 

@@ -39,7 +39,7 @@ pub use begin::{Begin, NewSlot, Terms, begin};
 pub use blocks::{smaller_blocks, smaller_blocks_of_plaintext};
 pub use estimate::{Rates, Setting, WRITE, measure, seconds, zone};
 pub use held::Hold;
-pub use job::{Job, Options, Progress};
+pub use job::{Job, Options, Progress, Sizes};
 pub(crate) use keys::metadata;
 pub use keys::{VolumeKeys, limited_to, protect, unlock};
 pub use mapped::Mapped;

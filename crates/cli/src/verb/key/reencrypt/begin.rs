@@ -24,6 +24,7 @@ impl Asked {
         let device = self.device(data, Access::Write)?;
         let header = self.header_of(&device)?;
         self.check_sectors_offline(header.luks())?;
+        self.check_resilience_in_place()?;
         let how = self.new_encryption(&header)?;
         self.confirm_reduction()?;
         let keys = self.keys(&header)?;
@@ -82,6 +83,7 @@ impl Asked {
     }
 
     fn encrypt_detached(&self, data: &Exclusive, path: &Path) -> Result<()> {
+        self.check_resilience_in_place()?;
         self.check_blocks_of_plaintext(Arc::clone(data))?;
         let claimed =
             if device::exists(path) { Some(self.target.claimed(path, Access::Write)?) } else { None };
@@ -194,6 +196,7 @@ impl Asked {
         if has_data_behind(&header) {
             return Err(Failure::new(Exit::Parameters, NOT_DETACHED));
         }
+        self.check_resilience_in_place()?;
         self.confirm(&self.warning_of_plaintext(path))?;
         let found = self.one_key(&header)?;
         self.back_up(&header)?;
@@ -245,7 +248,10 @@ impl Asked {
             return Err(Failure::new(Exit::Parameters, message));
         }
         let device = self.device(data, Access::Write)?;
-        self.check_under_way(&device.header_with(&self.key.terms())?)?;
+        let header = device.header_with(&self.key.terms())?;
+        self.check_under_way(&header)?;
+        self.check_size(&header, data.len())?;
+        drop(header);
         self.find_backup(&device);
         let path = self.target.header_path();
         if self.extent == Extent::Whole {

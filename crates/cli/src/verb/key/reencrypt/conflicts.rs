@@ -7,6 +7,8 @@ use crate::output::failure::{Exit, Failure, Result};
 use keyway::Header;
 use keyway_format::luks2::Reencryption;
 use keyway_format::luks2::reencryption::Mode;
+use keyway_volume::Luks;
+use keyway_volume::reencrypt::{Sizes, UnderWay};
 
 impl Asked {
     /// Refuses another version than `--type` names; `state` is of what has the header.
@@ -56,6 +58,11 @@ impl Asked {
         let moves_first = is.starts_with("datashift-");
         match wanted.as_str() {
             "datashift" if is == "datashift" => Ok(()),
+            // The line that began: data that moves has one protection, and beginning takes any word for it.
+            _ if is == "datashift" && self.reduce.is_some() => {
+                note_kept(is, wanted);
+                Ok(())
+            }
             _ if is == "datashift" => Err(refused(
                 "Device is in reencryption using datashift resilience. Requested --resilience option cannot be applied.",
             )),
@@ -64,10 +71,51 @@ impl Asked {
             wanted if wanted.starts_with("datashift-") && !moves_first => Err(refused(NOT_APPLIED)),
             wanted => {
                 if wanted.trim_start_matches("datashift-") != is.trim_start_matches("datashift-") {
-                    say!("WARNING: it goes on as it was begun, with --resilience {is}, not {wanted}.");
+                    note_kept(is, wanted);
                 }
                 Ok(())
             }
+        }
+    }
+
+    /// Refuses a protection for data that moves, where none does: the same line could not go on.
+    pub(super) fn check_resilience_in_place(&self) -> Result<()> {
+        let moves = self.reduce.is_some() && self.what != What::Decrypt;
+        match self.resilience.as_deref() {
+            Some(wanted) if wanted.starts_with("datashift") && !moves => Err(refused(NOT_APPLIED)),
+            _ => Ok(()),
+        }
+    }
+
+    /// Refuses a `--device-size` that what is under way cannot have, and asks before one gives data up.
+    pub(super) fn check_size(&self, header: &Header, device_len: u64) -> Result<()> {
+        let Some(wanted) = self.data_len else { return Ok(()) };
+        let Some(under_way) = UnderWay::of(header.luks().header())? else { return Ok(()) };
+        let sizes = Sizes::of(&under_way, device_len)?;
+        if !sizes.allow(wanted) {
+            let failure = refused("Illegal device size requested in reencryption parameters.");
+            return Err(if self.is_cryptsetup { failure } else { failure.hinting(allowed(&sizes)) });
+        }
+        if wanted == sizes.len || self.is_cryptsetup {
+            return Ok(());
+        }
+        self.confirm(&format!(
+            "This gives up all data behind byte {wanted} of the volume on {}: it stays there as it is, and the volume \
+             cannot read it any more.",
+            self.target.device.display()
+        ))
+    }
+
+    /// Refuses another `--device-size` than the one that `luks` says it was begun with, where none can be given on
+    /// the way, for it is `why`.
+    pub(super) fn check_size_stays(&self, luks: &Luks, why: &str) -> Result<()> {
+        let Some(wanted) = self.data_len else { return Ok(()) };
+        match UnderWay::of(luks.header())? {
+            Some(under_way) if under_way.state().total != wanted => Err(refused(&format!(
+                "{why}: it goes on with the size that it was begun with, not with --device-size {wanted}. Nothing was \
+                 changed."
+            ))),
+            _ => Ok(()),
         }
     }
 
@@ -77,6 +125,18 @@ impl Asked {
             Some("datashift" | "none") => Err(refused(NOT_APPLIED)),
             _ => Ok(()),
         }
+    }
+}
+
+fn note_kept(is: &str, wanted: &str) {
+    say!("WARNING: it goes on as it was begun, with --resilience {is}, not {wanted}.");
+}
+
+fn allowed(sizes: &Sizes) -> String {
+    let Sizes { least, len, unit } = sizes;
+    match least == len {
+        true => format!("It has {len} bytes, and can have no other size. Nothing was changed."),
+        false => format!("It can have {least} to {len} bytes, in multiples of {unit}. Nothing was changed."),
     }
 }
 

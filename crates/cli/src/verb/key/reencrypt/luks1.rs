@@ -9,7 +9,7 @@ use keyway::{Header, Key, Luks1Change, Luks1Files, Reencrypt, Version};
 use keyway_crypto::CipherSpec;
 use keyway_volume::change::create;
 use keyway_volume::device::storage::{Exclusive, File};
-use keyway_volume::{Access, Error, Storage};
+use keyway_volume::{Access, Error, Luks, Storage};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -125,6 +125,7 @@ impl Asked {
             return Err(Failure::new(Exit::Parameters, message));
         }
         if files.state().exists() {
+            self.check_size_of_luks1(files)?;
             say!("{} exists, resuming reencryption.", files.state().display());
         } else {
             say!(
@@ -150,6 +151,16 @@ impl Asked {
             _ => "--resume-only".to_owned(),
         };
         self.go_on_by(job, &self.again(&again))
+    }
+
+    /// Refuses another `--device-size` than its state says. (A log of cryptsetup's says none.)
+    fn check_size_of_luks1(&self, files: &Luks1Files) -> Result<()> {
+        if self.data_len.is_none() {
+            return Ok(());
+        }
+        let state = device::storage(&files.state(), Access::Probe)?;
+        let state = Luks::open_with(state, Access::Probe, self.target.locking)?;
+        self.check_size_stays(&state, &format!("{} is a LUKS1 volume", self.target.header_path().display()))
     }
 
     /// How the volume is encrypted afterwards. As in cryptsetup, `--key-size` and `--volume-key-file`

@@ -55,6 +55,7 @@ impl Asked {
         }
         let is_under_way = header.is_in_reencryption()?;
         self.check_under_way(&header)?;
+        self.check_size_stays(header.luks(), &format!("{name} is open"))?;
         drop(header);
         let Some(keys) = (match is_under_way {
             true => Some(self.keys_under_way(&device)?),
@@ -178,6 +179,7 @@ impl Asked {
         if self.extent == Extent::Resume {
             return Err(refused("Device reencryption not in progress."));
         }
+        self.check_resilience_in_place()?;
         let header = self.header_of(device)?;
         let begun = match (self.what, &self.target.header) {
             (What::Decrypt, Some(_)) if has_data_behind(&header) => return Err(self.data_moves(name)),

@@ -217,6 +217,9 @@ impl Asked {
             true => CipherSpec::DEFAULT.to_owned(),
             false => old.clone(),
         });
+        if !is_luks1 {
+            self.check_resilience_in_place()?;
+        }
         if estimating.keeps_key && is_luks1 && cipher == old {
             let message = "With --keep-key only the header changes: there is nothing to estimate.";
             return Err(Failure::new(Exit::Parameters, message));
@@ -253,6 +256,11 @@ impl Asked {
         if !is_luks1 && !self.is_to_be_exported() && offset > 0 {
             return Err(Failure::new(Exit::Parameters, super::begin::NOT_DETACHED));
         }
+        match (is_luks1, self.is_to_be_exported()) {
+            (true, _) => {}
+            (false, true) => self.check_resilience_of_shift()?,
+            (false, false) => self.check_resilience_in_place()?,
+        }
         let shift = if is_luks1 { offset } else { 0 };
         let terms = Terms { shift, ..self.terms(estimating, data, false) };
         Ok(Subject { luks: state_of(luks)?, what: Kind::Decrypt, terms, bits: (bits, bits), backup })
@@ -264,6 +272,9 @@ impl Asked {
             return Err(device::not_luks(self.target.header_path()));
         }
         let is_luks1 = self.versions == device::Versions::One;
+        if !is_luks1 {
+            self.check_resilience_in_place()?;
+        }
         let reduce = self.reduce.unwrap_or(0);
         let (moves, offset) = match (&self.target.header, self.reduce) {
             (Some(_), Some(_)) if !is_luks1 => {
