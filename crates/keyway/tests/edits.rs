@@ -207,3 +207,42 @@ fn a_keyslot_gets_an_empty_passphrase_only_if_that_is_said() {
     device.unlock(&key("")).unwrap();
     header.add_unbound_key(&unbound, &key(""), &said()).unwrap();
 }
+
+#[test]
+fn a_reencryption_makes_no_empty_passphrase_unless_that_is_said() {
+    let begin = |device: &Device, found: &str, new: &str, slot: NewKeyslot| {
+        let header = device.header().unwrap();
+        let found = header.try_key(&key(found)).unwrap();
+        let how = Reencrypt::new().keyslot(slot);
+        device.begin_reencryption(header, &how, vec![(found, key(new))]).map(drop)
+    };
+    let device = volume();
+    let refused = begin(&device, "old", "", quick()).unwrap_err();
+    assert_eq!(refused.kind(), &ErrorKind::EmptyPassphrase);
+    assert!(!device.header().unwrap().is_in_reencryption().unwrap());
+    begin(&device, "old", "", quick().allow_empty_passphrase()).unwrap();
+
+    // It opens that keyslot already.
+    let device = volume();
+    device.header().unwrap().change_key(&key("old"), &key(""), &quick().allow_empty_passphrase()).unwrap();
+    begin(&device, "", "", quick()).unwrap();
+    assert!(device.header().unwrap().is_in_reencryption().unwrap());
+}
+
+#[test]
+fn a_luks1_reencryption_makes_no_empty_passphrase_either() {
+    let directory = std::env::temp_dir().join(format!("keyway-empty-{}", std::process::id()));
+    std::fs::create_dir_all(&directory).unwrap();
+    let path = directory.join("disk");
+    Create::luks1().kdf(NewKdf::pbkdf2(1000)).size(1 << 20).create(&path, &key("old")).unwrap();
+    let device = Device::open_rw(&path).unwrap();
+    let header = device.header().unwrap();
+    let files = Luks1Files::new(&directory, header.uuid());
+    let found = header.try_key(&key("old")).unwrap();
+    let change = Luks1Change::Reencrypt(header, vec![(found, key(""))]);
+    let refused = device.begin_luks1(change, &Reencrypt::new(), &files).unwrap_err();
+    assert_eq!(refused.kind(), &ErrorKind::EmptyPassphrase);
+    assert!(!files.are_there() && device.luks1_in_reencryption().unwrap().is_none());
+    device.unlock(&key("old")).unwrap();
+    std::fs::remove_dir_all(&directory).unwrap();
+}

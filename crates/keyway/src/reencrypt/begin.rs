@@ -2,6 +2,7 @@
 
 use super::{Reencrypt, Reencryption};
 use crate::error::At;
+use crate::key::Read;
 use crate::{Device, Error, Header, Key, Result, VolumeKey};
 use keyway_crypto::{CipherSpec, Secret};
 use keyway_format::luks2::SegmentKind;
@@ -19,6 +20,8 @@ impl Device {
     ///
     /// # Errors
     /// Nothing would change; the header has no room for the new keyslots;
+    /// [`ErrorKind::EmptyPassphrase`](crate::ErrorKind::EmptyPassphrase) for an empty passphrase that does not open the
+    /// keyslot it was found in;
     /// [`ErrorKind::WrongVolumeKey`](crate::ErrorKind::WrongVolumeKey) for a key that was found
     /// elsewhere.
     pub fn begin_reencryption(
@@ -50,7 +53,7 @@ impl Device {
         let passphrases = keys.iter().map(|(found, key)| match found.keyslot() {
             // A volume key opens no keyslot that could be replaced.
             None => Ok(None),
-            Some(keyslot) => key.read_passphrase().map(|passphrase| Some((keyslot, passphrase))),
+            Some(keyslot) => passphrase_for(&header, how, Some(keyslot), key).map(|it| Some((keyslot, it))),
         });
         let passphrases: Vec<_> = passphrases.collect::<Result<Vec<_>>>().at(&place)?;
         let mut slots = Vec::new();
@@ -166,6 +169,20 @@ impl Reencrypt {
             Some(_) => Err(Error::refused(format!("Unused blocks cannot be skipped here. {why}"))),
         }
     }
+}
+
+/// The passphrase of the new keyslot that replaces the keyslot `old`. An empty one is taken unasked only where it opens
+/// that one already: none is made.
+pub(super) fn passphrase_for<'a>(
+    header: &Header,
+    how: &Reencrypt,
+    old: Option<u32>,
+    key: &'a Key,
+) -> Result<Read<'a>> {
+    how.keyslot.read_new(key).or_else(|refused| match old.map(|number| header.try_key_on(number, key)) {
+        Some(Ok(_)) => key.read_passphrase(),
+        _ => Err(refused),
+    })
 }
 
 const MOVES: &str = "The data moves: each block is written where another one is read.";

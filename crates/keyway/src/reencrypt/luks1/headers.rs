@@ -2,7 +2,7 @@
 
 use super::Luks1Files;
 use crate::reencrypt::Reencrypt;
-use crate::reencrypt::begin::Wanted;
+use crate::reencrypt::begin::{Wanted, passphrase_for};
 use crate::{Error, Header, Key, Result, VolumeKey};
 use keyway_crypto::Secret;
 use keyway_format::luks1::{self, KeyslotLayout};
@@ -62,7 +62,7 @@ pub(super) fn new_header(
     let mut luks: Option<Luks> = None;
     for (found, key) in keys {
         let slot = found.keyslot().unwrap_or(0);
-        let passphrase = key.read_passphrase()?;
+        let passphrase = passphrase_for(header, how, found.keyslot(), key)?;
         let same =
             KdfChoice::Pbkdf2 { hash: hash.clone(), cost: Cost::Forced(old.slots[slot as usize].iterations) };
         let kdf = how.keyslot.kdf_choice().unwrap_or(same);
