@@ -3,6 +3,7 @@
 
 mod disk;
 mod forged;
+mod limited;
 mod locked;
 mod luks1;
 mod online;
