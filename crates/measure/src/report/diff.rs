@@ -67,7 +67,8 @@ pub struct Figure {
 impl Figure {
     fn of(row: &Row) -> Option<Self> {
         let Summary { median, apart, .. } = Summary::of(row.measured()?)?;
-        Some(Self { median, low: apart.map(|it| it.0), high: apart.map(|it| it.1) })
+        // A bell curve over three samples reaches below zero; no figure does.
+        Some(Self { median, low: apart.map(|it| it.0.max(0.0)), high: apart.map(|it| it.1) })
     }
 }
 

@@ -228,6 +228,25 @@ fn a_diff_tells_change_from_noise_and_regressions_from_progress() {
     );
 }
 
+/// The interval of three samples that differ much reached below zero, where no rate is.
+#[test]
+fn the_interval_of_few_samples_ends_at_zero() {
+    let whole = run(&[2000, 2100, 1900, 2050, 1950]);
+    for count in 3..=5 {
+        let mut row = whole.rows[0].clone();
+        let Outcome::Measured(measured) = &mut row.outcome else { panic!() };
+        measured.samples = [1e9, 3e9, 9e9, 2e9, 1e9][..count].to_vec();
+        let (low, high) = crate::stats::summarise(&measured.samples).unwrap().apart.unwrap();
+        assert!(low < 0.0, "{count} samples: {low}");
+        let results = Results { rows: vec![row], ..whole.clone() };
+        let diff = Diff::between(&results, &results, 0.0);
+        let figure = diff.rows[0].before.unwrap();
+        assert_eq!((figure.low, figure.high), (Some(0.0), Some(high)));
+        let json: serde_json::Value = serde_json::from_str(&diff.json()).unwrap();
+        assert_eq!(json["rows"][0]["after"]["low"], 0.0);
+    }
+}
+
 /// A run that ended by its bound called the program slower, or the next one faster.
 #[test]
 fn what_there_was_no_time_for_is_not_compared() {

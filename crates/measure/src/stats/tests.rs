@@ -161,7 +161,7 @@ fn noise_is_not_a_difference_and_a_difference_is() {
     };
     let false_alarms =
         (0..1000).filter(|i| compare(&of(3 + i, 100.0), &of(90_000 + i, 100.0), 0.0) != Change::Noise);
-    assert!(false_alarms.count() <= 20);
+    assert!(false_alarms.count() < 10);
     let missed =
         (0..200).filter(|i| compare(&of(3 + i, 100.0), &of(90_000 + i, 103.0), 0.0) == Change::Noise);
     assert_eq!(missed.count(), 0);
@@ -194,10 +194,12 @@ fn called_changed(count: usize, change: f64, drift: f64, noise: f64, least: f64)
 /// By the intervals of the medians alone a third of the rows and more were called changed.
 #[test]
 fn drift_between_two_runs_of_one_program_is_not_a_change() {
-    for count in [6, 9, 15, 25, 60, 301] {
+    for count in [3, 5, 6, 9, 15, 25, 60, 301] {
         for (drift, noise) in [(0.0, 0.01), (0.003, 0.003), (0.01, 0.002), (0.02, 0.01), (0.05, 0.01)] {
             let found = called_changed(count, 0.0, drift, noise, 0.0);
-            assert!(found <= 0.05, "{count} samples, drift {drift}, noise {noise}: {found}");
+            // What docs/METHOD.md says.
+            let fewer_than = if drift == 0.0 { 0.01 } else { 0.05 };
+            assert!(found < fewer_than, "{count} samples, drift {drift}, noise {noise}: {found}");
         }
     }
 }
