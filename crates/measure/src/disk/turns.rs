@@ -36,7 +36,7 @@ impl Turns<'_> {
         if workloads.is_empty() {
             return rows;
         }
-        let mut speeds = Speeds(vec![[self.fill_speed; 2]; self.paths.len()]);
+        let mut speeds = Speeds(vec![[Speed::expected(self.fill_speed); 2]; self.paths.len()]);
         let first_look = |path| if watcher.stopped() { Err(stopped()) } else { self.first_look(path) };
         let checks: Vec<Result<Check, Outcome>> = self.paths.iter().map(first_look).collect();
         for (done, workload) in workloads.iter().enumerate() {
@@ -148,18 +148,41 @@ const FIRST: f64 = 1.0 / 3.0;
 /// The largest part of it for the usual number of rounds.
 const FURTHER: f64 = 1.0 / 8.0;
 
-/// The known speeds of the paths.
-struct Speeds(Vec<[f64; 2]>);
+/// The speeds of the paths, of reads and of writes.
+struct Speeds(Vec<[Speed; 2]>);
+
+#[derive(Clone, Copy)]
+struct Speed {
+    bytes_per_second: f64,
+    /// Whether a sample was that fast; otherwise it is what filling the storage was.
+    seen: bool,
+}
+
+impl Speed {
+    fn expected(bytes_per_second: f64) -> Self {
+        Self { bytes_per_second, seen: false }
+    }
+}
 
 impl Speeds {
     /// The seconds that a sample of `bytes` takes.
     fn seconds(&self, path: usize, workload: &Workload, bytes: u64) -> f64 {
-        bytes as f64 / self.0[path][usize::from(workload.writes())]
+        bytes as f64 / self.of(path, workload).bytes_per_second
+    }
+
+    /// The same if this path was seen to be that fast.
+    fn known(&self, path: usize, workload: &Workload, bytes: u64) -> Option<f64> {
+        self.of(path, workload).seen.then(|| self.seconds(path, workload, bytes))
+    }
+
+    fn of(&self, path: usize, workload: &Workload) -> Speed {
+        self.0[path][usize::from(workload.writes())]
     }
 
     fn seen(&mut self, path: usize, workload: &Workload, bytes_per_second: f64) {
         if workload.is_sequential() {
-            self.0[path][usize::from(workload.writes())] = bytes_per_second.max(1.0);
+            self.0[path][usize::from(workload.writes())] =
+                Speed { bytes_per_second: bytes_per_second.max(1.0), seen: true };
         }
     }
 }
@@ -178,7 +201,13 @@ impl Lanes<'_> {
         let length = self.length(plan);
         if let Err(outcome) = self.fits(plan, length, speeds) {
             for lane in self.lanes.iter_mut().filter(|lane| lane.ready.is_ok()) {
-                lane.ready = Err(outcome.clone());
+                let least = || workload.total().and_then(|bytes| speeds.known(lane.number, &workload, bytes));
+                lane.ready = Err(match outcome.clone() {
+                    Outcome::NotMeasured { reason, no_time: Some(_), .. } => {
+                        Outcome::no_time(reason, least())
+                    }
+                    other => other,
+                });
             }
         }
         let most = if workload.bound == Bound::Sustained { 1 } else { settings.most_samples as usize };
@@ -220,7 +249,7 @@ impl Lanes<'_> {
         }
         let left = plan.left;
         if left <= 0.0 {
-            return Err(Outcome::not_measured("--time was over"));
+            return Err(Outcome::no_time("--time was over", None));
         }
         let sample = |lane: &Lane<'_>| match workload.bound {
             Bound::Bytes(total) => speeds.seconds(lane.number, workload, total),
@@ -234,7 +263,7 @@ impl Lanes<'_> {
         let (what, rounds) = (words(workload), if rounds == 1 { "a round" } else { "three rounds" });
         let reason =
             format!("{rounds} of {what} would take about {all:.1} s, of the {left:.1} s left by --time");
-        Err(Outcome::not_measured(reason))
+        Err(Outcome::no_time(reason, None))
     }
 
     /// Takes one sample on each path that needs one; returns how many.

@@ -154,7 +154,8 @@ impl Cipher {
         let (code, notes) = (Some(self.worker.code.clone()), self.worker.notes.clone());
         let sample = Box::new(move |clock: &dyn Clock| self.sample(clock));
         let unit = Unit::BytesPerSecond;
-        Ok(Subject { sample, unit, checked, code, least_samples: None, sample_seconds, notes })
+        let (least_samples, least_seconds) = (None, Some(once.as_secs_f64()));
+        Ok(Subject { sample, unit, checked, code, least_samples, sample_seconds, least_seconds, notes })
     }
 
     /// How long the portable code takes for one pass over the message that it computes again.

@@ -38,13 +38,16 @@ pub(crate) fn prepare(
     let kdf = Kdf::of(case)?;
     let (probe, began) = (kdf.smallest(), clock.now());
     let mut key = vec![0; case.key_bits as usize / 8];
-    fits(WHOLE, kdf.guess(clock, left, &mut key)? * IN_ALL, left)?;
+    let guess = kdf.guess(clock, left, &mut key)?;
+    fits(WHOLE, guess * IN_ALL, (guess > 0.0).then_some(guess), left)?;
     let once = kdf.once(clock, &mut key)?;
+    let least = Some(once.as_secs_f64());
     let target = case.iter_time_ms.map(|ms| f64::from(ms) / 1000.0);
     let wanted = target.map_or(settings.sample_seconds, |seconds| seconds.min(LONGEST));
     let cost = passes(once, wanted).saturating_mul(probe).max(probe);
     let seconds = once.as_secs_f64() * f64::from(cost) / f64::from(probe);
-    fits(WHOLE, seconds * (IN_ALL - 1.0), left - clock.now().saturating_sub(began).as_secs_f64())?;
+    let left = left - clock.now().saturating_sub(began).as_secs_f64();
+    fits(WHOLE, seconds * (IN_ALL - 1.0), least, left)?;
     let mut expected = vec![0; key.len()];
     kdf.derive_portably(cost, &mut expected)?;
     let unit = match (&kdf, target) {
@@ -60,6 +63,7 @@ pub(crate) fn prepare(
         code: None,
         least_samples: (once > SLOW).then_some(FEWEST),
         sample_seconds: Some(seconds),
+        least_seconds: least,
         notes: Vec::new(),
     })
 }

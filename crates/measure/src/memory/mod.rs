@@ -16,7 +16,7 @@ use std::time::Duration;
 
 /// Why the kernel cannot be measured.
 fn missing(missing: Missing) -> Outcome {
-    Outcome::NotMeasured { reason: missing.to_string(), missing_right: missing.right }
+    Outcome::NotMeasured { reason: missing.to_string(), missing_right: missing.right, no_time: None }
 }
 
 /// Bytes that look random and are the same each time: the benchmark's keys and data are not secret.

@@ -36,7 +36,8 @@ impl Printed {
         };
         let (sample, checked) = (Box::new(sample), checked.to_owned());
         let (least_samples, sample_seconds) = (Some(FEWEST), Some(SECONDS));
-        Subject { sample, unit, checked, code: None, least_samples, sample_seconds, notes }
+        let least_seconds = None;
+        Subject { sample, unit, checked, code: None, least_samples, sample_seconds, least_seconds, notes }
     }
 
     fn run(&self) -> Result<f64, Outcome> {

@@ -1,7 +1,7 @@
 //! Two runs side by side: what changed beyond noise.
 
 use super::{figure, label};
-use crate::results::{Case, CipherCase, Frequency, Outcome, Results, Row, Unit};
+use crate::results::{Case, CipherCase, Frequency, Measured, NoTime, Outcome, Results, Row, Unit};
 use crate::stats::{Change, Summary, compare_runs};
 use serde::Serialize;
 use serde_json::json;
@@ -200,10 +200,14 @@ fn compared(old: &Row, new: &Row, least: f64) -> Pair {
             Pair { reason: Some(reason), ..pair(Verdict::Worse, line) }
         }
         // Which rows a bound leaves without a figure is chance, of the machine's other load.
-        (Outcome::Measured(_), out @ Outcome::NotMeasured { reason, .. })
-        | (out @ Outcome::NotMeasured { reason, .. }, Outcome::Measured(_))
-            if out.lacks_time() =>
+        (Outcome::Measured(a), Outcome::NotMeasured { reason, no_time: Some(it), .. })
+            if is_slower(a, *it, least) =>
         {
+            let line = format!("{name}: no longer has a figure, being slower: {reason}");
+            Pair { reason: Some(reason.clone()), ..pair(Verdict::Worse, line) }
+        }
+        (Outcome::Measured(_), Outcome::NotMeasured { reason, no_time: Some(_), .. })
+        | (Outcome::NotMeasured { reason, no_time: Some(_), .. }, Outcome::Measured(_)) => {
             let line = format!("no time was left in one of the runs: {name}");
             Pair { reason: Some(reason.clone()), ..pair(Verdict::NotCompared, line) }
         }
@@ -217,6 +221,15 @@ fn compared(old: &Row, new: &Row, least: f64) -> Pair {
         }
         _ => pair(Verdict::Same, String::new()),
     }
+}
+
+/// Whether the least work of a sample now takes longer than a whole sample took before, beyond the interval
+/// in which another run's is expected. (Less work in less time would say nothing.)
+fn is_slower(before: &Measured, now: NoTime, least: f64) -> bool {
+    let Some(seconds) = now.least_seconds else { return false };
+    let Some(Summary { median, apart: Some((low, high)), .. }) = Summary::of(before) else { return false };
+    let slowest = if before.unit.more_is_better() { median / low } else { high / median };
+    low > 0.0 && seconds > before.sample_seconds * slowest.max(1.0 + least)
 }
 
 fn by_name(results: &Results) -> HashMap<&str, &Row> {

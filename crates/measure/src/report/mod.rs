@@ -65,8 +65,8 @@ pub(crate) fn circumstances(case: &CipherCase) -> String {
 pub(crate) fn reasons(results: &Results, impossible: bool) -> Vec<(String, Vec<String>)> {
     let reason = |row: &Row| match (&row.outcome, impossible) {
         (Outcome::Impossible { reason }, true) => Some(reason.clone()),
-        (Outcome::NotMeasured { reason, missing_right: None }, false) => Some(reason.clone()),
-        (Outcome::NotMeasured { reason, missing_right: Some(right) }, false) => {
+        (Outcome::NotMeasured { reason, missing_right: None, .. }, false) => Some(reason.clone()),
+        (Outcome::NotMeasured { reason, missing_right: Some(right), .. }, false) => {
             Some(format!("{reason} (missing: {right})"))
         }
         _ => None,

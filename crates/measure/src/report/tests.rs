@@ -254,7 +254,7 @@ fn what_there_was_no_time_for_is_not_compared() {
     let mut cut = all.clone();
     let reasons = ["--time was over", "three samples would take about 6.0 s, more than --time leaves"];
     for (row, reason) in cut.rows.iter_mut().zip(reasons) {
-        row.outcome = Outcome::not_measured(reason);
+        row.outcome = Outcome::no_time(reason, None);
     }
     for (before, after) in [(&all, &cut), (&cut, &all)] {
         let diff = Diff::between(before, after, 0.0);
@@ -263,8 +263,44 @@ fn what_there_was_no_time_for_is_not_compared() {
         assert_eq!(diff.rows[1].reason.as_deref(), Some(reasons[1]));
         assert!(diff.text().contains("  no time was left in one of the runs: aes-xts-plain64 512 "));
     }
-    cut.rows[0].outcome = Outcome::not_measured("AF_ALG is missing");
-    assert!(Diff::between(&all, &cut, 0.0).is_regression());
+    for other in ["AF_ALG is missing", "\"fio --time_based --runtime=50ms\" printed no figure: "] {
+        cut.rows[0].outcome = Outcome::not_measured(other);
+        assert!(Diff::between(&all, &cut, 0.0).is_regression(), "{other}");
+    }
+}
+
+/// A row that became thirty times slower was not compared, for want of time.
+#[test]
+fn what_there_was_no_time_for_because_it_is_slower_is_worse() {
+    let before = run(&[2000, 2100, 1900, 2050, 1950]);
+    let took = before.rows[0].measured().unwrap().sample_seconds;
+    let reason = "three samples would take about 9.0 s, more than --time leaves";
+    let after = |least_seconds| {
+        let mut after = before.clone();
+        after.rows[0].outcome = Outcome::no_time(reason, least_seconds);
+        after
+    };
+    for (least_seconds, verdict) in [
+        (None, Verdict::NotCompared),
+        (Some(took / 30.0), Verdict::NotCompared),
+        // Within what another run of the same program may take.
+        (Some(took * 1.001), Verdict::NotCompared),
+        (Some(took * 30.0), Verdict::Worse),
+    ] {
+        let diff = Diff::between(&before, &after(least_seconds), 0.02);
+        assert_eq!(diff.rows[0].verdict, verdict, "{least_seconds:?}");
+        assert_eq!(diff.rows[0].reason.as_deref(), Some(reason));
+    }
+    let diff = Diff::between(&before, &after(Some(took * 30.0)), 0.02);
+    assert!(diff.is_regression());
+    let line = format!(": no longer has a figure, being slower: {reason}\n");
+    assert!(diff.text().starts_with("Worse\n  aes-xts-plain64 512 ") && diff.text().contains(&line));
+    // What took no time before that could be told, or had too few samples, is not judged.
+    let mut few = before.clone();
+    let Outcome::Measured(measured) = &mut few.rows[0].outcome else { panic!() };
+    measured.samples.truncate(2);
+    let diff = Diff::between(&few, &after(Some(took * 30.0)), 0.02);
+    assert_eq!(diff.rows[0].verdict, Verdict::NotCompared);
 }
 
 /// The answer comes first, and says what to choose from the figures below it.

@@ -17,7 +17,7 @@ pub use case::{By, Case, CipherCase, Direction, DiskCase, DriverCase, KdfCase, P
 pub use file::Growing;
 pub use machine::{Frequency, Machine};
 pub(crate) use outcome::right;
-pub use outcome::{Latency, Measured, Outcome, Unit, Wrong};
+pub use outcome::{Latency, Measured, NoTime, Outcome, Unit, Wrong};
 pub use text::Corrupt;
 
 use serde::{Deserialize, Serialize};

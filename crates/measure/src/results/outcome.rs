@@ -19,9 +19,21 @@ pub enum Outcome {
         reason: String,
         /// The missing permission, if that is the reason: "CAP_SYS_ADMIN".
         missing_right: Option<String>,
+        /// What is known of it, if only `--time` left it without a figure. (Results of programs before this
+        /// member lack it: their rows without time count as those that lost their figure.)
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        no_time: Option<NoTime>,
     },
     /// The case ran and its output was wrong. Wrong output has no figures.
     Wrong(Wrong),
+}
+
+/// A case that there was no time for.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct NoTime {
+    /// How long the least work that a sample can be of takes, in seconds; `None` if that was not seen.
+    pub least_seconds: Option<f64>,
 }
 
 /// Figures.
@@ -103,12 +115,13 @@ impl Measured {
 impl Outcome {
     /// An existing case that cannot be measured here.
     pub(crate) fn not_measured(reason: impl Into<String>) -> Self {
-        Self::NotMeasured { reason: reason.into(), missing_right: None }
+        Self::NotMeasured { reason: reason.into(), missing_right: None, no_time: None }
     }
 
-    /// Whether only `--time` left it without a figure.
-    pub(crate) fn lacks_time(&self) -> bool {
-        matches!(self, Self::NotMeasured { reason, .. } if reason.contains("--time"))
+    /// A case that `--time` left without a figure; `least_seconds` as in [`NoTime`].
+    pub(crate) fn no_time(reason: impl Into<String>, least_seconds: Option<f64>) -> Self {
+        let no_time = Some(NoTime { least_seconds });
+        Self::NotMeasured { reason: reason.into(), missing_right: None, no_time }
     }
 
     /// A case that cannot exist.

@@ -122,6 +122,7 @@ pub(super) mod tests {
                     Outcome::NotMeasured {
                         reason: "no brd".into(),
                         missing_right: Some("CAP_SYS_ADMIN".into()),
+                        no_time: None,
                     },
                 ),
             ],

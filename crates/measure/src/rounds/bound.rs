@@ -34,13 +34,14 @@ impl Bound {
         self.end.map_or(f64::INFINITY, left)
     }
 
-    /// Promises a case the time of the fewest samples, each of `seconds`.
+    /// Promises a case the time of the fewest samples, each of `seconds`; its least work takes `least`,
+    /// if that is known.
     ///
     /// # Errors
     /// They do not fit into what is left.
-    pub(super) fn promise(&mut self, now: Duration, seconds: f64) -> Result<(), Outcome> {
+    pub(super) fn promise(&mut self, now: Duration, seconds: f64, least: Option<f64>) -> Result<(), Outcome> {
         let fewest = SMALLEST as f64 * seconds;
-        fits("three samples", fewest, self.left(now))?;
+        fits("three samples", fewest, least, self.left(now))?;
         self.promised += fewest * MARGIN;
         Ok(())
     }
@@ -67,28 +68,30 @@ const MARGIN: f64 = 2.0;
 /// What is left when the time is over.
 const MOMENT: f64 = 0.05;
 
-/// Whether something fits into the seconds that are left.
+/// Whether something fits into the seconds that are left. `least` is how long the least work of a sample
+/// takes, if that is known.
 ///
 /// # Errors
 /// The outcome of a case that does not.
-pub(crate) fn fits(what: &str, seconds: f64, left: f64) -> Result<(), Outcome> {
+pub(crate) fn fits(what: &str, seconds: f64, least: Option<f64>, left: f64) -> Result<(), Outcome> {
     if seconds <= left {
         return Ok(());
     }
     if left < MOMENT {
-        return Err(over(0));
+        return Err(over(0, least));
     }
     let reason = format!("{what} would take about {seconds:.1} s, more than --time leaves");
-    Err(Outcome::not_measured(reason))
+    Err(Outcome::no_time(reason, least))
 }
 
 /// The outcome of a case whose time was over.
-pub(super) fn over(samples: usize) -> Outcome {
-    Outcome::not_measured(match samples {
+pub(super) fn over(samples: usize, least: Option<f64>) -> Outcome {
+    let reason = match samples {
         0 => "--time was over".to_owned(),
         1 => "--time was over after one sample".to_owned(),
         some => format!("--time was over after {some} samples"),
-    })
+    };
+    Outcome::no_time(reason, least)
 }
 
 /// About how long a run without a bound takes at most, in seconds.
@@ -121,11 +124,11 @@ mod tests {
         let now = Duration::from_secs;
         let mut bound = Bound::after(&clock, Some(10.0));
         assert_eq!(bound.left(now(0)), 10.0);
-        bound.promise(now(0), 1.0).unwrap();
+        bound.promise(now(0), 1.0, None).unwrap();
         assert_eq!((bound.left(now(1)), bound.allows(now(8), 2.0)), (3.0, true));
         assert!(!bound.allows(now(8), 2.1));
-        let Err(Outcome::NotMeasured { reason, .. }) = bound.promise(now(1), 2.0) else { panic!() };
-        assert_eq!(reason, "three samples would take about 6.0 s, more than --time leaves");
+        let why = "three samples would take about 6.0 s, more than --time leaves";
+        assert_eq!(bound.promise(now(1), 2.0, Some(1.5)), Err(Outcome::no_time(why, Some(1.5))));
         assert_eq!(bound.left(now(9)), -5.0);
         let samples = || [1.0, 0.5, 0.1].into_iter();
         let kept = [0, 5, 6, 9].map(|seconds| bound.kept(now(seconds), samples()));
@@ -148,7 +151,7 @@ mod tests {
     fn without_a_bound_everything_fits() {
         let clock = Scripted::new(0, &[Duration::ZERO]);
         let mut bound = Bound::after(&clock, None);
-        bound.promise(Duration::from_secs(1 << 40), 1e12).unwrap();
+        bound.promise(Duration::from_secs(1 << 40), 1e12, None).unwrap();
         assert!(bound.allows(Duration::from_secs(1 << 40), 1e12) && bound.left(Duration::MAX).is_infinite());
     }
 }

@@ -64,12 +64,12 @@ impl<'a> Lane<'a> {
         let before = clock.now();
         let left = bound.left(before);
         if left <= 0.0 {
-            return Err(bound::over(0));
+            return Err(bound::over(0, None));
         }
         let subject = prepare(self.case, self.settings, clock, left)?;
         let now = clock.now();
         self.expected = subject.sample_seconds.unwrap_or((now - before).as_secs_f64());
-        bound.promise(now, self.expected)?;
+        bound.promise(now, self.expected, subject.least_seconds)?;
         self.least = subject.least_samples.unwrap_or(self.settings.least_samples) as usize;
         Ok(subject)
     }
@@ -170,7 +170,8 @@ impl<'a> Lane<'a> {
             return None;
         }
         if self.late && self.samples.len() < SMALLEST {
-            return Some(Row::new(self.case.clone(), bound::over(self.samples.len())));
+            let least = self.subject.as_ref().and_then(|subject| subject.least_seconds);
+            return Some(Row::new(self.case.clone(), bound::over(self.samples.len(), least)));
         }
         let subject = self.subject.as_ref()?;
         let vague = (!self.is_precise()).then(|| vague(self.settings));

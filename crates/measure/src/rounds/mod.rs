@@ -50,6 +50,9 @@ pub struct Subject {
     pub least_samples: Option<u32>,
     /// How long a sample takes in seconds, if that is known; otherwise about as long as preparing.
     pub sample_seconds: Option<f64>,
+    /// How long the least work that a sample can be of takes in seconds; `None` if a sample lasts as long
+    /// as it is told to.
+    pub least_seconds: Option<f64>,
     /// Notes for readers.
     pub notes: Vec<String>,
 }

@@ -30,6 +30,7 @@ fn known(name: char, values: Vec<f64>, log: Rc<RefCell<String>>) -> Subject {
         code: None,
         least_samples: slow.then_some(6),
         sample_seconds: None,
+        least_seconds: None,
         notes: Vec::new(),
     }
 }

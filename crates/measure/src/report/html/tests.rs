@@ -48,7 +48,7 @@ fn texts_from_results_stay_texts() {
         }
         match &mut row.outcome {
             Outcome::Impossible { reason } => *reason = bad.into(),
-            Outcome::NotMeasured { reason, missing_right } => {
+            Outcome::NotMeasured { reason, missing_right, .. } => {
                 (*reason, *missing_right) = (bad.into(), Some(bad.into()))
             }
             Outcome::Wrong(wrong) => {

@@ -148,12 +148,13 @@ const POLL: Duration = Duration::from_millis(20);
 pub(super) fn why(error: &Error) -> Outcome {
     match error {
         Error::Permission(text) => {
-            Outcome::NotMeasured { reason: text.clone(), missing_right: Some("CAP_SYS_ADMIN".into()) }
+            let missing_right = Some("CAP_SYS_ADMIN".into());
+            Outcome::NotMeasured { reason: text.clone(), missing_right, no_time: None }
         }
         other => not_measured(other.to_string()),
     }
 }
 
 pub(super) fn not_measured(reason: String) -> Outcome {
-    Outcome::NotMeasured { reason, missing_right: None }
+    Outcome::NotMeasured { reason, missing_right: None, no_time: None }
 }
