@@ -40,6 +40,8 @@ pub(crate) struct Demands {
     /// In the library's terms.
     pub(crate) terms: Terms,
     weak_ciphers: WeakCiphers,
+    /// Where `terms.seal_context` is from, in words.
+    bound_by: String,
     /// What `terms.policies` were read from.
     policies: Vec<PolicyText>,
 }
@@ -48,11 +50,12 @@ encoded!(WeakCiphers { taken, by_name });
 
 impl Encoded for Demands {
     fn put(&self, to: &mut Vec<u8>) {
-        let Self { terms, weak_ciphers, policies } = self;
+        let Self { terms, weak_ciphers, bound_by, policies } = self;
         weak_ciphers.put(to);
         terms.linear_segments.put(to);
         terms.ignore_seal.put(to);
         terms.seal_context.put(to);
+        bound_by.put(to);
         policies.put(to);
     }
 
@@ -65,7 +68,8 @@ impl Encoded for Demands {
             seal_context: Encoded::take(from)?,
             policies: Vec::new(),
         };
-        let mut this = Self { terms, weak_ciphers, policies: Vec::new() };
+        let bound_by = Encoded::take(from)?;
+        let mut this = Self { terms, weak_ciphers, bound_by, policies: Vec::new() };
         let policies: Vec<PolicyText> = Encoded::take(from)?;
         policies.into_iter().try_for_each(|policy| this.require(policy)).ok()?;
         Some(this)
@@ -83,22 +87,25 @@ impl Demands {
             seal_context: None,
             policies: Vec::new(),
         };
-        let mut this = Self { terms, weak_ciphers, policies: Vec::new() };
+        let mut this = Self { terms, weak_ciphers, bound_by: String::new(), policies: Vec::new() };
         let context = SealContext::from_args(args)?;
         // Whoever ignores the seal by an option does so whatever the environment says.
         if !this.terms.ignore_seal || context.option.is_some() {
-            context.text.map_or(Ok(()), |context| this.bind_seal(&context))?;
+            let source = context.source();
+            context.text.map_or(Ok(()), |context| this.bind_seal(&context, &source))?;
         }
         PolicyText::from_args(args)?.into_iter().try_for_each(|policy| this.require(policy))?;
         Ok(this)
     }
 
-    /// Sets the string that the seal must be bound to. Demands accumulate, and no seal has two.
-    pub(crate) fn bind_seal(&mut self, context: &str) -> Result<()> {
-        if let Some(other) = self.terms.seal_context.as_deref().filter(|other| *other != context) {
+    /// Sets the string that the seal must be bound to, and where it is from. Demands accumulate, and no
+    /// seal has two.
+    pub(crate) fn bind_seal(&mut self, context: &str, source: &str) -> Result<()> {
+        if self.terms.seal_context.as_deref().is_some_and(|other| other != context) {
+            // The strings may be secret: who gave a file wanted nobody to see its content.
+            let other = &self.bound_by;
             let message = format!(
-                "The seal is to be bound to {context:?} and to {other:?} (--seal-context, /etc/crypttab): no volume \
-                 meets both."
+                "The seal is to be bound to one string by {other} and to another by {source}: no volume meets both."
             );
             return Err(Failure::new(Exit::Unmet, message));
         }
@@ -107,6 +114,7 @@ impl Demands {
             return Err(Failure::new(Exit::Parameters, message));
         }
         self.terms.seal_context = Some(context.to_owned());
+        source.clone_into(&mut self.bound_by);
         Ok(())
     }
 

@@ -32,6 +32,12 @@ impl SealContext {
         };
         Ok(Self { text, option })
     }
+
+    /// Where it is from, in words.
+    pub(crate) fn source(&self) -> String {
+        self.option
+            .map_or_else(|| format!("the environment variable {VARIABLE}"), |option| format!("--{option}"))
+    }
 }
 
 fn from_environment() -> Result<Option<String>> {
@@ -44,21 +50,24 @@ fn from_environment() -> Result<Option<String>> {
 
 /// The string that a file holds.
 pub(crate) fn from_file(path: &Path) -> Result<String> {
-    let failed = |why: &dyn std::fmt::Display| {
-        format!("The seal context in {} cannot be read: {why}.", path.display())
-    };
+    let failed = |why: &io::Error| format!("The seal context in {} cannot be read: {why}.", path.display());
     let read = || -> io::Result<Vec<u8>> {
         let mut bytes = Vec::new();
         File::open(path)?.take(LONGEST + 1).read_to_end(&mut bytes)?;
         Ok(bytes)
     };
-    let mut bytes =
-        read().map_err(|error| Failure::new(Exit::of_file(&error, Exit::Device), failed(&error)))?;
+    let bytes = read().map_err(|error| Failure::new(Exit::of_file(&error, Exit::Device), failed(&error)))?;
+    of_file(path, bytes)
+}
+
+/// The string that the file at `path` holds, which has this content.
+pub(crate) fn of_file(path: &Path, mut bytes: Vec<u8>) -> Result<String> {
+    let failed = |why: &str| format!("The seal context in {} cannot be read: {why}.", path.display());
     if bytes.len() as u64 > LONGEST {
-        return refuse(failed(&"it is longer than 64 KiB"));
+        return refuse(failed("it is longer than 64 KiB"));
     }
     bytes.pop_if(|last| *last == b'\n');
-    String::from_utf8(bytes).or_else(|_| refuse(failed(&"it is not UTF-8")))
+    String::from_utf8(bytes).or_else(|_| refuse(failed("it is not UTF-8")))
 }
 
 fn refuse<T>(why: String) -> Result<T> {

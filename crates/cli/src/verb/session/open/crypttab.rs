@@ -65,8 +65,11 @@ fn demand(open: &mut Open, entries: &[Entry], done: Option<&Entry>) -> Result<()
 /// Makes a demand of this table's, if that is known.
 fn make(open: &mut Open, table: Option<&str>, name: &str, value: &str) -> Result<()> {
     match name {
-        SEAL_CONTEXT => open.demands.bind_seal(value),
-        SEAL_CONTEXT_FILE => open.demands.bind_seal(&seal_context::from_file(Path::new(value))?),
+        SEAL_CONTEXT => open.demands.bind_seal(value, &source(table, name)),
+        SEAL_CONTEXT_FILE => {
+            let context = seal_context::from_file(Path::new(value))?;
+            open.demands.bind_seal(&context, &source(table, name))
+        }
         name if name != REQUIRE => {
             let message = format!(
                 "{name}={value}: there is no such option, and it may have been meant as a demand: the volume is not opened."
@@ -79,6 +82,11 @@ fn make(open: &mut Open, table: Option<&str>, name: &str, value: &str) -> Result
             open.demands.require(PolicyText::read(&address::without_secrets(value.into()), &who)?)
         }
     }
+}
+
+/// An option of a table's, for messages; without a table the entry itself is what is opened.
+fn source(table: Option<&str>, option: &str) -> String {
+    table.map_or_else(|| option.to_owned(), |table| format!("{option} in {table}"))
 }
 
 /// Root opens nothing that the table may forbid; other users, whom it may be hidden from, are told.
