@@ -190,6 +190,17 @@ fn a_verb_of_a_verb_has_help_of_its_own() {
     }
     assert_eq!(keyway("boot --help check").ok().text(), check);
     assert!(keyway("boot check --help-all").ok().text().contains("--memory-budget"));
+    // Nothing is opened there: what it limits is a sample.
+    for (verb, page, is_sample) in
+        [("boot check", "boot", true), ("passport", "passport", true), ("open", "open", false)]
+    {
+        let help = keyway(&format!("{verb} --help-all")).ok().text();
+        let page = keyway(&format!("man {page}")).ok().text();
+        let page = page.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert_eq!(help.contains("Memory limit for the sample (256M)."), is_sample, "{help}");
+        assert_eq!(page.contains("The default is 256 MiB."), is_sample, "{page}");
+        assert_eq!(page.contains("default is half of the available memory"), !is_sample, "{page}");
+    }
     let boot = keyway("boot --help").ok().text();
     assert!(boot.contains("  check VOLUME ") && boot.contains("keyway boot initramfs --help"), "{boot}");
     assert!(keyway("bench diff --help").ok().text().contains("--threshold PERCENT"));

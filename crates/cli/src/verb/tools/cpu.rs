@@ -22,6 +22,17 @@ pub(crate) static RATE_FILE: Opt = Opt {
           Keyway's own key derivation serves; for GRUB, the row of PBKDF2 with SHA-512.",
 };
 
+/// The limit of a sample, where a header is judged and nothing is opened.
+pub(crate) static SAMPLE_BUDGET: Opt = Opt {
+    long: shared::MEMORY_BUDGET.long,
+    short: None,
+    value: "SIZE",
+    kind: Kind::Size,
+    help: "Memory limit for the sample (256M).",
+    man: "How long a keyslot takes is measured with the memory that it names, up to this much: a hostile header may name all \
+          there is. For one that names more the time is extrapolated. The default is 256 MiB.",
+};
+
 /// A CPU and what is known of its speed.
 pub(crate) struct Cpu {
     /// Its name for itself, and where its rates come from.
@@ -82,7 +93,7 @@ pub(crate) struct SampleKib(pub(crate) u32);
 impl SampleKib {
     /// What --memory-budget allows, or what every look at a header may take.
     pub(crate) fn from_args(args: &Args) -> Self {
-        let asked = args.number(&shared::MEMORY_BUDGET).map(|bytes| bytes / 1024);
+        let asked = args.number(&SAMPLE_BUDGET).map(|bytes| bytes / 1024);
         Self(asked.map_or(UnlockTimes::UNASKED_KIB, |kib| kib.try_into().unwrap_or(u32::MAX)))
     }
 }

@@ -16,7 +16,7 @@ use crate::device::{self};
 use crate::door::{Args, Kind, Opt, Request, shared};
 use crate::output::failure::{Exit, Failure, Result};
 use crate::output::stdio;
-use crate::verb::tools::cpu::{Cpu, RATE_FILE};
+use crate::verb::tools::cpu::{Cpu, RATE_FILE, SAMPLE_BUDGET};
 use given::Given;
 use grub::Grub;
 use initramfs::Ramdisk;
@@ -85,7 +85,7 @@ pub(super) const OPTIONS: &[&Opt] = &[
     &shared::JSON,
     &shared::TIMEOUT,
     &shared::WEAK_CIPHER,
-    &shared::MEMORY_BUDGET,
+    &SAMPLE_BUDGET,
     &shared::TIME_LIMIT,
 ];
 

@@ -2,7 +2,7 @@
 
 use crate::door::{Kind, Opt, shared};
 use crate::output::failure::{Exit, Failure};
-use crate::verb::tools::cpu::RATE_FILE;
+use crate::verb::tools::cpu::{RATE_FILE, SAMPLE_BUDGET};
 
 /// Those with a name of their own.
 #[rustfmt::skip]
@@ -112,7 +112,7 @@ pub(super) const ALL: &[&Opt] = &[
     &shared::TYPE,
     &shared::TIMEOUT,
     &shared::WEAK_CIPHER,
-    &shared::MEMORY_BUDGET,
+    &SAMPLE_BUDGET,
     &shared::TIME_LIMIT,
 ];
 
