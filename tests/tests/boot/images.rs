@@ -267,3 +267,45 @@ fn a_policy_is_embedded() {
     scratch.file("p.toml", "cipher = [\"aes\"]\n");
     made(&image, &out, "--force --require").arg(&policy).fails(1).says("p.toml:1: cipher: no such demand");
 }
+
+/// What the volume's own options demand by a file was not in the image, and the machine refused to boot.
+#[test]
+fn the_files_of_demands_are_embedded_under_names_that_the_machine_has() {
+    need!("cpio", "busybox");
+    let scratch = Scratch::new();
+    let image = scratch.file("image", original(&scratch));
+    let (out, policy) = (scratch.path("out"), scratch.file("p.toml", "ciphers = [\"aes\"]\n"));
+    let context = scratch.file("ctx", "host-17\n");
+    let made = |options: &str| {
+        let list = options.replace("POLICY", policy.to_str().unwrap());
+        let list = list.replace("CONTEXT", context.to_str().unwrap());
+        made(&image, &out, "--force --compress none --volume UUID=U --options").arg(list)
+    };
+    made("discard,x-keyway.require=POLICY,x-keyway.require=sealed,x-keyway.seal-context-file=CONTEXT").ok();
+    let added = fs::read(&out).unwrap().split_off(fs::metadata(&image).unwrap().len() as usize);
+    let added: Vec<u8> = added.into_iter().skip_while(|byte| *byte == 0).collect();
+    let tree = unpacked(&scratch, &added, "tree").join("keyway");
+    let table = fs::read_to_string(tree.join("unlock.conf")).unwrap();
+    let line = "root UUID=U none discard,x-keyway.require=/keyway/demands/root.1,x-keyway.require=sealed,\
+                x-keyway.seal-context-file=/keyway/demands/root.2";
+    assert_eq!(table.lines().last(), Some(line));
+    for (name, content) in [("root.1", "ciphers = [\"aes\"]\n"), ("root.2", "host-17\n")] {
+        let file = tree.join("demands").join(name);
+        assert_eq!(fs::read_to_string(&file).unwrap(), content);
+        assert_eq!(fs::metadata(file).unwrap().permissions().mode() & 0o777, 0o400);
+    }
+    assert_eq!(fs::read_dir(tree.join("demands")).unwrap().count(), 2);
+    // Whoever may not read the string may not read it in the image.
+    fs::set_permissions(&context, fs::Permissions::from_mode(0o600)).unwrap();
+    made("x-keyway.seal-context-file=CONTEXT").ok();
+    assert_eq!(fs::metadata(&out).unwrap().permissions().mode() & 0o077, 0);
+    // What the machine would refuse is refused here.
+    fs::remove_file(&out).unwrap();
+    made("x-keyway.seal-context-file=/none/ctx").fails(4).says("Cannot read /none/ctx: No such file");
+    made("x-keyway.require=/none/p").fails(4).says("Cannot read /none/p: No such file");
+    fs::write(&context, vec![b'x'; (64 << 10) + 1]).unwrap();
+    made("x-keyway.seal-context-file=CONTEXT").fails(1).says("ctx cannot be read: it is longer than 64 KiB.");
+    fs::write(&policy, "cipher = [\"aes\"]\n").unwrap();
+    made("x-keyway.require=POLICY").fails(1).says("p.toml:1: cipher: no such demand");
+    assert!(!out.exists());
+}

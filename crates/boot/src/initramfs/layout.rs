@@ -14,6 +14,7 @@
 //! /keyway/keymap         the map of the keyboard at which the passphrase is typed, binary (crate::keymap)
 //! /keyway/keys/NAME      key file of the volume NAME, only where that was asked for
 //! /keyway/headers/NAME   detached header of the volume NAME
+//! /keyway/demands/NAME.N file that an option of the volume NAME demands something by: a policy, the seal's context
 //! /keyway/modules        kernel modules to load, a path a line, in this order, before anything else; those that are loaded
 //!                        already or built in are passed over, and one that fails is said and passed over
 //! /keyway/modules.d/…    these modules, unpacked, whatever they were packed with
@@ -42,6 +43,8 @@ pub const KEYMAP: &str = "keyway/keymap";
 pub const KEYS: &str = "keyway/keys";
 /// Detached headers, by the volume's name.
 pub const HEADERS: &str = "keyway/headers";
+/// Files by which options of a volume demand something, by the volume's name and a number.
+pub const DEMANDS: &str = "keyway/demands";
 /// The list of modules to load.
 pub const MODULES: &str = "keyway/modules";
 /// The directory with these modules.
@@ -66,6 +69,8 @@ pub struct Contents {
     pub keys: Vec<(String, Vec<u8>)>,
     /// Detached headers by the volume's name.
     pub headers: Vec<(String, Vec<u8>)>,
+    /// Files that options name, by their own names here ("root.1").
+    pub demands: Vec<(String, Vec<u8>)>,
     /// Modules by the name of their file ("dm-crypt.ko"), unpacked, in the order of loading.
     pub modules: Vec<(String, Vec<u8>)>,
     /// Firmware by its name ("vendor/file.bin"), unpacked.
@@ -103,6 +108,9 @@ impl Contents {
         }
         for (name, header) in &self.headers {
             tree.add(&format!("{HEADERS}/{name}"), Node::file(0o400, header.as_slice()));
+        }
+        for (name, demand) in &self.demands {
+            tree.add(&format!("{DEMANDS}/{name}"), Node::file(0o400, demand.as_slice()));
         }
         let mut list = String::new();
         for (file, object) in &self.modules {

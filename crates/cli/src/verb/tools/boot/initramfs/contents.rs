@@ -8,10 +8,11 @@ use super::options::*;
 use crate::door::{Args, Opt, shared};
 use crate::output::failure::{Exit, Failure, Result};
 use crate::output::size::human;
+use crate::unlock::seal_context;
 use crate::verb::tools::boot::files::Ingredients;
-use keyway_boot::crypttab::{self, Entry};
+use keyway_boot::crypttab::{self, Entry, REQUIRE as REQUIRED, SEAL_CONTEXT_FILE};
 use keyway_boot::elf::Program;
-use keyway_boot::initramfs::layout::{Contents, HEADERS, KEYS};
+use keyway_boot::initramfs::layout::{Contents, DEMANDS, HEADERS, KEYS};
 use keyway_volume::trust::policy::Policy;
 use std::path::{Path, PathBuf};
 
@@ -85,6 +86,9 @@ impl Volume {
     fn entry(&self, from: &mut Ingredients, contents: &mut Contents) -> Result<Entry> {
         let name = &self.name;
         let mut options = crypttab::options_of(&self.options);
+        for option in &mut options {
+            self.gather_demand(option, from, contents)?;
+        }
         if let Some(path) = &self.header {
             contents.headers.push((name.clone(), from.read(path)?));
             options.push(("header".to_owned(), format!("/{HEADERS}/{name}")));
@@ -101,11 +105,38 @@ impl Volume {
         }
         Ok(Entry { name: name.into(), device: self.device.clone().into(), key_file, options })
     }
+
+    /// Puts the file that an option demands something by into the image, and names it there: the machine
+    /// that boots would refuse the volume without it.
+    fn gather_demand(
+        &self,
+        (option, file): &mut (String, String),
+        from: &mut Ingredients,
+        contents: &mut Contents,
+    ) -> Result<()> {
+        let path = Path::new(file);
+        let content = match option.as_str() {
+            REQUIRED if file != SEALED => policy(path, from)?,
+            SEAL_CONTEXT_FILE => {
+                let content = from.read(path)?;
+                seal_context::of_file(path, content.clone())?;
+                content
+            }
+            _ => return Ok(()),
+        };
+        let name = format!("{}.{}", self.name, contents.demands.len() + 1);
+        *file = format!("/{DEMANDS}/{name}");
+        contents.demands.push((name, content));
+        Ok(())
+    }
 }
+
+/// What stands for a policy that demands a seal and nothing else.
+const SEALED: &str = "sealed";
 
 /// A policy that would be refused at boot is refused already here.
 fn policy(path: &Path, from: &mut Ingredients) -> Result<Vec<u8>> {
-    if path == Path::new("sealed") {
+    if path == Path::new(SEALED) {
         return Ok(b"sealed = true\n".to_vec());
     }
     let text = from.read(path)?;

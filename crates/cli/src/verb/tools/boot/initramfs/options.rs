@@ -12,8 +12,13 @@ pub(super) static VOLUME: Opt = text(
      it is also a volume on this machine, its header says which modules --modules adds.",
 );
 pub(super) static NAME: Opt = text("name", "NAME", "Name of its mapping (root).", "");
-pub(super) static OPTIONS_OF_VOLUME: Opt =
-    text("options", "LIST", "Its options, as in crypttab: discard,tries=5.", "");
+pub(super) static OPTIONS_OF_VOLUME: Opt = text(
+    "options",
+    "LIST",
+    "Its options, as in crypttab: discard,tries=5.",
+    "The files that x-keyway.require= and \
+     x-keyway.seal-context-file= name are read here, and go into the image.",
+);
 pub(super) static EMBED_KEY_FILE: Opt = file(
     "embed-key-file",
     "FILE",
