@@ -322,15 +322,19 @@ fn not_admitted(finding: &Finding) -> String {
 fn unmet(unmet: &Unmet) -> String {
     match unmet {
         Unmet::Policy { finding, .. } if finding.line > 0 => format!("policy {unmet}"),
-        Unmet::Policy { finding, .. } if finding.found == Broken::Missing.to_string() => {
-            format!("{unmet}; if it is the volume that you mean, \"keyway seal\" seals it")
-        }
-        // An option that ignores the seal does not meet it.
-        Unmet::Policy { .. } => {
-            format!(
+        Unmet::Policy { finding, .. } => match finding.broken {
+            Some(Broken::Missing) => {
+                format!("{unmet}; if it is the volume that you mean, \"keyway seal\" seals it")
+            }
+            // Sealed again without the string it would have none.
+            Some(Broken::Context) => format!(
+                "{unmet}; if it is the volume that you mean, \"keyway seal --seal-context STRING\" binds it to another"
+            ),
+            // An option that ignores the seal does not meet it.
+            _ => format!(
                 "{unmet}; its header may be forged. If you changed it yourself, \"keyway seal\" seals it again"
-            )
-        }
+            ),
+        },
         Unmet::Seal(Broken::Missing | Broken::Context) => unmet.to_string(),
         Unmet::SealBeforeEdit(_) => format!(
             "{unmet}; nothing was changed, because its header may be forged. If every difference is yours, \"keyway \
@@ -369,6 +373,29 @@ const LEAST_KIB: u64 = 32;
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// The advice is chosen by why the seal does not hold, whatever the words for it are.
+    #[test]
+    fn the_advice_for_a_demanded_seal_is_that_of_its_fault() {
+        use keyway_volume::trust::policy::{Judgement, Verdict};
+        let said = |broken: Broken, found: &str| {
+            let (rule, wanted, found, broken) = ("sealed", "true".into(), found.into(), Some(broken));
+            let finding = Judgement { rule, line: 0, wanted, found, verdict: Verdict::Violated, broken };
+            unmet(&Unmet::Policy { policy: "x".into(), finding })
+        };
+        let seals = "x: not; if it is the volume that you mean, \"keyway seal\" seals it";
+        assert_eq!(said(Broken::Missing, "not"), seals);
+        assert_eq!(
+            said(Broken::Context, "not"),
+            "x: not; if it is the volume that you mean, \"keyway seal --seal-context STRING\" binds it to another"
+        );
+        for broken in [Broken::Forged, Broken::Differs(Vec::new()), Broken::Unreadable(String::new())] {
+            assert_eq!(
+                said(broken, &Broken::Missing.to_string()),
+                "x: it is not sealed; its header may be forged. If you changed it yourself, \"keyway seal\" seals it again"
+            );
+        }
+    }
 
     #[test]
     fn a_cost_over_the_budget_names_the_way_out() {

@@ -59,6 +59,8 @@ pub struct Judgement {
     pub found: String,
     /// Whether that is sufficient.
     pub verdict: Verdict,
+    /// Why the seal does not hold, if it is one that is demanded.
+    pub broken: Option<Broken>,
 }
 
 /// Whether a demand is met.

@@ -21,7 +21,8 @@ impl Audit {
         }
         let built_in = findings(luks, Some(data)).into_iter().map(|finding| {
             let (wanted, found) = ("a volume that needs no exemption".to_owned(), finding.to_string());
-            let finding = Judgement { rule: "built-in", line: 0, wanted, found, verdict: Verdict::Violated };
+            let (rule, verdict) = ("built-in", Verdict::Violated);
+            let finding = Judgement { rule, line: 0, wanted, found, verdict, broken: None };
             ("keyway".to_owned(), finding)
         });
         let demanded = policies.iter().flat_map(|required| {

@@ -63,8 +63,17 @@ pub(super) fn judge(demand: &Demand, subject: Subject<'_>) -> Judgement {
         }
         Demand::MinArgon2Memory(least) => argon2(header, |memory, _| memory >= *least),
         Demand::MinArgon2Passes(least) => argon2(header, |_, passes| passes >= *least),
-        Demand::Sealed => sealed(subject, None),
-        Demand::SealContext(context) => sealed(subject, Some(context)),
+        Demand::Sealed => in_words(sealed(subject, None)),
+        Demand::SealContext(context) => in_words(sealed(subject, Some(context))),
+    }
+}
+
+/// Why the seal does not hold that is demanded; `None` if it does, or if the demand is another.
+pub(super) fn broken(demand: &Demand, subject: Subject<'_>) -> Option<Broken> {
+    match demand {
+        Demand::Sealed => sealed(subject, None).err(),
+        Demand::SealContext(context) => sealed(subject, Some(context)).err(),
+        _ => None,
     }
 }
 
@@ -277,16 +286,17 @@ fn kdfs(header: &Header) -> Vec<SlotKdf> {
     }
 }
 
-fn sealed(subject: Subject<'_>, context: Option<&str>) -> Judgement {
+fn sealed(subject: Subject<'_>, context: Option<&str>) -> Result<Verdict, Broken> {
     let Subject { header, data_len, volume_key } = subject;
-    let verdict = Seal::of(header).and_then(|seal| {
-        let seal = seal.ok_or(Broken::Missing)?;
-        match volume_key {
-            Some(key) => seal.verify(header, data_len, key, context).map(|()| Verdict::Met),
-            None if context.is_some() && !seal.has_context() => Err(Broken::Context),
-            None => seal.compare(header, data_len).map(|()| Verdict::NeedsKey),
-        }
-    });
+    let seal = Seal::of(header)?.ok_or(Broken::Missing)?;
+    match volume_key {
+        Some(key) => seal.verify(header, data_len, key, context).map(|()| Verdict::Met),
+        None if context.is_some() && !seal.has_context() => Err(Broken::Context),
+        None => seal.compare(header, data_len).map(|()| Verdict::NeedsKey),
+    }
+}
+
+fn in_words(verdict: Result<Verdict, Broken>) -> Judgement {
     match verdict {
         Ok(Verdict::Met) => ("sealed".into(), Verdict::Met),
         Ok(verdict) => ("sealed, not verified: that needs the key".into(), verdict),

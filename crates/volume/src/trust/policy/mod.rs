@@ -66,7 +66,8 @@ impl Policy {
         let judge = |placed: &Placed| {
             let (found, verdict) = check::judge(&placed.demand, subject);
             let (rule, wanted) = (placed.demand.name(), placed.demand.wanted());
-            Judgement { rule, line: placed.line, wanted, found, verdict }
+            let broken = check::broken(&placed.demand, subject);
+            Judgement { rule, line: placed.line, wanted, found, verdict, broken }
         };
         self.demands.iter().map(judge).collect()
     }

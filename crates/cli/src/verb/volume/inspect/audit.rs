@@ -12,7 +12,7 @@ use std::path::Path;
 /// One row per demand.
 fn text(audit: &Audit, paint: Paint) -> String {
     let mut text = String::new();
-    for (policy, Judgement { rule, line, wanted, found, verdict }) in audit.rows() {
+    for (policy, Judgement { rule, line, wanted, found, verdict, .. }) in audit.rows() {
         let mark = match verdict {
             Verdict::Met => paint.good("ok       "),
             Verdict::Violated => paint.bad("violated "),
