@@ -36,6 +36,7 @@ fn the_kernel_maps_the_partitions_of_an_image_where_they_are() {
     let machine = machine.file("plaintext", fs::read(&plaintext).unwrap());
     let report = machine.file("disk.img", fs::read(&image).unwrap()).run(
         r#"
+        cp /disk.img /taken.img
         code() { key=$1; shift; "$@" >/tmp/said 2>&1 && n=0 || n=$?; echo "$key=$n $(tail -n 1 /tmp/said)"; }
         keyway open --backend kernel -d /key '/disk.img#2' two
         keyway open --backend kernel -d /key '/disk.img#1' one
@@ -50,6 +51,16 @@ fn the_kernel_maps_the_partitions_of_an_image_where_they_are() {
         dd if=/dev/zero of=/dev/mapper/two bs=64k count=1 conv=fsync 2>/dev/null
         keyway resize -d /key two
         echo SIZE=$(dmsetup table two | cut -d' ' -f2)
+        mv /disk.img /moved.img
+        cp /taken.img /disk.img
+        echo REPLACED=$(keyway status two | grep loop:)
+        rm /disk.img
+        mkfifo /disk.img
+        code WAITS timeout 20 keyway status two
+        echo LISTED=$(timeout 20 keyway list | grep "^two ")
+        rm /disk.img
+        mv /moved.img /disk.img
+        echo AGAIN_THERE=$(keyway status two | grep loop:)
         keyway close one
         keyway close two
         dd if=/disk.img of=/taken bs=1M skip=4 count=2 2>/dev/null
@@ -70,6 +81,12 @@ fn the_kernel_maps_the_partitions_of_an_image_where_they_are() {
         assert!(listed.ends_with(&format!(" /dev/mapper/{name} {image}")), "{listed}");
         assert_eq!(report.value(&format!("JSON_{name}")).trim(), format!("\"device\":\"{image}\","));
     }
+    // The kernel names the file by its place now; neither another file nor a FIFO in its old one is asked.
+    assert_eq!(report.value("REPLACED").trim(), "loop: /moved.img#2");
+    assert!(report.value("WAITS").starts_with("0 "), "{}", report.value("WAITS"));
+    let listed = report.value("LISTED");
+    assert!(listed.ends_with(" /dev/mapper/two /moved.img#2"), "{listed}");
+    assert_eq!(report.value("AGAIN_THERE").trim(), "loop: /disk.img#2");
     for key in ["AGAIN", "WHOLE"] {
         let said = report.value(key);
         assert!(said.starts_with("5 ") && said.contains("in use"), "{key}: {said}");

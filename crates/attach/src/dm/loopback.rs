@@ -7,7 +7,7 @@ use super::{DeviceNumber, sys};
 use crate::{Error, Result};
 use keyway_volume::device::storage::Extent;
 use rustix::fd::{AsFd, AsRawFd, BorrowedFd};
-use rustix::fs::fstat;
+use rustix::fs::{FileType, Mode, OFlags, fstat};
 use rustix::io::Errno;
 use std::fs::{self, File};
 use std::os::unix::ffi::OsStrExt;
@@ -108,6 +108,26 @@ pub fn backing_file(device: DeviceNumber) -> Option<PathBuf> {
     Some(PathBuf::from(std::ffi::OsStr::from_bytes(text)))
 }
 
+/// The file behind a loop device, open for reading. `None` if it cannot be opened, or if its name leads to
+/// another file by now: whoever may write to the directory puts there what they like.
+pub fn open_backing_file(device: DeviceNumber) -> Option<File> {
+    let node = open(Path::new("/dev").join(device.kernel_name()?), true).ok()?;
+    let (number, inode) = sys::backing(node.as_fd()).ok()?;
+    open_if_same(&backing_file(device)?, DeviceNumber::from_huge(number), inode)
+}
+
+/// Opens what is at `path` if it is a file or a block device with this inode. Anything else is only looked
+/// at: to open a FIFO is to wait, and some devices act on it.
+fn open_if_same(path: &Path, file_system: DeviceNumber, inode: u64) -> Option<File> {
+    let found = rustix::fs::open(path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty()).ok()?;
+    let stat = fstat(&found).ok()?;
+    let kind = FileType::from_raw_mode(stat.st_mode);
+    let is_same = (DeviceNumber::from_dev(stat.st_dev), stat.st_ino) == (file_system, inode);
+    let is_storage = matches!(kind, FileType::RegularFile | FileType::BlockDevice);
+    let again = format!("/proc/self/fd/{}", found.as_raw_fd());
+    (is_same && is_storage).then(|| open(again, true).ok())?
+}
+
 /// The part of its file that a loop device shows; `None` if that is all of it.
 pub fn part(device: DeviceNumber) -> Option<Extent> {
     let told =
@@ -172,3 +192,36 @@ fn flags(options: Options) -> u32 {
 const LO_FLAGS_READ_ONLY: u32 = 1;
 const LO_FLAGS_AUTOCLEAR: u32 = 4;
 const TRIES: u32 = 32;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Read;
+    use std::os::unix::fs::MetadataExt;
+
+    /// A FIFO in the file's place made whoever looked at the loop device wait for ever.
+    #[test]
+    fn only_the_file_that_is_attached_is_opened_by_its_name() {
+        let directory = std::env::temp_dir().join(format!("keyway-loopback-{}", std::process::id()));
+        fs::create_dir_all(&directory).unwrap();
+        let [image, gone] = ["image", "gone"].map(|name| directory.join(name));
+        fs::write(&image, "attached").unwrap();
+        let found = fs::metadata(&image).unwrap();
+        let opened = || open_if_same(&image, DeviceNumber::from_dev(found.dev()), found.ino());
+        let mut text = String::new();
+        opened().unwrap().read_to_string(&mut text).unwrap();
+        assert_eq!(text, "attached");
+        assert!(open_if_same(&image, DeviceNumber::from_dev(found.dev()), found.ino() + 1).is_none());
+        assert!(open_if_same(&image, DeviceNumber { major: 0, minor: 0 }, found.ino()).is_none());
+        fs::rename(&image, &gone).unwrap();
+        assert!(opened().is_none());
+        fs::write(&image, "another").unwrap();
+        assert!(opened().is_none());
+        fs::remove_file(&image).unwrap();
+        rustix::fs::mknodat(rustix::fs::CWD, &image, FileType::Fifo, Mode::RWXU, 0).unwrap();
+        assert!(opened().is_none());
+        let fifo = fs::metadata(&image).unwrap();
+        assert!(open_if_same(&image, DeviceNumber::from_dev(fifo.dev()), fifo.ino()).is_none());
+        fs::remove_dir_all(&directory).unwrap();
+    }
+}

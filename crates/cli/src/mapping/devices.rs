@@ -26,11 +26,13 @@ pub(crate) fn device_path(mapper: &Mapper, number: DeviceNumber) -> Option<PathB
 }
 
 /// The file behind a loop device, or the partition of it that the loop device shows: `disk.img#2`.
-/// `None` if there is none.
+/// `None` if there is none. The partition is looked up in the file that is attached, and in no other that
+/// has its name by now.
 pub(crate) fn image_behind(number: DeviceNumber) -> Option<PathBuf> {
     let file = loopback::backing_file(number)?;
     let Some(part) = loopback::part(number) else { return Some(file) };
-    let table = File::open(&file).and_then(|disk| Partitions::of(&disk)).ok().flatten();
+    let disk = loopback::open_backing_file(number).and_then(|disk| File::from_file(disk, &file).ok());
+    let table = disk.and_then(|disk| Partitions::of(&disk).ok().flatten());
     let found = table.and_then(|table| table.all.into_iter().find(|it| it.bytes == part.range()));
     let named = found.map(|found| PartitionName { image: file.clone(), number: found.number }.at(&file));
     Some(named.unwrap_or(file))

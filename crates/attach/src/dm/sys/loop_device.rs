@@ -9,7 +9,7 @@
 
 use rustix::fd::{AsRawFd, BorrowedFd};
 use rustix::io::Result;
-use rustix::ioctl::{IntegerSetter, Ioctl, IoctlOutput, NoArg, Opcode, Setter, ioctl};
+use rustix::ioctl::{Getter, IntegerSetter, Ioctl, IoctlOutput, NoArg, Opcode, Setter, ioctl};
 use std::ffi::c_void;
 
 /// `LOOP_CTL_GET_FREE`: the number of an unused device, from `/dev/loop-control`.
@@ -48,6 +48,15 @@ pub(in crate::dm) fn configure(
     set.inspect_err(|_| {
         let _ = clear_fd(device);
     })
+}
+
+/// `LOOP_GET_STATUS64`: the number of the file system that the file is on, as `st_dev` is encoded in the
+/// kernel, and its inode.
+pub(in crate::dm) fn backing(device: BorrowedFd<'_>) -> Result<(u64, u64)> {
+    // SAFETY: the kernel writes a loop_info64, which has this size and no invalid bytes.
+    let info: [u8; INFO] = unsafe { ioctl(device, Getter::<LOOP_GET_STATUS64, [u8; INFO]>::new()) }?;
+    let number = |at: usize| u64::from_ne_bytes(std::array::from_fn(|i| info[at + i]));
+    Ok((number(DEVICE), number(INODE)))
 }
 
 /// `LOOP_SET_DIRECT_IO`.
@@ -112,6 +121,8 @@ unsafe impl Ioctl for GetFree {
 
 const INFO: usize = 232;
 const CONFIG: usize = 304;
+const DEVICE: usize = 0;
+const INODE: usize = 8;
 const OFFSET: usize = 24;
 const SIZE_LIMIT: usize = 32;
 const FLAGS: usize = 52;
@@ -121,6 +132,7 @@ const NAME_LEN: usize = 64;
 const LOOP_SET_FD: Opcode = 0x4c00;
 const LOOP_CLR_FD: Opcode = 0x4c01;
 const LOOP_SET_STATUS64: Opcode = 0x4c04;
+const LOOP_GET_STATUS64: Opcode = 0x4c05;
 const LOOP_SET_CAPACITY: Opcode = 0x4c07;
 const LOOP_SET_DIRECT_IO: Opcode = 0x4c08;
 const LOOP_SET_BLOCK_SIZE: Opcode = 0x4c09;
