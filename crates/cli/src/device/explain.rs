@@ -322,7 +322,7 @@ fn not_admitted(finding: &Finding) -> String {
 fn unmet(unmet: &Unmet) -> String {
     match unmet {
         Unmet::Policy { finding, .. } if finding.line > 0 => format!("policy {unmet}"),
-        Unmet::Policy { finding, .. } => match finding.broken {
+        Unmet::Policy { finding, .. } => match finding.broken.as_deref() {
             Some(Broken::Missing) => {
                 format!("{unmet}; if it is the volume that you mean, \"keyway seal\" seals it")
             }
@@ -379,7 +379,8 @@ mod tests {
     fn the_advice_for_a_demanded_seal_is_that_of_its_fault() {
         use keyway_volume::trust::policy::{Judgement, Verdict};
         let said = |broken: Broken, found: &str| {
-            let (rule, wanted, found, broken) = ("sealed", "true".into(), found.into(), Some(broken));
+            let (rule, wanted, found, broken) =
+                ("sealed", "true".into(), found.into(), Some(Box::new(broken)));
             let finding = Judgement { rule, line: 0, wanted, found, verdict: Verdict::Violated, broken };
             unmet(&Unmet::Policy { policy: "x".into(), finding })
         };

@@ -60,7 +60,7 @@ pub struct Judgement {
     /// Whether that is sufficient.
     pub verdict: Verdict,
     /// Why the seal does not hold, if it is one that is demanded.
-    pub broken: Option<Broken>,
+    pub broken: Option<Box<Broken>>,
 }
 
 /// Whether a demand is met.

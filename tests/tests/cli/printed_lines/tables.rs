@@ -106,6 +106,7 @@ pub(super) const PLACEHOLDERS: &[(&str, &str)] = &[
     ("DIR", "mnt"),
     ("bash|zsh|fish", "bash"),
     ("{device}", "disk.luks"),
+    ("{of}", "disk.luks"),
     ("{path}", "disk.luks"),
     ("{context}", ""),
     ("{slot}", "0"),

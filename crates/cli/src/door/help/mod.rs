@@ -121,7 +121,7 @@ pub(super) fn operands_of_cryptsetup(command: &Command) -> String {
         "luksFormat" | "luksAddKey" => return "<device> [<new key file>]".to_owned(),
         "luksChangeKey" | "luksRemoveKey" | "luksConvertKey" => return "<device> [<key file>]".to_owned(),
         "luksKillSlot" => return "<device> <key slot>".to_owned(),
-        "luksSuspend" | "luksResume" => return "<device>".to_owned(),
+        "luksSuspend" | "luksResume" | "reencrypt" => return "<device>".to_owned(),
         "token" => return "<add|remove|import|export> <device>".to_owned(),
         _ => {}
     }

@@ -66,7 +66,7 @@ impl Policy {
         let judge = |placed: &Placed| {
             let (found, verdict) = check::judge(&placed.demand, subject);
             let (rule, wanted) = (placed.demand.name(), placed.demand.wanted());
-            let broken = check::broken(&placed.demand, subject);
+            let broken = check::broken(&placed.demand, subject).map(Box::new);
             Judgement { rule, line: placed.line, wanted, found, verdict, broken }
         };
         self.demands.iter().map(judge).collect()
