@@ -57,7 +57,7 @@ layer_unit() {
     local library="--package keyway --features keyway/nbd,keyway/tls,keyway/fuse,keyway/ublk,keyway/dm,keyway/keyring,keyway/predict,keyway/remote,keyway/parts"
     local name
     for name in attach boot cli format remote resolve volume; do units "$name"; done
-    cargo_test --lib $library
+    cargo_test --lib $library $(packages)
     # The power-cut simulator has a layer of its own.
     cargo_test --test '*' $library $(packages attach boot format resolve volume) -- --skip no_power_cut
     # (remote has units alone. Named here, tokio and all that stands on it would be compiled with the clock that these turn.)
