@@ -175,7 +175,7 @@ fn who_cannot_open_it_is_refused_and_nothing_is_changed() {
     ] {
         assert_eq!(
             refused(&format!("luksFormat -q volume key --iter-time-for {asked}")),
-            format!("keyway: --iter-time-for {said}.\n")
+            format!("--iter-time-for {said}.\n")
         );
     }
     let sha3 = "luksFormat -q volume key --iter-time-for grub-2.12 --pbkdf pbkdf2 --hash sha3-256";
