@@ -59,6 +59,7 @@ const MENTIONED: &[&str] = &[
     "keyway reencrypt --resume-only --header {} {}",
     "keyway reencrypt --resume-only {}{device}",
     "keyway reencrypt --resume-only{} {}",
+    "keyway seal --seal-context STRING",
     "keyway serve --tls-certificates DIR --tls-verify-peer",
 ];
 

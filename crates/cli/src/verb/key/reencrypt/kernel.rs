@@ -46,8 +46,7 @@ impl Asked {
             return Err(mapping::suspended(name));
         }
         if !is_under_way {
-            let place = mapping::place(name);
-            self.check_blocks_mapped(header.luks(), &*device::storage(&place, Access::Probe)?, &place)?;
+            self.check_sectors_mapped(header.luks(), name)?;
         }
         check_digests(found, header.luks())?;
         drop(header);

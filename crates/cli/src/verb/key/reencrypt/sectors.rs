@@ -5,7 +5,6 @@ use crate::output::failure::{Exit, Failure, Result};
 use keyway::Header;
 use keyway_crypto::Secret;
 use keyway_format::luks2::SegmentKind;
-use keyway_volume::device::probe;
 use keyway_volume::reencrypt::{smaller_blocks, smaller_blocks_of_plaintext};
 use keyway_volume::{Luks, Storage};
 use std::path::Path;
@@ -45,15 +44,15 @@ impl Asked {
         }
     }
 
-    /// The same of a volume that is mapped at `mapped`.
-    pub(super) fn check_blocks_mapped(
-        &self,
-        luks: &Luks,
-        mapping: &dyn Storage,
-        mapped: &Path,
-    ) -> Result<()> {
+    /// Refuses larger sectors of what the kernel has mapped.
+    pub(super) fn check_sectors_mapped(&self, luks: &Luks, name: &str) -> Result<()> {
         match self.larger_sectors(luks) {
-            Some(new) => self.refuse_smaller(probe::too_small_for(mapping, new), mapped, new),
+            Some(new) => Err(Failure::new(
+                Exit::Parameters,
+                format!(
+                    "{name} is in use with smaller sectors: --sector-size {new} needs it closed. Nothing was changed."
+                ),
+            )),
             None => Ok(()),
         }
     }
