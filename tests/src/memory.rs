@@ -1,6 +1,7 @@
 //! All the memory of another process, as a debugger or a core dump
 //! would show it (proc(5): maps, smaps, mem).
 
+use memchr::memmem;
 use std::fs::{self, File};
 use std::io;
 use std::ops::Range;
@@ -22,7 +23,7 @@ pub struct Region {
 impl Region {
     /// The bytes around `needle`, in hexadecimal, for messages.
     pub fn around(&self, needle: &[u8]) -> String {
-        let found = self.bytes.windows(needle.len()).position(|window| window == needle).unwrap_or(0);
+        let found = memmem::find(&self.bytes, needle).unwrap_or(0);
         let nearby = &self.bytes[found.saturating_sub(64)..self.bytes.len().min(found + 128)];
         let text: String = nearby.chunks(16).map(|line| format!("{line:02x?}\n")).collect();
         format!("{:#x}:\n{text}", self.range.start + found as u64)
@@ -86,21 +87,7 @@ impl Memory {
 
 /// Whether `needle` occurs in `bytes`.
 pub fn contains(bytes: &[u8], needle: &[u8]) -> bool {
-    let (Some(first), Some(last)) = (needle.first(), bytes.len().checked_sub(needle.len())) else {
-        return false;
-    };
-    let mut at = 0;
-    while let Some(found) = bytes[at..=last].iter().position(|byte| byte == first) {
-        at += found;
-        if bytes[at..].starts_with(needle) {
-            return true;
-        }
-        at += 1;
-        if at > last {
-            break;
-        }
-    }
-    false
+    !needle.is_empty() && memmem::find(bytes, needle).is_some()
 }
 
 /// "7f12-7f34 rw-p 00000000 00:00 0   \[heap\]".
@@ -123,6 +110,7 @@ mod tests {
         let bytes = b"aabaabaac";
         assert!(contains(bytes, b"aabaac") && contains(bytes, b"c") && contains(bytes, bytes));
         assert!(!contains(bytes, b"aad") && !contains(b"a", b"aa") && !contains(b"", b"a"));
+        assert!(!contains(bytes, b""));
     }
 
     #[test]
