@@ -23,7 +23,7 @@ fn what_opens_and_what_does_not() {
         .says("will say \"Invalid passphrase\" though it is right")
         .says("It does not open.");
     check2("2.14").ok().says("--modules=\"cryptodisk luks2 argon2");
-    check2("0.97").fails(1).says("2.06, 2.12 and 2.14 are known");
+    check2("0.97").fails(1).says("2.06, 2.12, 2.14 are known, versions between, and debian-12");
     check("--grub-version 2.06 --keyboard de").fails(1).says("--key-file");
     let damaged = kit.build("damaged", TWO).damage(|bytes| bytes[16384] = 0);
     keyway("boot check --grub-version 2.12")
