@@ -35,8 +35,11 @@ fn the_reason_stays_and_enter_tries_again() {
         console.expect("Enter: try again. r: reboot. o: power off.\n").types("\n");
     }
     console.expect("Enter: try again.").monitor("device_add virtio-blk-pci,drive=late").types("x\n");
-    console.expect("Enter: try again.").types("\n");
-    console.expect("Enter passphrase for /dev/vdb: ").types(&format!("{PASSPHRASE}\n"));
+    // A second may be too short for the kernel to find it.
+    while console.expect_one(&["Enter passphrase for /dev/vdb: ", "Enter: try again."]) == 1 {
+        console.types("\n");
+    }
+    console.types(&format!("{PASSPHRASE}\n"));
     root::assert_reached(&console.ends());
 
     let board = Board::pc().kernel(&prepared("vmlinuz")).initrd(&image);
