@@ -45,15 +45,18 @@ impl ZoneSize {
         if self.is_fixed { self.now } else { self.most }
     }
 
-    /// A zone took `whole`, of which `overhead` did not depend on its size.
+    /// A zone took `whole`, of which `overhead` did not depend on its size. Where that alone is slow, a
+    /// smaller zone hardly shortens the wait, and makes the whole endless: then the work on a zone may
+    /// take as long as the overhead.
     pub(super) fn learn(&mut self, whole: Duration, overhead: Duration) {
         if self.is_fixed {
             return;
         }
+        let work = whole.saturating_sub(overhead);
         let dear = overhead.as_secs_f64() > whole.as_secs_f64() * DEAR;
-        if whole > self.slow {
+        if whole > self.slow && work > overhead {
             self.now /= 2;
-        } else if dear && whole * 2 <= self.slow {
+        } else if dear && (whole * 2 <= self.slow || work * 2 <= overhead) {
             self.now = self.now.saturating_mul(2);
         }
         self.now = (self.now / self.unit * self.unit).clamp(self.unit, self.most);
@@ -87,7 +90,7 @@ mod tests {
         assert_eq!(size.bytes(), 32 << 20, "2 % is cheap");
         size.learn(ms(400), ms(40));
         assert_eq!(size.bytes(), 32 << 20, "twice as long would be too long");
-        size.learn(ms(701), ms(400));
+        size.learn(ms(701), ms(300));
         assert_eq!(size.bytes(), 16 << 20);
         for _ in 0..9 {
             size.learn(ms(100), ms(50));
@@ -107,10 +110,23 @@ mod tests {
         assert_eq!(size.bytes(), 4 << 20, "telling is dear, and there is time");
         size.learn(ms(51), ms(10));
         assert_eq!(size.bytes(), 4 << 20, "there would not be time");
-        size.learn(ms(101), ms(90));
+        size.learn(ms(101), ms(50));
         assert_eq!(size.bytes(), 2 << 20);
         assert_eq!(ZoneSize::new(4096, 100 << 20, Some(8 << 20)).within(ms(100)).bytes(), 8 << 20);
         assert_eq!(ZoneSize::new(4 << 20, 100 << 20, None).within(ms(100)).bytes(), 4 << 20);
+    }
+
+    #[test]
+    fn a_device_that_is_slow_to_flush_does_not_shrink_zones_to_nothing() {
+        // What a zone costs besides its bytes, and a megabyte: an SD card, and an emulated machine.
+        for (overhead, megabyte) in [(ms(300), ms(50)), (ms(90), ms(100))] {
+            let mut size = ZoneSize::new(4096, 100 << 20, None).within(ms(100));
+            for _ in 0..40 {
+                size.learn(overhead + megabyte.mul_f64(size.bytes() as f64 / 1_048_576.0), overhead);
+            }
+            let work = megabyte.mul_f64(size.bytes() as f64 / 1_048_576.0);
+            assert!(work * 2 > overhead && work <= overhead, "{size:?}: {work:?}");
+        }
     }
 
     #[test]
