@@ -4,7 +4,7 @@
 use crate::need_machine;
 use keyway_tests::peers::CHEAP_LUKS2_PBKDF2;
 use keyway_tests::vm::Machine;
-use keyway_tests::{Scratch, assert_same_bytes, cryptsetup, fio, keyway, need, random};
+use keyway_tests::{Scratch, assert_same_bytes, cryptsetup, fio, keyway, need, peer, random};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -197,5 +197,140 @@ fn a_mapping_is_reencrypted_under_fio() {
         assert!(!dump.contains("Requirements"), "{dump}");
         let found = keyway("read --key-file").arg(&key).arg(disk).ok().stdout;
         assert_same_bytes("keyway read", &found[DATA - TAIL..], "written", &random(12, DATA)[DATA - TAIL..]);
+    }
+}
+
+const SECTORS: &str = r#"
+    CHEAP='--pbkdf pbkdf2 --pbkdf-force-iterations 1000'
+    ln -s /bin/keyway /tmp/cryptsetup
+    # small: blocks of 1024 bytes; large: of 4096; both in sectors of 512.
+    for name in small large; do
+        [ $name = small ] && device=/dev/vda || device=/dev/vdb
+        cryptsetup open --key-file /key $device $name
+        mount -t ext4 /dev/mapper/$name /mnt
+        for tool in keyway /tmp/cryptsetup cryptsetup; do
+            [ $name = small ] || [ $tool = keyway ] || continue
+            code=0; $tool reencrypt -q --active-name $name --key-file /key $CHEAP --sector-size 4096 2>/tmp/err || code=$?
+            echo ${name}_$(basename $tool)_$tool=$code $(tr '\n' ' ' </tmp/err)
+        done
+        echo ${name}_SECTOR=$(dmsetup table $name | grep -o 'sector_size:[0-9]*')
+        echo written >/mnt/file; sync; cat /mnt/file | sed "s/^/${name}_FILE=/"
+        umount /mnt
+        cryptsetup close $name
+    done
+    cryptsetup open --key-file /key /dev/vdb large && mount -t ext4 /dev/mapper/large /mnt && sed 's/^/AGAIN=/' /mnt/file
+    umount /mnt; cryptsetup close large
+    # No file system at all: nothing says that larger sectors are too large.
+    keyway luksFormat -q --type luks2 --sector-size 512 $CHEAP --key-file /key /dev/vdc
+    keyway open --backend kernel --key-file /key /dev/vdc none
+    dd if=/tail of=/dev/mapper/none bs=1M oflag=direct 2>/dev/null
+    keyway reencrypt -q --active-name none --key-file /key $CHEAP --sector-size 4096 && echo NONE=0
+    dd if=/dev/mapper/none bs=1M count=4 iflag=direct 2>/dev/null | cmp - /tail && echo NONE_TAIL=same
+    keyway close none
+"#;
+
+/// Mapped, both programs ask what is mounted: larger sectors only where its blocks are as large.
+#[test]
+fn sectors_grow_under_a_file_system_that_has_such_blocks() {
+    need_machine!();
+    need!("mke2fs", "cryptsetup");
+    let scratch = Scratch::new();
+    let key = scratch.file("key", "correct horse battery staple");
+    let volume = |name: &str, block: u32| {
+        let image = scratch.sized(&format!("{name}.img"), 24 << 20);
+        peer("mke2fs", &format!("-q -F -t ext4 -b {block}")).arg(&image).ok();
+        let volume = scratch.path(name);
+        let build = keyway("build -q --fill --sector-size 512").args(CHEAP_LUKS2_PBKDF2);
+        build.arg("--key-file").arg(&key).arg(image).arg(&volume).ok();
+        volume
+    };
+    let machine = Machine::new().processors(2).disk(&volume("small", 1024)).disk(&volume("large", 4096));
+    let machine = machine.disk(&scratch.sized("none", 24 << 20)).with_keyway();
+    let machine = machine.file("key", fs::read(&key).unwrap()).file("tail", random(14, 4 << 20));
+    let report = machine.limit(Duration::from_secs(200)).run(SECTORS);
+    let theirs = "1 Requested --sector-size 4096 is incompatible with ext4 superblock (block size: 1024 bytes) detected on \
+                  device /dev/mapper/small.";
+    let ours = "1 keyway: /dev/mapper/small holds ext4 with blocks of 1024 bytes, which cannot be mounted from sectors of \
+                4096: use --sector-size 1024, or omit it. Nothing was changed.";
+    for (key, value) in [
+        ("small_keyway_keyway", ours),
+        ("small_cryptsetup_cryptsetup", theirs),
+        ("small_SECTOR", ""),
+        ("small_FILE", "written"),
+        ("large_keyway_keyway", "0"),
+        ("large_SECTOR", "sector_size:4096"),
+        ("large_FILE", "written"),
+        ("AGAIN", "written"),
+        ("NONE", "0"),
+        ("NONE_TAIL", "same"),
+    ] {
+        assert_eq!(report.value(key).trim(), value, "{key}");
+    }
+    let named = report.value("small_cryptsetup_/tmp/cryptsetup");
+    assert_eq!(
+        named.trim().trim_start_matches("1 cryptsetup: "),
+        theirs.trim_start_matches("1 "),
+        "under its name"
+    );
+}
+
+const OPENED: &str = r#"
+    CHEAP='--pbkdf pbkdf2 --pbkdf-force-iterations 1000'
+    mkdir -p /tmp/named; ln -s /bin/keyway /tmp/named/cryptsetup
+    size=$((24 * 1024 * 1024))
+    for tool in cryptsetup /tmp/named/cryptsetup keyway; do
+        name=$(echo $tool | tr -d /)
+        dd if=/plain of=/dev/vda bs=1M 2>/dev/null
+        code=0; $tool reencrypt --encrypt --init-only --reduce-device-size 8M -S11 -q $CHEAP --key-file /key /dev/vda one \
+            >/tmp/out 2>/tmp/err || code=$?
+        echo ${name}_BEGUN=$code $(cat /tmp/out | tr '\n' ' ')
+        head -c $size /plain >/tmp/expected
+        head -c $size /dev/mapper/one | cmp - /tmp/expected && echo ${name}_OPEN=same
+        cryptsetup luksDump /dev/vda | grep -q ' 11: luks2' && echo ${name}_SLOT=11
+        cryptsetup status one | sed -n "s/  reencryption: */${name}_STATUS=/p"
+        $tool reencrypt --resume-only --active-name one -q --key-file /key && echo ${name}_RESUMED=0
+        head -c $size /dev/mapper/one | cmp - /tmp/expected && echo ${name}_DONE=same
+        cryptsetup status one | grep -q 'reencryption:' || echo ${name}_END=none
+        cryptsetup close one
+        # A detached header, and everything in one command.
+        dd if=/plain of=/dev/vda bs=1M 2>/dev/null
+        rm -f /tmp/header
+        code=0; $tool reencrypt --encrypt --header /tmp/header -q $CHEAP --key-file /key /dev/vda two >/tmp/out 2>/tmp/err || code=$?
+        echo ${name}_WHOLE=$code $(cat /tmp/out | grep active | tr '\n' ' ')
+        cmp /dev/mapper/two /plain && echo ${name}_TWO=same
+        cryptsetup close two
+        cryptsetup open --header /tmp/header --key-file /key /dev/vda two && cmp /dev/mapper/two /plain && echo ${name}_AGAIN=same
+        cryptsetup close two
+    done
+"#;
+
+/// What begins to be encrypted is open under a name, whichever program is asked.
+#[test]
+fn what_begins_to_be_encrypted_is_mapped() {
+    need_machine!();
+    need!("cryptsetup");
+    let scratch = Scratch::new();
+    let machine = Machine::new().processors(2).disk(&scratch.sized("disk", 32 << 20)).with_keyway();
+    let machine = machine.file("key", "correct horse").file("plain", random(15, 32 << 20));
+    let report = machine.limit(Duration::from_secs(200)).run(OPENED);
+    for (tool, is_named) in [("cryptsetup", true), ("tmpnamedcryptsetup", true), ("keyway", false)] {
+        let said = |name: &str| match is_named {
+            true => format!("0 /dev/mapper/{name} is now active and ready for online encryption."),
+            false => "0".to_owned(),
+        };
+        for (key, value) in [
+            ("BEGUN", said("one")),
+            ("OPEN", "same".into()),
+            ("SLOT", "11".into()),
+            ("STATUS", "in-progress".into()),
+            ("RESUMED", "0".into()),
+            ("DONE", "same".into()),
+            ("END", "none".into()),
+            ("WHOLE", said("two")),
+            ("TWO", "same".into()),
+            ("AGAIN", "same".into()),
+        ] {
+            assert_eq!(report.value(&format!("{tool}_{key}")).trim(), value, "{tool}: {key}");
+        }
     }
 }

@@ -46,7 +46,8 @@ impl Asked {
             return Err(mapping::suspended(name));
         }
         if !is_under_way {
-            self.check_sectors_mapped(header.luks(), name)?;
+            let place = mapping::place(name);
+            self.check_blocks_mapped(header.luks(), &*device::storage(&place, Access::Probe)?, &place)?;
         }
         check_digests(found, header.luks())?;
         drop(header);

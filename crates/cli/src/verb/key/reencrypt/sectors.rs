@@ -5,6 +5,7 @@ use crate::output::failure::{Exit, Failure, Result};
 use keyway::Header;
 use keyway_crypto::Secret;
 use keyway_format::luks2::SegmentKind;
+use keyway_volume::device::probe;
 use keyway_volume::reencrypt::{smaller_blocks, smaller_blocks_of_plaintext};
 use keyway_volume::{Luks, Storage};
 use std::path::Path;
@@ -44,15 +45,15 @@ impl Asked {
         }
     }
 
-    /// Refuses larger sectors of what the kernel has mapped.
-    pub(super) fn check_sectors_mapped(&self, luks: &Luks, name: &str) -> Result<()> {
+    /// The same of a volume that is mapped at `mapped`.
+    pub(super) fn check_blocks_mapped(
+        &self,
+        luks: &Luks,
+        mapping: &dyn Storage,
+        mapped: &Path,
+    ) -> Result<()> {
         match self.larger_sectors(luks) {
-            Some(new) => Err(Failure::new(
-                Exit::Parameters,
-                format!(
-                    "{name} is in use with smaller sectors: --sector-size {new} needs it closed. Nothing was changed."
-                ),
-            )),
+            Some(new) => self.refuse_smaller(probe::too_small_for(mapping, new), mapped, new),
             None => Ok(()),
         }
     }
