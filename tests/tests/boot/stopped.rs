@@ -36,7 +36,10 @@ fn the_reason_stays_and_enter_tries_again() {
     }
     console.expect("Enter: try again.").monitor("device_add virtio-blk-pci,drive=late").types("x\n");
     // A second may be too short for the kernel to find it.
+    let mut tries = 0;
     while console.expect_one(&["Enter passphrase for /dev/vdb: ", "Enter: try again."]) == 1 {
+        tries += 1;
+        assert!(tries < 60, "the disk was never found");
         console.types("\n");
     }
     console.types(&format!("{PASSPHRASE}\n"));
