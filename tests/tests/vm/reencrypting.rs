@@ -211,7 +211,7 @@ const SECTORS: &str = r#"
         for tool in keyway /tmp/cryptsetup cryptsetup; do
             [ $name = small ] || [ $tool = keyway ] || continue
             code=0; $tool reencrypt -q --active-name $name --key-file /key $CHEAP --sector-size 4096 2>/tmp/err || code=$?
-            echo ${name}_$(basename $tool)_$tool=$code $(tr '\n' ' ' </tmp/err)
+            echo ${name}_$(basename $tool)_$tool=$code $([ $code = 0 ] || tr '\n' ' ' </tmp/err)
         done
         echo ${name}_SECTOR=$(dmsetup table $name | grep -o 'sector_size:[0-9]*')
         echo written >/mnt/file; sync; cat /mnt/file | sed "s/^/${name}_FILE=/"
@@ -250,7 +250,7 @@ fn sectors_grow_under_a_file_system_that_has_such_blocks() {
     let report = machine.limit(Duration::from_secs(200)).run(SECTORS);
     let theirs = "1 Requested --sector-size 4096 is incompatible with ext4 superblock (block size: 1024 bytes) detected on \
                   device /dev/mapper/small.";
-    let ours = "1 keyway: /dev/mapper/small holds ext4 with blocks of 1024 bytes, which cannot be mounted from sectors of \
+    let ours = "1 /dev/mapper/small holds ext4 with blocks of 1024 bytes, which cannot be mounted from sectors of \
                 4096: use --sector-size 1024, or omit it. Nothing was changed.";
     for (key, value) in [
         ("small_keyway_keyway", ours),
@@ -267,11 +267,7 @@ fn sectors_grow_under_a_file_system_that_has_such_blocks() {
         assert_eq!(report.value(key).trim(), value, "{key}");
     }
     let named = report.value("small_cryptsetup_/tmp/cryptsetup");
-    assert_eq!(
-        named.trim().trim_start_matches("1 cryptsetup: "),
-        theirs.trim_start_matches("1 "),
-        "under its name"
-    );
+    assert_eq!(named.trim(), theirs, "under its name");
 }
 
 const OPENED: &str = r#"
