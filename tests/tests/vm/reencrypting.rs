@@ -244,10 +244,10 @@ fn sectors_grow_under_a_file_system_that_has_such_blocks() {
         build.arg("--key-file").arg(&key).arg(image).arg(&volume).ok();
         volume
     };
-    let machine = Machine::new().processors(2).disk(&volume("small", 1024)).disk(&volume("large", 4096));
+    let machine = Machine::new().disk(&volume("small", 1024)).disk(&volume("large", 4096));
     let machine = machine.disk(&scratch.sized("none", 24 << 20)).with_keyway();
     let machine = machine.file("key", fs::read(&key).unwrap()).file("tail", random(14, 4 << 20));
-    let report = machine.limit(Duration::from_secs(200)).run(SECTORS);
+    let report = machine.limit(Duration::from_secs(600)).run(SECTORS);
     let theirs = "1 Requested --sector-size 4096 is incompatible with ext4 superblock (block size: 1024 bytes) detected on \
                   device /dev/mapper/small.";
     let ours = "1 /dev/mapper/small holds ext4 with blocks of 1024 bytes, which cannot be mounted from sectors of \
@@ -273,7 +273,7 @@ fn sectors_grow_under_a_file_system_that_has_such_blocks() {
 const OPENED: &str = r#"
     CHEAP='--pbkdf pbkdf2 --pbkdf-force-iterations 1000'
     mkdir -p /tmp/named; ln -s /bin/keyway /tmp/named/cryptsetup
-    size=$((24 * 1024 * 1024))
+    size=$((8 * 1024 * 1024))
     for tool in cryptsetup /tmp/named/cryptsetup keyway; do
         name=$(echo $tool | tr -d /)
         dd if=/plain of=/dev/vda bs=1M 2>/dev/null
@@ -306,9 +306,9 @@ fn what_begins_to_be_encrypted_is_mapped() {
     need_machine!();
     need!("cryptsetup");
     let scratch = Scratch::new();
-    let machine = Machine::new().processors(2).disk(&scratch.sized("disk", 32 << 20)).with_keyway();
-    let machine = machine.file("key", "correct horse").file("plain", random(15, 32 << 20));
-    let report = machine.limit(Duration::from_secs(200)).run(OPENED);
+    let machine = Machine::new().disk(&scratch.sized("disk", 16 << 20)).with_keyway();
+    let machine = machine.file("key", "correct horse").file("plain", random(15, 16 << 20));
+    let report = machine.limit(Duration::from_secs(600)).run(OPENED);
     for (tool, is_named) in [("cryptsetup", true), ("tmpnamedcryptsetup", true), ("keyway", false)] {
         let said = |name: &str| match is_named {
             true => format!("0 /dev/mapper/{name} is now active and ready for online encryption."),
