@@ -5,6 +5,11 @@ use std::fs::OpenOptions;
 use std::io::Write;
 use std::path::PathBuf;
 
+/// Whether `KEYWAY_SLOW` asks for what takes minutes.
+pub fn is_slow() -> bool {
+    std::env::var_os("KEYWAY_SLOW").is_some_and(|value| !value.is_empty())
+}
+
 /// Returns from the test, recording it as skipped, if one of the named programs is not installed.
 #[macro_export]
 macro_rules! need {

@@ -3,6 +3,7 @@
 
 use crate::root::{self, PASSPHRASE};
 use keyway_tests::peers::CHEAP_ARGON2;
+use keyway_tests::skip::is_slow;
 use keyway_tests::vm::prepared;
 use keyway_tests::{Board, Console, Scratch, keyway, need, need_that, peer, random};
 use std::fmt::Write as _;
@@ -259,10 +260,6 @@ fn every_other_root_boots() {
         eprintln!("{name} {format} {line}");
         boots(name, format, line, mount);
     }
-}
-
-fn is_slow() -> bool {
-    std::env::var_os("KEYWAY_SLOW").is_some_and(|value| !value.is_empty())
 }
 
 /// One machine opens a volume of every file system, and mounts each: all modules are there, in order, and

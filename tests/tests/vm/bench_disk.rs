@@ -4,6 +4,7 @@
 //! storage in use.
 
 use crate::need_machine;
+use keyway_tests::skip::is_slow;
 use keyway_tests::vm::{self, Machine};
 use keyway_tests::{Scratch, fio, need, need_that};
 use std::time::Duration;
@@ -169,10 +170,6 @@ const BY_FIO: &str = r#"
     echo SHORT_DM_CRYPT=$(rows /tmp/short.json disk/dm-crypt/brd)
     echo SHORT_SAID=$(grep -o 'fio was not used[^"]*' /tmp/short.json)
 "#;
-
-fn is_slow() -> bool {
-    std::env::var_os("KEYWAY_SLOW").is_some_and(|value| !value.is_empty())
-}
 
 #[test]
 fn fio_asks_dm_crypt() {
