@@ -46,6 +46,40 @@ impl AesXts {
         stop_if_wiped();
     }
 
+    /// Encrypts one data unit of any length, in whole blocks: unit `number` of IEEE 1619. Core Storage's metadata have
+    /// units of 8192 bytes.
+    ///
+    /// # Panics
+    /// If `unit` is empty or not a multiple of 16 bytes.
+    pub fn encrypt_unit(&self, number: u64, unit: &mut [u8]) {
+        self.in_parts(number, unit, |tweak, part| self.data.xts_encrypt(&[tweak], part.len(), part));
+        stop_if_wiped();
+    }
+
+    /// The inverse of [`AesXts::encrypt_unit`].
+    ///
+    /// # Panics
+    /// If `unit` is empty or not a multiple of 16 bytes.
+    pub fn decrypt_unit(&self, number: u64, unit: &mut [u8]) {
+        self.in_parts(number, unit, |tweak, part| self.data.xts_decrypt(&[tweak], part.len(), part));
+        stop_if_wiped();
+    }
+
+    /// Runs `work` over parts of a unit, each with the mask of its first block.
+    fn in_parts(&self, number: u64, unit: &mut [u8], work: impl Fn([u8; 16], &mut [u8])) {
+        assert!(!unit.is_empty() && unit.len().is_multiple_of(16), "a data unit of whole blocks");
+        let mut tweak = [[0; 16]];
+        tweak[0][..8].copy_from_slice(&number.to_le_bytes());
+        self.tweak.encrypt_blocks(&mut tweak);
+        let mut mask = u128::from_le_bytes(tweak[0]);
+        for part in unit.chunks_mut(SectorSize::S512.bytes()) {
+            work(mask.to_le_bytes(), part);
+            for _ in 0..part.len() / 16 {
+                mask = (mask << 1) ^ ((mask >> 127) * 0x87);
+            }
+        }
+    }
+
     /// Runs `work` over batches of sectors with their encrypted tweaks.
     fn with_tweaks(
         &self,
@@ -89,6 +123,16 @@ mod tests {
                 fixed.decrypt(40, size, &mut data);
                 assert!(data == bytes, "{cpu}");
             }
+        }
+        // A unit of a sector's length is that sector; a longer one begins as a sector with its number.
+        for cpu in Cpu::levels() {
+            let fixed = AesXts::new(&bytes[..32], cpu).unwrap();
+            let (mut sector, mut unit) = (bytes[..4096].to_vec(), bytes[..8192].to_vec());
+            fixed.encrypt(5, SectorSize::S4096, &mut sector);
+            fixed.encrypt_unit(5, &mut unit);
+            assert!(unit[..4096] == sector, "{cpu}");
+            fixed.decrypt_unit(5, &mut unit);
+            assert!(unit == bytes[..8192], "{cpu}");
         }
         assert_eq!(AesXts::new(&bytes[..33], Cpu::portable()).err(), Some(Error::AesXtsKey(264)));
     }

@@ -17,6 +17,8 @@
 extern crate alloc;
 
 mod aes_ccm;
+#[cfg(feature = "alloc")]
+mod aes_wrap;
 mod aes_xts;
 mod block;
 mod block_cipher;
@@ -44,6 +46,8 @@ pub mod spec;
 mod sys;
 
 pub use aes_ccm::AesCcm;
+#[cfg(feature = "alloc")]
+pub use aes_wrap::AesWrap;
 pub use aes_xts::AesXts;
 #[cfg(feature = "alloc")]
 pub use cascade::{Cascade, CascadeMode};

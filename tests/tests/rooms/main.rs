@@ -15,13 +15,14 @@ const ROOMS: [&str; 10] =
 
 /// Those of `keyway-crypto`, from the top: construction from a specification, what is constructed,
 /// the traits between them, and what all of it stands on.
-const CRYPTO: [&str; 20] = [
+const CRYPTO: [&str; 21] = [
     "cascade",
     "sector",
     "choice",
     "spec",
     "aes_xts",
     "aes_ccm",
+    "aes_wrap",
     "block",
     "mode",
     "iv",
