@@ -23,9 +23,13 @@ pub mod crc32;
 #[cfg(feature = "alloc")]
 pub mod error;
 #[cfg(feature = "alloc")]
+pub mod fvault2;
+#[cfg(feature = "alloc")]
 pub mod interval;
 #[cfg(feature = "alloc")]
 pub mod json;
+#[cfg(feature = "alloc")]
+mod le;
 #[cfg(feature = "alloc")]
 pub mod luks1;
 #[cfg(feature = "alloc")]

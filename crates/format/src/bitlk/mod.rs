@@ -31,6 +31,7 @@ mod protector;
 mod recovery;
 mod startup_key;
 
+use crate::le::{field, le16, le32, le64};
 pub use boot_sector::{BootSector, Scheme, Version};
 pub use encryption::{Chaining, Encryption};
 pub use entry::{Entries, Entry};
@@ -41,23 +42,6 @@ pub use passphrase::passphrase_digest;
 pub use protector::{Protection, Protector};
 pub use recovery::{RecoveryPassword, recovery_digest};
 pub use startup_key::StartupKey;
-
-/// A field at a constant place; what lies beyond the end reads as zeros, which callers have excluded.
-fn field<const N: usize>(bytes: &[u8], at: usize) -> [u8; N] {
-    bytes.get(at..).and_then(<[u8]>::first_chunk).copied().unwrap_or([0; N])
-}
-
-fn le16(bytes: &[u8], at: usize) -> u16 {
-    u16::from_le_bytes(field(bytes, at))
-}
-
-fn le32(bytes: &[u8], at: usize) -> u32 {
-    u32::from_le_bytes(field(bytes, at))
-}
-
-fn le64(bytes: &[u8], at: usize) -> u64 {
-    u64::from_le_bytes(field(bytes, at))
-}
 
 /// UTF-16 up to the first NUL, or to the end; surrogates without their other half are left out, as by cryptsetup.
 fn utf16(bytes: &[u8]) -> alloc::string::String {
