@@ -28,6 +28,7 @@ pub mod console;
 pub mod data;
 pub mod debian;
 pub mod fio;
+pub mod fvault2;
 pub mod kernel;
 pub mod keyring;
 pub mod memory;

@@ -29,7 +29,7 @@
 //! | change the volume key or the cipher in place; encrypt or decrypt what is there | [`Device::begin_reencryption`], [`Reencryption`] |
 //! | repair a header, restore one | [`Device::repair`], [`Device::diagnose`], [`Device::restore_header`] |
 //! | read and write the plaintext | [`Device::unlock`], [`Volume`] |
-//! | open a plain dm-crypt, TrueCrypt, VeraCrypt or BitLocker volume | [`Device::unlock_as`], [`Plain`], [`Tcrypt`], [`Bitlk`] |
+//! | open a plain dm-crypt, TrueCrypt, VeraCrypt, BitLocker or FileVault volume | [`Device::unlock_as`], [`Plain`], [`Tcrypt`], [`Bitlk`], [`Fvault2`] |
 //! | ask a person for the passphrase, more than once | [`Device::admit`] |
 //! | demand something of a volume; take one that is refused | [`Unlock`] |
 //! | bound what unlocking may cost; watch and end long work | [`Limits`], [`Progress`], [`Cancel`] |
@@ -120,7 +120,7 @@ pub use key::{Key, KeyFile};
 pub use keyway_crypto::Secret;
 /// See [`Header::keyslots`] for an example.
 pub use keyway_volume::KeyslotState;
-pub use kind::{Bitlk, Kind, Plain, Tcrypt};
+pub use kind::{Bitlk, Fvault2, Kind, Plain, Tcrypt};
 pub use limits::{Cancel, Limits, Progress};
 pub use location::Location;
 #[cfg(feature = "dm")]

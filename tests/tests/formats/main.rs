@@ -3,5 +3,6 @@
 
 mod bitlk;
 mod cryptsetup;
+mod fvault2;
 mod tcplay;
 mod tcrypt;

@@ -1,11 +1,11 @@
-//! TrueCrypt and BitLocker volumes through the kernel: mapped by Keyway and by cryptsetup, the same tables, and the
+//! TrueCrypt, BitLocker and FileVault volumes through the kernel: mapped by Keyway and by cryptsetup, the same tables, and the
 //! plaintext that Keyway reads itself.
 
 use crate::need_machine;
 use keyway_format::tcrypt::Program;
 use keyway_tests::bitlk::{self, Bitlk, Protector};
 use keyway_tests::vm::Machine;
-use keyway_tests::{Scratch, random, tcrypt};
+use keyway_tests::{Scratch, fvault2, random, tcrypt};
 
 #[test]
 fn the_kernel_maps_what_we_read() {
@@ -14,6 +14,8 @@ fn the_kernel_maps_what_we_read() {
     let windows = Bitlk { protectors: vec![Protector::Passphrase("secret")], ..Bitlk::default() };
     let windows = scratch.file("windows", windows.make(&random(3, bitlk::LEN)));
     let container = scratch.file("container", tcrypt::made(Program::TrueCrypt, "sha512", None));
+    let mac = fvault2::Fvault2 { passphrases: vec!["secret"], ..fvault2::Fvault2::default() };
+    let mac = scratch.file("mac", mac.make(&random(5, fvault2::LEN)));
     let script = r#"
         try() {
             kind=$1 device=$2 key=$3
@@ -32,10 +34,12 @@ fn the_kernel_maps_what_we_read() {
         }
         try tcrypt /dev/vdb -
         try bitlk /dev/vda /key
+        try fvault2 /dev/vdc /key
     "#;
-    let machine = Machine::new().disk(&windows).disk(&container).with_keyway().file("key", "secret");
+    let machine =
+        Machine::new().disk(&windows).disk(&container).disk(&mac).with_keyway().file("key", "secret");
     let report = machine.run(script);
-    for kind in ["tcrypt", "bitlk"] {
+    for kind in ["tcrypt", "bitlk", "fvault2"] {
         for what in ["PLAIN", "TABLE", "READ"] {
             report.has(&format!("{what}_{kind}"), "same");
         }

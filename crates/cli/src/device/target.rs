@@ -238,15 +238,22 @@ pub(crate) fn not_luks(path: &Path) -> Failure {
         )),
         None => match partitions::instead_of(path) {
             Some(listed) => failure.hinting(listed),
-            None if is_bitlocker(path) => failure.hinting("It is a BitLocker volume: --type bitlk opens it."),
-            None => failure,
+            None => match of_another_kind(path) {
+                Some(hint) => failure.hinting(hint),
+                None => failure,
+            },
         },
     }
 }
 
-fn is_bitlocker(path: &Path) -> bool {
-    let found = File::open(path).ok().and_then(|file| keyway_volume::device::probe::probe(&file).ok());
-    found.is_some_and(|found| found.iter().any(|found| found.signature.name == "BitLocker volume"))
+/// What opens a volume whose signature says that it is no LUKS volume.
+fn of_another_kind(path: &Path) -> Option<&'static str> {
+    let found = keyway_volume::device::probe::probe(&File::open(path).ok()?).ok()?;
+    found.iter().find_map(|found| match found.signature.name {
+        "BitLocker volume" => Some("It is a BitLocker volume: --type bitlk opens it."),
+        "FileVault volume" => Some("It is a FileVault volume: --type fvault2 opens it."),
+        _ => None,
+    })
 }
 
 /// The same for a LUKS header of the other version than the one that is needed or asked for.

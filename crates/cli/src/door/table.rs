@@ -130,8 +130,6 @@ pub(crate) enum Group {
     Boot,
     /// cryptsetup's commands, by topic.
     Cryptsetup(Topic),
-    /// cryptsetup's commands that this build lacks.
-    Absent,
     /// What shows the manual.
     Itself,
     /// For packagers; not listed in `--help`.

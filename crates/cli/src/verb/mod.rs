@@ -49,6 +49,7 @@ static ALL: &[&Command] = &[
     &volume::dump::COMMAND,
     &volume::dump::tcrypt::COMMAND,
     &volume::dump::bitlk::COMMAND,
+    &volume::dump::fvault2::COMMAND,
     &key::add::COMMAND,
     &key::change::COMMAND,
     &key::kill::REMOVE_KEY,
@@ -66,7 +67,6 @@ static ALL: &[&Command] = &[
     &volume::repair::COMMAND,
     #[cfg(feature = "tools")]
     &tools::measure::benchmark::COMMAND,
-    &about::absent::FVAULT2_DUMP,
     &about::manual::COMMAND,
     &about::packaging::COMPLETIONS,
 ];

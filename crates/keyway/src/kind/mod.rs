@@ -6,14 +6,16 @@ use crate::{Admitted, Device, Error, ErrorKind, Key, Result, Unlock, Volume};
 use keyway_volume::kind::{self, Subject};
 
 mod bitlk;
+mod fvault2;
 mod plain;
 mod tcrypt;
 
 pub use bitlk::Bitlk;
+pub use fvault2::Fvault2;
 pub use plain::Plain;
 pub use tcrypt::Tcrypt;
 
-/// A kind of volume that does not say by a LUKS header what it is: [`Plain`], [`Tcrypt`], [`Bitlk`].
+/// A kind of volume that does not say by a LUKS header what it is: [`Plain`], [`Tcrypt`], [`Bitlk`], [`Fvault2`].
 ///
 /// ```
 /// # use keyway::*;

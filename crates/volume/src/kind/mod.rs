@@ -10,6 +10,8 @@ use std::fmt;
 use std::sync::Arc;
 
 pub mod bitlk;
+pub mod fvault2;
+mod key_text;
 pub mod plain;
 pub mod tcrypt;
 
@@ -35,7 +37,7 @@ pub struct Row {
 }
 
 /// Every kind.
-pub const KINDS: &[&Row] = &[&plain::ROW, &tcrypt::ROW, &bitlk::ROW];
+pub const KINDS: &[&Row] = &[&plain::ROW, &tcrypt::ROW, &bitlk::ROW, &fvault2::ROW];
 
 /// The device that is to hold such a volume, and what its user permits.
 #[derive(Clone, Copy)]

@@ -3,9 +3,11 @@
 use super::ROOT;
 use keyway_format::tcrypt::Program;
 use keyway_tests::bitlk::{self, Bitlk, Protector};
+use keyway_tests::fvault2::{self, Fvault2};
 use keyway_tests::peers::CHEAP_ARGON2;
 use keyway_tests::{Scratch, keyway, peer, random, tcrypt};
 use std::fs;
+use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
 /// The originals.
@@ -45,6 +47,7 @@ const NAMES: &[(&str, &str)] = &[
     ("rates.json", "results.json"),
     ("disk.hc", "disk.hc"),
     ("windows.img", "windows.img"),
+    ("mac.img", "mac.img"),
 ];
 
 /// Directories that lines use.
@@ -78,6 +81,7 @@ impl Files {
         self.0.file("disk.hc", tcrypt::made(Program::TrueCrypt, "sha512", None));
         let windows = Bitlk { protectors: vec![Protector::Passphrase("secret")], ..Bitlk::default() };
         self.0.file("windows.img", windows.make(&random(3, bitlk::LEN)));
+        self.make_mac();
         let content = self.path("content");
         fs::create_dir(&content).unwrap();
         fs::write(content.join("hello"), "hello\n").unwrap();
@@ -104,6 +108,16 @@ impl Files {
         bench.arg(self.path("results.json")).ok();
     }
 
+    /// Its second partition is the volume.
+    fn make_mac(&self) {
+        let disk = self.0.sized("mac.img", 8 << 20);
+        let table = format!("label: gpt\nsize=2048\nstart=4096, size={}\n", fvault2::DEVICE_LEN / 512);
+        peer("sfdisk", "-q").arg(&disk).stdin(&table).ok();
+        let volume = Fvault2 { passphrases: vec!["secret"], ..Fvault2::default() };
+        let file = fs::OpenOptions::new().write(true).open(&disk).unwrap();
+        file.write_all_at(&volume.make(&random(4, fvault2::LEN)), 2 << 20).unwrap();
+    }
+
     fn make_boot_files(&self) {
         self.0.file("Image", random(2, 100_001));
         self.0.file("boot.scr.txt", "echo hello\n");
@@ -123,7 +137,8 @@ impl Files {
         for line in lines {
             let words: Vec<&str> = line.split_whitespace().collect();
             for (at, word) in words.iter().enumerate() {
-                let name = word.trim_start_matches("~/").split(['/', '\'', '"']).next().unwrap_or_default();
+                let name =
+                    word.trim_start_matches("~/").split(['/', '\'', '"', '#']).next().unwrap_or_default();
                 let is_new = !seen.contains(&name) && !is_output(&words, at) && words[0] != "mkdir";
                 seen.push(name);
                 if is_new {

@@ -47,7 +47,7 @@ pub(in crate::door) fn usage(commands: &Commands) -> String {
 
 /// The actions, in the order of Keyway's help.
 fn actions(commands: &Commands) -> impl Iterator<Item = &'static Command> {
-    commands.shown().filter(|command| matches!(command.group, Group::Cryptsetup(_) | Group::Absent))
+    commands.shown().filter(|command| matches!(command.group, Group::Cryptsetup(_)))
 }
 
 /// Their options: help's first, then by name.

@@ -43,7 +43,6 @@ fn topics(text: &mut String, commands: &Commands) {
     for topic in Topic::ALL {
         names_row(text, commands, &format!("{topic:?}"), Group::Cryptsetup(topic));
     }
-    names_row(text, commands, "Planned", Group::Absent);
 }
 
 /// The names of a group's commands, under a title.

@@ -42,7 +42,6 @@ fn overview(commands: &Commands) -> String {
         ("CRYPTSETUP'S COMMANDS: PASSPHRASES", Group::Cryptsetup(Topic::Passphrases)),
         ("CRYPTSETUP'S COMMANDS: HEADERS", Group::Cryptsetup(Topic::Headers)),
         ("CRYPTSETUP'S COMMANDS: QUESTIONS", Group::Cryptsetup(Topic::Questions)),
-        ("NOT IMPLEMENTED YET", Group::Absent),
         ("KEYWAY ITSELF", Group::Itself),
     ] {
         let _ = writeln!(text, ".SH \"{}\"", escape(heading));

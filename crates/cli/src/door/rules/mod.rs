@@ -12,7 +12,7 @@ use crate::output::failure::{Exit, Failure, Result};
 /// Refuses a command line that breaks a rule of its command.
 pub(super) fn check(args: &Args) -> Result<()> {
     let broken = match args.command().group {
-        Group::Cryptsetup(_) | Group::Absent => values::broken(args).or_else(|| combinations::broken(args)),
+        Group::Cryptsetup(_) => values::broken(args).or_else(|| combinations::broken(args)),
         _ => combinations::broken_of_own(args),
     };
     broken.map_or(Ok(()), |message| Err(refused(args, &message)))

@@ -149,9 +149,7 @@ impl Command {
     /// The options that it accepts in addition to its own and [`EVERYWHERE`].
     pub(crate) fn accepted(&self) -> impl Iterator<Item = &'static Opt> + Clone + use<> {
         let lists: [&'static [&'static Opt]; 3] = match self.group {
-            Group::Cryptsetup(_) | Group::Absent => {
-                [CRYPTSETUP_EVERYWHERE, BY_OVERSIGHT, of_command(self.name)]
-            }
+            Group::Cryptsetup(_) => [CRYPTSETUP_EVERYWHERE, BY_OVERSIGHT, of_command(self.name)],
             Group::Rootless | Group::Boot | Group::Itself | Group::Hidden => [&[]; 3],
         };
         lists.into_iter().flatten().copied()

@@ -1,5 +1,4 @@
-//! Keyway itself: its manual, what it lacks, and what packagers need.
+//! Keyway itself: its manual, and what packagers need.
 
-pub(crate) mod absent;
 pub(crate) mod manual;
 pub(crate) mod packaging;

@@ -14,6 +14,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 pub(crate) mod bitlk;
+pub(crate) mod fvault2;
 mod given;
 pub(crate) mod plain;
 mod table;

@@ -2,6 +2,7 @@
 //! `bitlkDump_with_volume_key`). cryptsetup looks at the first copy of the metadata only, and checks no checksum.
 
 use super::Header;
+use crate::kind::key_text::with_key;
 use keyway_crypto::Secret;
 use keyway_format::bitlk::{METADATA_LEN, Protection, Version};
 use keyway_format::text::Shown;
@@ -66,20 +67,7 @@ pub fn with_volume_key(header: &Header, device: &str, volume_key: &Secret) -> Se
         header.metadata.guid,
         8 * volume_key.len(),
     );
-    let mut text = Secret::zeroed(head.len() + key_text(volume_key.expose()).count());
-    let bytes = head.bytes().chain(key_text(volume_key.expose()));
-    text.expose_mut().iter_mut().zip(bytes).for_each(|(place, byte)| *place = byte);
-    text
-}
-
-/// Sixteen bytes a line, and a space after each.
-fn key_text(key: &[u8]) -> impl Iterator<Item = u8> + '_ {
-    let digit = |nibble: u8| b"0123456789abcdef"[usize::from(nibble)];
-    let bytes = key.iter().enumerate().flat_map(move |(index, byte)| {
-        let breaks = if index > 0 && index.is_multiple_of(16) { &b"\n\t\t"[..] } else { b"" };
-        breaks.iter().copied().chain([digit(byte >> 4), digit(byte & 15), b' '])
-    });
-    bytes.chain([b'\n'])
+    with_key(&head, volume_key, 16)
 }
 
 /// cryptsetup's words, which know fewer protections than there are.

@@ -4,7 +4,6 @@ use super::Open;
 use super::backend::Backend;
 use crate::device::Versions;
 use crate::output::failure::{Exit, Failure, Result};
-use crate::verb::about::absent;
 use crate::volume::kinds::plain::given::IV_LARGE_SECTORS_ALONE;
 use crate::volume::kinds::{self, plain};
 
@@ -27,12 +26,26 @@ impl Kind {
             Some(other) => match kinds::named(other) {
                 Some(row) => Ok(Self::Other(row)),
                 None => refuse(
-                    absent::another_format(other)
+                    another_format(other)
                         .unwrap_or_else(|| format!("Unrecognized metadata device type {other}.")),
                 ),
             },
         }
     }
+}
+
+/// What is said of a format of cryptsetup's or its sisters' that this program does not read: that,
+/// and which program does.
+fn another_format(kind: &str) -> Option<String> {
+    let (format, programs) = match kind {
+        "loopaes" => ("loop-AES volumes", "cryptsetup opens them"),
+        "verity" => ("dm-verity devices", "veritysetup opens them"),
+        "integrity" => ("dm-integrity devices", "integritysetup opens them"),
+        _ => return None,
+    };
+    Some(format!(
+        "{format} (type {kind}) are not implemented yet: {programs}. Keyway opens LUKS, plain, TrueCrypt, VeraCrypt, BitLocker and FileVault volumes."
+    ))
 }
 
 /// Refuses invalid combinations of options.

@@ -2,6 +2,7 @@
 //! the key.
 
 pub(crate) mod bitlk;
+pub(crate) mod fvault2;
 mod luks1;
 mod luks2;
 mod summary;
