@@ -1,6 +1,7 @@
 # ./dev bench: measurements beside other people's code. Never part of the tests.
 
-# bench NAME [OPTION…]; options: --only TEXT, --csv FILE; of `engine` and `boot` also --rounds N, of `peers`, `doors`, `reencrypt` and `storage` --mib SIZE.
+# bench NAME [OPTION…]; options: --only TEXT, --csv FILE; of `engine` and `boot` also --rounds N, of `peers`, `doors`, `reencrypt` and `storage` --mib SIZE;
+# of `doors` --beside PROGRAM: another build of keyway, which is to be no better by more than 2 %.
 bench() {
     case "$1" in
         aarch64) bench_aarch64; return ;;

@@ -54,7 +54,7 @@ fn main() -> ExitCode {
 fn usage(message: &str) -> ExitCode {
     eprintln!("keyway-bench: {message}");
     eprintln!(
-        "usage: keyway-bench engine|peers|doors|reencrypt|storage [--only TEXT] [--csv FILE] [--rounds N] [--mib SIZE]"
+        "usage: keyway-bench engine|peers|doors|reencrypt|storage [--only TEXT] [--csv FILE] [--rounds N] [--mib SIZE] [--beside PROGRAM]"
     );
     ExitCode::FAILURE
 }

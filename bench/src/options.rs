@@ -11,11 +11,13 @@ pub(crate) struct Options {
     pub(crate) rounds: usize,
     /// Size of the volumes that are read and written from end to end, in MiB.
     pub(crate) mib: u64,
+    /// Another keyway, an older one: `doors` measures both.
+    pub(crate) beside: Option<String>,
 }
 
 impl Options {
     pub(crate) fn parse(mut args: impl Iterator<Item = String>) -> Result<Self, String> {
-        let mut options = Self { only: None, csv: None, rounds: 21, mib: 2048 };
+        let mut options = Self { only: None, csv: None, rounds: 21, mib: 2048, beside: None };
         while let Some(arg) = args.next() {
             let mut value = || args.next().ok_or(format!("{arg} needs a value"));
             match arg.as_str() {
@@ -23,6 +25,7 @@ impl Options {
                 "--csv" => options.csv = Some(value()?),
                 "--rounds" => options.rounds = value()?.parse().map_err(|e| format!("--rounds: {e}"))?,
                 "--mib" => options.mib = value()?.parse().map_err(|e| format!("--mib: {e}"))?,
+                "--beside" => options.beside = Some(value()?),
                 other => return Err(format!("unknown option {other}")),
             }
         }

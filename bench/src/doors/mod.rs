@@ -11,5 +11,5 @@ use crate::rounds::Case;
 
 /// What is measured, in the order of the table. A section's servers
 /// and volumes are gone before the next one begins.
-pub(crate) const SECTIONS: [fn(&Options) -> Vec<Case>; 4] =
-    [nbd::cases, nbd::connections, nbd::memory, fuse::cases];
+pub(crate) const SECTIONS: [fn(&Options) -> Vec<Case>; 5] =
+    [nbd::cases, nbd::connections, nbd::memory, nbd::beside, fuse::cases];

@@ -8,6 +8,7 @@ use crate::peers::volumes::{Place, milliseconds, program};
 use crate::rounds::{Case, Goal, Unit};
 use std::path::PathBuf;
 use std::rc::Rc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Every server with one client.
 pub(crate) fn cases(options: &Options) -> Vec<Case> {
@@ -58,6 +59,31 @@ pub(crate) fn memory(options: &Options) -> Vec<Case> {
             .wanting(Goal::Below(96.0))
     };
     [1, 4].into_iter().filter(|jobs| options.wants(&title(*jobs))).map(case).collect()
+}
+
+/// Keyway beside another build of it, `--beside PROGRAM`: neither requests nor their latency may get worse by
+/// more than 2 %.
+pub(crate) fn beside(options: &Options) -> Vec<Case> {
+    let Some(other) = &options.beside else { return Vec::new() };
+    let title = |row: &Row| format!("{}, beside {other}", row.title);
+    let rows: Vec<&Row> = ROWS.iter().filter(|row| options.wants(&title(row))).collect();
+    if rows.is_empty() {
+        return Vec::new();
+    }
+    let [new, old] = ["keyway", other].map(|program| Rc::new(Keyway::of(program, options.mib)));
+    let case = |row: &&Row| {
+        let (new, old) = (Rc::clone(&new), Rc::clone(&old));
+        let (job, value) = (row.job, row.value);
+        let goal = match row.unit {
+            Unit::Microseconds => Goal::RatioAtMost(1.02),
+            _ => Goal::RatioAtLeast(0.98),
+        };
+        Case::new(title(row), row.unit, options.rounds)
+            .with("keyway", move || value(job.over_nbd(&new.socket, new.mib)))
+            .with("the other", move || value(job.over_nbd(&old.socket, old.mib)))
+            .wanting(goal)
+    };
+    rows.iter().map(case).collect()
 }
 
 /// A row of the table: a job, which of its figures counts, and what is wanted beside whom.
@@ -186,12 +212,19 @@ struct Keyway {
 
 impl Keyway {
     fn start(mib: u64) -> Self {
-        let place = Place::new("doors");
+        Self::of("keyway", mib)
+    }
+
+    /// The volume is made by `keyway`, and served by `server`: another build of it.
+    fn of(server: &str, mib: u64) -> Self {
+        static COUNT: AtomicUsize = AtomicUsize::new(0);
+        let place = Place::new(&format!("doors-{}", COUNT.fetch_add(1, Ordering::Relaxed)));
         let (key, image) = (place.file("key", b"secret"), place.image("image", mib));
         let (volume, socket) = (place.path("volume.luks"), place.path("keyway.sock"));
         let build = "keyway build --type luks1 --pbkdf-force-iterations 1000 --key-file {} {} {}";
         milliseconds(&mut program(build, &[&key, &image, &volume]));
-        let serve = program("keyway serve --key-file {} --socket {} {}", &[&key, &socket, &volume]);
+        let serve = format!("{server} serve --key-file {{}} --socket {{}} {{}}");
+        let serve = program(&serve, &[&key, &socket, &volume]);
         let server = Server::listening(serve, &socket);
         Self { server, socket, mib, place }
     }
