@@ -264,7 +264,8 @@ impl Console {
     /// Waits until the machine powers off; returns all console output.
     #[track_caller]
     pub fn ends(mut self) -> String {
-        let deadline = timeouts::within(self.patience);
+        // All that it does may be between its start and its end.
+        let deadline = timeouts::within(self.patience.max(timeouts::MACHINE));
         let status = self.status_before(deadline);
         let transcript = self.transcript();
         let Some(status) = status else {
