@@ -12,8 +12,10 @@
 //! given relative to Keyway with the same hash. docs/COST.md has the figures, [`pace`] those that are used.
 
 mod argon2;
+mod board;
 
 pub use argon2::Argon2Rates;
+pub use board::Board;
 
 use keyway_crypto::Hash;
 use keyway_crypto::kdf::pace::{self, Beside, FIRMWARE, Pace};
@@ -208,74 +210,12 @@ pub enum Place {
     Firmware,
 }
 
-/// A machine with published rates under Linux.
-#[derive(Debug)]
-pub struct Board {
-    /// The name on the command line.
-    pub name: &'static str,
-    /// The description.
-    pub title: &'static str,
-    /// The memory in KiB, where all boards of that name have the same.
-    pub memory_kib: Option<u64>,
-    /// How far from the figures other published ones are: slower, and faster.
-    pbkdf2_range: (f64, f64),
-    argon2_range: (f64, f64),
-    pace: &'static Pace,
-}
-
-impl Board {
-    /// Looks up a machine by name.
-    pub fn find(name: &str) -> Option<&'static Self> {
-        BOARDS.iter().find(|board| board.name.eq_ignore_ascii_case(name))
-    }
-
-    /// All known machines.
-    pub fn all() -> impl Iterator<Item = &'static Self> {
-        BOARDS.iter()
-    }
-
-    /// The machine's rates.
-    pub fn rates(&self) -> Rates {
-        debug_assert_eq!(self.pace.argon2_beside(), Beside::Nothing);
-        let within = |rate, (down, up)| Interval::exact(rate).widened(down, up);
-        let of_hash =
-            |hash: Hash| Some((hash.name().to_owned(), within(self.pace.pbkdf2(hash)?, self.pbkdf2_range)));
-        let pbkdf2 = self.pace.hashes().filter_map(of_hash).collect();
-        let argon2 = self.pace.argon2(ANY_MEMORY).map(|rate| within(rate, self.argon2_range));
-        let argon2 = argon2.map(Argon2Rates::of_any).unwrap_or_default();
-        Rates { pbkdf2, argon2, each_slot: Interval::exact(0.05), ..Rates::default() }
-    }
-}
-
-/// Those with published results of `cryptsetup benchmark`. docs/COST.md names the sources.
-static BOARDS: &[Board] = &[
-    Board {
-        name: "pi3",
-        title: "Raspberry Pi 3 (estimated by its AES rate from a Raspberry Pi 4's figures)",
-        memory_kib: Some(1 << 20),
-        pbkdf2_range: (0.67, 1.5),
-        argon2_range: (0.5, 1.5),
-        pace: &pace::PI3,
-    },
-    Board {
-        name: "pi4",
-        title: "Raspberry Pi 4 (cryptsetup's own figures there)",
-        memory_kib: None,
-        pbkdf2_range: (0.98, 2.7),
-        argon2_range: (0.5, 1.3),
-        pace: &pace::PI4,
-    },
-];
-
 /// Ratios of two programs on the same CPU are taken for those on another: good to about a fifth.
 const LIKE: f64 = 1.2;
 /// The same for Argon2: caches differ.
 const LIKE_ARGON2: (f64, f64) = (1.5, 1.5);
 /// cryptsetup looks at more devices and loads more libraries before it derives.
 const CRYPTSETUPS_START: f64 = 2.0;
-/// Published figures are of one amount of memory, and taken for all.
-const ANY_MEMORY: u64 = 1 << 20;
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -9,19 +9,19 @@
 mod command;
 mod keyfile;
 mod new;
+mod remembered;
 mod terminal;
 
 use crate::door::{Args, Opt, shared};
 use crate::output::failure::{Cause, Exit, Failure, Result};
-use crate::process::encoding::{Encoded, encoded};
+use crate::process::encoding::encoded;
 use crate::unlock::keyring;
 use crate::unlock::passphrase::new::Manners;
 use keyway::Key;
 use keyway_crypto::Secret;
 use keyway_volume::keyslot::key_file::{End, Part};
-use std::fmt;
+pub(crate) use remembered::{Heard, Known};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 /// Where existing and new passphrases come from.
@@ -50,62 +50,6 @@ pub(crate) struct PassphraseOptions {
     pub(crate) known: Option<Known>,
     /// Where what the user types is kept, for other volumes.
     pub(crate) heard: Option<Heard>,
-}
-
-/// A passphrase that was read before.
-#[derive(Clone)]
-pub(crate) struct Known(Arc<Secret>);
-
-impl From<Secret> for Known {
-    fn from(passphrase: Secret) -> Self {
-        Self(Arc::new(passphrase))
-    }
-}
-
-impl fmt::Debug for Known {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("…")
-    }
-}
-
-/// A place for the passphrase that the user typed last; locked in memory, as every `Secret`.
-#[derive(Clone, Default)]
-pub(crate) struct Heard(Arc<Mutex<Option<Secret>>>);
-
-impl Heard {
-    /// What was typed last; it is forgotten here.
-    pub(crate) fn take(&self) -> Option<Secret> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).take()
-    }
-
-    fn keep(&self, typed: &Secret) {
-        let copy = Secret::copy_from(typed.expose());
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(copy);
-    }
-}
-
-impl fmt::Debug for Heard {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("…")
-    }
-}
-
-/// Never handed on, as `Known`.
-impl Encoded for Heard {
-    fn put(&self, _to: &mut Vec<u8>) {}
-
-    fn take(_from: &mut &[u8]) -> Option<Self> {
-        None
-    }
-}
-
-/// Never handed on: another process reads it again.
-impl Encoded for Known {
-    fn put(&self, _to: &mut Vec<u8>) {}
-
-    fn take(_from: &mut &[u8]) -> Option<Self> {
-        None
-    }
 }
 
 encoded!(PassphraseOptions {

@@ -1,20 +1,17 @@
 //! Begins what was asked for, with the keys that it needs.
 
-use super::header_backup::copy_to;
 use super::{Asked, Extent};
-use crate::device::{self, Versions, explain};
+use crate::device::explain;
 use crate::output::failure::{Exit, Failure, Result};
 use crate::output::shell;
-use crate::output::stdio;
 use crate::unlock::{self, passphrase};
 use crate::verb::key::keyslot;
-use keyway::{Device, Header, Key, Probe, Reencrypt, VolumeKey};
+use keyway::{Device, Header, Key, Reencrypt, VolumeKey};
 use keyway_crypto::CipherSpec;
 use keyway_volume::change::create;
-use keyway_volume::device::storage::{Exclusive, File};
+use keyway_volume::device::storage::Exclusive;
 use keyway_volume::header::seal::Seal;
-use keyway_volume::random::random_uuid;
-use keyway_volume::{Access, Error, Luks, OsRandom, Storage};
+use keyway_volume::{Access, Error, Luks};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -44,201 +41,6 @@ impl Asked {
              bytes: the file system must end before them.",
             self.target.device.display()
         ))
-    }
-
-    /// What is on the device becomes a volume.
-    pub(super) fn encrypt(&self, data: &Exclusive) -> Result<()> {
-        self.check_tokens()?;
-        self.check_plaintext(data)?;
-        if self.versions == Versions::One && (self.target.header.is_some() || self.reduce.is_some()) {
-            return self.encrypt_luks1(data);
-        }
-        match (&self.target.header, self.reduce) {
-            (Some(path), None) => self.encrypt_detached(data, path),
-            (None, Some(reduce)) => self.encrypt_in_place(data, reduce),
-            (Some(_), Some(_)) => {
-                Err(Failure::new(Exit::Parameters, REDUCES_DETACHED).hinting(MOVES_NOTHING))
-            }
-            (None, None) => Err(Failure::new(Exit::Parameters, NO_ROOM_FOR_HEADER)),
-        }
-    }
-
-    /// Nothing is encrypted twice.
-    fn check_plaintext(&self, data: &Exclusive) -> Result<()> {
-        let path = self.target.device.display();
-        if self.target.header.as_ref().is_some_and(|header| device::is_same(header, &self.target.device)) {
-            return Err(Failure::new(
-                Exit::Parameters,
-                format!("The header cannot be on {path} itself without --reduce-device-size."),
-            ));
-        }
-        let alone = Device::options().over(&self.target.device, Arc::clone(data), Arc::clone(data));
-        match alone.probe().map_err(|e| self.failed(e))? {
-            Probe::Other(_) | Probe::Nothing => Ok(()),
-            _ => Err(Failure::new(
-                Exit::Parameters,
-                format!("Device {path} is already LUKS device. Aborting operation."),
-            )),
-        }
-    }
-
-    fn encrypt_detached(&self, data: &Exclusive, path: &Path) -> Result<()> {
-        self.check_resilience_in_place()?;
-        self.check_blocks_of_plaintext(Arc::clone(data))?;
-        let claimed =
-            if device::exists(path) { Some(self.target.claimed(path, Access::Write)?) } else { None };
-        self.confirm(&format!(
-            "This will encrypt all data on {}, in place, with the header in {}.",
-            self.target.device.display(),
-            path.display()
-        ))?;
-        let passphrase = self.new_passphrase(&self.target.device)?;
-        let storage: Arc<dyn Storage> = match &claimed {
-            Some(claimed) => Arc::clone(claimed),
-            None => Arc::new(new_file(path)?),
-        };
-        self.create()?.create_on(data, Some(storage), &passphrase)?;
-        let device = self.device(data, Access::Write)?;
-        let header = device.header()?;
-        let found = header.try_key(&passphrase)?;
-        let begun = device.begin_encryption(header, &self.how, found).map_err(|e| self.failed(e))?;
-        self.go_on(begun)
-    }
-
-    fn encrypt_in_place(&self, data: &Exclusive, reduce: u64) -> Result<()> {
-        let reduce = self.reduction(reduce)?;
-        let offset = reduce / 2;
-        self.check_reduction(data.len(), reduce)?;
-        self.check_blocks_of_plaintext(Arc::clone(data))?;
-        self.confirm(&format!(
-            "This will encrypt all data on {} in place, and overwrite its last {reduce} bytes: the file system must end \
-             before them.",
-            self.target.device.display()
-        ))?;
-        let passphrase = self.new_passphrase(&self.target.device)?;
-        let uuid = self.uuid.clone().map_or_else(|| random_uuid(&mut OsRandom), Ok)?;
-        let path = Path::new(".").join(format!("LUKS2-temp-{uuid}.new"));
-        let create = self.create()?.uuid(&uuid).data_offset(offset / 512);
-        let file: Arc<dyn Storage> = Arc::new(new_file(&path)?);
-        let manner = self.target.manner;
-        stdio::verbose(
-            manner,
-            &format!("The header is kept in {} until it is on the device.", path.display()),
-        )?;
-        let begun = create.create_on(data, Some(Arc::clone(&file)), &passphrase).and_then(|_| {
-            let options = Device::options().write(true).header(path.clone());
-            let header = options.over(&self.target.device, Arc::clone(data), Arc::clone(&file)).header()?;
-            let found = header.try_key(&passphrase)?;
-            let device = self.target.over(Arc::clone(data), Arc::clone(data), true);
-            device.begin_encryption_in_place(header, &self.how, found)
-        });
-        match begun {
-            Ok(begun) => {
-                let _ = std::fs::remove_file(&path);
-                self.go_on(begun)
-            }
-            Err(error) => Err(self.failed(error).hinting(format!(
-                "If {} cannot be used as it was, \"keyway reencrypt --resume-only --header {} {}\" goes on from here.",
-                self.target.device.display(),
-                path.display(),
-                self.target.device.display()
-            ))),
-        }
-    }
-
-    /// The header of what is to be encrypted. A file system that is there already may have blocks of
-    /// 512 bytes, which larger sectors could not store.
-    pub(super) fn create(&self) -> Result<keyway::Create> {
-        let create = self.header.create()?;
-        Ok(if self.new_sector_size.is_some() { create } else { create.sector_size(512) })
-    }
-
-    /// Where `--offset` says where the data is to begin, no more room is made.
-    fn reduction(&self, reduce: u64) -> Result<u64> {
-        match self.offset {
-            0 => Ok(reduce),
-            offset if offset > reduce / 2 => Err(Failure::new(Exit::Parameters, OFFSET_TOO_LARGE)),
-            offset if offset < reduce / 2 => {
-                let sectors = 2 * offset / 512;
-                say!("Adjusting --reduce-device-size value to twice the --offset {sectors} (sectors).");
-                Ok(2 * offset)
-            }
-            _ => Ok(reduce),
-        }
-    }
-
-    /// Twice the header must fit.
-    pub(super) fn check_reduction(&self, len: u64, reduce: u64) -> Result<()> {
-        let refuse = |message: String| Err(Failure::new(Exit::Parameters, message));
-        if !reduce.is_multiple_of(1024) || reduce / 2 < LEAST_HEADER {
-            return refuse(format!(
-                "--reduce-device-size {reduce} is too small: half of it is the header, which takes {LEAST_HEADER} bytes; \
-                 32M is usual. Nothing was written."
-            ));
-        }
-        if len <= reduce {
-            return refuse(format!(
-                "Device {} is too small: it has {} bytes, and --reduce-device-size takes {reduce}.",
-                self.target.device.display(),
-                len
-            ));
-        }
-        Ok(())
-    }
-
-    /// The volume becomes plaintext; its header is elsewhere already.
-    pub(super) fn decrypt(&self, data: &Exclusive) -> Result<()> {
-        let Some(path) = &self.target.header else {
-            return Err(Failure::new(Exit::Parameters, NEEDS_HEADER));
-        };
-        let device = self.device(data, Access::Write)?;
-        let header = self.header_of(&device)?;
-        if has_data_behind(&header) {
-            return Err(Failure::new(Exit::Parameters, NOT_DETACHED));
-        }
-        self.check_resilience_in_place()?;
-        self.confirm(&self.warning_of_plaintext(path))?;
-        let found = self.one_key(&header)?;
-        self.back_up(&header)?;
-        let begun =
-            device.begin_decryption(header, &self.how, found).map_err(|e| self.not_begun(&device, e))?;
-        self.go_on(begun)
-    }
-
-    /// The volume becomes plaintext; its header moves to a file that does not exist yet.
-    pub(super) fn export_and_decrypt(&self, data: &Exclusive) -> Result<()> {
-        let Some(path) = &self.target.header else {
-            return Err(Failure::new(Exit::Parameters, NEEDS_HEADER));
-        };
-        self.check_resilience_of_shift()?;
-        let own = Device::options().write(true).over(&self.target.device, Arc::clone(data), Arc::clone(data));
-        let header = self.header_of(&own)?;
-        self.confirm(&self.warning_of_plaintext(path))?;
-        // Before anything is written, the key must be there.
-        let (_, key) = self.asked(&header, None)?;
-        self.back_up(&header)?;
-        copy_to(path, &header).map_err(|e| self.not_begun(&own, e))?;
-        let device = self.device(data, Access::Write)?;
-        let header = device.header()?;
-        let found = header.try_key(&key)?;
-        let begun = device.begin_decryption(header, &self.how, found).map_err(|e| {
-            let way = format!("The header is in {}, too.", path.display());
-            self.not_begun(&device, e).hinting(way)
-        })?;
-        self.go_on(begun)
-    }
-
-    /// Whether `--header` names a file that is to be made of the header on the device.
-    pub(super) fn is_to_be_exported(&self) -> bool {
-        self.target.header.as_ref().is_some_and(|header| !device::exists(header))
-    }
-
-    pub(super) fn warning_of_plaintext(&self, header: &Path) -> String {
-        format!(
-            "This will decrypt all data on {}, in place. Its header is kept in {} until that is done.",
-            self.target.device.display(),
-            header.display()
-        )
     }
 
     /// Goes on with what is under way.
@@ -445,31 +247,3 @@ impl Asked {
         explain::opening(&self.target.device, self.target.header_path(), error)
     }
 }
-
-/// Whether the data begins behind a header, so that it moves where it is decrypted.
-pub(super) fn has_data_behind(header: &Header) -> bool {
-    header.segments().first().is_none_or(|segment| segment.offset > 0)
-}
-
-fn new_file(path: &Path) -> Result<File> {
-    let file = File::create_new(path);
-    file.map_err(|e| {
-        Failure::new(Exit::Parameters, format!("Cannot create header file {}: {e}.", path.display()))
-    })
-}
-
-/// What is refused, with an estimate too; cryptsetup's words where it has some.
-pub(super) const NEEDS_HEADER: &str = "LUKS2 decryption requires --header option.";
-pub(super) const NOT_DETACHED: &str =
-    "LUKS2 decryption is supported with detached header device only (with data offset set to 0).";
-pub(super) const REDUCES_DETACHED: &str =
-    "With a header on another device (--header) the data needs no --reduce-device-size.";
-const MOVES_NOTHING: &str = "Without it the data stays where it is; without --header it moves back, and the header goes before it. (cryptsetup \
-     takes both, moves nothing, and protects nothing from a power failure.) Nothing was written.";
-const OFFSET_TOO_LARGE: &str =
-    "Requested data offset must be less than or equal to half of --reduce-device-size parameter.";
-pub(super) const NO_ROOM_FOR_HEADER: &str = "Encryption without detached header (--header) is not possible without data \
-     device size reduction (--reduce-device-size).";
-
-/// The smallest header with room for two keyslots and what protects a re-encryption.
-const LEAST_HEADER: u64 = 1 << 20;

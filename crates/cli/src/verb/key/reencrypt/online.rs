@@ -1,7 +1,7 @@
 //! A volume that is open in a session: the header begins here, and the process that has the volume in
 //! use goes on, while it is used.
 
-use super::begin::has_data_behind;
+use super::decrypt::has_data_behind;
 use super::{Asked, Extent, What};
 use crate::device::{self, explain, sessions};
 use crate::mapping::{self, Open};

@@ -1,15 +1,21 @@
 //! `serve`: serves volumes as exports of an NBD server in the foreground.
 
-use crate::device::tls::{self, TlsOptions};
+mod command;
+mod usage;
+
+use crate::device::tls::TlsOptions;
 use crate::device::{self, explain, place, sessions};
-use crate::door::risk::{Effect, Proof, risk};
-use crate::door::{self, Args, Command, Example, Group, Kind, Offers, Operand, Opt, Request, groups, shared};
+use crate::door::{Args, Request, shared};
 use crate::output::failure::{Exit, Failure, Result};
 use crate::output::paint::printable_lines;
 use crate::output::{sentence, stdio};
 use crate::session;
 use crate::volume::{Data, Opening};
-mod usage;
+pub(crate) use command::COMMAND;
+use command::{
+    ADDRESS, ALLOW_DISCARDS, EXPORT, IDLE_TIMEOUT, INSECURE_NETWORK, PORT, RESUME_REENCRYPTION, SOCKET,
+    THREADS,
+};
 use keyway_attach::nbd::server::{Encryption, Options, Server, exposed};
 use keyway_attach::session::{Gate, Moved, Pace, Work};
 use keyway_attach::{Door, Export, Watched};
@@ -22,174 +28,6 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 use usage::{Told, usage, usage_with_tls};
-
-/// `keyway serve`.
-pub(crate) static COMMAND: Command = Command {
-    name: "serve",
-    aliases: &[],
-    group: Group::Rootless,
-    operands: &[Operand {
-        name: "VOLUME...",
-        required: true,
-        help: "The files or devices with the volumes; each becomes an export.",
-        offers: Offers::Volumes,
-    }],
-    about: "Serve volumes to NBD clients: QEMU, libnbd, the kernel.",
-    man: "Unlocks each volume and serves its plaintext as a network block device, in the foreground. When it \
-          listens, it prints where, with command lines to use it. SIGINT and SIGTERM end it: requests under way are \
-          answered, what was written reaches the device, the keys are wiped, the socket is removed, and the exit \
-          code is 0.\n\nWithout --port it listens on a unix socket that only its user can connect to: the one that \
-          --socket names, or keyway-serve/BASENAME.sock in the user's runtime directory ($XDG_RUNTIME_DIR). A socket \
-          that a killed server left behind is replaced; one in use is refused.\n\nIf the device or store fails, \
-          clients get errors; the reason is printed on standard error, once for each cause. One that does not answer \
-          keeps the server from ending only while something is unwritten.\n\nA single volume is the export with the \
-          empty name, which clients use by default. Several are named after their files; --export, once for each \
-          volume in the same order, names them otherwise.\n\nWhoever can connect can read and write the plaintext. \
-          On a TCP port that is everyone who can reach the address, unless --tls-verify-peer asks for a certificate. \
-          An address other than this machine's own (127.0.0.1, ::1) needs TLS; --insecure-network serves it \
-          unencrypted all the same, with a warning.\n\nA client has 10 seconds to choose an export, TLS included. At \
-          most 64 may be doing so, 32 of them from one address (one /64 network of IPv6): when more come, the oldest \
-          is dropped. 128 clients are served at a time; further ones are told so. All of them share 264 MiB for \
-          requests and replies, half of it for those of more than 2 MiB; a client that needs more than is left \
-          waits. A client on a TCP port that does not send the rest of a request within 10 seconds, or take a reply \
-          within 60, is dropped (a megabit per second is fast enough), and so is one without a request for \
-          --idle-timeout. Clients on a unix socket have no such limits.",
-    options: &[
-        &[
-            &SOCKET,
-            &PORT,
-            &ADDRESS,
-            &INSECURE_NETWORK,
-            &IDLE_TIMEOUT,
-            &EXPORT,
-            &shared::READONLY,
-            &THREADS,
-            &ALLOW_DISCARDS,
-            &RESUME_REENCRYPTION,
-            &tls::TLS,
-            &tls::TLS_CERTIFICATES,
-            &tls::TLS_VERIFY_PEER,
-            &tls::TLS_PSK,
-            &shared::SHARED,
-            &shared::DIRECT_IO,
-        ],
-        groups::KEY_INPUT,
-        groups::UNLOCKING,
-        groups::PROMPT,
-        groups::LIMITS,
-        groups::ADMISSION,
-        groups::PLAIN_DATA,
-        groups::TCRYPT,
-        &[&shared::DEVICE_OFFSET],
-    ],
-    examples: &[
-        Example { line: "keyway serve disk.luks", does: "serve on a private socket, and say how to use it" },
-        Example {
-            line: "keyway serve --export root --export data root.luks data.luks",
-            does: "two disks for a virtual machine",
-        },
-        Example {
-            line: "keyway serve --port 10809 --address :: --tls-certificates pki disk.luks",
-            does: "over the network, encrypted; --tls-verify-peer asks clients for a certificate",
-        },
-    ],
-    risks: &[
-        risk(
-            "VOLUME...",
-            Effect::Mounts,
-            Proof::Claim,
-            "serve --type plain -c aes-xts-plain64 -s 512 -d KEY --socket NEW TARGET",
-        ),
-        risk("--socket PATH", Effect::Replaces, Proof::NewName, "serve -d KEY --socket TARGET VOLUME"),
-    ],
-    run: door::run::<Serve>,
-};
-
-static SOCKET: Opt = Opt {
-    long: "socket",
-    short: None,
-    value: "PATH",
-    kind: Kind::Path,
-    help: "Listen on this unix socket.",
-    man: "",
-};
-
-static PORT: Opt = Opt {
-    long: "port",
-    short: None,
-    value: "N",
-    kind: Kind::Number(u16::MAX as u64),
-    help: "Listen on this TCP port, not on a unix socket.",
-    man: "NBD's own is 10809; 0 takes a free one.",
-};
-
-static ADDRESS: Opt = Opt {
-    long: "address",
-    short: None,
-    value: "ADDRESS",
-    kind: Kind::Text,
-    help: "The TCP port's address (127.0.0.1).",
-    man: "",
-};
-
-static INSECURE_NETWORK: Opt = Opt {
-    long: "insecure-network",
-    short: None,
-    value: "",
-    kind: Kind::Flag,
-    help: "Serve a network without TLS.",
-    man: "Whoever can reach --address can read and write the plaintext, and whoever is on the network path can \
-          read and change it. Without this option only this machine's own addresses are served unencrypted.",
-};
-
-static IDLE_TIMEOUT: Opt = Opt {
-    long: "idle-timeout",
-    short: None,
-    value: "SECONDS",
-    kind: Kind::Number(u32::MAX as u64),
-    help: "Drop idle clients of a TCP port (3600).",
-    man: "A client that sends no request for this long is dropped. 0 means no limit, as for a machine whose \
-          disk may be idle for days. Clients on a unix socket have no limit.",
-};
-
-static EXPORT: Opt = Opt {
-    long: "export",
-    short: None,
-    value: "NAME",
-    kind: Kind::Text,
-    help: "The export's name; once for each volume.",
-    man: "",
-};
-
-static THREADS: Opt = Opt {
-    long: "threads",
-    short: None,
-    value: "N",
-    kind: Kind::Number(256),
-    help: "Maximum number of threads for one client.",
-    man: "",
-};
-
-static RESUME_REENCRYPTION: Opt = Opt {
-    long: "resume-reencryption",
-    short: None,
-    value: "",
-    kind: Kind::Flag,
-    help: "Go on with a reencryption meanwhile.",
-    man: "A volume in the middle of a re-encryption is re-encrypted to its end while clients use it, as \
-          \"keyway reencrypt --active-name NAME\" does for a session; without this option it stays as it is. How that ends is \
-          said on standard error.",
-};
-
-static ALLOW_DISCARDS: Opt = Opt {
-    long: "allow-discards",
-    short: None,
-    value: "",
-    kind: Kind::Flag,
-    help: "Pass clients' discards on to the device.",
-    man: "The encrypted file or device then shows which sectors are unused. Without this option discards are \
-          accepted and ignored.",
-};
 
 struct Serve {
     volumes: Vec<Shown>,

@@ -251,10 +251,10 @@ impl Asked {
     ) -> Result<Subject> {
         let (offset, bits, is_luks1) = (luks.data_offset()?, key_bits(&luks), luks.version() == 1);
         if !is_luks1 && self.target.header.is_none() {
-            return Err(Failure::new(Exit::Parameters, super::begin::NEEDS_HEADER));
+            return Err(Failure::new(Exit::Parameters, super::decrypt::NEEDS_HEADER));
         }
         if !is_luks1 && !self.is_to_be_exported() && offset > 0 {
-            return Err(Failure::new(Exit::Parameters, super::begin::NOT_DETACHED));
+            return Err(Failure::new(Exit::Parameters, super::decrypt::NOT_DETACHED));
         }
         match (is_luks1, self.is_to_be_exported()) {
             (true, _) => {}
@@ -278,9 +278,9 @@ impl Asked {
         let reduce = self.reduce.unwrap_or(0);
         let (moves, offset) = match (&self.target.header, self.reduce) {
             (Some(_), Some(_)) if !is_luks1 => {
-                return Err(Failure::new(Exit::Parameters, super::begin::REDUCES_DETACHED));
+                return Err(Failure::new(Exit::Parameters, super::encrypt::REDUCES_DETACHED));
             }
-            (None, None) => return Err(Failure::new(Exit::Parameters, super::begin::NO_ROOM_FOR_HEADER)),
+            (None, None) => return Err(Failure::new(Exit::Parameters, super::encrypt::NO_ROOM_FOR_HEADER)),
             (None, Some(reduce)) if !is_luks1 => {
                 self.check_reduction(data.len(), reduce)?;
                 (true, reduce / 2)

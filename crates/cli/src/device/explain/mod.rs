@@ -1,17 +1,16 @@
 //! Turns the libraries' errors, which say what failed and where, into one line that also says what
 //! to do, and an exit code.
 
+mod advice;
+
 use crate::device::{is_same, remote, sessions};
-use crate::door::shared;
 use crate::output::failure::{Cause, Exit, Failure};
 use crate::output::sentence::{self, sentence};
 use keyway_attach::session::{self, SizeFault};
-use keyway_crypto::CipherSpec;
 use keyway_format::text::Shown;
 use keyway_volume::device::in_use::Holder;
 use keyway_volume::device::storage::{File, image_of};
-use keyway_volume::header::seal::Broken;
-use keyway_volume::trust::admission::{Exemption, Finding, Rule, Unmet};
+use keyway_volume::trust::admission::{Finding, Rule};
 use keyway_volume::{Error, Storage};
 use std::io::ErrorKind;
 use std::path::Path;
@@ -264,10 +263,10 @@ pub(crate) fn plain(error: &Error) -> Failure {
                 needs_seconds.saturating_mul(2)
             ),
         ),
-        Error::Unmet(unmet) => Failure::new(exit, format!("{}.", self::unmet(unmet))),
-        Error::NotAdmitted(finding) => Failure::new(exit, sentence(&not_admitted(finding))),
+        Error::Unmet(unmet) => Failure::new(exit, format!("{}.", advice::unmet(unmet))),
+        Error::NotAdmitted(finding) => Failure::new(exit, sentence(&advice::not_admitted(finding))),
         Error::Crypto(keyway_crypto::Error::Unknown { what, name }) if *what != "hash" => {
-            Failure::new(exit, sentence(&format!("{error}; {}", in_full(name))))
+            Failure::new(exit, sentence(&format!("{error}; {}", advice::in_full(name))))
         }
         Error::Io { what, source } if source.kind() == ErrorKind::StorageFull => {
             Failure::new(exit, sentence(&format!("{what}: no space is left; free some and try again")))
@@ -292,59 +291,6 @@ pub(crate) fn plain(error: &Error) -> Failure {
             other => other,
         }),
         _ => Failure::new(exit, sentence(&error.to_string())),
-    }
-}
-
-/// The specifications that a short name stands for: a header needs one of them whole.
-fn in_full(name: &str) -> String {
-    let specs = CipherSpec::named(name).unwrap_or_default();
-    match specs.iter().map(ToString::to_string).reduce(|all, spec| format!("{all} or {spec}")) {
-        Some(specs) => format!("it is written in full: {specs}"),
-        None => "\"keyway ciphers\" lists what is available".to_owned(),
-    }
-}
-
-/// Why the volume is not opened, and the option that opens it nevertheless.
-fn not_admitted(finding: &Finding) -> String {
-    match finding.rule.exemption() {
-        Some(Exemption::WeakCiphers) => {
-            format!("{finding}; --{} opens it anyway", shared::WEAK_CIPHER.long)
-        }
-        Some(Exemption::LinearSegments) => format!(
-            "{finding}: its header may be forged; \"keyway read --{}\" reads it anyway",
-            shared::LINEAR_SEGMENTS.long
-        ),
-        None => finding.to_string(),
-    }
-}
-
-/// Which demand the volume does not meet, and what to do if that is acceptable.
-fn unmet(unmet: &Unmet) -> String {
-    match unmet {
-        Unmet::Policy { finding, .. } if finding.line > 0 => format!("policy {unmet}"),
-        Unmet::Policy { finding, .. } => match finding.broken.as_deref() {
-            Some(Broken::Missing) => {
-                format!("{unmet}; if it is the volume that you mean, \"keyway seal\" seals it")
-            }
-            // Sealed again without the string it would have none.
-            Some(Broken::Context) => format!(
-                "{unmet}; if it is the volume that you mean, \"keyway seal --seal-context STRING\" binds it to another"
-            ),
-            // An option that ignores the seal does not meet it.
-            _ => format!(
-                "{unmet}; its header may be forged. If you changed it yourself, \"keyway seal\" seals it again"
-            ),
-        },
-        Unmet::Seal(Broken::Missing | Broken::Context) => unmet.to_string(),
-        Unmet::SealBeforeEdit(_) => format!(
-            "{unmet}; nothing was changed, because its header may be forged. If every difference is yours, \"keyway \
-             seal\" seals it again; if not, luksHeaderRestore brings back a header from a backup"
-        ),
-        Unmet::Seal(_) => format!(
-            "{unmet}; its header may be forged. If you changed it yourself, \"keyway seal\" seals it again; \
-             --{} opens it anyway",
-            shared::IGNORE_SEAL.long
-        ),
     }
 }
 
@@ -373,30 +319,6 @@ const LEAST_KIB: u64 = 32;
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    /// The advice is chosen by why the seal does not hold, whatever the words for it are.
-    #[test]
-    fn the_advice_for_a_demanded_seal_is_that_of_its_fault() {
-        use keyway_volume::trust::policy::{Judgement, Verdict};
-        let said = |broken: Broken, found: &str| {
-            let (rule, wanted, found, broken) =
-                ("sealed", "true".into(), found.into(), Some(Box::new(broken)));
-            let finding = Judgement { rule, line: 0, wanted, found, verdict: Verdict::Violated, broken };
-            unmet(&Unmet::Policy { policy: "x".into(), finding })
-        };
-        let seals = "x: not; if it is the volume that you mean, \"keyway seal\" seals it";
-        assert_eq!(said(Broken::Missing, "not"), seals);
-        assert_eq!(
-            said(Broken::Context, "not"),
-            "x: not; if it is the volume that you mean, \"keyway seal --seal-context STRING\" binds it to another"
-        );
-        for broken in [Broken::Forged, Broken::Differs(Vec::new()), Broken::Unreadable(String::new())] {
-            assert_eq!(
-                said(broken, &Broken::Missing.to_string()),
-                "x: it is not sealed; its header may be forged. If you changed it yourself, \"keyway seal\" seals it again"
-            );
-        }
-    }
 
     #[test]
     fn a_cost_over_the_budget_names_the_way_out() {
