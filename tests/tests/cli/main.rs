@@ -26,6 +26,7 @@ mod plain;
 mod printed_lines;
 mod prompts;
 mod readme;
+mod reencrypt_in_its_place;
 mod schemas;
 mod streams;
 mod tables;

@@ -88,7 +88,7 @@ fn no_line_of_ours_panics_when_it_cannot_be_written() {
 fn sources(directory: &Path, found: &mut Vec<PathBuf>) {
     for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
         let (path, name) = (entry.path(), entry.file_name());
-        if path.is_dir() {
+        if path.is_dir() && name != "tests" {
             sources(&path, found);
         } else if path.extension().is_some_and(|end| end == "rs") && name != "tests.rs" {
             found.push(path);

@@ -16,6 +16,7 @@ mod progress;
 mod refused;
 mod repaired;
 mod sectors;
+mod session;
 mod sizes;
 mod tokens;
 mod unused;

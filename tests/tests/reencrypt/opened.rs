@@ -1,6 +1,6 @@
 //! `--encrypt DEVICE NAME`: what begins to be encrypted is open under the name, and the rest goes on in use.
 
-use crate::online::Open;
+use crate::session::Open;
 use crate::{Fixture, PLAIN};
 use keyway_tests::peers::{CHEAP_LUKS2_PBKDF2, program};
 use keyway_tests::{Run, keyway, need, random};

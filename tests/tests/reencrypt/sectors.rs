@@ -2,7 +2,7 @@
 //! cryptsetup refuses it where it looks, and nothing is written.
 
 use crate::Fixture;
-use crate::online::Open;
+use crate::session::Open;
 use keyway_tests::peers::{CHEAP_LUKS2_PBKDF2, program};
 use keyway_tests::{Run, cryptsetup, keyway, need, peer};
 use std::os::unix::fs::symlink;

@@ -1,6 +1,6 @@
 //! `--device-size` of what goes on: as much of it as is asked for, and no size that it cannot have.
 
-use crate::online::Open;
+use crate::session::Open;
 use crate::{Fixture, PLAIN, Tool};
 use keyway_tests::{cryptsetup, keyway, need_cryptsetup_to_reencrypt};
 

@@ -3,6 +3,7 @@
 //! debugfs.
 
 mod build;
+mod build_directory;
 mod compare;
 mod copy;
 mod destructive;

@@ -1,8 +1,9 @@
 //! Re-encryption that leaves out what the file system inside does not use: what it uses must survive every
 //! power cut, whoever goes on with or without leaving anything out.
 
-use super::{Case, Draws, Kind, Start, cut, seeded};
+use super::{Case, Draws, Kind, Start, seeded};
 use crate::disk::Disks;
+use crate::simulator::cut;
 use keyway_volume::reencrypt::Unused;
 use keyway_volume::{Access, Error, Luks, Refusal};
 use std::ops::Range;

@@ -1,65 +1,15 @@
 //! Conflicting claims of files, devices and loop devices.
 
+mod attached;
+
 use super::holder::tests::Told;
 use super::*;
 use crate::device::storage::{Claimed, Exclusive, File, Memory};
+use attached::{Attached, Image};
 use std::collections::BTreeSet;
 use std::process::Command;
 use std::sync::Arc;
 use std::thread;
-
-/// A file of 1 MiB, removed on drop.
-struct Image(PathBuf);
-
-impl Image {
-    fn new(name: &str) -> Self {
-        let path = std::env::temp_dir().join(format!("keyway-{name}-{}", std::process::id()));
-        std::fs::write(&path, vec![7; 1 << 20]).unwrap();
-        Self(path)
-    }
-
-    fn open(&self) -> File {
-        File::open_rw(&self.0).unwrap()
-    }
-}
-
-impl Drop for Image {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_file(&self.0);
-    }
-}
-
-/// A loop device, detached on drop.
-struct Attached(PathBuf);
-
-impl Attached {
-    /// `None`, with a message, where this user cannot create one.
-    fn over(path: &Path) -> Option<Self> {
-        let found = Command::new("losetup").args(["--find", "--show"]).arg(path).output().ok();
-        match found.filter(|output| output.status.success()) {
-            Some(output) => Some(Self(String::from_utf8(output.stdout).unwrap().trim().into())),
-            None => {
-                eprintln!("left out: this user has no loop devices");
-                None
-            }
-        }
-    }
-
-    fn open(&self) -> File {
-        File::open_rw(&self.0).unwrap()
-    }
-
-    /// Claims it as a mount would.
-    fn claim(&self) -> nix::Result<OwnedFd> {
-        open(&self.0, CLAIM, Mode::empty())
-    }
-}
-
-impl Drop for Attached {
-    fn drop(&mut self) {
-        let _ = Command::new("losetup").arg("--detach").arg(&self.0).output();
-    }
-}
 
 fn write(storage: &dyn Storage) -> Result<InUse> {
     InUse::acquire(storage, Access::Write, false)

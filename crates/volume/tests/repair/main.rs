@@ -3,9 +3,12 @@
 
 #![allow(clippy::single_range_in_vec_init)]
 
+mod bad_sectors;
+mod luks1;
+
 use keyway_crypto::{Hash, Secret};
 use keyway_format::luks2::HeaderSize;
-use keyway_volume::change::create::{Luks1Params, Luks2Params, create_luks1, create_luks2};
+use keyway_volume::change::create::{Luks2Params, create_luks2};
 use keyway_volume::change::edit::set_label;
 use keyway_volume::change::repair::{Repair, State};
 use keyway_volume::device::storage::{Faulty, Memory};
@@ -13,10 +16,8 @@ use keyway_volume::unlock;
 use keyway_volume::{
     Access, Cost, Error, KdfChoice, Locking, Luks, OsRandom, Refusal, Storage, UnlockOptions,
 };
-use std::io;
 use std::ops::Range;
 use std::sync::Arc;
-use std::sync::Mutex;
 
 const BLOCK: usize = 4096;
 const SALT: Range<usize> = 104..168;
@@ -341,64 +342,6 @@ fn a_header_that_changed_since_it_was_shown_is_left_alone() {
     assert!(storage.to_vec() == now);
 }
 
-/// A disk with bad sectors, which a write replaces.
-struct Bad {
-    memory: Memory,
-    sectors: Mutex<Vec<u64>>,
-}
-
-impl Storage for Bad {
-    fn len(&self) -> u64 {
-        self.memory.len()
-    }
-
-    fn read_at(&self, buf: &mut [u8], offset: u64) -> io::Result<()> {
-        let end = offset + buf.len() as u64;
-        match self.sectors.lock().unwrap().iter().any(|bad| *bad < end && offset < bad + 4096) {
-            true => Err(io::Error::other("medium error")),
-            false => self.memory.read_at(buf, offset),
-        }
-    }
-
-    fn write_at(&self, buf: &[u8], offset: u64) -> io::Result<()> {
-        let end = offset + buf.len() as u64;
-        self.sectors.lock().unwrap().retain(|bad| *bad < offset || end < bad + 4096);
-        self.memory.write_at(buf, offset)
-    }
-
-    fn flush(&self) -> io::Result<()> {
-        Ok(())
-    }
-
-    fn discard(&self, _: Range<u64>) -> io::Result<()> {
-        Ok(())
-    }
-}
-
-#[test]
-fn bad_sectors_of_the_disk_are_damage() {
-    let sound = volume(16 << 10);
-    let sectors = Mutex::new(vec![4096, (16 << 10) + 8192, 32 << 10]);
-    let storage = Arc::new(Bad { memory: Memory::from(sound.clone()), sectors });
-    let repair = Repair::prepare(storage.clone(), Locking::Disabled).unwrap();
-    assert_eq!(
-        repair.warnings(),
-        [
-            "Bytes 4096 to 8192 cannot be read, and are taken as lost.",
-            "Bytes 24576 to 28672 cannot be read, and are taken as lost.",
-            "Bytes 32768 to 36864 cannot be read, and are taken as lost.",
-        ]
-    );
-    assert_eq!(repair.keyslots()[0].unreadable, [32768..36864]);
-    repair.run().unwrap();
-    assert_eq!(
-        *storage.sectors.lock().unwrap(),
-        [32768],
-        "the header's sectors are written, the keyslot's is not"
-    );
-    assert!(storage.memory.to_vec() == sound);
-}
-
 #[test]
 fn damaged_key_material_is_named_by_its_bytes() {
     let mut image = volume(16 << 10);
@@ -414,50 +357,6 @@ fn damaged_key_material_is_named_by_its_bytes() {
     let found = Repair::look(storage(&image), Locking::Disabled).unwrap();
     assert_eq!(found.keyslots()[0].suspicious, [83_968..84_480]);
     assert_eq!(found.changes(), [""; 0], "the header is sound");
-}
-
-fn luks1() -> Vec<u8> {
-    let storage = Arc::new(Memory::zeroed(4 << 20));
-    let params = Luks1Params { kdf: cheap(), key_bits: 256, ..Luks1Params::default() };
-    let key = Secret::copy_from(&[7; 32]);
-    create_luks1(storage.clone(), &params, &key, &Secret::copy_from(b"one"), &mut OsRandom).unwrap();
-    storage.to_vec()
-}
-
-#[test]
-fn a_passphrase_confirms_a_luks1_header_without_its_magic() {
-    let sound = luks1();
-    for lost in [0..6, 0..8, 6..8, 3..4] {
-        let image = with_noise(&sound, &[lost]);
-        let storage = Arc::new(Faulty::new(image.clone()));
-        let prepared = || Repair::prepare(storage.clone(), Locking::Disabled).unwrap();
-        let repair = prepared();
-        assert_eq!(repair.changes(), ["LUKS1 header has no magic: put back (bytes 0 to 8)."]);
-        assert!(repair.needs_passphrase());
-        assert!(matches!(repair.run(), Err(Error::Refused { kind: Refusal::Unproven, .. })));
-        let (repair, how) = (prepared(), UnlockOptions::default());
-        let wrong = repair.prove(&Secret::copy_from(b"two"), &how);
-        assert!(matches!(wrong, Err(Error::WrongPassphrase)));
-        assert!(matches!(repair.run(), Err(Error::Refused { kind: Refusal::Unproven, .. })));
-        assert!(storage.events().is_empty());
-        let repair = prepared();
-        repair.prove(&Secret::copy_from(b"one"), &how).unwrap();
-        repair.run().unwrap();
-        assert!(storage.image() == sound);
-        for cut in storage.cuts() {
-            let left = Arc::new(Memory::from(storage.image_at(cut)));
-            let repair = Repair::prepare(left.clone(), Locking::Disabled).unwrap();
-            repair.prove(&Secret::copy_from(b"one"), &how).unwrap();
-            repair.run().unwrap();
-            assert!(left.to_vec() == sound, "{cut:?}");
-        }
-    }
-    // What the key depends on is not known.
-    let image = with_noise(&sound, &[0..8, 112..132]);
-    let repair = Repair::prepare(Arc::new(Memory::from(image)), Locking::Disabled).unwrap();
-    let refused = repair.prove(&Secret::copy_from(b"one"), &UnlockOptions::default());
-    assert!(matches!(refused, Err(Error::WrongPassphrase)));
-    assert_refused(&with_noise(&sound, &[0..512]));
 }
 
 #[test]

@@ -1,14 +1,14 @@
 //! Command lines as people have them, each with its origin, and the lines of crypttab that they mean here.
 
+mod lines;
+
 use super::*;
 use crate::crypttab;
 use crate::plan::Plan;
+use lines::LINES;
 
 const A: &str = "477e9f69-b3a3-4ae7-b62c-53577e62fa50";
 const B: &str = "0a1b2c3d-0000-4000-8000-0123456789ab";
-
-/// Origin, command line, entries (joined with " | "), what is said to be undone.
-type Case = (&'static str, &'static str, &'static str, &'static [&'static str]);
 
 #[test]
 fn command_lines_of_the_world() {
@@ -24,111 +24,6 @@ fn command_lines_of_the_world() {
     }
     assert!(LINES.len() >= 60, "{}", LINES.len());
 }
-
-#[rustfmt::skip]
-const LINES: &[Case] = &[
-    // systemd-cryptsetup-generator(8); sd-encrypt
-    ("systemd(8)", "quiet rd.luks.uuid=$A ro", "luks-$A UUID=$A none", &[]),
-    ("systemd(8), in the main system too", "luks.uuid=$A", "luks-$A UUID=$A none", &[]),
-    ("sd-encrypt, Arch wiki", "rd.luks.name=$A=root root=/dev/mapper/root", "root UUID=$A none", &[]),
-    ("sd-encrypt, Arch wiki, the name later", "luks.uuid=$A luks.name=$A=cryptroot", "cryptroot UUID=$A none", &[]),
-    ("Arch forum, two", "rd.luks.name=$A=root rd.luks.name=$B=swap resume=/dev/mapper/swap", "root UUID=$A none | swap UUID=$B none", &[]),
-    ("systemd(8), options for all", "rd.luks.uuid=$A rd.luks.options=discard", "luks-$A UUID=$A none discard", &[]),
-    ("systemd(8), options for one go before those for all", "rd.luks.options=discard rd.luks.options=$A=tries=5,readonly luks.uuid=$A", "luks-$A UUID=$A none tries=5,readonly", &[]),
-    ("Arch wiki, two lists for one", "rd.luks.uuid=$A rd.luks.options=$A=discard rd.luks.options=$A=timeout=10s", "luks-$A UUID=$A none discard,timeout=10s", &[]),
-    ("systemd(8), key on a stick", "rd.luks.uuid=$A rd.luks.key=$A=/keyfile:LABEL=keydev", "luks-$A UUID=$A /keyfile:LABEL=keydev", &[]),
-    ("systemd(8), key in the image", "rd.luks.uuid=$A rd.luks.key=/etc/k", "luks-$A UUID=$A /etc/k", &[]),
-    ("Arch wiki, key on a partition", "rd.luks.uuid=$A rd.luks.key=$A=/k:UUID=ABCD-1234 rd.luks.options=$A=keyfile-timeout=10s", "luks-$A UUID=$A /k:UUID=ABCD-1234 keyfile-timeout=10s", &[]),
-    ("systemd(8), no key", "rd.luks.uuid=$A rd.luks.key=none", "luks-$A UUID=$A none", &[]),
-    ("systemd(8), detached header", "rd.luks.uuid=$A rd.luks.options=$A=header=/path/to/luks.hdr rd.luks.data=$A=/dev/sdx", "luks-$A /dev/sdx none header=/path/to/luks.hdr", &[]),
-    ("systemd(8), header on a device", "rd.luks.uuid=$A rd.luks.options=$A=header=/luks.hdr:LABEL=hdrdev rd.luks.data=$A=/dev/sdx", "luks-$A /dev/sdx none header=/luks.hdr:LABEL=hdrdev", &[]),
-    ("Arch wiki, header and name", "rd.luks.name=$A=root rd.luks.data=$A=/dev/vda2 rd.luks.options=$A=header=/hdr", "root /dev/vda2 none header=/hdr", &[]),
-    ("a wait with a unit", "keyway.device=/dev/sda2 keyway.wait=1min", "root /dev/sda2 none", &["keyway.wait=1min: a number of seconds is needed."]),
-    ("mistyped: data on no device", "rd.luks.uuid=$A rd.luks.data=$A=", "luks-$A UUID=$A none", &["rd.luks.data=$A=: UUID=DEVICE is needed."]),
-    ("mistyped: data of nobody", "rd.luks.data=$A=/dev/vda2", "", &["rd.luks.data=$A=/dev/vda2: no rd.luks.uuid= or rd.luks.name= names that volume."]),
-    ("upper case, as Windows' tools print it", "rd.luks.uuid=477E9F69-B3A3-4AE7-B62C-53577E62FA50", "luks-$A UUID=$A none", &[]),
-    ("GRUB's quotes", "rd.luks.uuid=\"$A\"", "luks-$A UUID=$A none", &[]),
-    ("a forum's UUID=", "rd.luks.name=UUID=$A=root", "root UUID=$A none", &[]),
-    ("systemd(8), FIDO2", "rd.luks.uuid=$A rd.luks.options=$A=fido2-device=auto", "luks-$A UUID=$A none fido2-device=auto", &[]),
-    ("a script that found no UUID", "rd.luks.uuid= crypt_root=", "", &["rd.luks UUID=*: a UUID is missing.", "root  none: a volume without a name or a device."]),
-    ("mistyped", "rd.luks.uid=$A", "", &["rd.luks.uid=$A: no parameter that Keyway knows."]),
-    ("mistyped, without rd.", "luks.names=$A=root", "", &["luks.names=$A=root: no parameter that Keyway knows."]),
-    // dracut.cmdline(7)
-    ("Fedora's installer", "rd.luks.uuid=luks-$A rhgb quiet", "luks-$A UUID=$A none", &[]),
-    ("dracut(7), the beginning", "rd.luks.uuid=luks-477e9f69", "luks-477e9f69 UUID=477e9f69* none", &[]),
-    ("dracut(7)", "rd.luks.uuid=$A rd.luks.allow-discards", "luks-$A UUID=$A none discard", &[]),
-    ("Void's guides", "rd.auto=1 rd.luks.name=$A=crypt rd.luks.allow-discards=$A", "crypt UUID=$A none discard", &[]),
-    ("dracut(7), for another", "rd.luks.uuid=$A rd.luks.uuid=$B rd.luks.allow-discards=luks-0a1b", "luks-$A UUID=$A none | luks-$B UUID=$B none discard", &[]),
-    ("dracut(7), off", "rd.luks.uuid=$A rd.luks.allow-discards=0", "luks-$A UUID=$A none", &[]),
-    ("dracut(7), path:keydev:luksdev", "rd.luks.uuid=$A rd.luks.key=/k:LABEL=KEYS:UUID=$A", "luks-$A UUID=$A /k:LABEL=KEYS", &[]),
-    ("dracut(7), for the other", "rd.luks.uuid=$A rd.luks.uuid=$B rd.luks.key=/k:LABEL=KEYS:UUID=0a1b", "luks-$A UUID=$A none | luks-$B UUID=$B /k:LABEL=KEYS", &[]),
-    ("dracut(7), path:keydev", "rd.luks.uuid=$A rd.luks.key=/k:/dev/sdb1", "luks-$A UUID=$A /k:/dev/sdb1", &[]),
-    ("dracut(7), by path", "rd.luks.uuid=$A rd.luks.key=/k:/dev/disk/by-path/pci-0000:00:14.0-usb-0:1:1.0", "luks-$A UUID=$A /k:/dev/disk/by-path/pci-0000:00:14.0-usb-0:1:1.0", &[]),
-    ("dracut(7), GPG", "rd.luks.uuid=$A rd.luks.key=/k.gpg:LABEL=KEYS", "luks-$A UUID=$A none", &["rd.luks.key=/k.gpg:LABEL=KEYS: a key that GPG encrypted is not read here."]),
-    ("dracut(7), keysource", "rd.luks.uuid=$A rd.luks.uuid=keysource:cccc", "luks-$A UUID=$A none", &["rd.luks.uuid=keysource:cccc: a volume that holds the key of others is not opened here."]),
-    ("dracut's parse-crypt", "rd.luks.partuuid=0fc63daf-8483-4772-8e79-3d69d8477de4", "luks-0fc63daf-8483-4772-8e79-3d69d8477de4 PARTUUID=0fc63daf-8483-4772-8e79-3d69d8477de4 none", &[]),
-    ("dracut's parse-crypt, serial", "rd.luks.serial=S1", "", &["rd.luks.serial=S1: not done here (name the volume by rd.luks.uuid=)."]),
-    ("dracut(7), timeouts", "rd.luks.uuid=$A rd.luks.timeout=60 rd.luks.key.tout=5", "luks-$A UUID=$A none timeout=60", &[]),
-    ("dracut(7), a long timeout", "rd.luks.uuid=$A rd.luks.key.tout=90", "luks-$A UUID=$A none keyfile-timeout=90", &[]),
-    ("dracut, old names", "rd_LUKS_UUID=luks-$A", "luks-$A UUID=$A none", &[]),
-    // mkinitcpio's hook encrypt
-    ("Arch wiki", "cryptdevice=UUID=$A:root root=/dev/mapper/root rw", "root UUID=$A none", &[]),
-    ("Arch wiki, TRIM", "cryptdevice=/dev/sdaX:root:allow-discards", "root /dev/sdaX none discard", &[]),
-    ("Arch wiki, SSD", "cryptdevice=UUID=$A:root:allow-discards,no-read-workqueue,no-write-workqueue", "root UUID=$A none discard,no-read-workqueue,no-write-workqueue", &[]),
-    ("the hook, cryptsetup's names", "cryptdevice=PARTUUID=0815-02:luks:perf-no_read_workqueue,sector-size=4096", "luks PARTUUID=0815-02 none perf-no_read_workqueue,sector-size=4096", &[]),
-    ("Arch wiki, label", "cryptdevice=PARTLABEL=cryptsystem:system", "system PARTLABEL=cryptsystem none", &[]),
-    ("Arch wiki, link", "cryptdevice=/dev/disk/by-uuid/$A:cryptroot", "cryptroot /dev/disk/by-uuid/$A none", &[]),
-    ("by path", "cryptdevice=/dev/disk/by-path/pci-0000:01:00.0-nvme-1-part2:root:allow-discards", "root /dev/disk/by-path/pci-0000:01:00.0-nvme-1-part2 none discard", &[]),
-    ("by path, a bus with a letter", "cryptdevice=/dev/disk/by-path/pci-0000:af:00.0-nvme-1-part2:root:allow-discards", "root /dev/disk/by-path/pci-0000:af:00.0-nvme-1-part2 none discard", &[]),
-    ("by path, two buses, no options", "cryptdevice=/dev/disk/by-path/pci-0000:00:0e.0-pci-10000:e1:00.0-nvme-1-part2:root", "root /dev/disk/by-path/pci-0000:00:0e.0-pci-10000:e1:00.0-nvme-1-part2 none", &[]),
-    ("by path, a disk behind SCSI", "cryptdevice=/dev/disk/by-path/pci-0000:00:10.0-scsi-0:0:0:0:root", "root /dev/disk/by-path/pci-0000:00:10.0-scsi-0:0:0:0 none", &[]),
-    ("by id, a stick", "cryptdevice=/dev/disk/by-id/usb-SanDisk-0:0-part2:root", "root /dev/disk/by-id/usb-SanDisk-0:0-part2 none", &[]),
-    ("by id, a name that begins with a digit", "cryptdevice=/dev/disk/by-id/usb-SanDisk-0:0-part2:0root", "0root /dev/disk/by-id/usb-SanDisk-0:0-part2 none", &[]),
-    ("by id, the same for a disk", "cryptdevice=/dev/disk/by-id/usb-SanDisk-0:0:0root:discard", "0root /dev/disk/by-id/usb-SanDisk-0:0 none discard", &[]),
-    ("key by path", "cryptdevice=/dev/sda2:r cryptkey=/dev/disk/by-path/pci-0000:c1:00.0-nvme-1-part1:ext4:/k", "r /dev/sda2 /k:/dev/disk/by-path/pci-0000:c1:00.0-nvme-1-part1", &[]),
-    ("the hook, nothing to name it", "cryptdevice=/dev/sda2", "", &["cryptdevice=/dev/sda2: DEVICE:NAME is needed."]),
-    ("Arch wiki, key on a stick", "cryptdevice=/dev/sda2:r cryptkey=UUID=$B:ext4:/path/to/key", "r /dev/sda2 /path/to/key:UUID=$B", &[]),
-    ("Arch wiki, bytes of a disk", "cryptdevice=/dev/sda2:r cryptkey=/dev/sdb:4096:512", "r /dev/sda2 /dev/sdb keyfile-offset=4096,keyfile-size=512", &[]),
-    ("Arch wiki, bytes of a partition", "cryptdevice=/dev/sda2:root cryptkey=PARTUUID=22222222-2222-4222-8222-222222222222:512:2", "root /dev/sda2 PARTUUID=22222222-2222-4222-8222-222222222222 keyfile-offset=512,keyfile-size=2", &[]),
-    ("Arch wiki, key in the image", "cryptdevice=/dev/sda2:r cryptkey=rootfs:/secret.key", "r /dev/sda2 /secret.key", &[]),
-    ("by id", "cryptdevice=/dev/sda2:r cryptkey=/dev/disk/by-id/usb-X_0-0:0-part1:vfat:/k", "r /dev/sda2 /k:/dev/disk/by-id/usb-X_0-0:0-part1", &[]),
-    ("for nobody", "cryptkey=rootfs:/k", "", &["cryptkey=rootfs:/k: no cryptdevice= that it is for, or not in its form."]),
-    ("Arch wiki, plain", "cryptdevice=/dev/sda2:root crypto=sha512:twofish-xts-plain64:512:0:", "root /dev/sda2 none crypto=sha512:twofish-xts-plain64:512:0:", &[]),
-    ("Arch wiki, plain, a key's bytes", "cryptdevice=/dev/disk/by-label/x:enc cryptkey=/dev/sdc:0:64 crypto=:aes-xts-plain64:512:0:", "enc /dev/disk/by-label/x /dev/sdc keyfile-offset=0,keyfile-size=64,crypto=:aes-xts-plain64:512:0:", &[]),
-    ("plain, a cipher with a colon", "cryptdevice=/dev/sda2:r crypto=sha256:aes-cbc-essiv:sha256:256::", "r /dev/sda2 none crypto=sha256:aes-cbc-essiv:sha256:256::", &[]),
-    ("plain, fields missing", "cryptdevice=/dev/sda2:r crypto=sha512:aes", "r /dev/sda2 none", &["crypto=sha512:aes: HASH:CIPHER:SIZE:OFFSET:SKIP and a cryptdevice= are needed."]),
-    ("mistyped", "cryptdevices=/dev/sda2:r", "", &["cryptdevices=/dev/sda2:r: no parameter that Keyway knows."]),
-    ("the kernel's own", "cryptomgr.notests=1", "", &[]),
-    // Debian
-    ("README.initramfs", "root=/dev/mapper/crypt0 cryptopts=target=crypt0,source=/dev/sda1,cipher=aes-xts-plain64,size=256,hash=sha1", "crypt0 /dev/sda1 none cipher=aes-xts-plain64,size=256,hash=sha1", &[]),
-    ("a guide for Ubuntu", "cryptopts=target=rootfs,source=UUID=$A,lvm=hdd-root02", "rootfs UUID=$A none lvm=hdd-root02", &[]),
-    ("a guide, key", "cryptopts=target=root,source=UUID=$A,key=none,luks", "root UUID=$A none luks", &[]),
-    ("local-top/cryptroot, two", "cryptopts=source=/dev/sda1,key=/k cryptopts=target=b,source=LABEL=b", "cryptroot /dev/sda1 /k | b LABEL=b none", &[]),
-    ("local-top/cryptroot, source missing", "cryptopts=target=x", "", &["cryptopts=target=x: source= is missing."]),
-    ("local-top/cryptroot, off", "cryptopts=", "", &[]),
-    // booster(1)
-    ("booster(1)", "rd.luks.uuid=$A root=UUID=$B rd.luks.options=discard", "luks-$A UUID=$A none discard", &[]),
-    ("booster(1), header", "rd.luks.name=$A=root rd.luks.header=$A=/etc/luks/root.hdr", "root UUID=$A none header=/etc/luks/root.hdr", &[]),
-    ("booster(1), header on a device", "rd.luks.name=$A=root rd.luks.header=$A=/h:LABEL=HDR rd.luks.options=$A=discard", "root UUID=$A none discard,header=/h:LABEL=HDR", &[]),
-    // mkinitfs-bootparam(7)
-    ("Alpine's wiki", "cryptroot=UUID=$A cryptdm=root root=/dev/mapper/root", "root UUID=$A none", &[]),
-    ("Alpine, key", "cryptroot=UUID=$A cryptdm=root cryptkey=/k", "root UUID=$A /k", &[]),
-    ("Alpine, part of a key", "cryptroot=/dev/sda3 cryptdm=lvmcrypt cryptkey=/dev/sdb:512:64 cryptdiscards", "lvmcrypt /dev/sda3 /dev/sdb discard,keyfile-offset=512,keyfile-size=64", &[]),
-    ("Alpine, header", "cryptroot=/dev/sda3 cryptheader=/dev/sdb1 cryptoffset=4096", "root /dev/sda3 none header=/dev/sdb1,offset=4096", &[]),
-    ("Alpine, a program", "cryptroot=/dev/sda3 cryptkey=EXEC=getkey", "root /dev/sda3 none", &["cryptkey=EXEC=getkey: no program is run for a key here."]),
-    // genkernel(8)
-    ("genkernel(8)", "dolvm crypt_root=UUID=$A root=/dev/mapper/vg0-root", "root UUID=$A none", &[]),
-    ("a Gentoo guide", "crypt_root=/dev/sda2 root_key=keyfile root_keydev=UUID=$B root_trim=yes", "root /dev/sda2 /keyfile:UUID=$B discard", &[]),
-    ("genkernel's patches, several", "crypt_roots=UUID=$A crypt_roots=UUID=$B root_key=key crypt_swaps=/dev/sdb swap_key=key", "root UUID=$A /key | root1 UUID=$B /key | swap /dev/sdb /key", &[]),
-    ("genkernel(8), no root_keydev=", "crypt_root=UUID=$A root_key=/boot/k root=/dev/mapper/root", "root UUID=$A /boot/k", &[]),
-    ("a Gentoo guide, real_root", "root=/dev/ram0 real_root=/dev/mapper/vg1-root crypt_root=/dev/sda2 dolvm real_rootflags=noatime", "root /dev/sda2 none", &[]),
-    ("genkernel-next, no root_headerdev=", "crypt_root=/dev/sda2 root_header=h", "root /dev/sda2 none header=/h", &[]),
-    ("a Gentoo guide, GPG", "crypt_root=/dev/sda2 root_key=k.gpg root_keydev=/dev/sdb1", "root /dev/sda2 none", &["root_key=: a key that GPG encrypted is not read here."]),
-    ("genkernel-next, header", "crypt_root=/dev/sda2 root_header=h root_headerdev=LABEL=H crypt_silent", "root /dev/sda2 none header=/h:LABEL=H", &[]),
-    // Keyway
-    ("keyway-unlock(8)", "keyway.device=/dev/mmcblk0p2 keyway.header=/h keyway.options=tries=1", "root /dev/mmcblk0p2 none header=/h,tries=1", &[]),
-    ("keyway-unlock(8), key", "keyway.device=LABEL=x keyway.name=n keyway.key=/k:LABEL=stick", "n LABEL=x /k:LABEL=stick", &[]),
-];
 
 #[test]
 fn what_is_said_of_all_volumes() {
