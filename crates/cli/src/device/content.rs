@@ -1,7 +1,7 @@
 //! What a device holds before it is overwritten, in cryptsetup's words.
 
 use crate::output::failure::{Exit, Failure, Result};
-use keyway_volume::Storage;
+use keyway::storage::Storage;
 use keyway_volume::device::probe::{Kind, Signature, probe};
 use std::path::Path;
 

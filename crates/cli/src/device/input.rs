@@ -2,9 +2,10 @@
 
 use crate::device;
 use crate::output::failure::{Exit, Failure, Result};
+use keyway::storage::Storage;
+use keyway_volume::Access;
 use keyway_volume::device::storage::{File, PartitionName};
 use keyway_volume::device::stream::Source;
-use keyway_volume::{Access, Storage};
 use std::fmt;
 use std::fs;
 use std::io::{self, ErrorKind};

@@ -9,7 +9,7 @@ use crate::device::resolve;
 use crate::door::{Args, Opt, shared};
 use crate::output::failure::{Exit, Failure, Result};
 use crate::process::encoding::encoded;
-use keyway_volume::Storage;
+use keyway::storage::Storage;
 use rustix::fd::AsFd;
 use std::path::{Path, PathBuf};
 

@@ -8,10 +8,11 @@ use crate::output::progress::{self, Progress};
 use crate::output::size::human;
 use crate::output::stdio;
 use crate::output::transfer;
+use keyway::storage::Storage;
+use keyway_volume::Unneeded;
 use keyway_volume::data::build::ImageHoles;
 use keyway_volume::data::compare::{self, Comparison};
 use keyway_volume::device::stream::{self, Holes, Source};
-use keyway_volume::{Storage, Unneeded};
 use std::io;
 use std::path::Path;
 

@@ -12,13 +12,14 @@ use crate::output::failure::{Exit, Failure, Result};
 use crate::output::manner::Manner;
 use crate::output::progress::{self, Progress};
 use crate::output::transfer;
+use keyway::storage::Storage;
 use keyway::{ErrorKind, Key, Version};
 use keyway_crypto::Secret;
+use keyway_volume::Unneeded;
 use keyway_volume::data::build::{Content, ImageHoles, Target};
 use keyway_volume::device::probe;
 use keyway_volume::device::storage::{Exclusive, Readers};
 use keyway_volume::device::stream::Options;
-use keyway_volume::{Storage, Unneeded};
 use std::path::{Path, PathBuf};
 
 /// The properties of the new volume. Invalid combinations are refused when this is created, before

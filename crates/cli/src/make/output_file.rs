@@ -133,7 +133,7 @@ fn refuse_held(file: &fs::File, path: &Path) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use keyway_volume::Storage;
+    use keyway::storage::Storage;
     use keyway_volume::device::in_use::Access;
 
     #[test]

@@ -5,9 +5,9 @@ use crate::device::explain;
 use crate::output::failure::Result;
 use crate::output::sentence;
 use crate::process::interrupt;
+use keyway::storage::Storage;
 use keyway_attach::Door;
 use keyway_attach::session::{self, Control, Life};
-use keyway_volume::Storage;
 use signal_hook::consts::SIGHUP;
 use std::sync::Arc;
 

@@ -4,10 +4,11 @@
 use crate::device::{self, explain};
 use crate::output::failure::Result;
 use crate::volume::{Format, Unlocked};
+use keyway::storage::Storage;
 use keyway_attach::session::{Facts, Gate, KeyDigest, Origin, Source};
 use keyway_crypto::Secret;
 use keyway_volume::reencrypt::{UnderWay, VolumeKeys};
-use keyway_volume::{Keys, Layout, Rights, Storage};
+use keyway_volume::{Keys, Layout, Rights};
 
 /// Puts the plaintext of `unlocked` behind a gate; the volume key is wiped when this returns.
 pub(crate) fn behind_gate(unlocked: Unlocked, rights: Rights) -> Result<(Gate, Facts)> {

@@ -11,9 +11,10 @@ use crate::unlock::{self, KeyOptions};
 use crate::volume::kinds::{self, Asked, Described, Given};
 use crate::volume::unlocked::{Format, Plaintext, Unlocked};
 use crate::volume::usage::{Data, Sharing};
+use keyway::storage::Storage;
 use keyway::{Admitted, Device, ErrorKind, Parts, Unlock, VolumeKey};
 use keyway_format::text::Shown;
-use keyway_volume::{Access, Storage};
+use keyway_volume::Access;
 use std::fmt;
 use std::sync::Arc;
 

@@ -1,9 +1,10 @@
 //! An unlocked volume, and its plaintext.
 
 use crate::output::failure::{Exit, Failure, Result};
+use keyway::storage::Storage;
 use keyway_crypto::Secret;
 use keyway_volume::reencrypt::Hold;
-use keyway_volume::{Layout, Luks, SecondKey, Storage};
+use keyway_volume::{Layout, Luks, SecondKey};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 

@@ -6,12 +6,13 @@ mod advice;
 use crate::device::{is_same, remote, sessions};
 use crate::output::failure::{Cause, Exit, Failure};
 use crate::output::sentence::{self, sentence};
+use keyway::storage::Storage;
 use keyway_attach::session::{self, SizeFault};
 use keyway_format::text::Shown;
+use keyway_volume::Error;
 use keyway_volume::device::in_use::Holder;
 use keyway_volume::device::storage::{File, image_of};
 use keyway_volume::trust::admission::{Finding, Rule};
-use keyway_volume::{Error, Storage};
 use std::io::ErrorKind;
 use std::path::Path;
 

@@ -2,8 +2,8 @@
 
 use crate::door::address;
 use crate::output::failure::{Exit, Failure, Result};
+use keyway::storage::Storage;
 use keyway_remote::{Cause, Error, Notice, Object, Options};
-use keyway_volume::Storage;
 use std::collections::HashMap;
 use std::io::{self, Write};
 use std::sync::{Arc, Mutex, PoisonError, Weak};

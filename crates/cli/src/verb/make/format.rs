@@ -11,9 +11,10 @@ use crate::output::failure::{Exit, Failure, Result};
 use crate::output::{question, stdio};
 use crate::unlock::{self, KeyOptions};
 use keyway::Version;
+use keyway::storage::Storage;
 use keyway_volume::change::create;
 use keyway_volume::device::storage::{Exclusive, File};
-use keyway_volume::{Access, Header, Luks, Storage};
+use keyway_volume::{Access, Header, Luks};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 

@@ -8,11 +8,12 @@ use crate::output::{sentence, stdio};
 use crate::process::encoding::encoded;
 use crate::session::{self, BackgroundRequest, Shown};
 use crate::volume::{Data, Opening};
+use keyway::storage::Storage;
 use keyway_attach::fuse::{self, Mount};
 use keyway_attach::local::Directory;
 use keyway_attach::session::{Facts, Name, Opened};
 use keyway_attach::{Door, Export};
-use keyway_volume::{Rights, Storage};
+use keyway_volume::Rights;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 

@@ -1,6 +1,6 @@
 //! keyfile-erase of crypttab(5): a key file is overwritten and removed, whether or not it opened the volume.
 
-use keyway_volume::Storage;
+use keyway::storage::Storage;
 use keyway_volume::device::storage::File;
 use std::fs;
 use std::io;

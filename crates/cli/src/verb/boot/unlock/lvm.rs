@@ -6,6 +6,7 @@
 
 use crate::device::found;
 use crate::mapping::{self, is_read_only};
+use keyway::storage::Storage;
 use keyway_attach::dm::{self, DeviceNumber, Flags, Mapper, Target};
 use keyway_boot::cmdline;
 use keyway_boot::crypttab::Entry;
@@ -13,7 +14,6 @@ use keyway_boot::device_spec::{Tag, Tagged};
 use keyway_boot::lvm::label::Label;
 use keyway_boot::lvm::{Assembled, Found, Group, Named, Piece, Why, area, assemble, assembly};
 use keyway_boot::root::Root;
-use keyway_volume::Storage;
 use keyway_volume::device::block_devices;
 use keyway_volume::device::layers::{self, Layer, below};
 use keyway_volume::device::probe::{Reach, probe_range};

@@ -5,11 +5,12 @@ use crate::device;
 use crate::output::failure::{Exit, Failure, Result};
 use crate::unlock::{self, passphrase};
 use crate::verb::key::reencrypt::Extent;
+use keyway::storage::Storage;
 use keyway::{Header, Key, Luks1Change, Luks1Files, Reencrypt, Version};
 use keyway_crypto::CipherSpec;
 use keyway_volume::change::create;
 use keyway_volume::device::storage::{Exclusive, File};
-use keyway_volume::{Access, Error, Luks, Storage};
+use keyway_volume::{Access, Error, Luks};
 use std::path::Path;
 use std::sync::Arc;
 

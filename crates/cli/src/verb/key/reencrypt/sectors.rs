@@ -3,11 +3,12 @@
 use super::Asked;
 use crate::output::failure::{Exit, Failure, Result};
 use keyway::Header;
+use keyway::storage::Storage;
 use keyway_crypto::Secret;
 use keyway_format::luks2::SegmentKind;
+use keyway_volume::Luks;
 use keyway_volume::device::probe;
 use keyway_volume::reencrypt::{smaller_blocks, smaller_blocks_of_plaintext};
-use keyway_volume::{Luks, Storage};
 use std::path::Path;
 use std::sync::Arc;
 

@@ -16,11 +16,12 @@ use command::{
     ADDRESS, ALLOW_DISCARDS, EXPORT, IDLE_TIMEOUT, INSECURE_NETWORK, PORT, RESUME_REENCRYPTION, SOCKET,
     THREADS,
 };
+use keyway::storage::Storage;
 use keyway_attach::nbd::server::{Encryption, Options, Server, exposed};
 use keyway_attach::session::{Gate, Moved, Pace, Work};
 use keyway_attach::{Door, Export, Watched};
+use keyway_volume::Rights;
 use keyway_volume::reencrypt::VolumeKeys;
-use keyway_volume::{Rights, Storage};
 use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
 use std::net::SocketAddr;

@@ -10,13 +10,14 @@ use crate::output::failure::{Exit, Failure, Result};
 use crate::process::encoding::Encoded;
 use crate::unlock::passphrase::{Known, PassphraseOptions};
 use given::GivenTcrypt;
+use keyway::storage::Storage;
 use keyway::{Admitted, VolumeKey};
 use keyway_format::Sectors;
+use keyway_volume::Access;
 use keyway_volume::device::block_devices;
 use keyway_volume::device::storage::{File, PartitionName};
 use keyway_volume::kind::tcrypt::{Place, Programs, Tcrypt, Unlocked};
 use keyway_volume::kind::{self, Kind};
-use keyway_volume::{Access, Storage};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 

@@ -10,6 +10,7 @@ use crate::door::{Args, shared};
 use crate::output::failure::{Exit, Failure, Result};
 use crate::output::paint::Paint;
 use crate::output::stdio;
+use keyway::storage::Storage;
 use keyway::{Key, Luks1Files, NewKdf};
 use keyway_crypto::CipherSpec;
 use keyway_format::interval::Interval;
@@ -18,7 +19,7 @@ use keyway_volume::change::create;
 use keyway_volume::device::storage::Topology;
 use keyway_volume::header::seal::Seal;
 use keyway_volume::reencrypt::{self, Amounts, Plan, Planned, Rates, Setting, Terms, UnderWay, luks1};
-use keyway_volume::{Access, Error, Header, Luks, Storage};
+use keyway_volume::{Access, Error, Header, Luks};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 

@@ -12,9 +12,9 @@ use crate::output::paint::printable;
 use crate::output::size::{human, parse_number};
 use crate::output::stdio;
 use crate::output::transfer::cannot_write;
+use keyway::storage::Storage;
 use keyway_boot::fit::{self, Algorithm, Fit as Image, Layout, Parts, Piece, Verdict};
 use keyway_boot::uboot::Arch;
-use keyway_volume::Storage;
 use std::fmt::{Display, Write};
 use std::path::{Path, PathBuf};
 
