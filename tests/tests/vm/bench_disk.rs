@@ -17,18 +17,27 @@ const SCENARIO: &str = r#"
     mkdir /tmp/place
     mkfs.ext4 -q /dev/vda && mount -t ext4 /dev/vda /tmp/place && rmdir /tmp/place/lost+found
 
+    of_size() { rows /tmp/brd.json "disk/dm-crypt/brd/aes-xts-plain64/key512/sector$1/.*/$2"; }
+    queued() { of_size $1 'depth[0-9]*\(/total[0-9]*\)*/keyway'; }
+    inline() { of_size $1 no_read_workqueue/no_write_workqueue; }
+    has_figures() {
+        [ $(rows /tmp/brd.json disk/keyway/brd) -ge 6 ] || return 1
+        for size in 512 4096; do
+            [ $(queued $size) -ge 3 ] && [ $(inline $size) -ge 3 ] || return 1
+        done
+    }
     # How many rows get figures in a time is up to whatever else this machine's host does.
     for time in 20 60 180; do
         rm -f /tmp/brd.json
         keyway bench disk -q --time $time --save /tmp/brd.json /dev/ram0 >/tmp/shown || echo BRD_FAILED=$?
-        [ $(rows /tmp/brd.json no_read_workqueue/no_write_workqueue) -lt 6 ] || [ $(rows /tmp/brd.json disk/keyway/brd) -lt 6 ] || break
+        ! has_figures || break
     done
     echo BRD_LEFT=$(left)
     echo BRD_PLAIN=$(rows /tmp/brd.json disk/plain/brd/sequential-read)
     echo BRD_KEYWAY=$(rows /tmp/brd.json disk/keyway/brd)
     for size in 512 4096; do
-        echo BRD_$size=$(rows /tmp/brd.json "disk/dm-crypt/brd/aes-xts-plain64/key512/sector$size/.*/depth[0-9]*\(/total[0-9]*\)*/keyway")
-        echo BRD_INLINE_$size=$(rows /tmp/brd.json "disk/dm-crypt/brd/aes-xts-plain64/key512/sector$size/.*/no_read_workqueue/no_write_workqueue")
+        echo BRD_$size=$(queued $size)
+        echo BRD_INLINE_$size=$(inline $size)
     done
     echo BRD_WRONG=$(grep -c '"result":"wrong"' /tmp/brd.json)
     echo BRD_TABLE=$(grep -c 'dm-crypt 4096 nq' /tmp/shown)
