@@ -35,7 +35,7 @@ pub enum Level {
 }
 
 /// A set of instructions that code needs together.
-#[derive(Clone, Copy)]
+#[derive(Debug, Clone, Copy)]
 pub(crate) enum Feature {
     /// AES-NI with SSE4.1 and PCLMULQDQ.
     AesNi = 1 << 0,
@@ -104,6 +104,12 @@ impl Cpu {
         } else {
             Level::Portable
         }
+    }
+
+    /// With these features alone.
+    #[cfg(test)]
+    pub(crate) fn of(features: &[Feature]) -> Self {
+        Self(features.iter().fold(0, |bits, feature| bits | *feature as u32))
     }
 
     pub(crate) const fn has(self, feature: Feature) -> bool {
