@@ -135,8 +135,15 @@ pub(super) fn argon2_cost(
         // times.
         let factor = (time / seconds(cost, took).max(1e-6)).min(16.0);
         let next = scaled(cost, factor, limits);
-        let close_enough = (0.95..=1.10).contains(&(seconds(cost, took) / time));
-        if next == cost || close_enough {
+        if next == cost {
+            break;
+        }
+        if (0.9..=1.12).contains(&factor) {
+            // So near, what it takes follows from what this took. (Another number of passes is no small step.)
+            if next.time == cost.time {
+                took = took.times(f64::from(next.memory_kib) / f64::from(cost.memory_kib));
+                cost = next;
+            }
             break;
         }
         cost = next;

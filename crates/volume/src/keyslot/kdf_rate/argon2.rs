@@ -16,6 +16,13 @@ pub(crate) struct Took {
     pub(crate) in_one_thread: f64,
 }
 
+impl Took {
+    /// What so many times the work takes.
+    pub(crate) fn times(self, factor: f64) -> Self {
+        Self { here: self.here * factor, in_one_thread: self.in_one_thread * factor }
+    }
+}
+
 /// One derivation, with a thread for each lane.
 pub(crate) fn took(variant: Argon2Variant, cost: Argon2Cost) -> Result<Took> {
     let Run { quarters, after } = argon2(variant, cost, cost.lanes as usize)?;
