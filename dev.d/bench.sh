@@ -1,6 +1,6 @@
 # ./dev bench: measurements beside other people's code. Never part of the tests.
 
-# bench NAME [OPTION…]; options: --only TEXT, --csv FILE; of `engine` and `boot` also --rounds N, of `peers`, `doors`, `reencrypt` and `storage` --mib SIZE;
+# bench NAME [OPTION…]; options: --only TEXT, --csv FILE; of `engine` and `boot` also --rounds N, of `peers`, `doors`, `formats`, `reencrypt` and `storage` --mib SIZE;
 # of `doors` --beside PROGRAM: another build of keyway, which is to be no better by more than 2 %.
 bench() {
     case "$1" in
@@ -10,8 +10,12 @@ bench() {
         calibrations) build_static; machine; bench_calibrations; return ;;
         kernel-door | boot) bench_in_machine "$@"; return ;;
         engine) want_packages $engine_programs ;;
-        peers | doors | reencrypt | storage)
-            if [ "$1" = doors ]; then want_packages $doors_bench_programs; else want_packages $bench_programs; fi
+        peers | doors | formats | reencrypt | storage)
+            case "$1" in
+                doors) want_packages $doors_bench_programs ;;
+                formats) want_packages cryptsetup dislocker-file ;;
+                *) want_packages $bench_programs ;;
+            esac
             build_static
             # Volumes of gigabytes in memory must not outlive an interrupted run.
             KEYWAY_SCRATCH=$(mktemp -d /dev/shm/keyway-bench.XXXXXX)
@@ -19,7 +23,7 @@ bench() {
             export KEYWAY_SCRATCH KEYWAY_DISK
             trap 'rm -rf "$KEYWAY_SCRATCH" "$KEYWAY_DISK"' EXIT
             ;;
-        *) fail "no such benchmark: $1 (there are: aarch64, boot, calibrations, doors, engine, grub, kernel-door, peers, predictions, reencrypt, storage)" ;;
+        *) fail "no such benchmark: $1 (there are: aarch64, boot, calibrations, doors, engine, formats, grub, kernel-door, peers, predictions, reencrypt, storage)" ;;
     esac
     case "$1" in engine | peers) bench_peers "$1" ;; esac
     cargo build --quiet --release --manifest-path bench/Cargo.toml --target-dir target/bench

@@ -1,15 +1,16 @@
-//! `./dev bench engine|peers|doors|reencrypt|storage`: Keyway and other
+//! `./dev bench engine|peers|doors|formats|reencrypt|storage`: Keyway and other
 //! people's code, measured in turns in one run.
 //!
 //! `engine` is every cipher, mode and KDF in memory; `peers` is also whole programs on whole
-//! volumes; `doors` is opened volumes as other programs use them; `reencrypt` is another volume key in
-//! place; `storage` is ways to read the
+//! volumes; `doors` is opened volumes as other programs use them; `formats` is other programs'
+//! volumes; `reencrypt` is another volume key in place; `storage` is ways to read the
 //! image below them. Absolute figures belong to one machine and one hour; the ratio of two programs
 //! measured in turns carries over. Nothing here decides whether a test passes.
 
 mod doors;
 mod engine;
 mod foreign;
+mod formats;
 mod options;
 mod peers;
 mod reencrypt;
@@ -32,6 +33,7 @@ fn main() -> ExitCode {
         }
         Some("peers") => &peers::SECTIONS,
         Some("doors") => &doors::SECTIONS,
+        Some("formats") => &formats::SECTIONS,
         Some("reencrypt") => &reencrypt::SECTIONS,
         Some("storage") => &storage::SECTIONS,
         _ => return usage("name a table"),
@@ -54,7 +56,7 @@ fn main() -> ExitCode {
 fn usage(message: &str) -> ExitCode {
     eprintln!("keyway-bench: {message}");
     eprintln!(
-        "usage: keyway-bench engine|peers|doors|reencrypt|storage [--only TEXT] [--csv FILE] [--rounds N] [--mib SIZE] [--beside PROGRAM]"
+        "usage: keyway-bench engine|peers|doors|formats|reencrypt|storage [--only TEXT] [--csv FILE] [--rounds N] [--mib SIZE] [--beside PROGRAM]"
     );
     ExitCode::FAILURE
 }

@@ -4,7 +4,7 @@ use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Command, ExitStatus, Stdio};
 use std::time::Instant;
 
 /// A directory in memory, removed on drop. Contestants share it by `Rc`.
@@ -92,11 +92,20 @@ fn resolve(name: &OsStr) -> PathBuf {
     if system.exists() { system } else { PathBuf::from(name) }
 }
 
-/// Runs it; milliseconds until its end.
+/// Runs it; milliseconds until its end, which must be success.
 pub(crate) fn milliseconds(command: &mut Command) -> f64 {
+    let (status, elapsed) = timed(command);
+    assert!(status.success(), "{command:?}: {status}");
+    elapsed
+}
+
+/// Runs it; milliseconds until its end, whatever it exits with.
+pub(crate) fn wall_milliseconds(command: &mut Command) -> f64 {
+    timed(command).1
+}
+
+fn timed(command: &mut Command) -> (ExitStatus, f64) {
     let started = Instant::now();
     let status = command.status().unwrap_or_else(|e| panic!("{command:?}: {e}"));
-    let elapsed = started.elapsed();
-    assert!(status.success(), "{command:?}: {status}");
-    elapsed.as_secs_f64() * 1e3
+    (status, started.elapsed().as_secs_f64() * 1e3)
 }

@@ -1,0 +1,78 @@
+//! From start to exit: how long a passphrase takes.
+
+use crate::options::Options;
+use crate::peers::volumes::{Place, program, wall_milliseconds};
+use crate::rounds::{Case, Goal, Unit};
+use keyway_format::tcrypt::Program;
+use keyway_tests::bitlk::{Bitlk, LEN, Protector};
+use keyway_tests::tcrypt;
+use std::fs::File;
+use std::path::Path;
+use std::rc::Rc;
+
+pub(crate) fn cases(options: &Options) -> Vec<Case> {
+    [WRONG, NAMED, BITLOCKER].into_iter().filter(|title| options.wants(title)).map(case).collect()
+}
+
+fn case(title: &str) -> Case {
+    match title {
+        // Which combination comes last differs from program to program.
+        WRONG => dumped(title, "tcryptDump -q {}", b"wrong", 0.25),
+        NAMED => dumped(title, "tcryptDump -q --hash sha512 {}", b"secret", 0.5),
+        _ => bitlocker(title),
+    }
+}
+
+const WRONG: &str = "VeraCrypt, a wrong passphrase: all combinations";
+const NAMED: &str = "VeraCrypt, SHA-512 named";
+const BITLOCKER: &str = "BitLocker, a passphrase";
+
+/// By Keyway and by cryptsetup, the passphrase on standard input.
+fn dumped(title: &str, line: &str, passphrase: &[u8], wanted: f64) -> Case {
+    let place = Rc::new(Place::new("veracrypt"));
+    let volume = place.file("volume", &tcrypt::made(Program::VeraCrypt, "sha512", None));
+    let typed = place.file("passphrase", passphrase);
+    let opening = |name: &str| {
+        let (line, place) = (format!("{name} {line}"), Rc::clone(&place));
+        let (volume, typed) = (volume.clone(), typed.clone());
+        move || {
+            // The volume's directory lives as long as whoever opens it.
+            let _ = &place;
+            let input = File::open(&typed).expect("the passphrase was written");
+            wall_milliseconds(program(&line, &[&volume]).stdin(input).stderr(std::process::Stdio::null()))
+        }
+    };
+    Case::new(title, Unit::Milliseconds, 3)
+        .with("keyway", opening("keyway"))
+        .with("cryptsetup", opening("cryptsetup"))
+        .wanting(Goal::RatioAtMost(wanted))
+}
+
+/// 1,048,576 rounds of SHA-256. dislocker has no verb that ends then: it decrypts these 4 MiB too.
+fn bitlocker(title: &str) -> Case {
+    let place = Rc::new(Place::new("bitlocker"));
+    let made = Bitlk { protectors: vec![Protector::Passphrase(PASSPHRASE)], ..Bitlk::default() };
+    let volume = place.file("volume", &made.make(&vec![0; LEN]));
+    let key = place.file("passphrase", PASSPHRASE.as_bytes());
+    let out = place.path("out");
+    let opening = |line: String, paths: &[&Path]| {
+        let (place, paths) =
+            (Rc::clone(&place), paths.iter().map(|path| path.to_path_buf()).collect::<Vec<_>>());
+        move || {
+            let _ = &place;
+            let paths: Vec<_> = paths.iter().map(|path| path.as_path()).collect();
+            wall_milliseconds(&mut program(&line, &paths))
+        }
+    };
+    let dump = |name: &str| format!("{name} bitlkDump -q --dump-volume-key --key-file {{}} {{}}");
+    Case::new(title, Unit::Milliseconds, 5)
+        .with("keyway", opening(dump("keyway"), &[&key, &volume]))
+        .with(
+            "dislocker-file",
+            opening(format!("dislocker-file -q -u{PASSPHRASE} -V {{}} -- {{}}"), &[&volume, &out]),
+        )
+        .wanting(Goal::RatioAtMost(0.5))
+        .with("cryptsetup", opening(dump("cryptsetup"), &[&key, &volume]))
+}
+
+const PASSPHRASE: &str = "correct-horse-battery";

@@ -1,0 +1,74 @@
+//! Whole volumes in memory, read from end to end: BitLocker beside dislocker, and beside Keyway's own
+//! LUKS with the same cipher.
+
+use crate::options::Options;
+use crate::peers::volumes::{Place, milliseconds, program};
+use crate::rounds::{Case, Goal, Unit};
+use keyway_tests::bitlk::{Bitlk, LEN, Protector};
+use std::fs::File;
+use std::io::{Seek, Write};
+use std::rc::Rc;
+
+pub(crate) fn cases(options: &Options) -> Vec<Case> {
+    let methods = METHODS
+        .iter()
+        .map(|method| (format!("read BitLocker, {}, {} MiB", method.name, options.mib), method));
+    let wanted = methods.filter(|(title, _)| options.wants(title));
+    wanted.map(|(title, method)| case(title, method, options.mib)).collect()
+}
+
+struct Method {
+    name: &'static str,
+    number: u16,
+    /// The same cipher as LUKS knows it.
+    luks: Option<&'static str>,
+}
+
+const METHODS: [Method; 3] = [
+    Method { name: "AES-XTS-128", number: 0x8004, luks: Some("-c aes-xts-plain64 -s 256") },
+    Method { name: "AES-CBC-128", number: 0x8002, luks: None },
+    Method { name: "AES-CBC-128 with Elephant", number: 0x8000, luks: None },
+];
+
+fn case(title: String, method: &Method, mib: u64) -> Case {
+    let place = Rc::new(Place::new("bitlocker"));
+    let key = place.file("key", PASSPHRASE.as_bytes());
+    let (volume, luks, out) = (place.image("volume", mib), place.path("luks"), place.path("out"));
+    let made = Bitlk {
+        method: method.number,
+        encrypted: (mib << 20) as usize,
+        protectors: vec![Protector::Passphrase(PASSPHRASE)],
+        ..Bitlk::default()
+    };
+    let mut file = File::options().write(true).open(&volume).expect("it was written");
+    // What follows its metadata decrypts to noise, which takes as long as anything else.
+    file.rewind().and_then(|()| file.write_all(&made.make(&vec![0; LEN]))).expect("room for what was there");
+    let rate = move |ms: f64| (mib << 20) as f64 / 1e3 / ms;
+    let (ours, pass) = (volume.clone(), key.clone());
+    let dislocker = format!("dislocker-file -q -u{PASSPHRASE} -V {{}} -- {{}}");
+    let kept = Rc::clone(&place);
+    let case = Case::new(title, Unit::Megabytes, 3)
+        .with("keyway", move || {
+            rate(milliseconds(&mut program("keyway read --type bitlk --key-file {} {}", &[&pass, &ours])))
+        })
+        .with("dislocker-file", move || {
+            // The place lives as long as the last case that needs it.
+            let _ = &kept;
+            rate(milliseconds(&mut program(&dislocker, &[&volume, &out])))
+        })
+        .wanting(Goal::RatioAtLeast(3.0));
+    let Some(options) = method.luks else { return case };
+    let raw = place.image("image", mib);
+    let build = format!(
+        "keyway build {options} --sector-size 512 --pbkdf pbkdf2 --pbkdf-force-iterations 1000 --key-file {{}} {{}} {{}}"
+    );
+    milliseconds(&mut program(&build, &[&key, &raw, &luks]));
+    std::fs::remove_file(raw).expect("it was written");
+    case.with("keyway, LUKS2", move || {
+        let _ = &place;
+        rate(milliseconds(&mut program("keyway read --key-file {} {}", &[&key, &luks])))
+    })
+    .wanting(Goal::RatioAtLeast(0.95))
+}
+
+const PASSPHRASE: &str = "correct-horse-battery";
