@@ -70,6 +70,14 @@ fn a_size_is_written_from_the_first_byte_to_the_last_and_flushed() {
 }
 
 #[test]
+fn threads_that_begin_when_the_time_is_over_make_one_request_each() {
+    let storage = Watched::new(1 << 20);
+    let reads = Workload { pattern: Pattern::RandomRead, block: 4096, depth: 8, bound: Bound::Time };
+    let run = run(&storage, reads, 0.0).unwrap();
+    assert_eq!((run.requests, run.bytes, run.latencies.count()), (8, 8 * 4096, 8));
+}
+
+#[test]
 fn random_requests_are_everywhere_and_a_mixed_run_reads_seven_of_ten() {
     let storage = Watched::new(1 << 20);
     let mixed = Workload { pattern: Pattern::RandomMixed, block: 4096, depth: 4, bound: Bound::Time };
