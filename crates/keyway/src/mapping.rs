@@ -127,7 +127,7 @@ fn map(
     options.allow_discards |= terms.discards;
     options.drop_unknown(&features);
     let below = Below { device: backing.number, len: storage.len(), options };
-    let table = volume::table(segments, Places { first: &key, second: second.as_ref() }, &below)?;
+    let table = volume::table(&ready.layout, Places { first: &key, second: second.as_ref() }, &below)?;
     let flags = Flags { read_only: backing.read_only, ..Flags::default() };
     mapper.create(name, uuid, &table, flags).map(drop)
 }

@@ -4,5 +4,6 @@
 mod bitlk;
 mod cryptsetup;
 mod fvault2;
+mod hidden;
 mod tcplay;
 mod tcrypt;

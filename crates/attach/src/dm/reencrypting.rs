@@ -91,7 +91,7 @@ impl Reencrypting<'_> {
         let first = place(keys.first(), first_digest)?;
         let second = keys.second().zip(self.digests.1).map(|(key, digest)| place(key, digest)).transpose()?;
         let places = Places { first: &first, second: second.as_ref().or(Some(&first)) };
-        let mut table = volume::table(&layout.segments, places, &self.below)?;
+        let mut table = volume::table(layout, places, &self.below)?;
         for (target, segment) in table.iter_mut().zip(&layout.segments) {
             if without.as_ref().is_some_and(|zone| zone.contains(&segment.plaintext_start)) {
                 *target = Target::error(target.start, target.length);

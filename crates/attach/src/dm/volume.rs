@@ -6,7 +6,7 @@ use super::keyring::{self, VolumeKey};
 use super::{DeviceNumber, Target};
 use crate::{Refusal, Result};
 use keyway_crypto::Secret;
-use keyway_volume::{MappedSegment, Mapping};
+use keyway_volume::{Layout, MappedSegment, Mapping};
 
 /// A volume key ready for table lines. A key in the keyring stays there until this is dropped; by
 /// then dm-crypt has its own copy.
@@ -66,9 +66,15 @@ pub struct Below {
 /// Builds the table, one target per segment.
 ///
 /// # Errors
-/// [`Refusal::NoRoom`] if the device ends before the first sector.
-pub fn table(segments: &[MappedSegment], places: Places<'_>, below: &Below) -> Result<Vec<Target>> {
-    segments.iter().map(|segment| target(segment, places.of(segment)?, below)).collect()
+/// [`Refusal::NoRoom`] if the device ends before the first sector; [`Refusal::Table`] for what the kernel has no target
+/// for.
+pub fn table(layout: &Layout, places: Places<'_>, below: &Below) -> Result<Vec<Target>> {
+    if layout.protected.is_some() {
+        let why =
+            "The kernel keeps no hidden volume from being written over: --backend nbd, fuse or ublk does.";
+        return Err(Refusal::Table.because(why));
+    }
+    layout.segments.iter().map(|segment| target(segment, places.of(segment)?, below)).collect()
 }
 
 /// The keys of a table's lines.

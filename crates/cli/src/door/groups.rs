@@ -52,6 +52,9 @@ pub(crate) const ADMISSION_TO_READ: &[&Opt] =
 pub(crate) const PLAIN_DATA: &[&Opt] =
     &[&CIPHER, &HASH, &SKIP, &SIZE, &DEVICE_SIZE, &SECTOR_SIZE, &IV_LARGE_SECTORS];
 
+/// What keeps a hidden volume from harm while the outer one is written to.
+pub(crate) const PROTECTION: &[&Opt] = &[&PROTECT_HIDDEN, &PROTECTION_KEY_FILE, &PROTECTION_PIM];
+
 /// Which header of a TrueCrypt or VeraCrypt volume, and what is tried on it.
 pub(crate) const TCRYPT: &[&Opt] = &[
     &TCRYPT_HIDDEN,

@@ -142,7 +142,7 @@ mod tests {
         let mapping = Stored::Crypt { spec, sector_size, iv_tweak, iv_large_sectors: false };
         let segment =
             MappedSegment { plaintext_start: 0, length: None, storage_offset, mapping, second_key: false };
-        Layout { segments: vec![segment] }
+        Layout::new(vec![segment])
     }
 
     #[test]
@@ -158,11 +158,9 @@ mod tests {
             layout("aes-xts-plain64", 4096, 8, 32768 * 512),
             layout("aes-xts-plain64", 4096, 0, 32768 * 512 + 512),
             layout("aes-xts-plain64", 4096, 0, 0),
-            Layout { segments: Vec::new() },
-            Layout { segments: [as_mapped.segments.clone(), as_mapped.segments.clone()].concat() },
-            Layout {
-                segments: vec![MappedSegment { mapping: Stored::Linear, ..as_mapped.segments[0].clone() }],
-            },
+            Layout::new(Vec::new()),
+            Layout::new([as_mapped.segments.clone(), as_mapped.segments.clone()].concat()),
+            Layout::new(vec![MappedSegment { mapping: Stored::Linear, ..as_mapped.segments[0].clone() }]),
         ] {
             assert!(!is_mapped(&other, &line), "{other:?}");
         }

@@ -1,9 +1,11 @@
 //! TrueCrypt and VeraCrypt volumes.
 
 use super::sealed::Described;
+use keyway_crypto::Secret;
 use keyway_volume::kind;
-use keyway_volume::kind::tcrypt::Place;
+use keyway_volume::kind::tcrypt::{Place, Protects};
 use std::path::PathBuf;
+use std::sync::Arc;
 
 /// A TrueCrypt (to 7.1a) or VeraCrypt volume. Every hash and cipher that the programs ever had is tried, but
 /// LRW of ciphers with 64-bit blocks; what the caller knows makes that faster.
@@ -14,6 +16,7 @@ use std::path::PathBuf;
 /// let tcrypt = Tcrypt::new().hash("sha512").cipher("aes").pim(485).key_file("/media/key.jpg");
 /// let volume = Device::open("disk.hc")?.unlock_as(&tcrypt, &key, &Unlock::new().read_only())?;
 /// let hidden = Tcrypt::new().hidden();
+/// let outer = Tcrypt::new().protect(&hidden, b"battery staple");
 /// # Ok::<(), keyway::Error>(())
 /// ```
 #[derive(Debug, Clone, Default)]
@@ -66,6 +69,19 @@ impl Tcrypt {
     #[must_use]
     pub fn key_file(mut self, path: impl Into<PathBuf>) -> Self {
         self.0.key_files.push(path.into());
+        self
+    }
+
+    /// Keeps the volume that is hidden in this outer one from being written over: `hidden` has its PIM and key files.
+    /// The first write that would reach it is refused, and all that follow; nothing is discarded. See [`Tcrypt`] for
+    /// an example.
+    #[must_use]
+    pub fn protect(mut self, hidden: &Self, passphrase: &[u8]) -> Self {
+        self.0.protects = Some(Protects {
+            passphrase: Arc::new(Secret::copy_from(passphrase)),
+            pim: hidden.0.pim,
+            key_files: hidden.0.key_files.clone(),
+        });
         self
     }
 

@@ -112,7 +112,7 @@ pub fn keyway(
         mapping,
         second_key: false,
     };
-    let layout = Layout { segments: vec![segment] };
+    let layout = Layout::new(vec![segment]);
     let volume = Volume::new(below, &layout, &encryption.key(), Cpu::detect());
     volume.map(|volume| Arc::new(volume) as Arc<dyn Storage>).map_err(Outcome::impossible)
 }

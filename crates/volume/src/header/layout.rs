@@ -5,12 +5,16 @@ use crate::{Error, Refusal, Result};
 use keyway_crypto::{CascadeMode, CipherSpec, SectorSize};
 use keyway_format::luks2::{SegmentKind, SegmentSize};
 use keyway_format::{luks1, luks2};
+use std::ops::Range;
 
 /// The plaintext of a volume: segments without gaps, from offset 0 on.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Layout {
     /// Segments in the order of their plaintext.
     pub segments: Vec<MappedSegment>,
+    /// Bytes of the plaintext that are read but never written: another volume is hidden there. The
+    /// first write to them is refused, and all that follow it, wherever they go.
+    pub protected: Option<Range<u64>>,
 }
 
 /// A run of plaintext and where its sectors lie. All offsets and lengths are in bytes.
@@ -85,6 +89,11 @@ impl Mapping {
 }
 
 impl Layout {
+    /// Segments in the order of their plaintext, all of which can be written.
+    pub fn new(segments: Vec<MappedSegment>) -> Self {
+        Self { segments, protected: None }
+    }
+
     /// LUKS1: everything from the payload offset on.
     pub(crate) fn of_luks1(header: &luks1::Header) -> Result<Self> {
         let offset = header.payload_offset.to_bytes().ok_or_else(|| refused(0, "its offset overflows"))?;
@@ -94,7 +103,7 @@ impl Layout {
         let storage_offset = offset.0;
         let segment =
             MappedSegment { plaintext_start: 0, length: None, storage_offset, mapping, second_key: false };
-        Ok(Self { segments: vec![segment] })
+        Ok(Self::new(vec![segment]))
     }
 
     /// LUKS2: the segments in order, without backup segments.
@@ -121,7 +130,7 @@ impl Layout {
         if segments.is_empty() {
             return Err(Refusal::Unusable.because("the header describes no data segment"));
         }
-        Ok(Self { segments })
+        Ok(Self::new(segments))
     }
 
     /// Refuses a device of this length that ends before its data does, as the kernel does.

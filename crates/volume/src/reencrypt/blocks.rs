@@ -45,6 +45,6 @@ pub(super) fn plaintext(data: Arc<dyn Storage>, offset: u64, len: Option<u64>) -
         mapping: Mapping::Linear,
         second_key: false,
     };
-    let layout = Layout { segments: vec![segment] };
+    let layout = Layout::new(vec![segment]);
     Volume::new(data, &layout, &Secret::zeroed(0), Cpu::detect())
 }

@@ -35,7 +35,7 @@ fn gate_of(storage: Arc<dyn Storage>, rights: Rights, len: u64) -> Arc<Gate> {
     let source = Source {
         device: PathBuf::from("disk"),
         storage,
-        layout: Layout { segments: vec![segment] },
+        layout: Layout::new(vec![segment]),
         declared_len: None,
         origin: Origin::Other(KeyDigest::of(&key()).unwrap()),
     };

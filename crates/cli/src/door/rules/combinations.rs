@@ -164,13 +164,28 @@ static OPEN: &[Rule] = &[
     VERACRYPT_TYPE,
     PIM_TYPE,
     SYSTEM_TCRYPT,
+    PROTECTED,
+    PROTECTED_HIDDEN,
+    PROTECTED_READONLY,
+    PROTECTION,
     PIM,
     QUERIED_PIM,
     TWO_PIMS,
 ];
 
-static VERACRYPT: &[Rule] =
-    &[HIDDEN_TCRYPT, VERACRYPT_TYPE, PIM_TYPE, SYSTEM_TCRYPT, PIM, QUERIED_PIM, TWO_PIMS];
+static VERACRYPT: &[Rule] = &[
+    HIDDEN_TCRYPT,
+    VERACRYPT_TYPE,
+    PIM_TYPE,
+    SYSTEM_TCRYPT,
+    PIM,
+    QUERIED_PIM,
+    TWO_PIMS,
+    PROTECTED,
+    PROTECTED_HIDDEN,
+    PROTECTED_READONLY,
+    PROTECTION,
+];
 
 const SIZES: Rule =
     (|a| a.has("device-size") && a.has("size"), "Options --device-size and --size cannot be combined.");
@@ -196,6 +211,22 @@ const PIM_TYPE: Rule = (
 const SYSTEM_TCRYPT: Rule = (
     |a| !a.is_cryptsetup() && a.has("tcrypt-system") && (a.has("tcrypt-hidden") || a.has("tcrypt-backup")),
     "Option --tcrypt-system cannot be combined with --tcrypt-hidden or --tcrypt-backup.",
+);
+const PROTECTED: Rule = (
+    |a| a.has("protect-hidden") && kind(a) != Some("tcrypt"),
+    "Option --protect-hidden is for --type tcrypt.",
+);
+const PROTECTED_HIDDEN: Rule = (
+    |a| a.has("protect-hidden") && (a.has("tcrypt-hidden") || a.has("tcrypt-system")),
+    "Option --protect-hidden protects what is hidden in an outer volume: it cannot be combined with --tcrypt-hidden or --tcrypt-system.",
+);
+const PROTECTED_READONLY: Rule = (
+    |a| a.has("protect-hidden") && a.has("readonly"),
+    "Option --protect-hidden cannot be combined with --readonly: nothing is written.",
+);
+const PROTECTION: Rule = (
+    |a| (a.has("protection-pim") || a.has("protection-key-file")) && !a.has("protect-hidden"),
+    "Options --protection-key-file and --protection-pim are those of the volume that --protect-hidden protects.",
 );
 const PIM: Rule = (
     |a| a.has("veracrypt-pim") && a.has("disable-veracrypt"),

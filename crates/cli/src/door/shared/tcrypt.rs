@@ -1,13 +1,13 @@
 //! Options of TrueCrypt and VeraCrypt volumes (`--type tcrypt`).
 
 use super::{U32, flag, option};
-use crate::door::table::Opt;
+use crate::door::table::{Kind, Opt};
 
 pub(crate) static TCRYPT_HIDDEN: Opt = flag(
     "tcrypt-hidden",
     None,
     "The hidden volume of a TrueCrypt or VeraCrypt volume.",
-    "Its own passphrase opens it. While the outer volume is written to, nothing keeps the hidden one from harm.",
+    "Its own passphrase opens it. While the outer volume is written to, --protect-hidden alone keeps it from harm.",
 );
 pub(crate) static TCRYPT_SYSTEM: Opt = flag(
     "tcrypt-system",
@@ -43,3 +43,26 @@ pub(crate) static VERACRYPT_QUERY_PIM: Opt = flag(
 );
 pub(crate) static DISABLE_VERACRYPT: Opt =
     flag("disable-veracrypt", None, "TrueCrypt's formats only.", "A wrong passphrase is known sooner.");
+pub(crate) static PROTECT_HIDDEN: Opt = flag(
+    "protect-hidden",
+    None,
+    "Keep the hidden volume from being written over.",
+    "Its passphrase is asked for after the outer volume's. The first write that would reach it is refused, and all that \
+     follow: the outer volume is read-only then, until it is opened again. Nothing is discarded.",
+);
+pub(crate) static PROTECTION_KEY_FILE: Opt = option(
+    "protection-key-file",
+    None,
+    "FILE",
+    Kind::Path,
+    "A key file of the hidden volume.",
+    "May be given more than once; a folder stands for the files in it.",
+);
+pub(crate) static PROTECTION_PIM: Opt = option(
+    "protection-pim",
+    None,
+    "N",
+    U32,
+    "The PIM of the hidden volume.",
+    "As --veracrypt-pim is the outer volume's.",
+);

@@ -43,6 +43,7 @@ pub(crate) static COMMAND: Command = Command {
         groups::ADMISSION,
         groups::PLAIN_DATA,
         groups::TCRYPT,
+        groups::PROTECTION,
         &[&shared::DEVICE_OFFSET],
         groups::PROGRESS,
     ],

@@ -1,6 +1,6 @@
 //! A volume on a file in the making, which grows with each write.
 
-use super::{Keys, Segment, Volume};
+use super::{Keys, Protection, Segment, Volume};
 use crate::device::storage::NewFile;
 use crate::{Layout, Result, Storage};
 use keyway_crypto::{Cpu, Secret};
@@ -22,6 +22,7 @@ impl Volume {
             .iter()
             .map(|segment| Segment::new(segment, data.len(), keys, cpu))
             .collect::<Result<_>>()?;
-        Ok(Self { data, segments, sectors: Arc::default() })
+        let protection = layout.protected.clone().map(|range| Arc::new(Protection::of(range)));
+        Ok(Self { data, segments, sectors: Arc::default(), protection })
     }
 }

@@ -18,6 +18,7 @@ use crate::{Result, Storage};
 pub use keys::Keys;
 use keyway_crypto::secret::wipe_stack;
 use keyway_crypto::{Cpu, SectorSize};
+use protection::Protection;
 use segment::{Crypt, Segment, Stored};
 use std::cell::Cell;
 use std::io;
@@ -26,6 +27,7 @@ use std::sync::Arc;
 
 mod in_the_making;
 mod keys;
+mod protection;
 mod remapped;
 mod resized;
 mod segment;
@@ -35,6 +37,7 @@ pub struct Volume {
     data: Arc<dyn Storage>,
     segments: Vec<Segment>,
     sectors: Arc<RangeLocks>,
+    protection: Option<Arc<Protection>>,
 }
 
 impl Volume {
@@ -87,10 +90,12 @@ impl Volume {
         Ok(())
     }
 
-    /// Refuses, before anything is written, bytes other than zeros where the format keeps its own.
+    /// Refuses, before anything is written, bytes other than zeros where the format keeps its own,
+    /// and any where a hidden volume is.
     fn check_write(&self, buf: &[u8], offset: u64) -> io::Result<()> {
         self.check(buf.len(), offset, io::ErrorKind::StorageFull)?;
         let end = offset + buf.len() as u64;
+        self.protection.as_ref().map_or(Ok(()), |protection| protection.admit(&(offset..end)))?;
         for part in self.parts(offset..end).filter(Part::is_zero) {
             let inside = &buf[(part.range.start - offset) as usize..(part.range.end - offset) as usize];
             if inside.iter().any(|byte| *byte != 0) {
@@ -167,9 +172,13 @@ impl Storage for Volume {
         self.data.flush()
     }
 
-    /// Discards the sectors that are completely in the range.
+    /// Discards the sectors that are completely in the range; nothing where a hidden volume is protected.
     fn discard(&self, range: Range<u64>) -> io::Result<()> {
         let range = range.start..range.end.min(self.len());
+        // What is discarded around a hidden volume would show where it is.
+        if self.protection.is_some() {
+            return Ok(());
+        }
         for part in self.parts(range) {
             let inner = part.inner_sectors();
             if !inner.is_empty() && !part.is_zero() {
@@ -202,7 +211,7 @@ impl Storage for Volume {
     }
 
     fn is_read_only(&self) -> bool {
-        self.data.is_read_only()
+        self.data.is_read_only() || self.protection.as_ref().is_some_and(|it| it.has_ended_writing())
     }
 
     fn unit(&self) -> u64 {

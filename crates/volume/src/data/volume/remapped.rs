@@ -17,6 +17,7 @@ impl Volume {
             .iter()
             .map(|segment| Segment::new(segment, self.data.len(), keys, cpu))
             .collect::<Result<_>>()?;
-        Ok(Self { data: Arc::clone(&self.data), segments, sectors: Arc::clone(&self.sectors) })
+        let (data, sectors) = (Arc::clone(&self.data), Arc::clone(&self.sectors));
+        Ok(Self { data, segments, sectors, protection: self.protection.clone() })
     }
 }

@@ -32,6 +32,7 @@ impl Volume {
             return refused(format!("{wanted} bytes are not a multiple of {}", last.sector_size));
         }
         last.end = last.start + wanted;
-        Ok(Self { data: Arc::clone(&self.data), segments, sectors: Arc::default() })
+        let (data, protection) = (Arc::clone(&self.data), self.protection.clone());
+        Ok(Self { data, segments, sectors: Arc::default(), protection })
     }
 }

@@ -7,6 +7,7 @@ use crate::header::layout::{MappedSegment, Mapping};
 use keyway_crypto::{CipherSpec, Secret, SectorCipher, SectorSize};
 
 mod beside;
+mod protected;
 mod stored;
 
 #[test]
@@ -48,7 +49,7 @@ fn segments_of_several_kinds_in_one_volume() {
     });
     segments.push(crypt(8192, Some(40960), 4096, "aes-cbc-essiv:sha256", 512, 16));
     segments.push(crypt(49152, None, 80000, "aes-xts-plain64", 4096, 96));
-    check_random_ranges(&Layout { segments }, 80000 + 10 * 4096 + 4095, 600);
+    check_random_ranges(&Layout::new(segments), 80000 + 10 * 4096 + 4095, 600);
 }
 
 #[test]
@@ -267,7 +268,7 @@ fn one_segment(spec: &str, sector_size: u32, storage_offset: u64, iv_tweak: u64)
     let mapping = mapping(spec, sector_size, iv_tweak);
     let segment =
         MappedSegment { plaintext_start: 0, length: None, storage_offset, mapping, second_key: false };
-    Layout { segments: vec![segment] }
+    Layout::new(vec![segment])
 }
 
 fn mapping(spec: &str, sector_size: u32, iv_tweak: u64) -> Mapping {

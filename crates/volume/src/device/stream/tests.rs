@@ -172,7 +172,7 @@ fn volume(sector_size: u32, len: usize) -> (Volume, Arc<Memory>) {
         MappedSegment { plaintext_start: 0, length: None, storage_offset: 0, mapping, second_key: false };
     let data = Arc::new(Memory::zeroed(len));
     let key = Secret::copy_from(&noise(64));
-    let layout = Layout { segments: vec![segment] };
+    let layout = Layout::new(vec![segment]);
     (Volume::new(data.clone(), &layout, &key, Cpu::detect()).unwrap(), data)
 }
 

@@ -133,7 +133,7 @@ impl UnderWay {
             start = start.saturating_add(length.unwrap_or(0));
         }
         segments.retain(|segment| segment.length != Some(0));
-        Ok(Layout { segments })
+        Ok(Layout::new(segments))
     }
 
     /// Both sides, with the numbers of their backup segments: each has a cipher that must be strong,

@@ -48,7 +48,7 @@ pub(super) fn of(header: &Header, extent: Extent, device_len: u64) -> Result<Lay
         at = area.end;
     }
     segments.map(at..end, at);
-    Ok(Layout { segments: segments.list })
+    Ok(Layout::new(segments.list))
 }
 
 /// Where the copies of the metadata are. They say so themselves: nobody vouches for the boot sector.

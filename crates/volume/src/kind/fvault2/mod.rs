@@ -133,7 +133,7 @@ fn layout(logical: &LogicalVolume, device_len: u64) -> Result<Layout> {
         mapping,
         second_key: false,
     };
-    let layout = Layout { segments: vec![segment] };
+    let layout = Layout::new(vec![segment]);
     layout.check_fits(device_len)?;
     Ok(layout)
 }

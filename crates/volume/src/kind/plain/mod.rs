@@ -145,7 +145,7 @@ impl PlainVolume {
             mapping,
             second_key: false,
         };
-        Ok(Layout { segments: vec![segment] })
+        Ok(Layout::new(vec![segment]))
     }
 }
 

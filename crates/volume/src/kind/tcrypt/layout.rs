@@ -3,8 +3,9 @@
 use super::Place;
 use crate::{Layout, MappedSegment, Mapping, Refusal, Result};
 use keyway_crypto::{Cascade, CipherSpec, Secret, SectorSize};
-use keyway_format::tcrypt::{Cipher, DataArea, Header, SECTOR};
+use keyway_format::tcrypt::{Cipher, DataArea, Header, Position, SECTOR};
 use keyway_format::{Bytes, Sectors};
+use std::ops::Range;
 
 /// The area as one segment, on a device of `data_len` bytes.
 pub(super) fn of(area: DataArea, cipher: &Cipher, place: Place, data_len: u64) -> Result<Layout> {
@@ -28,9 +29,33 @@ pub(super) fn of(area: DataArea, cipher: &Cipher, place: Place, data_len: u64) -
         mapping,
         second_key: false,
     };
-    let layout = Layout { segments: vec![segment] };
+    let layout = Layout::new(vec![segment]);
     layout.check_fits(data_len)?;
     Ok(layout)
+}
+
+/// The plaintext of the outer volume where the hidden one is, with its header if that is behind it.
+pub(super) fn hidden(
+    outer: &Layout,
+    area: DataArea,
+    position: Position,
+    data_len: u64,
+) -> Result<Range<u64>> {
+    let around = outer.segments.first().expect("a volume is one segment");
+    let end = around.storage_offset + around.length.unwrap_or(data_len - around.storage_offset);
+    let from = area.offset.0;
+    let to = match (position, area.len) {
+        // Its header follows it (TrueCrypt 5 and earlier).
+        (Position::OldHidden, _) | (_, None) => end,
+        (_, Some(len)) => from.saturating_add(len.0),
+    };
+    if from < around.storage_offset || from >= to || to > end {
+        return Err(Refusal::Geometry.because(format!(
+            "the hidden volume is bytes {from} to {to} of the device, and the outer one bytes {} to {end}",
+            around.storage_offset
+        )));
+    }
+    Ok(from - around.storage_offset..to - around.storage_offset)
 }
 
 /// The key of [`of`]'s mapping.

@@ -52,6 +52,19 @@ pub struct Tcrypt {
     pub pim: Option<u32>,
     /// Key files, and folders of them.
     pub key_files: Vec<PathBuf>,
+    /// What opens the volume that is hidden in this one, which is kept from being written over.
+    pub protects: Option<Protects>,
+}
+
+/// What opens a hidden volume.
+#[derive(Clone)]
+pub struct Protects {
+    /// Its passphrase.
+    pub passphrase: Arc<Secret>,
+    /// Its PIM.
+    pub pim: Option<u32>,
+    /// Its key files, and folders of them.
+    pub key_files: Vec<PathBuf>,
 }
 
 /// Which header is to be opened.
@@ -115,6 +128,15 @@ impl Tcrypt {
         Ok(Locked { device_len: header.len(), headers: found, candidates, key_files, place: self.place })
     }
 
+    /// The volume that is hidden in this one, and its passphrase.
+    fn hidden(&self) -> Option<(Self, Arc<Secret>)> {
+        let Protects { passphrase, pim, key_files } = self.protects.clone()?;
+        let Place::Volume { backup, .. } = self.place else { return None };
+        let place = Place::Volume { hidden: true, backup };
+        let hidden = Self { place, programs: self.programs, pim, key_files, ..Self::default() };
+        Some((hidden, passphrase))
+    }
+
     fn is_system(&self) -> bool {
         matches!(self.place, Place::System { .. })
     }
@@ -136,14 +158,16 @@ impl Kind for Tcrypt {
     }
 
     fn judge(&self, on: &Subject<'_>) -> Result<Box<dyn Judged>> {
-        let locked = self.read(self.header.as_deref().unwrap_or(&**on.data))?;
-        Ok(Box::new(JudgedTcrypt { locked, data_len: on.data.len() }))
+        let header = self.header.as_deref().unwrap_or(&**on.data);
+        let hidden = self.hidden().map(|(hidden, key)| hidden.read(header).map(|locked| (locked, key)));
+        let (locked, hidden) = (self.read(header)?, hidden.transpose()?);
+        Ok(Box::new(JudgedTcrypt { locked, hidden, data_len: on.data.len() }))
     }
 }
 
 impl fmt::Debug for Tcrypt {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { header, place, programs, hash, cipher, pim: _, key_files } = self;
+        let Self { header, place, programs, hash, cipher, pim: _, key_files, protects } = self;
         f.debug_struct("Tcrypt")
             .field("header", &header.is_some())
             .field("place", place)
@@ -151,6 +175,7 @@ impl fmt::Debug for Tcrypt {
             .field("hash", hash)
             .field("cipher", cipher)
             .field("key_files", key_files)
+            .field("protects", &protects.is_some())
             .finish_non_exhaustive()
     }
 }
@@ -223,11 +248,24 @@ impl Unlocked {
         let layout = layout::of(area, self.cipher, self.place, data_len)?;
         Ok(Found { layout, volume_key: layout::volume_key(&self.header, self.cipher)? })
     }
+
+    /// The same, with the volume that is hidden in it kept from being written over.
+    ///
+    /// # Errors
+    /// As [`Unlocked::found`]; [`Error::Refused`]: that one is not within this one.
+    fn found_around(&self, hidden: &Self, data_len: u64) -> Result<Found> {
+        let mut found = self.found(data_len)?;
+        let area = hidden.header.data_area(hidden.position, hidden.cipher.mode, Bytes(self.device_len))?;
+        found.layout.protected = Some(layout::hidden(&found.layout, area, hidden.position, data_len)?);
+        Ok(found)
+    }
 }
 
 /// Locked headers, and the length of the data's device.
 struct JudgedTcrypt {
     locked: Locked,
+    /// Those of the volume that is hidden in it, and its passphrase.
+    hidden: Option<(Locked, Arc<Secret>)>,
     data_len: u64,
 }
 
@@ -242,7 +280,15 @@ impl Judged for JudgedTcrypt {
                 return Err(Refusal::Unusable.because(why));
             }
         };
-        unlocked.found(self.data_len)
+        let Some((hidden, passphrase)) = &self.hidden else { return unlocked.found(self.data_len) };
+        match hidden.unlock(passphrase, options) {
+            Ok(hidden) => unlocked.found_around(&hidden, self.data_len),
+            Err(Error::WrongPassphrase) => {
+                let why = "there is no hidden volume that what was given for it opens, and so none can be protected";
+                Err(Refusal::Unusable.because(why))
+            }
+            Err(error) => Err(error),
+        }
     }
 }
 

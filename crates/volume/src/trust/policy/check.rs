@@ -213,7 +213,7 @@ fn size(subject: Subject<'_>, fits: impl Fn(u64) -> bool) -> Judgement {
         segment.length.unwrap_or(rest - rest % sector)
     };
     match subject.header.layout() {
-        Ok(Layout { segments }) => {
+        Ok(Layout { segments, .. }) => {
             let size = segments.iter().map(length).fold(0u64, u64::saturating_add);
             (size.to_string(), met(fits(size)))
         }

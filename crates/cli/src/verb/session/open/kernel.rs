@@ -108,7 +108,7 @@ impl KernelDoor {
         });
         let second = second.transpose()?;
         let places = Places { first: &place, second: second.as_ref() };
-        let table = volume::table(segments, places, &below).map_err(|e| sentence::door(&e))?;
+        let table = volume::table(&unlocked.layout, places, &below).map_err(|e| sentence::door(&e))?;
         let is_luks2 = luks2(&unlocked.format).is_some();
         let add = |link| mapping::LinkedKey::add(link, is_luks2, &unlocked.volume_key, second_key);
         let link = self.link.as_ref().map(add).transpose()?;

@@ -115,6 +115,7 @@ pub(crate) static COMMAND: Command = Command {
         &[&shared::OFFSET],
         groups::PLAIN_DATA,
         groups::TCRYPT,
+        groups::PROTECTION,
     ],
     examples: &[
         Example { line: "keyway open disk.img home", does: "Open it in the best way this machine offers." },

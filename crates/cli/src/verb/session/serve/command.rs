@@ -62,6 +62,7 @@ pub(crate) static COMMAND: Command = Command {
         groups::ADMISSION,
         groups::PLAIN_DATA,
         groups::TCRYPT,
+        groups::PROTECTION,
         &[&shared::DEVICE_OFFSET],
     ],
     examples: &[

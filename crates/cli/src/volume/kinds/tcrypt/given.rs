@@ -1,6 +1,6 @@
 //! The options of a TrueCrypt or VeraCrypt volume, as given on the command line or in a crypttab line.
 
-use crate::door::{Args, shared};
+use crate::door::{Args, Opt, shared};
 use crate::process::encoding::encoded;
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -26,6 +26,12 @@ pub(crate) struct GivenTcrypt {
     pub(crate) cipher: Option<String>,
     /// `--key-file`, as often as it was given.
     pub(crate) key_files: Vec<PathBuf>,
+    /// `--protect-hidden`.
+    pub(crate) protects_hidden: bool,
+    /// `--protection-pim`.
+    pub(crate) protection_pim: Option<u32>,
+    /// `--protection-key-file`, as often as it was given.
+    pub(crate) protection_key_files: Vec<PathBuf>,
     /// The file with the passphrase: of a crypttab entry, whose key files are options.
     pub(crate) passphrase_file: Option<PathBuf>,
 }
@@ -40,6 +46,9 @@ encoded!(GivenTcrypt {
     hash,
     cipher,
     key_files,
+    protects_hidden,
+    protection_pim,
+    protection_key_files,
     passphrase_file,
 });
 
@@ -55,7 +64,11 @@ impl GivenTcrypt {
     pub(crate) fn from_args(args: &Args) -> Self {
         let given = |option| args.takes(option) && args.given(option);
         let text = |option| args.text(option).map(str::to_owned);
-        let key_files = args.paths().into_iter().filter(|(option, _)| option.long == shared::KEY_FILE.long);
+        let files = |of: &Opt| {
+            let all = args.paths().into_iter().filter(|(option, _)| option.long == of.long);
+            all.map(|(_, path)| path.to_owned()).collect()
+        };
+        let takes_protection = args.takes(&shared::PROTECTION_PIM);
         Self {
             hidden: given(&shared::TCRYPT_HIDDEN),
             system: given(&shared::TCRYPT_SYSTEM),
@@ -65,7 +78,10 @@ impl GivenTcrypt {
             asks_pim: given(&shared::VERACRYPT_QUERY_PIM),
             hash: text(&shared::HASH),
             cipher: text(&shared::CIPHER),
-            key_files: key_files.map(|(_, path)| path.to_owned()).collect(),
+            key_files: files(&shared::KEY_FILE),
+            protects_hidden: given(&shared::PROTECT_HIDDEN),
+            protection_pim: takes_protection.then(|| args.number32(&shared::PROTECTION_PIM)).flatten(),
+            protection_key_files: files(&shared::PROTECTION_KEY_FILE),
             passphrase_file: None,
         }
     }

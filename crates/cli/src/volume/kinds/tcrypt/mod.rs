@@ -16,7 +16,7 @@ use keyway_format::Sectors;
 use keyway_volume::Access;
 use keyway_volume::device::block_devices;
 use keyway_volume::device::storage::{File, PartitionName};
-use keyway_volume::kind::tcrypt::{Place, Programs, Tcrypt, Unlocked};
+use keyway_volume::kind::tcrypt::{Place, Programs, Protects, Tcrypt, Unlocked};
 use keyway_volume::kind::{self, Kind};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -111,10 +111,30 @@ impl TcryptOptions {
         options
     }
 
+    /// Asks for the passphrase of the volume before anything else is asked for.
+    fn ask_first(&self, asked: &Asked<'_>) -> Result<()> {
+        let mut first = self.first.lock().unwrap_or_else(PoisonError::into_inner);
+        if first.is_none() {
+            *first = Some(Known::from(asked.source(&self.passphrase(asked)).read()?));
+        }
+        Ok(())
+    }
+
+    /// Asks for the passphrase, then for the hidden volume's, in VeraCrypt's order.
+    fn ask_hidden(&self, asked: &Asked<'_>) -> Result<Protects> {
+        self.ask_first(asked)?;
+        let prompt = format!("Enter passphrase for the volume hidden in {}: ", asked.device.display());
+        let passphrase = asked.source_of(&asked.key.passphrase.asked(), prompt).read()?;
+        Ok(Protects {
+            passphrase: Arc::new(passphrase),
+            pim: self.given.protection_pim.filter(|pim| *pim != 0),
+            key_files: self.given.protection_key_files.clone(),
+        })
+    }
+
     /// Asks for the passphrase, then for the PIM, in cryptsetup's order.
     fn ask_pim(&self, asked: &Asked<'_>) -> Result<u32> {
-        let passphrase = asked.source(&self.passphrase(asked)).read()?;
-        *self.first.lock().unwrap_or_else(PoisonError::into_inner) = Some(Known::from(passphrase));
+        self.ask_first(asked)?;
         let typed = asked.source_of(&asked.key.passphrase.asked(), "Enter VeraCrypt PIM: ".into()).read()?;
         let number = std::str::from_utf8(typed.expose()).ok().and_then(|text| text.trim().parse().ok());
         match number {
@@ -141,7 +161,8 @@ impl TcryptOptions {
         let programs = if given.only_truecrypt { Programs::TrueCrypt } else { Programs::Both };
         let (hash, cipher) = (given.hash.clone(), given.cipher.clone());
         let key_files = given.key_files.iter().filter(|file| *file != Path::new("-")).cloned().collect();
-        Ok(Tcrypt { header, place, programs, hash, cipher, pim, key_files })
+        let protects = given.protects_hidden.then(|| self.ask_hidden(asked)).transpose()?;
+        Ok(Tcrypt { header, place, programs, hash, cipher, pim, key_files, protects })
     }
 }
 

@@ -28,13 +28,11 @@ fn layout() -> Layout {
         mapping,
         second_key: false,
     };
-    Layout {
-        segments: vec![
-            segment(0, Some(40), chain(CascadeMode::Xts, 256)),
-            segment(40, Some(12), Mapping::Zero),
-            segment(52, None, chain(CascadeMode::Cbc, 308)),
-        ],
-    }
+    Layout::new(vec![
+        segment(0, Some(40), chain(CascadeMode::Xts, 256)),
+        segment(40, Some(12), Mapping::Zero),
+        segment(52, None, chain(CascadeMode::Cbc, 308)),
+    ])
 }
 
 fn volume() -> (Volume, Arc<Memory>) {
