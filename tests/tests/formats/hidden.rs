@@ -47,7 +47,7 @@ fn what_is_written_beside_a_hidden_volume_leaves_it_alone() {
     refused.says("a hidden volume is at bytes 376832 to 786431: nothing was written there");
     // What opens no hidden volume protects none.
     let refused = protected("write", "something else").arg(&volume).arg(&short).fails(1);
-    refused.says("there is no hidden volume that what was given for it opens, and so none can be protected");
+    refused.says("No hidden volume opens with this passphrase, PIM and key files: it cannot be protected.");
     for (options, message) in [
         ("--tcrypt-hidden", "it cannot be combined with --tcrypt-hidden or --tcrypt-system"),
         ("--tcrypt-system", "it cannot be combined with --tcrypt-hidden or --tcrypt-system"),
@@ -75,7 +75,8 @@ fn a_served_volume_is_read_only_after_a_write_to_the_hidden_one() {
     let session = |run: Run| run.env("XDG_RUNTIME_DIR", &runtime);
     session(protected("open --backend nbd", HIDDEN)).arg(&volume).arg("tc").ok();
     let socket = session(keyway("list --place tc")).ok().text();
-    let mut client = Nbd::connect_soon(Path::new(socket.trim()), "");
+    let socket = socket.trim().strip_prefix("nbd+unix:///?socket=").unwrap();
+    let mut client = Nbd::connect_soon(Path::new(socket), "");
     client.write(5000, b"beside it").unwrap();
     client.trim(0, 1 << 18).unwrap();
     assert_eq!(client.read(5000, 9).unwrap(), b"beside it");

@@ -284,7 +284,8 @@ impl Judged for JudgedTcrypt {
         match hidden.unlock(passphrase, options) {
             Ok(hidden) => unlocked.found_around(&hidden, self.data_len),
             Err(Error::WrongPassphrase) => {
-                let why = "there is no hidden volume that what was given for it opens, and so none can be protected";
+                let why =
+                    "no hidden volume opens with this passphrase, PIM and key files: it cannot be protected";
                 Err(Refusal::Unusable.because(why))
             }
             Err(error) => Err(error),
