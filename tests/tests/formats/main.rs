@@ -6,3 +6,4 @@ mod cryptsetup;
 mod fvault2;
 mod tcplay;
 mod tcrypt;
+mod untyped;
