@@ -4,6 +4,8 @@
 mod bitlk;
 mod cryptsetup;
 mod fvault2;
+mod limits;
 mod tcplay;
 mod tcrypt;
 mod untyped;
+mod volume_keys;
