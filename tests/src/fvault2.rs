@@ -17,6 +17,8 @@ use keyway_format::fvault2::{Uuid, volume_key};
 pub struct Fvault2 {
     /// Passphrases that open it.
     pub passphrases: Vec<&'static str>,
+    /// What the metadata say of the first passphrase's iterations, instead of the truth.
+    pub claims: Option<u32>,
     /// "Complete", "Converting".
     pub conversion: &'static str,
     /// Where the data are: their blocks in the logical and in the physical volume.
@@ -47,6 +49,7 @@ impl Default for Fvault2 {
     fn default() -> Self {
         Self {
             passphrases: vec![PASSPHRASE],
+            claims: None,
             conversion: "Complete",
             extents: vec![[0, (LEN / BLOCK) as u64, (DATA / BLOCK) as u64]],
             has_older: false,
@@ -123,7 +126,9 @@ impl Fvault2 {
     }
 
     fn family(&self) -> Vec<u8> {
-        let users: String = (1..).zip(&self.passphrases).map(|(number, text)| user(number, text)).collect();
+        let claims = |number: usize| self.claims.filter(|_| number == 1);
+        let user = |(number, text): (usize, &&str)| user(number, text, claims(number));
+        let users: String = (1..).zip(&self.passphrases).map(user).collect();
         let keys: String = (1..=self.passphrases.len()).map(wrapped_volume_key).collect();
         let list = format!(
             "<dict ID=\"0\"><key>com.apple.corestorage.lvf.encryption.context</key><dict ID=\"1\"><key>CryptoUsers</key>\
@@ -207,7 +212,7 @@ fn with_list(mut block: Vec<u8>, start: usize, at: usize, list: &str) -> Vec<u8>
     sealed(block)
 }
 
-fn user(number: usize, passphrase: &str) -> String {
+fn user(number: usize, passphrase: &str, claims: Option<u32>) -> String {
     let (salt, iterations) = ([number as u8; 16], 1000 + number as u32);
     let mut derived = [0; 16];
     pbkdf2(Hash::Sha256, passphrase.as_bytes(), &salt, iterations, &mut derived, &Stop::new())
@@ -217,7 +222,7 @@ fn user(number: usize, passphrase: &str) -> String {
     put(&mut bytes, 8, &salt);
     put(&mut bytes, 24, &[16, 0, 0, 0, 24]);
     put(&mut bytes, 32, &wrap(&derived, &kek(number)));
-    put(&mut bytes, 168, &iterations.to_le_bytes());
+    put(&mut bytes, 168, &claims.unwrap_or(iterations).to_le_bytes());
     format!(
         "<dict ID=\"3{number}\"><key>PassphraseWrappedKEKStruct</key><data ID=\"4{number}\">{}</data>\
          <key>KeyEncryptingKeyIdent</key><string ID=\"9{number}\">kek-{number}</string></dict>",

@@ -5,5 +5,8 @@ mod bitlk;
 mod cryptsetup;
 mod fvault2;
 mod hidden;
+mod limits;
 mod tcplay;
 mod tcrypt;
+mod untyped;
+mod volume_keys;

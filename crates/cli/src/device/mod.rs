@@ -7,6 +7,7 @@ pub(crate) mod hardware;
 mod identity;
 pub(crate) mod input;
 mod inputs;
+pub(crate) mod kind_hint;
 mod location;
 pub(crate) mod nbd;
 mod open;

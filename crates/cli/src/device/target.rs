@@ -1,7 +1,7 @@
 //! The volume that a command works on: its data device, where its header is, and how the header is
 //! locked.
 
-use crate::device::{self, Inputs, explain, partitions};
+use crate::device::{self, Inputs, explain, kind_hint, partitions};
 use crate::door::{Args, shared};
 use crate::output::failure::{Cause, Exit, Failure, Result};
 use crate::output::manner::Manner;
@@ -239,7 +239,7 @@ pub(crate) fn not_luks(path: &Path) -> Failure {
         )),
         None => match partitions::instead_of(path) {
             Some(listed) => failure.hinting(listed),
-            None => match of_another_kind(path) {
+            None => match kind_hint::of_another_kind(path) {
                 Some(hint) => failure.hinting(hint),
                 None => failure,
             },
@@ -247,17 +247,7 @@ pub(crate) fn not_luks(path: &Path) -> Failure {
     }
 }
 
-/// What opens a volume whose signature says that it is no LUKS volume.
-fn of_another_kind(path: &Path) -> Option<&'static str> {
-    let found = keyway_volume::device::probe::probe(&File::open(path).ok()?).ok()?;
-    found.iter().find_map(|found| match found.signature.name {
-        "BitLocker volume" => Some("It is a BitLocker volume: --type bitlk opens it."),
-        "FileVault volume" => Some("It is a FileVault volume: --type fvault2 opens it."),
-        _ => None,
-    })
-}
-
-/// The same for a LUKS header of the other version than the one that is needed or asked for.
+/// cryptsetup's message for a LUKS header of the other version than the one that is needed or asked for.
 fn of_another_version(path: &Path, version: u8) -> Failure {
     let (path, wanted) = (path.display(), 3 - version);
     let failure =

@@ -53,6 +53,11 @@ impl GivenFlags {
         }
     }
 
+    /// Whether discards are passed on.
+    pub(crate) fn passes_discards(&self) -> bool {
+        self.0.allow_discards
+    }
+
     /// Sets these flags in `options`.
     pub(crate) fn apply(&self, options: &mut Options) {
         set_in(&self.0).for_each(|named| named.flag.set(options));

@@ -199,6 +199,11 @@ impl Failure {
         self
     }
 
+    /// Whether it has one.
+    pub(crate) fn has_hint(&self) -> bool {
+        self.hint.is_some()
+    }
+
     /// Without that line: the user has no command line to add an option to.
     pub(crate) fn without_hint(mut self) -> Self {
         self.hint = None;

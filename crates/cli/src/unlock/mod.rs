@@ -123,7 +123,7 @@ impl KeyOptions {
     ) -> Result<T> {
         let said = |error: keyway::Error| match wrong {
             Some(words) if *error.kind() == ErrorKind::WrongPassphrase => {
-                Failure::new(Exit::Permission, words)
+                Failure::new(Exit::Permission, words).because(Cause::WrongKey)
             }
             _ => explain::unlocking(error),
         };

@@ -13,8 +13,10 @@ use crate::volume::unlocked::{Format, Plaintext, Unlocked};
 use crate::volume::usage::{Data, Sharing};
 use keyway::storage::Storage;
 use keyway::{Admitted, Device, ErrorKind, Parts, Unlock, VolumeKey};
+use keyway_crypto::Cpu;
 use keyway_format::text::Shown;
-use keyway_volume::Access;
+use keyway_volume::device::probe::{is_noise, probe};
+use keyway_volume::{Access, Volume};
 use std::fmt;
 use std::sync::Arc;
 
@@ -102,17 +104,28 @@ impl Opening {
         })
     }
 
+    /// Says what discards do to such a volume.
+    pub(crate) fn warn_of_discards(&self) {
+        if let Kind::Other(described) = &self.kind {
+            described.warn_of_discards();
+        }
+    }
+
     /// The plaintext. `data` says what will be done with it.
     pub(crate) fn open(&self, data: Data) -> Result<Plaintext> {
         let device = self.target.device.clone();
         let (admitted, key) = self.admit_with_key(data, true)?;
         let volume = admitted.open(key).map_err(|e| self.explain(e))?.storage();
+        self.doubt(&*volume);
         Ok(Plaintext { volume, device })
     }
 
     /// Tries the key, and opens nothing.
     pub(crate) fn test(&self) -> Result<()> {
-        self.admit_with_key(Data::Read, true).map(drop)
+        match self.key_is_unproven() {
+            true => self.open(Data::Read).map(drop),
+            false => self.admit_with_key(Data::Read, true).map(drop),
+        }
     }
 
     /// The volume with its key, its data device marked as in use in the way that `data` asks for,
@@ -147,8 +160,37 @@ impl Opening {
             (Kind::Luks(_), None) => unreachable!("a LUKS volume has a header"),
         };
         let Parts { data: storage, layout, volume_key, second_key, holds_header, hold, .. } = parts;
+        if self.key_is_unproven()
+            && let Ok(volume) = Volume::new(Arc::clone(&storage), &layout, &volume_key, Cpu::detect())
+        {
+            self.doubt(&volume);
+        }
         let device = self.target.device.clone();
         Ok(Unlocked { device, storage, layout, volume_key, second_key, format, holds_header, hold })
+    }
+
+    /// Whether a volume key was given that nothing in the volume vouches for.
+    fn key_is_unproven(&self) -> bool {
+        let unproven = |described: &dyn Described| described.row().takes_unproven_keys;
+        self.key.volume_key.is_some()
+            && matches!(&self.kind, Kind::Other(described) if unproven(&**described))
+    }
+
+    /// Warns of such a key that makes noise of the volume.
+    fn doubt(&self, plaintext: &dyn Storage) {
+        let mut start = vec![0; LOOKED_AT.min(plaintext.len()) as usize];
+        let mut is_noise = || {
+            plaintext.read_at(&mut start, 0).is_ok()
+                && is_noise(&start)
+                && probe(plaintext).is_ok_and(|found| found.is_empty())
+        };
+        if self.key_is_unproven() && is_noise() {
+            say!(
+                "WARNING: {} begins with noise under this volume key, which may be another volume's: nothing in the volume \
+                 vouches for a volume key.",
+                self.target.device.display()
+            );
+        }
     }
 
     /// The volume, claimed and judged, and its key.
@@ -201,15 +243,28 @@ impl Opening {
         // cryptsetup opens them under weak ciphers, too.
         let header = self.target.header.as_deref();
         let asked = Asked { key: &self.key, device, header, stdin_holds_data: self.stdin_holds_data };
-        let described = kind.kind(&asked)?;
+        asked.attempts(kind, || self.try_other(kind, &volume, &storage, (data, claim), &asked))
+    }
+
+    /// One attempt of [`Opening::admit_other`].
+    fn try_other(
+        &self,
+        kind: &dyn Described,
+        volume: &Device,
+        storage: &Arc<dyn Storage>,
+        (data, claim): (Data, bool),
+        asked: &Asked<'_>,
+    ) -> Result<(Admitted, VolumeKey)> {
+        let device = &self.target.device;
+        let described = kind.kind(asked)?;
         let admitted = volume.admit_described(&*described, &self.terms(data, claim).weak_ciphers());
         let admitted = admitted.map_err(|e| self.explain(e))?;
         self.refuse_attached(data, claim)?;
         admitted.tolerated().iter().for_each(|note| say!("{}: {note}", device.display()));
         if data == Data::Write {
-            kind.confirm(device, &*storage, self.target.manner)?;
+            kind.confirm(device, &**storage, self.target.manner)?;
         }
-        let key = kind.find_key(&admitted, &asked)?;
+        let key = kind.find_key(&admitted, asked)?;
         self.debug(format_args!("{} volume", kind.row().of.name))?;
         Ok((admitted, key))
     }
@@ -259,3 +314,6 @@ impl Opening {
         }
     }
 }
+
+/// How much of the plaintext tells noise from content.
+const LOOKED_AT: u64 = 4096;

@@ -90,7 +90,7 @@ impl Kdf {
 /// # Errors
 /// [`Error::Invalid`].
 pub fn check_pim(pim: u32, system: bool) -> Result<(), Error> {
-    let (limit, of) = if system { (65535, " for an encrypted system") } else { (2_147_468, "") };
+    let (limit, of) = if system { (65535, " for an encrypted system") } else { (LARGEST_PIM, "") };
     match (1..=limit).contains(&pim) {
         true => Ok(()),
         false => Err(Error::invalid("PIM", format!("{pim} is not one of 1 to {limit}{of}"))),
@@ -137,6 +137,9 @@ pub static KDFS: [Kdf; 16] = [
     booting("stribog512", Hash::Streebog512, 200_000),
     veracrypt("stribog512", Hash::Streebog512, 500_000),
 ];
+
+/// The largest PIM that VeraCrypt takes.
+pub const LARGEST_PIM: u32 = 2_147_468;
 
 /// VeraCrypt's PIM where none is given.
 const ARGON2_PIM: u32 = 12;

@@ -27,7 +27,7 @@ mod tests;
 pub use cipher::{CIPHERS, Cipher};
 pub use data_area::DataArea;
 pub use header::{Fields, HEADER_LEN, Header, KEYS_LEN, SALT_LEN, SECTOR};
-pub use kdf::{Argon2, DERIVED_LEN, KDFS, Kdf, Stretch, check_pim};
+pub use kdf::{Argon2, DERIVED_LEN, KDFS, Kdf, LARGEST_PIM, Stretch, check_pim};
 pub use pool::{KEY_FILE_LEN, Pool};
 pub use position::Position;
 

@@ -83,6 +83,16 @@ impl From<Lower> for Error {
                 needs: Duration::from_secs(*needs_seconds),
                 limit: Duration::from_secs(*limit_seconds),
             },
+            Lower::KdfMemory { needs_kib, budget_kib, .. } => ErrorKind::MemoryLimit {
+                keyslot: 0,
+                needs: needs_kib.saturating_mul(1024),
+                limit: budget_kib.saturating_mul(1024),
+            },
+            Lower::KdfTime { needs_seconds, limit_seconds, .. } => ErrorKind::TimeLimit {
+                keyslot: 0,
+                needs: Duration::from_secs(*needs_seconds),
+                limit: Duration::from_secs(*limit_seconds),
+            },
             Lower::WrongVolumeKey => ErrorKind::WrongVolumeKey,
             Lower::LastKeyslot(keyslot) => ErrorKind::LastKeyslot { keyslot: *keyslot },
             Lower::Busy(what) => ErrorKind::Busy { by: what.clone() },

@@ -80,7 +80,7 @@ pub enum ErrorKind {
     /// A keyslot's key derivation needs more memory than
     /// [`Limits::memory`](crate::Limits::memory) allows.
     MemoryLimit {
-        /// The keyslot.
+        /// The keyslot; 0 in a volume without keyslots.
         keyslot: u32,
         /// What it needs, in bytes.
         needs: u64,
@@ -90,7 +90,7 @@ pub enum ErrorKind {
     /// A keyslot's key derivation would take longer than
     /// [`Limits::time`](crate::Limits::time) allows.
     TimeLimit {
-        /// The keyslot.
+        /// The keyslot; 0 in a volume without keyslots.
         keyslot: u32,
         /// What it would take here.
         needs: Duration,

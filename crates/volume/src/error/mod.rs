@@ -60,6 +60,25 @@ pub enum Error {
         /// What it may take.
         limit_seconds: u64,
     },
+    /// In a volume without keyslots: a KDF that would need more memory than the budget was not tried, and nothing else
+    /// opens it (exit code 3).
+    KdfMemory {
+        /// The KDF.
+        kdf: String,
+        /// What it takes.
+        needs_kib: u64,
+        /// What it may take.
+        budget_kib: u64,
+    },
+    /// The same for one that would take longer than the limit.
+    KdfTime {
+        /// The KDF.
+        kdf: String,
+        /// What it would take here.
+        needs_seconds: u64,
+        /// What it may take.
+        limit_seconds: u64,
+    },
     /// Keyslots were removed, but not all of their key material could be overwritten, or the header
     /// could not be written.
     NotWiped {
@@ -229,6 +248,16 @@ impl fmt::Display for Error {
             Self::TimeLimit { slot, needs_seconds, limit_seconds } => {
                 write!(f, "keyslot {slot} needs about {needs_seconds} s, the limit is {limit_seconds} s")
             }
+            Self::KdfMemory { kdf, needs_kib, budget_kib } => write!(
+                f,
+                "{kdf} was not tried, and nothing else opens the volume: it needs {needs_kib} KiB of memory, the budget is \
+                 {budget_kib} KiB"
+            ),
+            Self::KdfTime { kdf, needs_seconds, limit_seconds } => write!(
+                f,
+                "{kdf} was not tried, and nothing else opens the volume: it needs about {needs_seconds} s, the limit is \
+                 {limit_seconds} s"
+            ),
             Self::NotWiped { areas, header } => {
                 let mut lines: Vec<String> = areas.iter().map(ToString::to_string).collect();
                 if let Some(first) = lines.first_mut() {

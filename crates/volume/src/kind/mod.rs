@@ -10,6 +10,7 @@ use std::fmt;
 use std::sync::Arc;
 
 pub mod bitlk;
+mod cost;
 pub mod fvault2;
 mod key_text;
 pub mod plain;

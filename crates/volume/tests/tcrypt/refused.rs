@@ -9,6 +9,7 @@ use keyway_volume::device::storage::Memory;
 use keyway_volume::kind::tcrypt::{Programs, Tcrypt};
 use keyway_volume::{Error, UnlockOptions};
 use std::sync::Arc;
+use std::time::Duration;
 
 fn truecrypt() -> Tcrypt {
     Tcrypt { programs: Programs::TrueCrypt, ..Tcrypt::default() }
@@ -168,5 +169,25 @@ fn too_little_memory_for_argon2() {
     let of = Tcrypt { pim: Some(1), hash: Some("argon2id".into()), ..Tcrypt::default() };
     let locked = of.read(&Memory::zeroed(1 << 20)).unwrap();
     let why = locked.unlock(&Secret::copy_from(b"pw"), &options).err().unwrap();
-    assert!(matches!(why, Error::NoMemory { needs_kib: 65536, has_kib: 65535 }), "{why}");
+    assert_eq!(
+        why.to_string(),
+        "Argon2id was not tried, and nothing else opens the volume: it needs 65536 KiB of memory, the budget is 65535 KiB"
+    );
+    assert!(matches!(why, Error::KdfMemory { needs_kib: 65536, budget_kib: 65535, .. }), "{why}");
+}
+
+/// A PIM that asks for hours: nothing is begun.
+#[test]
+fn too_little_time() {
+    for (hash, kdf) in [("sha512", "PBKDF2 with sha512"), ("argon2id", "Argon2id")] {
+        let time_limit = Duration::from_secs(5);
+        let options = UnlockOptions { time_limit, memory_budget_kib: 2 << 20, ..UnlockOptions::default() };
+        let of = Tcrypt { pim: Some(2_147_468), hash: Some(hash.into()), ..Tcrypt::default() };
+        let locked = of.read(&Memory::zeroed(1 << 20)).unwrap();
+        let why = locked.unlock(&Secret::copy_from(b"pw"), &options).err().unwrap();
+        let Error::KdfTime { kdf: named, needs_seconds: 60.., limit_seconds: 5 } = &why else {
+            panic!("{why}")
+        };
+        assert_eq!(named, kdf);
+    }
 }

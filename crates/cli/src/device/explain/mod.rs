@@ -264,6 +264,13 @@ pub(crate) fn plain(error: &Error) -> Failure {
                 needs_seconds.saturating_mul(2)
             ),
         ),
+        Error::KdfMemory { needs_kib, .. } => {
+            Failure::new(exit, format!("{error}; --memory-budget {needs_kib}K allows it."))
+        }
+        Error::KdfTime { needs_seconds, .. } => Failure::new(
+            exit,
+            format!("{error}; --time-limit {} allows it.", needs_seconds.saturating_mul(2)),
+        ),
         Error::Unmet(unmet) => Failure::new(exit, format!("{}.", advice::unmet(unmet))),
         Error::NotAdmitted(finding) => Failure::new(exit, sentence(&advice::not_admitted(finding))),
         Error::Crypto(keyway_crypto::Error::Unknown { what, name }) if *what != "hash" => {
@@ -300,6 +307,7 @@ fn exit_code(error: &Error) -> Exit {
         Error::WrongPassphrase | Error::WrongVolumeKey => Exit::Permission,
         Error::NoMemory { .. }
         | Error::MemoryBudget { .. }
+        | Error::KdfMemory { .. }
         | Error::Crypto(keyway_crypto::Error::NoMemory { .. }) => Exit::Memory,
         Error::Busy(_) | Error::InUse(_) => Exit::Busy,
         Error::Unmet(_) => Exit::Unmet,

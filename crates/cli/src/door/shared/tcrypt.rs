@@ -1,7 +1,8 @@
 //! Options of TrueCrypt and VeraCrypt volumes (`--type tcrypt`).
 
-use super::{U32, flag, option};
+use super::{flag, option};
 use crate::door::table::{Kind, Opt};
+use keyway_format::tcrypt::LARGEST_PIM;
 
 pub(crate) static TCRYPT_HIDDEN: Opt = flag(
     "tcrypt-hidden",
@@ -31,7 +32,7 @@ pub(crate) static VERACRYPT_PIM: Opt = option(
     "veracrypt-pim",
     None,
     "N",
-    U32,
+    Kind::Number(LARGEST_PIM as u64),
     "VeraCrypt's personal iterations multiplier.",
     "What was given as PIM when the volume was made. TrueCrypt's formats are not tried then.",
 );
@@ -62,7 +63,7 @@ pub(crate) static PROTECTION_PIM: Opt = option(
     "protection-pim",
     None,
     "N",
-    U32,
+    Kind::Number(LARGEST_PIM as u64),
     "The PIM of the hidden volume.",
     "As --veracrypt-pim is the outer volume's.",
 );

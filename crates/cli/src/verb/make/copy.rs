@@ -1,6 +1,6 @@
 //! `copy`: LUKS to raw, raw to LUKS, or LUKS to LUKS under a new key and cipher.
 
-use crate::device::{self, explain};
+use crate::device::{self, explain, kind_hint};
 use crate::door::risk::{Effect, Proof, risk};
 use crate::door::{self, Args, Command, Example, Group, Kind, Offers, Operand, Opt, Request, groups, shared};
 use crate::make::new_volume::{self, Destination, FILL, KEEP_HOLES, NewVolume, refuse_itself};
@@ -161,7 +161,11 @@ impl Request for Copy {
                 let from = self.from.display();
                 let message =
                     format!("{from} is not a LUKS volume, and --to raw would only copy it; use cp.");
-                Err(Failure::new(Exit::Parameters, message))
+                let failure = Failure::new(Exit::Parameters, message);
+                Err(match self.another_kind() {
+                    Some(hint) => failure.hinting(hint),
+                    None => failure,
+                })
             }
         }
     }
@@ -176,7 +180,14 @@ impl Copy {
         new.make(self.destination()?, content, &name, passphrase).map(drop)
     }
 
+    fn another_kind(&self) -> Option<String> {
+        kind_hint::of_another_kind(&device::resolve(&self.from))
+    }
+
     fn encrypt(&self, new: &NewVolume) -> Result<()> {
+        if let Some(hint) = self.another_kind() {
+            say!("WARNING: {} is copied as it is, encrypted. {hint}", self.from.display());
+        }
         let raw = device::storage(&device::resolve(&self.from), Access::Probe)?;
         new.check_content(&*raw, &self.from.display().to_string())?;
         let passphrase = match &self.new_key_file {

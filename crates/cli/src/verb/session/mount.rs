@@ -207,6 +207,9 @@ impl MountVolume {
         let failed = if fuse::is_available() { sentence::door } else { sentence::fuse };
         fuse::check(dir).map_err(|e| failed(&e))?;
         let data = if self.read_only { Data::Show } else { Data::Write };
+        if self.discards && !self.read_only {
+            self.opening.warn_of_discards();
+        }
         let unlocked = self.opening.unlock(data)?;
         let rights = Rights { read_only: self.read_only, discards: self.discards };
         let (gate, mut facts) = session::behind_gate(unlocked, rights)?;

@@ -27,6 +27,7 @@ pub(crate) static ROW: Row = Row {
     refusal: not_for_bitlk,
     described: |_| Ok(Arc::new(BitlkOptions)),
     taken: |_| Some(Arc::new(BitlkOptions)),
+    takes_unproven_keys: true,
     tests_passphrases: true,
 };
 

@@ -15,6 +15,7 @@ pub(crate) static ROW: Row = Row {
     refusal: not_for_fvault2,
     described: |_| Ok(Arc::new(Fvault2Options)),
     taken: |_| Some(Arc::new(Fvault2Options)),
+    takes_unproven_keys: false,
     tests_passphrases: true,
 };
 

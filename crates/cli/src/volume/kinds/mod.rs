@@ -2,7 +2,7 @@
 //! docs/FORMATS.md is how one is added.
 
 use crate::door::Opt;
-use crate::output::failure::{Failure, Result};
+use crate::output::failure::{Cause, Failure, Result};
 use crate::output::manner::Manner;
 use crate::unlock::passphrase::{PassphraseOptions, PassphraseSource};
 use crate::unlock::{self, KeyOptions};
@@ -35,6 +35,8 @@ pub(crate) struct Row {
     described: fn(&Given) -> Result<Arc<dyn Described>>,
     /// The same from the bytes of [`Described::put`].
     taken: fn(&mut &[u8]) -> Option<Arc<dyn Described>>,
+    /// Whether any volume key of the right length is taken.
+    pub(crate) takes_unproven_keys: bool,
     /// Whether cryptsetup tests its passphrases (`open --test-passphrase`).
     pub(crate) tests_passphrases: bool,
 }
@@ -50,9 +52,17 @@ pub(crate) trait Described: fmt::Debug + Send + Sync {
     /// Says what the user should know of the options, before anything is opened.
     fn warn(&self, _key: &KeyOptions) {}
 
+    /// Says what discards do to it.
+    fn warn_of_discards(&self) {}
+
     /// Asks before the volume is written over something else.
     fn confirm(&self, _device: &Path, _storage: &dyn Storage, _manner: Manner) -> Result<()> {
         Ok(())
+    }
+
+    /// Whether what [`Described::kind`] asks for is asked for again, with the passphrase, where that opens nothing.
+    fn asks_first(&self, _: &Asked<'_>) -> bool {
+        false
     }
 
     /// Asks for the volume's key, and finds it.
@@ -89,6 +99,20 @@ impl Asked<'_> {
         let options = self.key.limits();
         self.key
             .ask_saying(wrong, source, &options, |passphrase| admitted.try_key(&Key::Passphrase(passphrase)))
+    }
+
+    /// Makes an attempt, and others as long as what was typed is wrong, `--tries` in all; the last one's failure.
+    pub(crate) fn attempts<T>(&self, of: &dyn Described, attempt: impl Fn() -> Result<T>) -> Result<T> {
+        let mut tries = if of.asks_first(self) { self.key.tries } else { 1 };
+        loop {
+            match attempt() {
+                Err(wrong) if tries > 1 && wrong.cause() == Cause::WrongKey => {
+                    wrong.report();
+                    tries -= 1;
+                }
+                outcome => return outcome,
+            }
+        }
     }
 
     /// Where its passphrase comes from.

@@ -17,6 +17,7 @@ mod boot_sector;
 mod content;
 mod encrypted;
 mod identity;
+mod noise;
 mod partition_table;
 mod raid;
 mod sectors;
@@ -25,6 +26,7 @@ mod table;
 
 pub use content::Reach;
 pub use identity::{Identity, identity};
+pub use noise::is_noise;
 pub use partition_table::{Partition, partition};
 pub use sectors::{largest_sector, too_small_for};
 pub use table::SIGNATURES;

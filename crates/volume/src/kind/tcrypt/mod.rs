@@ -202,7 +202,7 @@ impl Locked {
     /// # Errors
     /// [`Error::WrongPassphrase`]: nothing that was tried opens it, whatever is wrong;
     /// [`Error::Format`]: it opens but is damaged, or the passphrase is too long;
-    /// [`Error::NoMemory`]: nothing that was tried opens it, and Argon2id could not be tried.
+    /// [`Error::KdfMemory`], [`Error::KdfTime`]: nothing that was tried opens it, and some were not tried.
     pub fn unlock(&self, passphrase: &Secret, options: &UnlockOptions) -> Result<Unlocked> {
         self.candidates.latest().check_passphrase(passphrase)?;
         self.search(&self.key_files.with(passphrase)?, options)

@@ -5,6 +5,7 @@
 
 use super::Encrypted;
 use super::candidates::Candidates;
+use crate::kind::cost::Limits;
 use crate::{Error, Result, UnlockOptions};
 use keyway_crypto::kdf::{Argon2Cost, Argon2Variant, Derivation, argon2, pbkdf2_behind};
 use keyway_crypto::secret::wipe_stack;
@@ -27,20 +28,22 @@ pub(super) struct Match {
 /// Tries all of them. Every password that opens nothing costs the same.
 ///
 /// # Errors
-/// Nothing opened: [`Error::WrongPassphrase`], or why some could not be tried.
+/// Nothing opened: [`Error::WrongPassphrase`], or why some were not tried.
 pub(super) fn find(
     headers: &[Encrypted],
     candidates: &Candidates,
     password: &Secret,
     options: &UnlockOptions,
 ) -> Result<Match> {
-    let (mut jobs, mut trouble) = (Vec::new(), None);
+    let (mut jobs, mut trouble, mut limits) = (Vec::new(), None, Limits::new(options));
     for header in headers {
         for (kdf, stretch) in candidates.kdfs(header.position, password.len()) {
             let job = Job::new(header, kdf, stretch);
-            match job.check_memory(options) {
+            match job.check_cost(&mut limits) {
                 Ok(()) => jobs.push(job),
-                Err(error) => trouble = Some(error),
+                Err(error) => {
+                    trouble.get_or_insert(error);
+                }
             }
         }
     }
@@ -89,10 +92,15 @@ impl<'a> Job<'a> {
         }
     }
 
-    fn check_memory(&self, options: &UnlockOptions) -> Result<()> {
-        let Stretch::Argon2id(Argon2 { memory_kib, .. }) = self.stretch else { return Ok(()) };
-        let (needs_kib, has_kib) = (memory_kib.into(), options.memory_budget_kib);
-        if needs_kib > has_kib { Err(Error::NoMemory { needs_kib, has_kib }) } else { Ok(()) }
+    /// A PIM can ask for years.
+    fn check_cost(&self, limits: &mut Limits<'_>) -> Result<()> {
+        match self.stretch {
+            Stretch::Pbkdf2 { hash, iterations } => {
+                let name = || format!("PBKDF2 with {}", self.kdf.name);
+                limits.check_pbkdf2(name, hash, iterations, DERIVED_LEN)
+            }
+            Stretch::Argon2id(Argon2 { passes, memory_kib }) => limits.check_argon2id(passes, memory_kib),
+        }
     }
 
     fn derive(&self, part: usize, password: &Secret, stop: &Stop) -> Result<Secret> {

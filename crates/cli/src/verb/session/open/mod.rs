@@ -316,6 +316,9 @@ impl Open {
         let (expects_mapping, is_quiet) = (self.expects_mapping, self.target.manner.batch_mode);
         let flags = PersistentFlags { given: self.flags.clone(), kept: self.persistent };
         let opening = self.into_opening(kind)?;
+        if flags.given.passes_discards() && !read_only {
+            opening.warn_of_discards();
+        }
         if backend == Backend::Kernel {
             return KernelDoor { name, opening, flags, read_only, keyring, link, expects_mapping }.open();
         }

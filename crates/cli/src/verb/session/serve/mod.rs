@@ -223,6 +223,9 @@ impl Shown {
     /// Unlocks the volume, and goes on with its re-encryption if that was asked for.
     fn export(&self) -> Result<(Export, Option<Work>)> {
         let data = if self.read_only { Data::Show } else { Data::Write };
+        if self.discards && !self.read_only {
+            self.opening.warn_of_discards();
+        }
         let unlocked = self.opening.unlock(data)?;
         let description = self.opening.target.device.display().to_string();
         let rights = Rights { read_only: self.read_only, discards: self.discards };

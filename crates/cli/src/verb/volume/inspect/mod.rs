@@ -7,7 +7,7 @@ mod json;
 mod text;
 mod warnings;
 
-use crate::device::{self, Target, Versions, explain};
+use crate::device::{self, Target, Versions, explain, kind_hint};
 use crate::door::{
     self, Alias, Args, Command, Example, Group, Kind, Offers, Operand, Opt, Request, groups, shared,
 };
@@ -106,7 +106,8 @@ impl Request for Inspection {
 
     fn run(self) -> Result<()> {
         let (device, terms) = (&self.target.device, &self.demands.terms);
-        let luks = self.target.load(Access::Probe, self.versions)?;
+        let luks = self.target.load(Access::Probe, self.versions);
+        let luks = luks.map_err(|failure| kind_hint::say_what_it_is(failure, self.target.header_path()))?;
         let data = device::storage(device, Access::Probe)?;
         let key = self.key.as_ref().map(|key| key.volume_key(&luks, device)).transpose()?;
         let key = key.as_ref().map(|(key, _)| key);

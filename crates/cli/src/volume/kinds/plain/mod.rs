@@ -33,6 +33,7 @@ pub(crate) static ROW: Row = Row {
         let given: GivenPlain = Encoded::take(from)?;
         Some(Arc::new(given.options().ok()?))
     },
+    takes_unproven_keys: false,
     tests_passphrases: false,
 };
 

@@ -6,13 +6,14 @@
 use super::{Asked, Described, Row};
 use crate::device::{self, explain};
 use crate::door::{Opt, shared};
-use crate::output::failure::{Exit, Failure, Result};
+use crate::output::failure::{Cause, Exit, Failure, Result};
 use crate::process::encoding::Encoded;
 use crate::unlock::passphrase::{Known, PassphraseOptions};
 use given::GivenTcrypt;
 use keyway::storage::Storage;
 use keyway::{Admitted, VolumeKey};
 use keyway_format::Sectors;
+use keyway_format::tcrypt::LARGEST_PIM;
 use keyway_volume::Access;
 use keyway_volume::device::block_devices;
 use keyway_volume::device::storage::{File, PartitionName};
@@ -45,6 +46,7 @@ pub(crate) static ROW: Row = Row {
         Ok(Arc::new(TcryptOptions::of(GivenTcrypt { hash, cipher, ..given.tcrypt.clone() })))
     },
     taken: |from| Some(Arc::new(TcryptOptions::of(Encoded::take(from)?))),
+    takes_unproven_keys: false,
     tests_passphrases: true,
 };
 
@@ -65,6 +67,24 @@ impl Described for TcryptOptions {
         Ok(Box::new(self.tcrypt(asked)?))
     }
 
+    /// The PIM goes with the passphrase: both are asked for again.
+    fn asks_first(&self, asked: &Asked<'_>) -> bool {
+        self.asks_pim() && asked.source(&self.passphrase(asked)).is_interactive()
+    }
+
+    fn warn_of_discards(&self) {
+        if self.given.hidden {
+            say!(
+                "WARNING: discards in a hidden volume show on the disk which of its sectors are unused, and so that it is \
+                 there."
+            );
+        } else if !self.given.system && !self.given.protects_hidden {
+            say!(
+                "WARNING: discards in an outer volume destroy the hidden volume in its free space, if there is one."
+            );
+        }
+    }
+
     fn find_key(&self, admitted: &Admitted, asked: &Asked<'_>) -> Result<VolumeKey> {
         let options = self.known_passphrase(asked);
         asked.try_passphrases(admitted, &asked.source(&options), Some(WRONG))
@@ -82,6 +102,10 @@ impl TcryptOptions {
 
     /// Its header, opened with the passphrase that is asked for.
     pub(crate) fn open_header(&self, asked: &Asked<'_>) -> Result<Unlocked> {
+        asked.attempts(self, || self.try_header(asked))
+    }
+
+    fn try_header(&self, asked: &Asked<'_>) -> Result<Unlocked> {
         let tcrypt = self.tcrypt(asked)?;
         let explain = |error: keyway_volume::Error| {
             explain::of_kind(ROW.of.title, asked.header.unwrap_or(asked.device), error.into())
@@ -136,17 +160,28 @@ impl TcryptOptions {
     fn ask_pim(&self, asked: &Asked<'_>) -> Result<u32> {
         self.ask_first(asked)?;
         let typed = asked.source_of(&asked.key.passphrase.asked(), "Enter VeraCrypt PIM: ".into()).read()?;
-        let number = std::str::from_utf8(typed.expose()).ok().and_then(|text| text.trim().parse().ok());
+        let number =
+            std::str::from_utf8(typed.expose()).ok().and_then(|text| text.trim().parse::<u64>().ok());
         match number {
             Some(0) => Err(Failure::new(Exit::Parameters, "Invalid PIM value: 0.")),
-            Some(number) => Ok(number),
+            Some(number) => match u32::try_from(number).ok().filter(|number| *number <= LARGEST_PIM) {
+                Some(number) => Ok(number),
+                None => {
+                    let message = format!("Invalid PIM value: outside of range (1 to {LARGEST_PIM}).");
+                    Err(Failure::new(Exit::Parameters, message).because(Cause::WrongKey))
+                }
+            },
             None => Err(Failure::new(Exit::Parameters, "Invalid PIM value: parse error.")),
         }
     }
 
+    fn asks_pim(&self) -> bool {
+        self.given.asks_pim && self.given.pim.is_none()
+    }
+
     fn tcrypt(&self, asked: &Asked<'_>) -> Result<Tcrypt> {
         let given = &self.given;
-        let pim = match given.asks_pim && given.pim.is_none() {
+        let pim = match self.asks_pim() {
             true => Some(self.ask_pim(asked)?),
             // As in cryptsetup, 0 is VeraCrypt's default.
             false => given.pim.filter(|pim| *pim != 0),

@@ -4,7 +4,7 @@ use super::facts::Passport;
 use super::options::{APPLY, HTML};
 use super::question::Question;
 use super::{apply, json, page, text};
-use crate::device::{self, Versions};
+use crate::device::{self, Versions, kind_hint};
 use crate::door::{self, Args, shared};
 use crate::output::failure::{Exit, Failure, Result};
 use crate::output::paint::Paint;
@@ -57,7 +57,8 @@ impl door::Request for Request {
 
     fn run(self) -> Result<()> {
         let access = if matches!(self.answer, Answer::Apply) { Access::Write } else { Access::Probe };
-        let luks = self.volume.load(access, self.versions)?;
+        let luks = self.volume.load(access, self.versions);
+        let luks = luks.map_err(|failure| kind_hint::say_what_it_is(failure, self.volume.header_path()))?;
         let passport = Passport::gather(&self.volume, &luks, &self.question, &self.key, None)?;
         match self.answer {
             Answer::Apply => {

@@ -1,0 +1,69 @@
+//! What a device is that has no LUKS header, and which option or command is for it.
+//!
+//! `--type` is never chosen by a signature: whoever can write to the device could put a volume there that opens without
+//! a key (BitLocker whose protection is suspended) in the place of the one that was there.
+
+use crate::device;
+use crate::output::failure::{Cause, Failure};
+use crate::output::shell;
+use keyway::storage::Storage;
+use keyway_volume::Access;
+use keyway_volume::device::probe::{Found, Kind, is_noise, probe};
+use std::path::Path;
+
+/// What opens a volume whose signature says that it is no LUKS volume.
+pub(crate) fn of_another_kind(path: &Path) -> Option<String> {
+    let found = probe(&*device::storage(path, Access::Probe).ok()?).ok()?;
+    found.iter().find_map(|found| opened_by_type(found, path))
+}
+
+fn opened_by_type(found: &Found, path: &Path) -> Option<String> {
+    let (name, kind) = match found.signature.name {
+        "BitLocker volume" => ("BitLocker", "bitlk"),
+        "FileVault volume" => ("FileVault", "fvault2"),
+        _ => return None,
+    };
+    let device = shell::word(&path.to_string_lossy());
+    Some(format!(
+        "It is a {name} volume: --type {kind} opens it (read, write, compare, serve, mount, open), and \
+         \"keyway {kind}Dump {device}\" shows what it is."
+    ))
+}
+
+/// Adds to the refusal of a device without a LUKS header what it is, where the refusal does not say so yet.
+pub(crate) fn say_what_it_is(failure: Failure, path: &Path) -> Failure {
+    if failure.cause() != Cause::NotLuks || failure.has_hint() {
+        return failure;
+    }
+    match device::storage(path, Access::Probe).ok().and_then(|storage| content(&*storage)) {
+        Some(what) => failure.hinting(what),
+        None => failure,
+    }
+}
+
+/// `None` for what is damaged or has damaged partitions.
+fn content(storage: &dyn Storage) -> Option<String> {
+    match probe(storage).ok()?.first() {
+        Some(found) if matches!(found.signature.kind, Kind::PartitionTable | Kind::Encrypted) => None,
+        Some(found) => Some(format!("It has the signature of: {}.", found.signature.name)),
+        None => {
+            let mut start = vec![0; START.min(storage.len()) as usize];
+            storage.read_at(&mut start, 0).ok()?;
+            let is_empty = start.iter().all(|byte| *byte == 0);
+            match is_noise(&start) {
+                true => Some(NOISE.to_owned()),
+                false if is_empty => {
+                    Some("It has no signature that is known, and begins with zeros.".to_owned())
+                }
+                false => Some("It has no signature that is known.".to_owned()),
+            }
+        }
+    }
+}
+
+const NOISE: &str = "It has no signature, and is random from the first byte: a TrueCrypt or VeraCrypt volume (--type \
+                     tcrypt), plain dm-crypt (--type plain), the data of a detached header (--header), or noise. Only its \
+                     key can tell.";
+
+/// How much of the start is looked at.
+const START: u64 = 64 << 10;
