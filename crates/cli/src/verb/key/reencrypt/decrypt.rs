@@ -2,6 +2,7 @@
 
 use super::Asked;
 use super::header_backup::copy_to;
+use super::size::len_of;
 use crate::device;
 use crate::output::failure::{Exit, Failure, Result};
 use keyway::{Device, Header};
@@ -22,7 +23,7 @@ impl Asked {
             return Err(Failure::new(Exit::Parameters, NOT_DETACHED));
         }
         self.check_resilience_in_place()?;
-        self.confirm(&self.warning_of_plaintext(path))?;
+        self.confirm(&self.warning_of_plaintext(path, len_of(header.luks().header(), data.len())))?;
         let found = self.one_key(&header)?;
         self.back_up(&header)?;
         let begun =
@@ -38,7 +39,7 @@ impl Asked {
         self.check_resilience_of_shift()?;
         let own = Device::options().write(true).over(&self.target.device, Arc::clone(data), Arc::clone(data));
         let header = self.header_of(&own)?;
-        self.confirm(&self.warning_of_plaintext(path))?;
+        self.confirm(&self.warning_of_plaintext(path, len_of(header.luks().header(), data.len())))?;
         // Before anything is written, the key must be there.
         let (_, key) = self.asked(&header, None)?;
         self.back_up(&header)?;
@@ -58,10 +59,11 @@ impl Asked {
         self.target.header.as_ref().is_some_and(|header| !device::exists(header))
     }
 
-    pub(super) fn warning_of_plaintext(&self, header: &Path) -> String {
+    pub(super) fn warning_of_plaintext(&self, header: &Path, whole: u64) -> String {
         format!(
-            "This will decrypt all data on {}, in place. Its header is kept in {} until that is done.",
-            self.target.device.display(),
+            "This will decrypt {}, in place.{} The header is kept in {} until that is done.",
+            self.extent_of(whole),
+            self.fate_of_rest(whole),
             header.display()
         )
     }
