@@ -7,6 +7,7 @@ use crate::device;
 use crate::output::failure::{Exit, Failure, Result};
 use keyway::{Device, Header};
 use keyway_volume::Access;
+use keyway_volume::change::backup::is_backup;
 use keyway_volume::device::storage::Exclusive;
 use std::path::Path;
 use std::sync::Arc;
@@ -19,6 +20,9 @@ impl Asked {
         };
         let device = self.device(data, Access::Write)?;
         let header = self.header_of(&device)?;
+        if has_data_behind(&header) && self.is_left_of_export(data, path)? {
+            return self.export_and_decrypt(data);
+        }
         if has_data_behind(&header) {
             return Err(Failure::new(Exit::Parameters, NOT_DETACHED));
         }
@@ -57,6 +61,15 @@ impl Asked {
     /// Whether `--header` names a file that is to be made of the header on the device.
     pub(super) fn is_to_be_exported(&self) -> bool {
         self.target.header.as_ref().is_some_and(|header| !device::exists(header))
+    }
+
+    /// Whether an attempt was cut off after it had made this file of the header on the device, and before anything else.
+    fn is_left_of_export(&self, data: &Exclusive, path: &Path) -> Result<bool> {
+        let own = Device::options().over(&self.target.device, Arc::clone(data), Arc::clone(data));
+        match own.header() {
+            Ok(header) if !device::is_same(path, &self.target.device) => Ok(is_backup(header.luks(), path)?),
+            _ => Ok(false),
+        }
     }
 
     pub(super) fn warning_of_plaintext(&self, header: &Path, whole: u64) -> String {

@@ -358,7 +358,7 @@ impl Asked {
         let file = self.backup.path(luks.uuid()).filter(|_| by_itself || self.backup.is_named())?;
         let directory = file.parent().filter(|it| !it.as_os_str().is_empty()).unwrap_or(Path::new("."));
         let free = rustix::fs::statvfs(directory).ok().map(|it| it.f_bavail.saturating_mul(it.f_frsize));
-        let exists = std::fs::symlink_metadata(&file).is_ok();
+        let exists = std::fs::symlink_metadata(&file).is_ok() && !self.is_left(luks, &file);
         Some(Backup { bytes: luks.header().backup_len(), free, exists, file })
     }
 }
