@@ -2,7 +2,7 @@
 
 use crate::Fixture;
 use keyway_tests::peers::CHEAP_LUKS2_PBKDF2;
-use keyway_tests::{cryptsetup, keyway, need};
+use keyway_tests::{Run, cryptsetup, keyway, need, random};
 use std::path::Path;
 
 #[test]
@@ -192,4 +192,37 @@ fn the_size_of_the_old_key_need_not_fit_another_cipher() {
     run.arg(&old).arg("--new-volume-key-file").arg(&new).arg(&f.device).ok();
     let read = keyway("read --key-size 256 --volume-key-file").arg(&new).arg(&f.device).ok();
     assert!(read.stdout == before);
+}
+
+/// In the middle of it there are two volume keys, of two sizes: both open it, in any order, and one opens nothing.
+#[test]
+fn two_volume_keys_open_what_is_under_way() {
+    let f = Fixture::volume();
+    let (old, new) = (f.scratch.path("old"), f.scratch.file("new", random(17, 32)));
+    let dump = keyway("luksDump -q --dump-volume-key --volume-key-file").arg(&old);
+    dump.arg("--key-file").arg(&f.key).arg(&f.device).ok();
+    let begin = keyway("reencrypt -q --init-only --no-header-backup --force-no-keyslots --new-key-size 256");
+    let begin = begin.args(CHEAP_LUKS2_PBKDF2).arg("--volume-key-file").arg(&old);
+    begin.arg("--new-volume-key-file").arg(&new).arg(&f.device).ok();
+    let with = |run: Run, keys: &[(&std::path::PathBuf, &str)]| {
+        let add = |run: Run, (file, bits): &(&std::path::PathBuf, &str)| {
+            run.arg("--volume-key-file").arg(file).args("--key-size").args(bits)
+        };
+        keys.iter().fold(run, add).arg(&f.device)
+    };
+    let (old, new) = ((&old, "512"), (&new, "256"));
+    for both in [[old, new], [new, old]] {
+        with(keyway("open --test-passphrase"), &both).ok();
+        assert!(with(keyway("read"), &both).ok().stdout == f.plain, "the plaintext differs");
+    }
+    for one in [old, new] {
+        with(keyway("read"), &[one]).fails(1).says("has two volume keys: a passphrase opens both.");
+        let refused = with(keyway("open --test-passphrase"), &[one]).fails(1);
+        refused.says("has two volume keys: give both, or a passphrase, which opens both.");
+    }
+    with(keyway("open --test-passphrase"), &[old, old])
+        .fails(2)
+        .says("Volume key does not match the volume.");
+    let unpaired = keyway("open --test-passphrase --key-size 512 --volume-key-file").arg(old.0);
+    unpaired.arg("--volume-key-file").arg(new.0).arg(&f.device).fails(1).says("must be paired");
 }

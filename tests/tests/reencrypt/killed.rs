@@ -85,3 +85,66 @@ fn a_stopped_process_goes_on_where_it_was() {
     assert!(child.wait().unwrap().success());
     f.reads(false);
 }
+
+/// Cut off after it had copied the header and before it changed anything: the same line begins, and what was left is no
+/// obstacle.
+#[test]
+fn the_line_that_was_cut_off_before_it_changed_anything_begins() {
+    let copies = |f: &Fixture, file: &std::path::Path| {
+        let backup = keyway("luksHeaderBackup --header-backup-file").arg(file).arg(&f.device);
+        backup.ok();
+    };
+    let left = |f: &Fixture, ending: &str| {
+        let found = std::fs::read_dir(f.scratch.root()).unwrap();
+        found.map(|entry| entry.unwrap().path()).any(|path| path.to_string_lossy().ends_with(ending))
+    };
+    // The header backup.
+    let f = Fixture::volume();
+    let uuid = keyway("luksUUID").arg(&f.device).ok().text();
+    let backup = f.scratch.path(&format!("LUKS-{}-before-reencrypt.header", uuid.trim()));
+    copies(&f, &backup);
+    f.reencrypt(keyway, "--estimate").ok().lacks("exists already");
+    f.reencrypt(keyway, "").ok();
+    f.reads(false);
+    assert!(!left(&f, "-before-reencrypt.header"));
+    // One of another header, or that was named, is somebody's.
+    std::fs::write(&backup, "something").unwrap();
+    f.reencrypt(keyway, "").fails(1).says("exists already");
+    let named = f.scratch.path("named");
+    copies(&f, &named);
+    let options = format!("--header-backup-file {}", named.display());
+    f.reencrypt(keyway, &options).fails(1).says("exists already");
+    assert!(std::fs::read(&backup).unwrap() == b"something" && named.exists());
+
+    // What a decryption exports.
+    let f = Fixture::volume();
+    copies(&f, &f.header());
+    f.reencrypt(keyway, "--decrypt --no-header-backup --header").ok();
+    f.is_plaintext();
+    // Another header is none of it.
+    let f = Fixture::volume();
+    copies(&f, &f.header());
+    keyway("luksUUID -q --uuid 12345678-1234-1234-1234-123456789abc").arg(&f.device).ok();
+    let refused = f.reencrypt(keyway, "--decrypt --no-header-backup --header").fails(1);
+    refused.says("LUKS2 decryption is supported with detached header device only");
+    f.reads(false);
+
+    // The headers of LUKS1.
+    for options in ["", "--decrypt"] {
+        let f = Fixture::plaintext(2 << 20);
+        keyway("luksFormat -q --type luks1 --pbkdf-force-iterations 1000").arg(&f.device).arg(&f.key).ok();
+        keyway("write --key-file").arg(&f.key).arg(&f.device).stdin(&f.plain).ok();
+        let uuid = keyway("luksUUID").arg(&f.device).ok().text();
+        let file = |what: &str| f.scratch.path(&format!("LUKS-{}.{what}", uuid.trim()));
+        copies(&f, &file("org"));
+        std::fs::write(file("new"), "what was written of it").unwrap();
+        let line = keyway("reencrypt -q --pbkdf-force-iterations 1000").args(options).arg("--key-file");
+        line.arg(&f.key).arg(&f.device).directory(f.scratch.root()).ok();
+        if options.is_empty() {
+            f.reads(false)
+        } else {
+            f.is_plaintext()
+        }
+        assert!(!left(&f, ".org") && !left(&f, ".new") && !left(&f, ".state"));
+    }
+}

@@ -324,7 +324,18 @@ fn what_cannot_be_reencrypted_in_use_is_refused_and_nothing_changes() {
     open.keyway("luksResume home --key-file").arg(&f.key).ok();
     assert!(std::fs::read(&f.device).unwrap() == before, "something was written");
     open.keyway("resize home --size 2048").ok();
-    let said = open.reencrypt("").fails(1).says("The volume was resized: only one with the size").errors();
+    key()
+        .fails(1)
+        .says("home was resized: it is open with 1048576 bytes, and has 16777216. Nothing was changed.");
+    assert!(std::fs::read(&f.device).unwrap() == before, "something was written");
+    open.keyway("resize home").ok();
+    open.reencrypt("--init-only").ok();
+    open.keyway("resize home --size 2048").ok();
+    let said = open
+        .reencrypt("--resume-only")
+        .fails(1)
+        .says("The volume was resized: only one with the size")
+        .errors();
     assert!(said.contains("\"keyway resize NAME\" gives it that size"), "{said}");
     open.keyway("resize home").ok();
     open.reencrypt("--resume-only").ok();
@@ -339,4 +350,24 @@ fn what_cannot_be_reencrypted_in_use_is_refused_and_nothing_changes() {
     plain.arg("--key-file").arg(f.scratch.random_file("raw", 3, 64)).arg(&other).arg("home").ok();
     key().fails(1).says("home is a PLAIN volume: only LUKS2 can be reencrypted while it is open.");
     open.keyway("close home").ok();
+}
+
+/// Whoever asks what is open is told that it waits to go on, in cryptsetup's words.
+#[test]
+fn what_is_open_and_waits_says_so() {
+    let f = Fixture::volume();
+    let open = Open::new(&f, "nbd");
+    open.keyway("status home").ok().lacks("reencryption:");
+    open.reencrypt("--init-only").ok();
+    open.keyway("status home").ok().says("  reencryption:  in-progress\n");
+    open.keyway("close home").ok();
+    let open = Open::new(&f, "nbd");
+    open.keyway("status home").ok().says("  reencryption:  in-progress\n");
+    open.reencrypt("--resume-only").ok();
+    open.keyway("status home").ok().says("  reencryption:  done, 100 % (16777216 of 16777216 bytes)\n");
+    // With the header elsewhere.
+    let f = Fixture::plaintext(0);
+    f.reencrypt(keyway, "--encrypt --init-only --header").ok();
+    let open = Open::detached(&f, "nbd");
+    open.keyway("status home").ok().says("  reencryption:  in-progress\n");
 }

@@ -133,3 +133,34 @@ pub(crate) fn forge(volume: &Path, from: &str, to: &str) {
         storage.write_at(&bytes, offset).unwrap();
     }
 }
+
+/// In the middle of it, whatever else would edit the header or vouch for it says so, and changes nothing.
+#[test]
+fn the_header_is_not_edited_meanwhile() {
+    let f = Fixture::volume();
+    f.reencrypt(keyway, "--init-only").ok();
+    let before = std::fs::read(&f.device).unwrap();
+    for line in [
+        "seal",
+        "config -q --label x",
+        "token add --key-description x",
+        "luksUUID -q --uuid 12345678-1234-1234-1234-123456789abc",
+        "luksAddKey -q --new-keyfile key",
+        "luksConvertKey -q --pbkdf-force-iterations 2000",
+        "convert -q --type luks1",
+        "luksDump -q --dump-volume-key",
+    ] {
+        let (verb, options) = line.split_once(' ').unwrap_or((line, ""));
+        let run = keyway(verb).args(options).directory(f.scratch.root());
+        let run = match verb {
+            "config" | "token" | "luksUUID" | "convert" => run,
+            _ => run.arg("--key-file").arg(&f.key),
+        };
+        let refused = run.arg(&f.device).fails(1);
+        refused.says(
+            "The volume is in the middle of a reencryption, which has to end first: \"keyway reencrypt --resume-only\" goes \
+             on with it.",
+        );
+        assert!(std::fs::read(&f.device).unwrap() == before, "{line} changed something");
+    }
+}

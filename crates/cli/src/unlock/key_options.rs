@@ -28,6 +28,8 @@ pub(crate) struct KeyOptions {
     pub(crate) second_volume_key: Option<GivenKey>,
     /// `--key-size`, for a volume key whose header has no keyslot.
     pub(crate) key_bits: Option<u32>,
+    /// The same of the other one.
+    pub(crate) second_key_bits: Option<u32>,
     /// How many times the user is asked.
     pub(crate) tries: u64,
     /// Which tokens are tried first.
@@ -45,6 +47,7 @@ encoded!(KeyOptions {
     volume_key,
     second_volume_key,
     key_bits,
+    second_key_bits,
     tries,
     tokens,
     one_at_a_time,
@@ -65,9 +68,13 @@ impl GivenKey {
     /// The keys in order: a second one is the other key of a volume in the middle of a re-encryption.
     /// A file takes precedence, as in cryptsetup.
     fn from_args(args: &Args) -> (Option<Self>, Option<Self>) {
-        let file = volume_key_file(args).map(|path| Self::File(path.to_owned()));
+        let files = match args.all(&shared::VOLUME_KEY_FILE) {
+            none if none.is_empty() => args.all(&shared::MASTER_KEY_FILE),
+            files => files,
+        };
+        let files = files.into_iter().map(|file| Self::File(PathBuf::from(file)));
         let names = args.texts(&shared::VOLUME_KEY_KEYRING);
-        let mut keys = file.into_iter().chain(names.into_iter().map(|name| Self::Keyring(name.to_owned())));
+        let mut keys = files.chain(names.into_iter().map(|name| Self::Keyring(name.to_owned())));
         (keys.next(), keys.next())
     }
 
@@ -105,6 +112,7 @@ impl Default for KeyOptions {
             volume_key: None,
             second_volume_key: None,
             key_bits: None,
+            second_key_bits: None,
             tries: TRIES,
             tokens: TokenOptions::default(),
             one_at_a_time: false,
@@ -154,12 +162,20 @@ impl KeyOptions {
     /// For every command that needs a key.
     pub(crate) fn from_args(args: &Args) -> Result<Self> {
         let (volume_key, second_volume_key) = GivenKey::from_args(args);
+        // Each of two files has its size.
+        let sizes: Vec<u32> = match &second_volume_key {
+            Some(GivenKey::File(_)) => {
+                args.texts(&shared::KEY_SIZE).iter().filter_map(|size| size.parse().ok()).collect()
+            }
+            _ => args.number32(&shared::KEY_SIZE).into_iter().collect(),
+        };
         Ok(Self {
             passphrase: PassphraseOptions::from_args(args)?,
             keyslot: args.number32(&shared::KEY_SLOT),
             volume_key,
             second_volume_key,
-            key_bits: args.number32(&shared::KEY_SIZE),
+            key_bits: sizes.first().copied(),
+            second_key_bits: sizes.get(1).copied(),
             tries: args.number(&shared::TRIES).unwrap_or(TRIES),
             tokens: TokenOptions::from_args(args),
             one_at_a_time: args.given(&shared::SERIALIZE),

@@ -20,7 +20,7 @@ use keyway::{Admitted, ErrorKind, Header, Key, VolumeKey};
 use keyway_attach::dm::loopback;
 use keyway_crypto::Secret;
 use keyway_volume::keyslot::unlock::Turn;
-use keyway_volume::reencrypt::limited_to;
+use keyway_volume::reencrypt::{UnderWay, limited_to};
 use keyway_volume::{Luks, UnlockOptions, Unlocked};
 use std::path::Path;
 use std::time::Instant;
@@ -75,10 +75,9 @@ impl KeyOptions {
     pub(crate) fn find(&self, admitted: &Admitted, source: &PassphraseSource) -> Result<VolumeKey> {
         let judged = admitted.judged().expect("a LUKS volume has keyslots");
         if let Some(key) = self.read_volume_key(judged.luks())? {
-            if let Some(second) = &self.second_volume_key
-                && judged.under_way().is_some_and(|it| it.second_digest().is_some())
+            if judged.under_way().is_some_and(|it| it.second_digest().is_some())
+                && let Some(second) = self.read_second(&key)?
             {
-                let second = second.read(key.len())?;
                 return admitted.try_volume_keys(key, second).map_err(explain::unlocking);
             }
             return admitted.try_key(&Key::VolumeKey(key)).map_err(explain::unlocking);
@@ -199,6 +198,36 @@ impl KeyOptions {
         Ok(header.renew_seal_with(&found)?)
     }
 
+    /// The other key of two, where there is one; `first` is as long, unless something else is said.
+    fn read_second(&self, first: &Secret) -> Result<Option<Secret>> {
+        let Some(second) = &self.second_volume_key else { return Ok(None) };
+        let said = self.second_key_bits.filter(|bits| *bits > 0).map(|bits| bits as usize / 8);
+        let len = said.map_or_else(|| second.own_len(), |len| Ok(Some(len)))?;
+        second.read(len.unwrap_or(first.len())).map(Some)
+    }
+
+    /// In the middle of a re-encryption one volume key opens nothing: refuses it without the other.
+    /// `key` and `digest` are what [`KeyOptions::given_volume_key`] found.
+    pub(crate) fn check_other_key(&self, luks: &Luks, key: &Secret, digest: u32) -> Result<()> {
+        let Some(under_way) = UnderWay::of(luks.header())? else { return Ok(()) };
+        let (Some(first), Some(second)) = (under_way.first_digest(), under_way.second_digest()) else {
+            return Ok(());
+        };
+        let Some(other) = self.read_second(key)? else {
+            let message = "The volume is in the middle of a reencryption, and has two volume keys: give both, or a \
+                           passphrase, which opens both.";
+            return Err(Failure::new(Exit::Parameters, message));
+        };
+        let other = keyway_volume::verify_volume_key(luks, &other)?;
+        match [(first, second), (second, first)].contains(&(digest, other)) {
+            true => Ok(()),
+            false => {
+                let message = "Volume key does not match the volume.";
+                Err(Failure::new(Exit::Permission, message).because(Cause::WrongKey))
+            }
+        }
+    }
+
     /// The given volume key, and the digest that it matches.
     pub(crate) fn given_volume_key(&self, luks: &Luks) -> Result<Option<(Secret, u32)>> {
         let Some(key) = self.read_volume_key(luks)? else { return Ok(None) };
@@ -212,7 +241,8 @@ impl KeyOptions {
         luks.check_readable()?;
         // As with cryptsetup, --key-size says how much of a file is read, whatever the header says.
         let said = self.key_bits.filter(|bits| *bits > 0).map(|bits| bits as usize / 8);
-        let Some(len) = said.or_else(|| luks.header().volume_key_len()) else {
+        let known = luks.header().volume_key_len().filter(|_| self.second_volume_key.is_none());
+        let Some(len) = said.or(known).map_or_else(|| given.own_len(), |len| Ok(Some(len)))? else {
             return Err(Failure::new(
                 Exit::Parameters,
                 "Cannot determine volume key size for LUKS without keyslots, please use --key-size option.",
@@ -223,6 +253,14 @@ impl KeyOptions {
 }
 
 impl GivenKey {
+    /// How many bytes it has by itself: a file may have more than the key.
+    fn own_len(&self) -> Result<Option<usize>> {
+        match self {
+            Self::File(_) => Ok(None),
+            Self::Keyring(name) => keyring::volume_key(name).map(|key| Some(key.len())),
+        }
+    }
+
     /// The key, of exactly `len` bytes.
     pub(crate) fn read(&self, len: usize) -> Result<Secret> {
         match self {

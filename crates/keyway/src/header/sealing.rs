@@ -91,11 +91,12 @@ impl Header {
     /// ```
     ///
     /// # Errors
-    /// The header is LUKS1; [`ErrorKind::ReadOnly`](crate::ErrorKind::ReadOnly), and those of
-    /// [`Device::admit`](crate::Device::admit).
+    /// The header is LUKS1, or in the middle of a re-encryption; [`ErrorKind::ReadOnly`](crate::ErrorKind::ReadOnly), and
+    /// those of [`Device::admit`](crate::Device::admit).
     pub fn check_sealable(&self) -> Result<()> {
         self.check_writable()?;
         seal::check_sealable(&self.luks).at(&self.place)?;
+        self.luks.check_requirements().at(&self.place)?;
         admission::check(&self.luks, Some(self.data), &self.terms_to_seal()).at(&self.place).map(drop)
     }
 

@@ -143,8 +143,8 @@ impl Way {
 
 #[test]
 fn no_power_cut_loses_a_sector_of_luks1() {
-    let seed = std::env::var("KEYWAY_SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or(7);
-    let share = if std::env::var_os("KEYWAY_SLOW").is_some() { 2_000 } else { 60 };
+    let seed = seed();
+    let share = if is_slow() { 2_000 } else { 60 };
     let mut states = 0;
     for way in [Way::Key, Way::Shift, Way::Encrypt, Way::Decrypt, Way::HeaderOnly] {
         let rng = &mut seeded(seed);

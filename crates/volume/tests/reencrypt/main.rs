@@ -1,6 +1,7 @@
 //! Re-encryption against power cuts: every way to do it is cut after every event, again and again
 //! while it recovers, and in the end not a sector may be lost.
 
+mod chosen;
 mod disk;
 mod forged;
 mod limited;
@@ -13,6 +14,7 @@ mod resumed;
 mod simulator;
 mod unused;
 
+use chosen::{is_slow, seed};
 use disk::Disks;
 use keyway_crypto::{Cpu, Secret};
 use keyway_volume::change::create::{Luks2Params, create_luks2};

@@ -1,6 +1,7 @@
 //! Re-encryption of a volume that is in use: its users read what they wrote, and a power cut costs
 //! nothing that they flushed.
 
+use crate::chosen::{is_slow, seed};
 use crate::disk::Disks;
 use crate::{Case, Draws, Kind, key, read_volume, secret, seeded};
 use keyway_crypto::Secret;
@@ -110,8 +111,8 @@ impl Written {
 /// KEYWAY_SEED chooses another run, KEYWAY_SLOW=1 a long one.
 #[test]
 fn no_power_cut_loses_what_was_flushed() {
-    let seed = std::env::var("KEYWAY_SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or(7);
-    let share = if std::env::var_os("KEYWAY_SLOW").is_some() { 1000 } else { 25 };
+    let seed = seed();
+    let share = if is_slow() { 1000 } else { 25 };
     let mut states = 0;
     let kinds = [
         Kind::Key { detached: false },

@@ -39,8 +39,8 @@ pub(crate) fn all(volume: &Volume) -> Vec<u8> {
 
 #[test]
 fn every_state_in_between_reads_and_takes_writes() {
-    let seed = std::env::var("KEYWAY_SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or(7);
-    let share = if std::env::var_os("KEYWAY_SLOW").is_some() { 200 } else { 6 };
+    let seed = seed();
+    let share = if is_slow() { 200 } else { 6 };
     let (mut states, mut hot) = (0, 0);
     for case in cases() {
         let rng = &mut seeded(seed);

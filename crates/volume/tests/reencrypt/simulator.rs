@@ -20,8 +20,8 @@ fn it_ends_with_the_same_data() {
 /// not a sector may be lost. KEYWAY_SEED chooses another run, KEYWAY_SLOW=1 the long one.
 #[test]
 fn no_power_cut_loses_a_sector() {
-    let seed = std::env::var("KEYWAY_SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or(7);
-    let wanted = if std::env::var_os("KEYWAY_SLOW").is_some() { 50_000 } else { 2_500 };
+    let seed = seed();
+    let wanted = if is_slow() { 50_000 } else { 2_500 };
     let cases = cases();
     let share = wanted / cases.len() + 1;
     let next = std::sync::atomic::AtomicUsize::new(0);

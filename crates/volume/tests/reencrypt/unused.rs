@@ -2,6 +2,7 @@
 //! power cut, whoever goes on with or without leaving anything out.
 
 use super::{Case, Draws, Kind, Start, seeded};
+use crate::chosen::{is_slow, seed};
 use crate::disk::Disks;
 use crate::simulator::cut;
 use keyway_volume::reencrypt::Unused;
@@ -93,8 +94,8 @@ fn start(case: &Case, fs_block: usize, draws: &mut Draws) -> Start {
 
 #[test]
 fn no_power_cut_loses_a_used_block() {
-    let seed = std::env::var("KEYWAY_SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or(7);
-    let share = if std::env::var_os("KEYWAY_SLOW").is_some() { 60 } else { 5 };
+    let seed = seed();
+    let share = if is_slow() { 60 } else { 5 };
     let mut states = 0;
     for (case, fs_block) in cases() {
         for seed in seed..seed + 3 {

@@ -2,7 +2,7 @@
 //!
 //! The text is that of cryptsetup 2.8, or of 2.6 where the environment says so: scripts parse it.
 
-use crate::device::explain;
+use crate::device::{self, explain};
 use crate::door::{self, Args, Command, Example, Group, Offers, Operand, Release, Request, Topic, shared};
 use crate::mapping::{self, Mapping, Open, Reopening};
 use crate::output::document;
@@ -11,12 +11,13 @@ use crate::output::paint::printable;
 use crate::output::stdio;
 use crate::verb::session::list;
 use keyway_attach::dm::crypt::{Key, Line};
-use keyway_attach::session::{Moved, Session};
+use keyway_attach::session::{Facts, Moved, Session};
 use keyway_crypto::CipherSpec;
 use keyway_format::json::Value;
 use keyway_volume::reencrypt::UnderWay;
-use keyway_volume::{Access, Luks};
+use keyway_volume::{Access, Locking, Luks};
 use std::fmt::{Display, Write};
+use std::path::Path;
 
 /// `keyway status`.
 pub(crate) static COMMAND: Command = Command {
@@ -185,10 +186,24 @@ fn of_session(session: &Session) -> Result<String> {
         let Moved { stage, done, len } = &status.moved;
         let percent = (u128::from(*done) * 100).checked_div((*len).into()).unwrap_or(0);
         row("reencryption:  ", &format_args!("{stage}, {percent} % ({done} of {len} bytes)"));
+    } else if waits(facts) {
+        row("reencryption:  ", &"in-progress");
     }
     row("door:    ", &facts.door);
     row("place:   ", &facts.place);
     Ok(text)
+}
+
+/// Whether a re-encryption was begun with which nobody goes on at present, as the header says, where that is at hand.
+fn waits(facts: &Facts) -> bool {
+    let path = Path::new(if facts.header.is_empty() { &facts.device } else { &facts.header });
+    if facts.format != "LUKS2" || !path.exists() {
+        return false;
+    }
+    let Ok(storage) = device::storage(path, Access::Probe) else { return false };
+    let luks = Luks::open_with(storage, Access::Probe, Locking::default()).ok();
+    luks.filter(|luks| luks.uuid() == facts.uuid)
+        .is_some_and(|luks| matches!(UnderWay::of(luks.header()), Ok(Some(_))))
 }
 
 fn first_line(shown: &str, in_use: bool) -> String {

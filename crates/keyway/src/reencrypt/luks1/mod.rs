@@ -11,6 +11,7 @@ use crate::error::At;
 use crate::{Device, Error, Header, Key, Location, Result, VolumeKey};
 use headers::{first_header, new_header};
 use keyway_crypto::Secret;
+use keyway_volume::change::backup;
 use keyway_volume::device::storage::File;
 use keyway_volume::reencrypt::luks1::{
     Done, Side, advance, has_begun, install, mark, marked, prepare, wipe_rest,
@@ -124,6 +125,13 @@ impl Device {
     ) -> Result<Reencryption> {
         self.check_durable(how)?;
         how.check_nothing_is_skipped("It is for LUKS2 volumes.").at(self.place())?;
+        if let Luks1Change::Reencrypt(header, _) | Luks1Change::Decrypt(header, _) = &change
+            && !files.are_there()
+            && backup::is_backup(&header.luks, &files.old_header()).at(self.header_place())?
+        {
+            // The header is in use as it was: an attempt was cut off before it changed anything.
+            files.remove();
+        }
         self.check_free(files)?;
         let data = self.claim(&how.unlock)?;
         let begun = self.prepare_luks1(&change, how, files, &*data);

@@ -14,6 +14,7 @@ use crate::header::luks1_disk;
 use crate::header::seal::Seal;
 use crate::{Error, Locking, Luks, Refusal, Result, Storage};
 use keyway_format::{Sectors, luks1};
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -21,6 +22,32 @@ use std::sync::Arc;
 /// complete or not at all. A header in the middle of a re-encryption is backed up, too, as in
 /// cryptsetup: [`check_settled`] refuses it.
 pub fn backup(luks: &Luks, file: &Path) -> Result<()> {
+    let bytes = content(luks)?;
+    let io = |source: std::io::Error| match source.kind() {
+        std::io::ErrorKind::AlreadyExists => Refusal::Exists
+            .because(format!("Requested header backup file {} already exists.", file.display())),
+        _ => Error::Io { what: format!("writing header backup file {}", file.display()), source },
+    };
+    let new = NewFile::create(file, false).map_err(io)?.write_protected();
+    new.file().write_at(&bytes, 0).map_err(io)?;
+    // All current passphrases open the backup, even after they are changed or killed in the header.
+    new.complete(Readers::Owner).map_err(io)
+}
+
+/// Whether `file` is what [`backup`] would make of the header as it is now: left by an attempt, say, that was cut off
+/// before it changed anything. It belongs to this user, and is no link.
+pub fn is_backup(luks: &Luks, file: &Path) -> Result<bool> {
+    let bytes = content(luks)?;
+    let user = rustix::process::geteuid().as_raw();
+    let fits = |found: std::fs::Metadata| {
+        found.is_file() && found.uid() == user && found.len() == bytes.len() as u64
+    };
+    Ok(std::fs::symlink_metadata(file).is_ok_and(fits)
+        && std::fs::read(file).is_ok_and(|found| found == bytes))
+}
+
+/// The bytes of a backup.
+fn content(luks: &Luks) -> Result<Vec<u8>> {
     let lock = luks.lock_shared()?;
     let mut bytes = vec![0; header_len(luks.header()) as usize];
     luks.storage()
@@ -34,15 +61,7 @@ pub fn backup(luks: &Luks, file: &Path) -> Result<()> {
             bytes[luks1::HEADER_LEN..PAGE].fill(0);
         }
     }
-    let io = |source: std::io::Error| match source.kind() {
-        std::io::ErrorKind::AlreadyExists => Refusal::Exists
-            .because(format!("Requested header backup file {} already exists.", file.display())),
-        _ => Error::Io { what: format!("writing header backup file {}", file.display()), source },
-    };
-    let new = NewFile::create(file, false).map_err(io)?.write_protected();
-    new.file().write_at(&bytes, 0).map_err(io)?;
-    // All current passphrases open the backup, even after they are changed or killed in the header.
-    new.complete(Readers::Owner).map_err(io)
+    Ok(bytes)
 }
 
 /// A checked backup and its target; nothing is written yet.

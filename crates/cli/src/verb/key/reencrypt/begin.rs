@@ -1,5 +1,6 @@
 //! Begins what was asked for, with the keys that it needs.
 
+use super::size::len_of;
 use super::{Asked, Extent};
 use crate::device::explain;
 use crate::output::failure::{Exit, Failure, Result};
@@ -24,6 +25,9 @@ impl Asked {
         self.check_resilience_in_place()?;
         let how = self.new_encryption(&header)?;
         self.confirm_reduction()?;
+        self.confirm_size(
+            len_of(header.luks().header(), data.len()).saturating_sub(self.reduce.unwrap_or(0)),
+        )?;
         let keys = self.keys(&header)?;
         if let Some((key, _)) = keys.first() {
             self.check_blocks(&header, key.expose(), Arc::clone(data))?;

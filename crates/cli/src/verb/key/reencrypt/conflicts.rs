@@ -99,11 +99,7 @@ impl Asked {
         if wanted == sizes.len || self.is_cryptsetup {
             return Ok(());
         }
-        self.confirm(&format!(
-            "This gives up all data behind byte {wanted} of the volume on {}: it stays there as it is, and the volume \
-             cannot read it any more.",
-            self.target.device.display()
-        ))
+        self.confirm(&self.warning_of_size(wanted))
     }
 
     /// Refuses another `--device-size` than the one that `luks` says it was begun with, where none can be given on

@@ -2,10 +2,12 @@
 
 use super::Asked;
 use super::header_backup::copy_to;
+use super::size::len_of;
 use crate::device;
 use crate::output::failure::{Exit, Failure, Result};
 use keyway::{Device, Header};
 use keyway_volume::Access;
+use keyway_volume::change::backup::is_backup;
 use keyway_volume::device::storage::Exclusive;
 use std::path::Path;
 use std::sync::Arc;
@@ -18,11 +20,14 @@ impl Asked {
         };
         let device = self.device(data, Access::Write)?;
         let header = self.header_of(&device)?;
+        if has_data_behind(&header) && self.is_left_of_export(data, path)? {
+            return self.export_and_decrypt(data);
+        }
         if has_data_behind(&header) {
             return Err(Failure::new(Exit::Parameters, NOT_DETACHED));
         }
         self.check_resilience_in_place()?;
-        self.confirm(&self.warning_of_plaintext(path))?;
+        self.confirm(&self.warning_of_plaintext(path, len_of(header.luks().header(), data.len())))?;
         let found = self.one_key(&header)?;
         self.back_up(&header)?;
         let begun =
@@ -38,7 +43,7 @@ impl Asked {
         self.check_resilience_of_shift()?;
         let own = Device::options().write(true).over(&self.target.device, Arc::clone(data), Arc::clone(data));
         let header = self.header_of(&own)?;
-        self.confirm(&self.warning_of_plaintext(path))?;
+        self.confirm(&self.warning_of_plaintext(path, len_of(header.luks().header(), data.len())))?;
         // Before anything is written, the key must be there.
         let (_, key) = self.asked(&header, None)?;
         self.back_up(&header)?;
@@ -58,10 +63,20 @@ impl Asked {
         self.target.header.as_ref().is_some_and(|header| !device::exists(header))
     }
 
-    pub(super) fn warning_of_plaintext(&self, header: &Path) -> String {
+    /// Whether an attempt was cut off after it had made this file of the header on the device, and before anything else.
+    fn is_left_of_export(&self, data: &Exclusive, path: &Path) -> Result<bool> {
+        let own = Device::options().over(&self.target.device, Arc::clone(data), Arc::clone(data));
+        match own.header() {
+            Ok(header) if !device::is_same(path, &self.target.device) => Ok(is_backup(header.luks(), path)?),
+            _ => Ok(false),
+        }
+    }
+
+    pub(super) fn warning_of_plaintext(&self, header: &Path, whole: u64) -> String {
         format!(
-            "This will decrypt all data on {}, in place. Its header is kept in {} until that is done.",
-            self.target.device.display(),
+            "This will decrypt {}, in place.{} The header is kept in {} until that is done.",
+            self.extent_of(whole),
+            self.fate_of_rest(whole),
             header.display()
         )
     }

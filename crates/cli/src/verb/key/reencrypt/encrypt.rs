@@ -54,10 +54,12 @@ impl Asked {
         self.check_blocks_of_plaintext(Arc::clone(data))?;
         let claimed =
             if device::exists(path) { Some(self.target.claimed(path, Access::Write)?) } else { None };
+        let whole = data.len().saturating_sub(self.offset);
         self.confirm(&format!(
-            "This will encrypt all data on {}, in place, with the header in {}.",
-            self.target.device.display(),
-            path.display()
+            "This will encrypt {}, in place, with the header in {}.{}",
+            self.extent_of(whole),
+            path.display(),
+            self.fate_of_rest(whole)
         ))?;
         let passphrase = self.new_passphrase(&self.target.device)?;
         let storage: Arc<dyn Storage> = match &claimed {
@@ -77,11 +79,7 @@ impl Asked {
         let offset = reduce / 2;
         self.check_reduction(data.len(), reduce)?;
         self.check_blocks_of_plaintext(Arc::clone(data))?;
-        self.confirm(&format!(
-            "This will encrypt all data on {} in place, and overwrite its last {reduce} bytes: the file system must end \
-             before them.",
-            self.target.device.display()
-        ))?;
+        self.confirm(&self.warning_of_encryption(data.len(), reduce))?;
         let passphrase = self.new_passphrase(&self.target.device)?;
         let uuid = self.uuid.clone().map_or_else(|| random_uuid(&mut OsRandom), Ok)?;
         let path = Path::new(".").join(format!("LUKS2-temp-{uuid}.new"));
@@ -111,6 +109,17 @@ impl Asked {
                 self.target.device.display()
             ))),
         }
+    }
+
+    /// The question where the data moves back by `reduce` bytes, of a device of `len`.
+    pub(super) fn warning_of_encryption(&self, len: u64, reduce: u64) -> String {
+        let whole = len.saturating_sub(reduce);
+        format!(
+            "This will encrypt {} in place, and overwrite the last {reduce} bytes of the device: the file system must \
+             end before them.{}",
+            self.extent_of(whole),
+            self.fate_of_rest(whole)
+        )
     }
 
     /// The header of what is to be encrypted. A file system that is there already may have blocks of

@@ -7,6 +7,8 @@ use crate::door::{Args, shared};
 use crate::output::failure::{Exit, Failure, Result};
 use keyway::storage::Storage;
 use keyway::{Device, Header, Luks1Files};
+use keyway_volume::Luks;
+use keyway_volume::change::backup::is_backup;
 use keyway_volume::device::storage::File;
 use std::cell::OnceCell;
 use std::fs::{self, Permissions};
@@ -60,9 +62,12 @@ impl HeaderBackup {
     }
 }
 
-/// The header in a file of its own, which its owner, root or not, may write to.
+/// The header in a file of its own, which its owner, root or not, may write to. A file that is exactly this already is
+/// taken as it is.
 pub(super) fn copy_to(file: &Path, header: &Header) -> keyway::Result<()> {
-    header.backup(file)?;
+    if !is_backup(header.luks(), file).unwrap_or(false) {
+        header.backup(file)?;
+    }
     let _ = fs::set_permissions(file, Permissions::from_mode(0o600));
     Ok(())
 }
@@ -72,14 +77,17 @@ impl Asked {
     pub(super) fn back_up(&self, header: &Header) -> Result<()> {
         let Some(file) = self.backup.path(header.uuid()) else { return Ok(()) };
         let shown = file.display();
-        if fs::symlink_metadata(&file).is_ok() {
+        let is_left = self.is_left(header.luks(), &file);
+        if !is_left && fs::symlink_metadata(&file).is_ok() {
             let message =
                 format!("Header backup file {shown} exists already, of a reencryption before this one.");
             return Err(Failure::new(Exit::Parameters, message).hinting(OTHERWISE));
         }
-        copy_to(&file, header).map_err(|error| {
-            explain::placed(error.into(), Some(self.target.header_path())).hinting(OTHERWISE)
-        })?;
+        if !is_left {
+            copy_to(&file, header).map_err(|error| {
+                explain::placed(error.into(), Some(self.target.header_path())).hinting(OTHERWISE)
+            })?;
+        }
         let device = self.target.header_path().display();
         say!(
             "The header as it is now is in {shown}, {}.\nUntil data changes, \"keyway luksHeaderRestore \
@@ -93,6 +101,12 @@ impl Asked {
         );
         let _ = self.backup.file.set(file);
         Ok(())
+    }
+
+    /// Whether an attempt left this backup that was cut off before anything changed. One that was named may be the
+    /// user's own.
+    pub(super) fn is_left(&self, luks: &Luks, file: &Path) -> bool {
+        !self.backup.is_named() && is_backup(luks, file).unwrap_or(false)
     }
 
     /// As for LUKS1, which keeps the header as it was in a file anyway: only where one is named.

@@ -1,8 +1,9 @@
 //! A volume that the kernel maps: it is mapped anew after each zone, as cryptsetup does it.
 
-use super::Asked;
 use super::online::{note_plaintext, refused};
 use super::run::Steps;
+use super::size::len_of;
+use super::{Asked, Extent};
 use crate::device::{self, explain};
 use crate::mapping::{self, Mapping};
 use crate::output::failure::{Exit, Failure, Result};
@@ -43,6 +44,7 @@ impl Asked {
         let is_under_way = header.is_in_reencryption()?;
         self.check_under_way(&header)?;
         self.check_size_stays(header.luks(), &format!("{name} is open"))?;
+        self.check_mapped_size(found, &header)?;
         if found.info.suspended && !is_under_way {
             return Err(mapping::suspended(name));
         }
@@ -71,6 +73,17 @@ impl Asked {
             found.mapper.remove(name, true).map_err(|error| sentence::door(&error))?;
         }
         Ok(())
+    }
+
+    /// A mapping keeps its size while it is mapped anew.
+    fn check_mapped_size(&mut self, found: &Mapping, header: &keyway::Header) -> Result<()> {
+        let open = found.table(false)?.iter().map(|target| target.length).sum::<u64>().saturating_mul(512);
+        let len = self.target.storage(&self.target.device, Access::Probe)?.len();
+        match UnderWay::of(header.luks().header())? {
+            Some(under_way) => Self::check_size_of(found.name(), open, under_way.len_on(len).unwrap_or(open)),
+            None if self.extent == Extent::Resume => Ok(()),
+            None => self.keep_size_of(found.name(), open, len_of(header.luks().header(), len)),
+        }
     }
 
     fn go_on_mapped(&self, found: &Mapping, keys: VolumeKeys, below: Below, uuid: String) -> Result<()> {

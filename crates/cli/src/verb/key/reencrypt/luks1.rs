@@ -1,5 +1,6 @@
 //! LUKS1 volumes: their re-encryption is kept in files of the current directory.
 
+use super::size::len_of;
 use super::{Asked, What};
 use crate::device;
 use crate::output::failure::{Exit, Failure, Result};
@@ -66,6 +67,9 @@ impl Asked {
         let header = self.header_of(&device)?;
         let how = self.new_luks1(&header)?;
         self.confirm_reduction()?;
+        self.confirm_size(
+            len_of(header.luks().header(), data.len()).saturating_sub(self.reduce.unwrap_or(0)),
+        )?;
         let keys = self.passphrases(&header)?;
         self.back_up_if_named(&header)?;
         let files = Luks1Files::new("", header.uuid());
@@ -77,7 +81,12 @@ impl Asked {
     pub(super) fn decrypt_luks1(&self, data: &Exclusive) -> Result<()> {
         let device = self.device(data, Access::Write)?;
         let header = self.header_of(&device)?;
-        self.confirm(&format!("This will decrypt all data on {}, in place.", self.target.device.display()))?;
+        let whole = len_of(header.luks().header(), data.len());
+        self.confirm(&format!(
+            "This will decrypt {}, in place.{}",
+            self.extent_of(whole),
+            self.fate_of_rest(whole)
+        ))?;
         let (found, _) = self.asked(&header, self.key.keyslot)?;
         self.back_up_if_named(&header)?;
         let uuid = header.uuid().to_owned();
@@ -89,16 +98,16 @@ impl Asked {
 
     /// What is on the device becomes a LUKS1 volume.
     pub(super) fn encrypt_luks1(&self, data: &Exclusive) -> Result<()> {
-        let path = self.target.device.display();
-        self.confirm(&match (&self.target.header, self.reduce) {
-            (Some(header), _) => {
-                format!("This will encrypt all data on {path}, in place, with the header in {}.", header.display())
+        self.confirm(&match (&self.target.header, self.reduce.unwrap_or(0)) {
+            (Some(header), reduce) => {
+                let whole = data.len().saturating_sub(reduce);
+                let (extent, rest) = (self.extent_of(whole), self.fate_of_rest(whole));
+                format!(
+                    "This will encrypt {extent}, in place, with the header in {}.{rest}",
+                    header.display()
+                )
             }
-            (None, reduce) => format!(
-                "This will encrypt all data on {path} in place, and overwrite its last {} bytes: the file system must end \
-                 before them.",
-                reduce.unwrap_or(0)
-            ),
+            (None, reduce) => self.warning_of_encryption(data.len(), reduce),
         })?;
         let key = self.new_passphrase(&self.target.device)?;
         let header: Option<Arc<dyn Storage>> = match &self.target.header {

@@ -15,6 +15,7 @@ mod opened;
 mod rate_limit;
 mod run;
 mod sectors;
+mod size;
 mod tokens;
 mod unused;
 

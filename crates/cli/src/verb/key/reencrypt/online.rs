@@ -2,6 +2,7 @@
 //! use goes on, while it is used.
 
 use super::decrypt::has_data_behind;
+use super::size::len_of;
 use super::{Asked, Extent, What};
 use crate::device::{self, explain, sessions};
 use crate::mapping::{self, Open};
@@ -57,6 +58,10 @@ impl Asked {
         let is_under_way = header.is_in_reencryption()?;
         self.check_under_way(&header)?;
         self.check_size_stays(header.luks(), &format!("{name} is open"))?;
+        if !is_under_way && self.extent != Extent::Resume {
+            let len = self.target.storage(&self.target.device, Access::Probe)?.len();
+            self.keep_size_of(name, status.facts.size, len_of(header.luks().header(), len))?;
+        }
         drop(header);
         let Some(keys) = (match is_under_way {
             true => Some(self.keys_under_way(&device)?),
@@ -185,7 +190,8 @@ impl Asked {
         let begun = match (self.what, &self.target.header) {
             (What::Decrypt, Some(_)) if has_data_behind(&header) => return Err(self.data_moves(name)),
             (What::Decrypt, Some(path)) => {
-                self.confirm(&self.warning_of_plaintext(path))?;
+                let len = self.target.storage(&self.target.device, Access::Probe)?.len();
+                self.confirm(&self.warning_of_plaintext(path, len_of(header.luks().header(), len)))?;
                 let key = self.one_key(&header)?;
                 check(&header, key.expose())?;
                 self.back_up(&header)?;

@@ -28,9 +28,10 @@ impl TestPassphrase {
         let luks = target.load(Access::Read, *versions)?;
         let data = self.demanded_device()?;
         demands.check(&luks, device, data)?;
-        if let Some((key, digest)) = key.given_volume_key(&luks)? {
-            demands.check_key(&luks, device, data, &key, digest)?;
-            return self.link(&luks, &key);
+        if let Some((secret, digest)) = key.given_volume_key(&luks)? {
+            key.check_other_key(&luks, &secret, digest)?;
+            demands.check_key(&luks, device, data, &secret, digest)?;
+            return self.link(&luks, &secret);
         }
         // A keyslot named by the user may be unbound; other unbound ones are tried only on request.
         let unbound_too = *unbound || key.keyslot.is_some();

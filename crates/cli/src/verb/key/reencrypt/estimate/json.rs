@@ -54,6 +54,7 @@ pub(super) fn print(estimate: &Estimate) -> Result<()> {
         .with("length", number(len))
         .with("done", number(done))
         .with("left", number(amounts.left))
+        .with("given_up", number(estimate.given_up.map_or(0, |(_, rest)| rest)))
         .with("seconds", decimal(estimate.seconds.likely))
         .with("seconds_interval", range(estimate.seconds))
         .with("limit_rate", estimate.limit.map_or(Value::Null, number))

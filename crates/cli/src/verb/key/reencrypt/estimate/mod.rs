@@ -4,7 +4,7 @@
 mod json;
 mod text;
 
-use super::{Asked, What};
+use super::{Asked, What, size};
 use crate::device::{self, explain};
 use crate::door::{Args, shared};
 use crate::output::failure::{Exit, Failure, Result};
@@ -72,6 +72,8 @@ struct Estimate {
     seconds: Interval,
     limit: Option<u64>,
     backup: Option<Backup>,
+    /// `--device-size`, and how many bytes behind it are given up.
+    given_up: Option<(u64, u64)>,
 }
 
 /// The header backup that would be made.
@@ -139,12 +141,26 @@ impl Asked {
             zone,
             rates,
             limit: self.limit_rate,
+            given_up: self.given_up(&subject, data.len()),
             backup: subject.backup,
         };
         match estimating.json {
             true => json::print(&estimate),
             false => stdio::print(&text::show(&estimate, Paint::for_stdout())),
         }
+    }
+
+    /// The part of the volume that is all of it afterwards, where that is less than what there is now, and the rest.
+    fn given_up(&self, subject: &Subject, device_len: u64) -> Option<(u64, u64)> {
+        let len = size::len_of(subject.luks.header(), device_len);
+        let whole = match subject.what {
+            Kind::Encrypt { moves: true, offset } => device_len.saturating_sub(2 * offset),
+            Kind::Encrypt { moves: false, offset } => device_len.saturating_sub(offset.max(self.offset)),
+            Kind::Reencrypt { .. } => len.saturating_sub(subject.terms.shift),
+            Kind::Decrypt => len,
+            Kind::Resume => UnderWay::of(subject.luks.header()).ok()??.len_on(device_len)?,
+        };
+        self.part_of(whole).map(|part| (part, whole - part))
     }
 
     fn subject(&self, estimating: &Estimating, data: &Arc<dyn Storage>) -> Result<Subject> {
@@ -342,7 +358,7 @@ impl Asked {
         let file = self.backup.path(luks.uuid()).filter(|_| by_itself || self.backup.is_named())?;
         let directory = file.parent().filter(|it| !it.as_os_str().is_empty()).unwrap_or(Path::new("."));
         let free = rustix::fs::statvfs(directory).ok().map(|it| it.f_bavail.saturating_mul(it.f_frsize));
-        let exists = std::fs::symlink_metadata(&file).is_ok();
+        let exists = std::fs::symlink_metadata(&file).is_ok() && !self.is_left(luks, &file);
         Some(Backup { bytes: luks.header().backup_len(), free, exists, file })
     }
 }

@@ -61,6 +61,10 @@ pub(super) fn show(estimate: &Estimate, paint: Paint) -> String {
             percent(WRITE.likely)
         ),
     );
+    if let Some((part, rest)) = estimate.given_up {
+        let lost = format!("{} behind byte {part}: the volume cannot read them afterwards", human(rest));
+        row("Given up", &paint.bad(&lost));
+    }
     if let Some(limit) = estimate.limit {
         row("Limit", &format!("{}/s", human(limit)));
     }
