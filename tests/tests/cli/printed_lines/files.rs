@@ -78,7 +78,7 @@ impl Files {
         self.0.file("answers", "secret\n".repeat(8));
         self.0.file("seed", random(1, 64));
         self.0.sized("scratch.img", 64 << 20);
-        self.0.file("disk.hc", tcrypt::made(Program::TrueCrypt, "sha512", None));
+        self.0.file("disk.hc", tcrypt::made_around_hidden(Program::TrueCrypt, "sha512"));
         let windows = Bitlk { protectors: vec![Protector::Passphrase("secret")], ..Bitlk::default() };
         self.0.file("windows.img", windows.make(&random(3, bitlk::LEN)));
         self.make_mac();
