@@ -22,6 +22,7 @@ mod open;
 mod partitions;
 mod plain;
 mod reencrypting;
+mod reencrypting_resized;
 mod rekey;
 mod to_kernel;
 mod ublk;

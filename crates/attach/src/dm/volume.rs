@@ -190,12 +190,16 @@ mod tests {
 
     #[test]
     fn a_volume_ends_with_its_last_whole_sector() {
-        let (key, segments) = (Secret::copy_from(&[1; 64]), [crypt("aes-xts-plain64")]);
-        let made = table(&segments, (&KeyPlace::Line(&key)).into(), &below((17 << 20) + 4095)).unwrap();
+        let (key, segments) = (Secret::copy_from(&[1; 64]), vec![crypt("aes-xts-plain64")]);
+        let layout = Layout::new(segments.clone());
+        let made = table(&layout, (&KeyPlace::Line(&key)).into(), &below((17 << 20) + 4095)).unwrap();
         let line = made[0].as_crypt().unwrap();
         assert_eq!((made[0].start, made[0].length, line.offset), (0, 2048, 32768));
         assert_eq!((line.options.sector_size, sector_size(&segments)), (Some(4096), 4096));
-        assert!(table(&segments, (&KeyPlace::Line(&key)).into(), &below((16 << 20) + 4095)).is_err());
+        assert!(table(&layout, (&KeyPlace::Line(&key)).into(), &below((16 << 20) + 4095)).is_err());
+        let protected = Layout { protected: Some(512..1024), ..layout };
+        let refused = table(&protected, (&KeyPlace::Line(&key)).into(), &below(17 << 20)).unwrap_err();
+        assert!(refused.to_string().contains("keeps no hidden volume from being written over"), "{refused}");
     }
 
     #[test]
@@ -203,11 +207,11 @@ mod tests {
         let linear = segment(Mapping::Linear);
         assert!(encrypts_nothing(&[linear.clone(), crypt("cipher_null-ecb")]));
         assert!(!encrypts_nothing(&[linear.clone(), crypt("aes-xts-plain64")]));
-        let made = table(&[linear], (&KeyPlace::Absent).into(), &below(17 << 20)).unwrap();
+        let made = table(&Layout::new(vec![linear]), (&KeyPlace::Absent).into(), &below(17 << 20)).unwrap();
         assert_eq!((made[0].kind.as_str(), made[0].length), ("linear", 2048));
         let key = Secret::copy_from(&[1; 64]);
-        let segments = [crypt("cipher_null-ecb"), crypt("aes-xts-plain64")];
-        let made = table(&segments, (&KeyPlace::Line(&key)).into(), &below(17 << 20)).unwrap();
+        let layout = Layout::new(vec![crypt("cipher_null-ecb"), crypt("aes-xts-plain64")]);
+        let made = table(&layout, (&KeyPlace::Line(&key)).into(), &below(17 << 20)).unwrap();
         let keys = made.iter().map(|target| target.as_crypt().unwrap().key);
         assert!(
             matches!(&keys.collect::<Vec<_>>()[..], [Key::Absent, Key::Bytes(own)] if own.ct_eq(key.expose()))
