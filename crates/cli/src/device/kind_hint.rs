@@ -5,7 +5,6 @@
 
 use crate::device;
 use crate::output::failure::{Cause, Failure};
-use crate::output::shell;
 use keyway::storage::Storage;
 use keyway_volume::Access;
 use keyway_volume::device::probe::{Found, Kind, is_noise, probe};
@@ -14,19 +13,18 @@ use std::path::Path;
 /// What opens a volume whose signature says that it is no LUKS volume.
 pub(crate) fn of_another_kind(path: &Path) -> Option<String> {
     let found = probe(&*device::storage(path, Access::Probe).ok()?).ok()?;
-    found.iter().find_map(|found| opened_by_type(found, path))
+    found.iter().find_map(opened_by_type)
 }
 
-fn opened_by_type(found: &Found, path: &Path) -> Option<String> {
+fn opened_by_type(found: &Found) -> Option<String> {
     let (name, kind) = match found.signature.name {
         "BitLocker volume" => ("BitLocker", "bitlk"),
         "FileVault volume" => ("FileVault", "fvault2"),
         _ => return None,
     };
-    let device = shell::word(&path.to_string_lossy());
     Some(format!(
-        "It is a {name} volume: --type {kind} opens it (read, write, compare, serve, mount, open), and \
-         \"keyway {kind}Dump {device}\" shows what it is."
+        "It is a {name} volume: --type {kind} opens it (read, write, compare, serve, mount, open), and {kind}Dump shows what \
+         it is."
     ))
 }
 
