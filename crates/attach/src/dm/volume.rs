@@ -198,7 +198,7 @@ mod tests {
         assert_eq!((line.options.sector_size, sector_size(&segments)), (Some(4096), 4096));
         assert!(table(&layout, (&KeyPlace::Line(&key)).into(), &below((16 << 20) + 4095)).is_err());
         let protected = Layout { protected: Some(512..1024), ..layout };
-        let refused = table(&protected, (&KeyPlace::Line(&key)).into(), &below(17 << 20)).unwrap_err();
+        let refused = table(&protected, (&KeyPlace::Line(&key)).into(), &below(17 << 20)).err().unwrap();
         assert!(refused.to_string().contains("keeps no hidden volume from being written over"), "{refused}");
     }
 
