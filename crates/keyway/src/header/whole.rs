@@ -74,4 +74,28 @@ impl Header {
     pub fn backup_midway(&self, file: impl AsRef<Path>) -> Result<()> {
         backup::backup(&self.luks, file.as_ref()).at(&self.place)
     }
+
+    /// Whether this file is what [`Header::backup`] would make of the header as it is now: left by an attempt, say, that
+    /// was cut off before it changed anything. It belongs to this user, and is no link.
+    ///
+    /// ```
+    /// # use keyway::*;
+    /// # let directory = std::env::temp_dir().join(format!("keyway-backed-up-{}", std::process::id()));
+    /// # std::fs::create_dir_all(&directory)?;
+    /// # let file = directory.join("disk.header");
+    /// # let key = Key::passphrase("correct horse");
+    /// # let device = Create::luks2().kdf(NewKdf::pbkdf2(1000)).in_memory(1 << 20, &key)?;
+    /// device.header()?.backup(&file)?;
+    /// assert!(device.header()?.is_backed_up_in(&file)?);
+    /// device.header()?.set_label("other")?;
+    /// assert!(!device.header()?.is_backed_up_in(&file)?);
+    /// # std::fs::remove_dir_all(&directory)?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// The header's keyslots cannot be read.
+    pub fn is_backed_up_in(&self, file: impl AsRef<Path>) -> Result<bool> {
+        backup::is_backup(&self.luks, file.as_ref()).at(&self.place)
+    }
 }

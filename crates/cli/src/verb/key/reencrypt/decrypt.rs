@@ -7,7 +7,6 @@ use crate::device;
 use crate::output::failure::{Exit, Failure, Result};
 use keyway::{Device, Header};
 use keyway_volume::Access;
-use keyway_volume::change::backup::is_backup;
 use keyway_volume::device::storage::Exclusive;
 use std::path::Path;
 use std::sync::Arc;
@@ -67,7 +66,7 @@ impl Asked {
     fn is_left_of_export(&self, data: &Exclusive, path: &Path) -> Result<bool> {
         let own = Device::options().over(&self.target.device, Arc::clone(data), Arc::clone(data));
         match own.header() {
-            Ok(header) if !device::is_same(path, &self.target.device) => Ok(is_backup(header.luks(), path)?),
+            Ok(header) if !device::is_same(path, &self.target.device) => Ok(header.is_backed_up_in(path)?),
             _ => Ok(false),
         }
     }

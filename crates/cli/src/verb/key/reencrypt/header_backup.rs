@@ -7,8 +7,6 @@ use crate::door::{Args, shared};
 use crate::output::failure::{Exit, Failure, Result};
 use keyway::storage::Storage;
 use keyway::{Device, Header, Luks1Files};
-use keyway_volume::Luks;
-use keyway_volume::change::backup::is_backup;
 use keyway_volume::device::storage::File;
 use std::cell::OnceCell;
 use std::fs::{self, Permissions};
@@ -65,7 +63,7 @@ impl HeaderBackup {
 /// The header in a file of its own, which its owner, root or not, may write to. A file that is exactly this already is
 /// taken as it is.
 pub(super) fn copy_to(file: &Path, header: &Header) -> keyway::Result<()> {
-    if !is_backup(header.luks(), file).unwrap_or(false) {
+    if !header.is_backed_up_in(file).unwrap_or(false) {
         header.backup(file)?;
     }
     let _ = fs::set_permissions(file, Permissions::from_mode(0o600));
@@ -77,7 +75,7 @@ impl Asked {
     pub(super) fn back_up(&self, header: &Header) -> Result<()> {
         let Some(file) = self.backup.path(header.uuid()) else { return Ok(()) };
         let shown = file.display();
-        let is_left = self.is_left(header.luks(), &file);
+        let is_left = self.is_left(header, &file);
         if !is_left && fs::symlink_metadata(&file).is_ok() {
             let message =
                 format!("Header backup file {shown} exists already, of a reencryption before this one.");
@@ -105,8 +103,8 @@ impl Asked {
 
     /// Whether an attempt left this backup that was cut off before anything changed. One that was named may be the
     /// user's own.
-    pub(super) fn is_left(&self, luks: &Luks, file: &Path) -> bool {
-        !self.backup.is_named() && is_backup(luks, file).unwrap_or(false)
+    pub(super) fn is_left(&self, header: &Header, file: &Path) -> bool {
+        !self.backup.is_named() && header.is_backed_up_in(file).unwrap_or(false)
     }
 
     /// As for LUKS1, which keeps the header as it was in a file anyway: only where one is named.

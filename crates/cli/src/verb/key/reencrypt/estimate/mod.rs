@@ -11,7 +11,7 @@ use crate::output::failure::{Exit, Failure, Result};
 use crate::output::paint::Paint;
 use crate::output::stdio;
 use keyway::storage::Storage;
-use keyway::{Key, Luks1Files, NewKdf};
+use keyway::{Device, Key, Luks1Files, NewKdf};
 use keyway_crypto::CipherSpec;
 use keyway_format::interval::Interval;
 use keyway_format::luks2::DigestId;
@@ -358,7 +358,10 @@ impl Asked {
         let file = self.backup.path(luks.uuid()).filter(|_| by_itself || self.backup.is_named())?;
         let directory = file.parent().filter(|it| !it.as_os_str().is_empty()).unwrap_or(Path::new("."));
         let free = rustix::fs::statvfs(directory).ok().map(|it| it.f_bavail.saturating_mul(it.f_frsize));
-        let exists = std::fs::symlink_metadata(&file).is_ok() && !self.is_left(luks, &file);
+        let own =
+            || Device::options().over(&self.target.device, luks.storage().clone(), luks.storage().clone());
+        let is_left = || own().header().is_ok_and(|header| self.is_left(&header, &file));
+        let exists = std::fs::symlink_metadata(&file).is_ok() && !is_left();
         Some(Backup { bytes: luks.header().backup_len(), free, exists, file })
     }
 }
