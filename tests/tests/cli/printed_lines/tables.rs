@@ -119,6 +119,7 @@ pub(super) const PLACEHOLDERS: &[(&str, &str)] = &[
     ("{iterations}", "1000"),
     ("{hash}", "sha512"),
     ("{name}", "home"),
+    ("{wanted}", "4194304"),
     ("{dir}", "disk"),
     ("{shown}", "disk.json"),
     ("{}", "disk.json"),
@@ -193,6 +194,7 @@ pub(super) const BEFORE: &[(&str, &str)] = &[
     ("keyway bench disk --resume", "keyway bench disk --save disk.json ."),
     ("keyway status home", OPEN),
     ("keyway resize home", OPEN),
+    ("keyway resize --device-size 4194304 home", OPEN),
     (
         "keyway resize --device-size 1G home",
         "keyway seal --remove disk.luks\ntruncate -s 2G disk.luks\nkeyway open disk.luks home",

@@ -20,7 +20,7 @@ use keyway_volume::device::storage::{File, PartitionName};
 use keyway_volume::kind::tcrypt::{Place, Programs, Protects, Tcrypt, Unlocked};
 use keyway_volume::kind::{self, Kind};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 pub(crate) mod given;
 
@@ -130,14 +130,18 @@ impl TcryptOptions {
     /// The same, or the passphrase that was asked for already.
     fn known_passphrase(&self, asked: &Asked<'_>) -> PassphraseOptions {
         let mut options = self.passphrase(asked);
-        let first = self.first.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let first = self.first().take();
         options.known = options.known.or(first);
         options
     }
 
+    fn first(&self) -> MutexGuard<'_, Option<Known>> {
+        self.first.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// Asks for the passphrase of the volume before anything else is asked for.
     fn ask_first(&self, asked: &Asked<'_>) -> Result<()> {
-        let mut first = self.first.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut first = self.first();
         if first.is_none() {
             *first = Some(Known::from(asked.source(&self.passphrase(asked)).read()?));
         }
@@ -181,6 +185,8 @@ impl TcryptOptions {
 
     fn tcrypt(&self, asked: &Asked<'_>) -> Result<Tcrypt> {
         let given = &self.given;
+        // Another attempt asks for all of it again.
+        *self.first() = None;
         let pim = match self.asks_pim() {
             true => Some(self.ask_pim(asked)?),
             // As in cryptsetup, 0 is VeraCrypt's default.
