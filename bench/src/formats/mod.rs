@@ -8,5 +8,6 @@ mod reading;
 use crate::options::Options;
 use crate::rounds::Case;
 
-/// What is measured, in the order of the table.
-pub(crate) const SECTIONS: [fn(&Options) -> Vec<Case>; 3] = [opening::cases, reading::cases, chains::cases];
+/// What is measured, in the order of the table. Volumes of one section are gone before the next one begins.
+pub(crate) const SECTIONS: [fn(&Options) -> Vec<Case>; 5] =
+    [opening::cases, reading::xts, reading::cbc, reading::elephant, chains::cases];

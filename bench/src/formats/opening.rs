@@ -1,13 +1,14 @@
 //! From start to exit: how long a passphrase takes.
 
 use crate::options::Options;
-use crate::peers::volumes::{Place, program, wall_milliseconds};
-use crate::rounds::{Case, Goal, Unit};
+use crate::peers::volumes::{Place, milliseconds, program, timed};
+use crate::rounds::{Case, Goal, Sample, Unit};
 use keyway_format::tcrypt::Program;
 use keyway_tests::bitlk::{Bitlk, LEN, Protector};
 use keyway_tests::tcrypt;
 use std::fs::File;
 use std::path::Path;
+use std::process::Stdio;
 use std::rc::Rc;
 
 pub(crate) fn cases(options: &Options) -> Vec<Case> {
@@ -17,8 +18,8 @@ pub(crate) fn cases(options: &Options) -> Vec<Case> {
 fn case(title: &str) -> Case {
     match title {
         // Which combination comes last differs from program to program.
-        WRONG => dumped(title, "tcryptDump -q {}", b"wrong", 0.25),
-        NAMED => dumped(title, "tcryptDump -q --hash sha512 {}", b"secret", 0.5),
+        WRONG => dumped(title, "tcryptDump -q {}", (b"wrong", 2), 0.25),
+        NAMED => dumped(title, "tcryptDump -q --hash sha512 {}", (b"secret", 0), 0.5),
         _ => bitlocker(title),
     }
 }
@@ -27,9 +28,9 @@ const WRONG: &str = "VeraCrypt, a wrong passphrase: all combinations";
 const NAMED: &str = "VeraCrypt, SHA-512 named";
 const BITLOCKER: &str = "BitLocker, a passphrase";
 
-/// By Keyway and by cryptsetup, the passphrase on standard input.
-fn dumped(title: &str, line: &str, passphrase: &[u8], wanted: f64) -> Case {
-    let place = Rc::new(Place::new("veracrypt"));
+/// By Keyway and by cryptsetup, the passphrase on standard input; `code` is what both exit with.
+fn dumped(title: &str, line: &str, (passphrase, code): (&[u8], i32), wanted: f64) -> Case {
+    let place = Rc::new(Place::new(&format!("veracrypt-{code}")));
     let volume = place.file("volume", &tcrypt::made(Program::VeraCrypt, "sha512", None));
     let typed = place.file("passphrase", passphrase);
     let opening = |name: &str| {
@@ -39,12 +40,19 @@ fn dumped(title: &str, line: &str, passphrase: &[u8], wanted: f64) -> Case {
             // The volume's directory lives as long as whoever opens it.
             let _ = &place;
             let input = File::open(&typed).expect("the passphrase was written");
-            wall_milliseconds(program(&line, &[&volume]).stdin(input).stderr(std::process::Stdio::null()))
+            timed(program(&line, &[&volume]).stdin(input).stderr(Stdio::null()))
+        }
+    };
+    let sample = |name: &str| {
+        let open = opening(name);
+        match open().0.code() {
+            Some(found) if found == code => Ok(Box::new(move || open().1) as Sample),
+            found => Err(format!("it exits with {found:?} (cryptsetup needs AF_ALG for all but AES)")),
         }
     };
     Case::new(title, Unit::Milliseconds, 3)
-        .with("keyway", opening("keyway"))
-        .with("cryptsetup", opening("cryptsetup"))
+        .entering("keyway", sample("keyway"))
+        .entering("cryptsetup", sample("cryptsetup"))
         .wanting(Goal::RatioAtMost(wanted))
 }
 
@@ -61,7 +69,7 @@ fn bitlocker(title: &str) -> Case {
         move || {
             let _ = &place;
             let paths: Vec<_> = paths.iter().map(|path| path.as_path()).collect();
-            wall_milliseconds(&mut program(&line, &paths))
+            milliseconds(&mut program(&line, &paths))
         }
     };
     let dump = |name: &str| format!("{name} bitlkDump -q --dump-volume-key --key-file {{}} {{}}");

@@ -9,12 +9,21 @@ use std::fs::File;
 use std::io::{Seek, Write};
 use std::rc::Rc;
 
-pub(crate) fn cases(options: &Options) -> Vec<Case> {
-    let methods = METHODS
-        .iter()
-        .map(|method| (format!("read BitLocker, {}, {} MiB", method.name, options.mib), method));
-    let wanted = methods.filter(|(title, _)| options.wants(title));
-    wanted.map(|(title, method)| case(title, method, options.mib)).collect()
+pub(crate) fn xts(options: &Options) -> Vec<Case> {
+    cases(options, &XTS)
+}
+
+pub(crate) fn cbc(options: &Options) -> Vec<Case> {
+    cases(options, &CBC)
+}
+
+pub(crate) fn elephant(options: &Options) -> Vec<Case> {
+    cases(options, &ELEPHANT)
+}
+
+fn cases(options: &Options, method: &Method) -> Vec<Case> {
+    let title = format!("read BitLocker, {}, {} MiB", method.name, options.mib);
+    if options.wants(&title) { vec![case(title, method, options.mib)] } else { Vec::new() }
 }
 
 struct Method {
@@ -24,14 +33,12 @@ struct Method {
     luks: Option<&'static str>,
 }
 
-const METHODS: [Method; 3] = [
-    Method { name: "AES-XTS-128", number: 0x8004, luks: Some("-c aes-xts-plain64 -s 256") },
-    Method { name: "AES-CBC-128", number: 0x8002, luks: None },
-    Method { name: "AES-CBC-128 with Elephant", number: 0x8000, luks: None },
-];
+const XTS: Method = Method { name: "AES-XTS-128", number: 0x8004, luks: Some("-c aes-xts-plain64 -s 256") };
+const CBC: Method = Method { name: "AES-CBC-128", number: 0x8002, luks: None };
+const ELEPHANT: Method = Method { name: "AES-CBC-128 with Elephant", number: 0x8000, luks: None };
 
 fn case(title: String, method: &Method, mib: u64) -> Case {
-    let place = Rc::new(Place::new("bitlocker"));
+    let place = Rc::new(Place::new("bitlocker-data"));
     let key = place.file("key", PASSPHRASE.as_bytes());
     let (volume, luks, out) = (place.image("volume", mib), place.path("luks"), place.path("out"));
     let made = Bitlk {

@@ -99,12 +99,8 @@ pub(crate) fn milliseconds(command: &mut Command) -> f64 {
     elapsed
 }
 
-/// Runs it; milliseconds until its end, whatever it exits with.
-pub(crate) fn wall_milliseconds(command: &mut Command) -> f64 {
-    timed(command).1
-}
-
-fn timed(command: &mut Command) -> (ExitStatus, f64) {
+/// Runs it; how it ended, and milliseconds until then.
+pub(crate) fn timed(command: &mut Command) -> (ExitStatus, f64) {
     let started = Instant::now();
     let status = command.status().unwrap_or_else(|e| panic!("{command:?}: {e}"));
     (status, started.elapsed().as_secs_f64() * 1e3)
