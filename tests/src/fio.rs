@@ -6,7 +6,7 @@
 //! over NBD each through its own connection. No stripe and no block begins at a sector boundary, so
 //! adjacent jobs share sectors.
 
-use crate::peers::peer;
+use crate::peers::{libraries, peer};
 use crate::run::Run;
 use crate::scratch::Scratch;
 use crate::skip;
@@ -89,9 +89,8 @@ pub fn disk(scratch: &Scratch) -> PathBuf {
     fs::create_dir_all(files.join("lib")).expect("a scratch directory can be written");
     let copy = |from: &Path, to: &Path| assert!(fs::copy(from, to).is_ok(), "{} can be read", from.display());
     copy(&program, &files.join("fio"));
-    let libraries = peer("ldd", "").arg(&program).ok().text();
-    for library in libraries.split_whitespace().filter(|word| word.starts_with('/')).map(Path::new) {
-        copy(library, &files.join("lib").join(library.file_name().unwrap_or_default()));
+    for library in libraries(&program) {
+        copy(&library, &files.join("lib").join(library.file_name().unwrap_or_default()));
     }
     let image = scratch.path("fio-disk");
     peer("mke2fs", "-q -t ext4 -d").arg(&files).arg(&image).arg("200M").ok();

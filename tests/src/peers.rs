@@ -52,6 +52,16 @@ fn build() -> PathBuf {
     test.ancestors().nth(3).expect("a target directory").join("debug/keyway")
 }
 
+/// The libraries that a program loads, with its loader: none of one that is static. Call `need!("ldd")` first.
+pub fn libraries(program: &Path) -> Vec<PathBuf> {
+    let named = peer("ldd", "").arg(program).outcome().text();
+    named
+        .split_whitespace()
+        .filter(|word| word.starts_with('/') && !word.ends_with(':'))
+        .map(PathBuf::from)
+        .collect()
+}
+
 /// Unmounts a FUSE directory. A program that another test is just starting has our open files until
 /// it runs: the directory is busy as long.
 #[track_caller]

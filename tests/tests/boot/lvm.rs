@@ -4,6 +4,7 @@
 
 use crate::root;
 use crate::roots::{booted, encrypted, has, initramfs, is_prepared, key, uuid};
+use keyway_tests::peers::libraries;
 use keyway_tests::{Scratch, keyway, need, need_that, peer};
 use std::fs;
 use std::os::unix::fs::FileExt;
@@ -54,12 +55,10 @@ fn system(scratch: &Scratch) -> PathBuf {
     for program in ["lvm", "dmsetup"] {
         let path =
             peer("sh", "-c").arg(format!("PATH=$PATH:/usr/sbin:/sbin command -v {program}")).ok().text();
-        let needed = peer("ldd", path.trim()).ok().text();
-        let libraries = needed.split_whitespace().filter(|word| word.starts_with('/'));
-        for (from, to) in
-            libraries.map(|path| (path, path)).chain([(path.trim(), &*format!("/bin/{program}"))])
-        {
-            let to = tree.join(&to[1..]);
+        let path = PathBuf::from(path.trim());
+        let own = (path.clone(), PathBuf::from(format!("/bin/{program}")));
+        for (from, to) in libraries(&path).into_iter().map(|path| (path.clone(), path)).chain([own]) {
+            let to = tree.join(to.strip_prefix("/").unwrap());
             fs::create_dir_all(to.parent().unwrap()).unwrap();
             fs::copy(from, to).unwrap();
         }

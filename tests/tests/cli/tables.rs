@@ -1,7 +1,7 @@
 //! What /etc/crypttab and the other tables demand of a volume, however the volume is named. Everything
 //! runs in a separate tree, in new namespaces.
 
-use keyway_tests::peers::program;
+use keyway_tests::peers::{libraries, program};
 use keyway_tests::{Run, Scratch, keyway, need, need_that, peer, random};
 use std::fs::{self, Permissions};
 use std::os::unix::fs::{PermissionsExt, symlink};
@@ -21,6 +21,11 @@ impl Tree {
             fs::create_dir_all(root.join(directory)).unwrap();
         }
         fs::copy(program(), root.join("bin/keyway")).unwrap();
+        for library in libraries(&program()) {
+            let to = root.join(library.strip_prefix("/").unwrap());
+            fs::create_dir_all(to.parent().unwrap()).unwrap();
+            fs::copy(library, to).unwrap();
+        }
         fs::hard_link(root.join("bin/keyway"), root.join("bin/cryptsetup")).unwrap();
         fs::write(root.join("key"), "secret").unwrap();
         let image = scratch.file("image", random(65, 65536));
@@ -70,7 +75,7 @@ fn clash(one: &str, other: &str) -> String {
 /// Skips the test if namespaces are not permitted.
 macro_rules! need_namespaces {
     () => {
-        need!("unshare", "chroot", "setpriv");
+        need!("unshare", "chroot", "setpriv", "ldd");
         let possible = peer("unshare", "--user --map-root-user --mount true").outcome().code == Some(0);
         need_that!(possible, "no user makes namespaces here");
     };
