@@ -234,7 +234,7 @@ fn stretched_once(digest: &[u8; 32]) -> [u8; 32] {
         return *key;
     }
     let mut key = [0; 32];
-    stretch(digest, &SALT, STRETCH_ROUNDS, &mut key, &Stop::new()).expect("nobody stops it");
+    stretch(Cpu::detect(), digest, &SALT, STRETCH_ROUNDS, &mut key, &Stop::new()).expect("nobody stops it");
     known.push((*digest, key));
     key
 }

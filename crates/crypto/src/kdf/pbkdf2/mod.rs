@@ -5,7 +5,7 @@
 
 mod chains;
 #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
-mod constants;
+pub(super) mod constants;
 mod contexts;
 mod lanes;
 mod little;
@@ -16,7 +16,7 @@ mod sha;
 mod slots;
 mod whirlpool;
 #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
-mod x86;
+pub(super) mod x86;
 
 use super::Stop;
 use crate::hash::with_context;

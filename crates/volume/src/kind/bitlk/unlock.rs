@@ -135,7 +135,7 @@ impl Attempt<'_> {
         if let (Some(digest), Some(key)) =
             (self.digest.expose().first_chunk(), key.expose_mut().first_chunk_mut())
         {
-            stretch(digest, &self.protector.salt, STRETCH_ROUNDS, key, stop)?;
+            stretch(Cpu::detect(), digest, &self.protector.salt, STRETCH_ROUNDS, key, stop)?;
         }
         master_key(self.protector, &key)
     }
