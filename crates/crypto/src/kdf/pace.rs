@@ -21,8 +21,9 @@ pub struct Pace {
     /// How much slower it is than its figures.
     slower: f64,
     pbkdf2: &'static [(Hash, f64)],
-    /// What stands in the place of such a figure where the CPU lacks what this library's code uses.
-    without: &'static [(Hash, Feature, f64)],
+    /// What stands in the place of such a figure where the CPU lacks all that this library's code uses; the first
+    /// counts.
+    without: &'static [(Hash, &'static [Feature], f64)],
     /// With hashes that have no figure of their own, if it has them.
     others: Option<f64>,
     /// By KiB of memory, in ascending order; empty if it lacks Argon2.
@@ -75,7 +76,8 @@ impl Pace {
     }
 
     fn pbkdf2_on(&self, cpu: Cpu, hash: Hash) -> Option<f64> {
-        let lacks = self.without.iter().find(|(known, needs, _)| *known == hash && !cpu.has(*needs));
+        let lacks_all = |features: &[Feature]| features.iter().all(|feature| !cpu.has(*feature));
+        let lacks = self.without.iter().find(|(known, uses, _)| *known == hash && lacks_all(uses));
         let figure = match lacks {
             Some((.., figure)) => Some(*figure),
             None => self.pbkdf2.iter().find(|(known, _)| *known == hash).map(|(_, figure)| *figure),
@@ -140,10 +142,12 @@ pub static CRYPTSETUP: Pace = Pace {
         (Hash::Blake2s256, 0.37),
     ],
     without: &[
-        (Hash::Sha1, Feature::ShaNi, 0.40),
-        (Hash::Sha224, Feature::ShaNi, 0.97),
-        (Hash::Sha256, Feature::ShaNi, 0.97),
-        (Hash::Whirlpool, Feature::Gfni, 1.0),
+        (Hash::Sha1, &[Feature::ShaNi], 0.40),
+        (Hash::Sha224, &[Feature::ShaNi, Feature::Bmi2], 0.97),
+        (Hash::Sha256, &[Feature::ShaNi, Feature::Bmi2], 0.97),
+        (Hash::Sha224, &[Feature::ShaNi], 0.60),
+        (Hash::Sha256, &[Feature::ShaNi], 0.60),
+        (Hash::Whirlpool, &[Feature::Gfni], 1.0),
     ],
     others: Some(0.8),
     argon2: &[(64 << 10, 0.30), (256 << 10, 0.40), (1 << 20, 0.53)],
@@ -205,11 +209,13 @@ pub static GRUB_2_14: Pace = Pace {
 };
 
 /// The same after `cryptomount -A` (`--hw-accel`), which x86_64 EFI has: SHA-NI for SHA-256, AVX2 for
-/// SHA-512, nothing for the others. Its modules were linked into a program and run beside this
-/// library (tests/grub/speed), which uses the same instructions: so these follow the CPU as they do.
+/// SHA-512, nothing for the others; AVX2 for SHA-256 where SHA-NI is missing. Its modules were linked into a
+/// program and run beside this library (tests/grub/speed), which uses the same instructions: so these follow
+/// the CPU as they do.
 pub static GRUB_2_14_ACCEL: Pace = Pace {
     own_hash: &[Hash::Sha224, Hash::Sha256, Hash::Sha384, Hash::Sha512],
     argon2: GRUB_ARGON2,
+    without: &[(Hash::Sha224, &[Feature::ShaNi], 0.76), (Hash::Sha256, &[Feature::ShaNi], 0.76)],
     ..grub(
         "grub-2.14-accel",
         "in GRUB 2.14 after cryptomount -A",
@@ -304,16 +310,20 @@ mod tests {
         }
     }
 
-    /// cryptsetup gains less by SHA-NI than this library: without, both are nearly as fast.
+    /// cryptsetup gains less by SHA-NI, and by BMI2, than this library: without, both are nearly as fast.
     #[test]
     fn instructions_that_are_missing_change_the_ratio() {
         let figure = |cpu, hash| CRYPTSETUP.pbkdf2_on(cpu, hash);
         let with = Cpu::of(&[Feature::ShaNi, Feature::Gfni]);
         let hashes = [Hash::Sha1, Hash::Sha256, Hash::Whirlpool, Hash::Sha512];
         assert_eq!(hashes.map(|hash| figure(with, hash)), [0.29, 0.47, 0.39, 0.62].map(Some));
+        let avx2 = Cpu::of(&[Feature::Avx2, Feature::Bmi2]);
+        assert_eq!(hashes.map(|hash| figure(avx2, hash)), [0.40, 0.60, 1.0, 0.62].map(Some));
         assert_eq!(hashes.map(|hash| figure(Cpu::portable(), hash)), [0.40, 0.97, 1.0, 0.62].map(Some));
         let in_grub = |cpu| GRUB_2_12.pbkdf2_on(cpu, Hash::Sha256);
         assert_eq!(in_grub(with), in_grub(Cpu::portable()));
+        let accelerated = [with, avx2].map(|cpu| GRUB_2_14_ACCEL.pbkdf2_on(cpu, Hash::Sha256));
+        assert_eq!(accelerated, [0.93, 0.76].map(|figure| Some(figure / FIRMWARE)));
     }
 
     #[test]

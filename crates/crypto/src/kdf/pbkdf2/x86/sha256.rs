@@ -1,8 +1,8 @@
 //! SHA-256 of one message after another, for CPUs without the SHA extensions: rounds on general registers (rorx
 //! and andn), the message schedule in parallel on vectors, four words at a time.
 //!
-//! Cycles per compression on Skylake: about 600, where the portable code takes 920. The rounds are bound by their
-//! 23 instructions each, 370 cycles at four a cycle; the schedule's 300 vector instructions fill what they leave.
+//! A compression takes 211 ns on a Xeon of 2.5 GHz (Cascade Lake), the portable code 342. The rounds are bound by
+//! their 23 instructions each, 370 cycles at four a cycle; the schedule's 300 vector instructions fill what they leave.
 
 use super::super::chains::Chain;
 use super::super::constants::K256;
