@@ -124,6 +124,9 @@ impl Asked {
         let keyslot = self.key.keyslot.unwrap_or(0);
         let change = Luks1Change::Encrypt { key, keyslot, uuid: self.uuid.clone() };
         let files = Luks1Files::of_plaintext("");
+        if files.new_header().exists() {
+            say!("{} exists, of an attempt that was cut off: it goes on.", files.new_header().display());
+        }
         let begun = device.begin_luks1(change, &how, &files).map_err(|e| self.failed(e))?;
         self.go_on_by(begun, &self.again("--encrypt --type luks1"))
     }
