@@ -138,7 +138,7 @@ impl Asked {
             return Err(Failure::new(Exit::Parameters, message));
         }
         if files.state().exists() {
-            self.check_size_of_luks1(files)?;
+            self.check_size_of_luks1(files, data.len())?;
             say!("{} exists, resuming reencryption.", files.state().display());
         } else {
             say!(
@@ -167,13 +167,14 @@ impl Asked {
     }
 
     /// Refuses another `--device-size` than its state says. (A log of cryptsetup's says none.)
-    fn check_size_of_luks1(&self, files: &Luks1Files) -> Result<()> {
+    fn check_size_of_luks1(&self, files: &Luks1Files, device_len: u64) -> Result<()> {
         if self.data_len.is_none() {
             return Ok(());
         }
         let state = device::storage(&files.state(), Access::Probe)?;
         let state = Luks::open_with(state, Access::Probe, self.target.locking)?;
-        self.check_size_stays(&state, &format!("{} is a LUKS1 volume", self.target.header_path().display()))
+        let why = format!("{} is a LUKS1 volume", self.target.header_path().display());
+        self.check_size_stays(&state, device_len, &why)
     }
 
     /// How the volume is encrypted afterwards. As in cryptsetup, `--key-size` and `--volume-key-file`
