@@ -4,7 +4,7 @@ use super::size::len_of;
 use super::{Asked, What};
 use crate::device;
 use crate::output::failure::{Exit, Failure, Result};
-use crate::unlock::{self, passphrase};
+use crate::unlock;
 use crate::verb::key::reencrypt::Extent;
 use keyway::storage::Storage;
 use keyway::{Header, Key, Luks1Change, Luks1Files, Reencrypt, Version};
@@ -200,10 +200,9 @@ impl Asked {
 
     fn with_given_key(&self, how: Reencrypt, bits: u32) -> Result<Reencrypt> {
         let len = bits as usize / 8;
-        Ok(match (&self.key.volume_key, &self.new_key_file) {
-            (Some(given), _) => how.volume_key(given.read(len)?),
-            (None, Some(file)) => how.volume_key(passphrase::volume_key(file, len)?),
-            (None, None) => how,
+        Ok(match self.key.volume_key.as_ref().or(self.new_key.as_ref()) {
+            Some(given) => how.volume_key(given.read(len)?),
+            None => how,
         })
     }
 
