@@ -93,9 +93,10 @@ fn as_cryptsetup_only_what_tokens_open_stays() {
     need!("cryptsetup", "keyctl");
     need_that!(keyring_is_usable(), "the kernel's keyring is not to be had here");
     let any = "No token opens a keyslot: the keys that they name are missing from the keyring, or are wrong.";
+    let kind = "Token (type luks2-keyring) cannot unlock assigned keyslot(s) (wrong keyslot passphrase).";
     let one = "Token 0 cannot unlock assigned keyslot(s) (wrong keyslot passphrase).";
     for (options, wrong) in
-        [("--token-only", any), ("--token-id 0", one), ("--token-type luks2-keyring", any)]
+        [("--token-only", any), ("--token-id 0", one), ("--token-type luks2-keyring", kind)]
     {
         let key = InKeyring::new("alone");
         let (f, second) = volume(&key);
