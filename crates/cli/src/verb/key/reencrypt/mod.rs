@@ -113,13 +113,6 @@ struct Asked {
     opened: Option<Opened>,
 }
 
-/// The new volume key, where one is given: as in cryptsetup, one in the keyring goes before a file.
-fn new_key(args: &Args) -> Option<GivenKey> {
-    let in_keyring =
-        args.text(&shared::NEW_VOLUME_KEY_KEYRING).map(|name| GivenKey::Keyring(name.to_owned()));
-    in_keyring.or_else(|| args.path(&shared::NEW_VOLUME_KEY_FILE).map(|file| GivenKey::File(file.to_owned())))
-}
-
 impl Request for Asked {
     fn from_args(args: &Args) -> Result<Self> {
         let what =
@@ -134,6 +127,10 @@ impl Request for Asked {
             _ => Extent::Whole,
         };
         let unused = unused::from_args(args, extent)?;
+        // As in cryptsetup, a key in the keyring goes before a file.
+        let new_key =
+            args.text(&shared::NEW_VOLUME_KEY_KEYRING).map(|name| GivenKey::Keyring(name.to_owned()));
+        let new_key_file = args.path(&shared::NEW_VOLUME_KEY_FILE);
         let data_len = args.number(&shared::DEVICE_SIZE);
         check_size(data_len, None)?;
         Ok(Self {
@@ -156,7 +153,7 @@ impl Request for Asked {
             reduce: args.number(&shared::REDUCE_DEVICE_SIZE),
             cipher: args.text(&shared::CIPHER).map(str::to_owned),
             new_key_bits: args.number32(&shared::NEW_KEY_SIZE),
-            new_key: new_key(args),
+            new_key: new_key.or(new_key_file.map(|file| GivenKey::File(file.to_owned()))),
             no_keyslots: args.given(&shared::FORCE_NO_KEYSLOTS),
             uuid: args.text(&shared::UUID).map(str::to_owned),
             is_cryptsetup: args.is_cryptsetup(),
