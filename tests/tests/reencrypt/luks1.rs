@@ -217,6 +217,51 @@ fn what_cannot_be_done_changes_nothing() {
     assert!(std::fs::read(&d.path).unwrap() == before);
 }
 
+/// An encryption that was cut off before its state was there has left its header: the same line goes on with it, and
+/// any other keeps it, for it may hold the only key.
+#[test]
+fn a_header_that_was_left_goes_on_or_is_kept() {
+    need!("cryptsetup");
+    for detached in [false, true] {
+        let d = Device::plaintext(4 << 20, 2 << 20);
+        let place = if detached { "--header" } else { "--reduce-device-size 2M" };
+        let line = |options: &str| d.run(&format!("{CHEAP} --encrypt --type luks1 {options} {place}"));
+        line("--init-only").ok();
+        let named = |what: &str| d.scratch.path(&format!("LUKS-cafecafe-cafe-cafe-cafe-cafecafeeeee.{what}"));
+        std::fs::remove_file(named("state")).unwrap();
+        std::fs::write(named("new.part"), "what was cut off").unwrap();
+        let (device, left) = (std::fs::read(&d.path).unwrap(), std::fs::read(named("new")).unwrap());
+        let kept = |run: Run, says: &str| {
+            let refused = run.fails(1).says(says).lacks("remove");
+            refused.says(
+                "may hold the only key of a volume: keep it in another place, or begin in another directory.",
+            );
+            assert!(
+                std::fs::read(&d.path).unwrap() == device && std::fs::read(named("new")).unwrap() == left
+            );
+        };
+        kept(line("-c aes-cbc-plain64 -s 256"), "It was made with other options; those would go on with it.");
+        let wrong = d.scratch.file("wrong", "battery staple");
+        let other = keyway("reencrypt -q").args(CHEAP).args("--encrypt --type luks1").args(place);
+        let other = if detached { other.arg(&d.header) } else { other };
+        let other = other.directory(d.scratch.root()).arg("--key-file").arg(&wrong).arg(&d.path);
+        kept(other, "Going on with it takes its own passphrase: ");
+        let given = d.scratch.file("given", [7; 64]);
+        let given = given.display();
+        kept(
+            line(&format!("--volume-key-file {given}")),
+            "It has another volume key than the one that is given.",
+        );
+        line("").ok().says("exists, of an attempt that was cut off: it goes on.");
+        d.is_whole(detached);
+    }
+    // What lies beside a volume that is in use belongs to something else.
+    let d = Device::volume(4 << 20, "");
+    let other = d.scratch.file(&format!("LUKS-{}.new", uuid(&d)), "something");
+    d.run(CHEAP).fails(1).says("may hold the only key of a volume: keep it in another place").lacks("remove");
+    assert!(std::fs::read(other).unwrap() == b"something");
+}
+
 fn uuid(d: &Device) -> String {
     cryptsetup("luksUUID").arg(&d.path).ok().text().trim().to_owned()
 }

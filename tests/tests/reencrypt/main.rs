@@ -3,6 +3,7 @@
 //! `keyway-volume`.
 
 mod both_programs;
+mod changed_length;
 mod conflicts;
 mod estimate;
 mod header_backups;

@@ -5,7 +5,7 @@ use crate::{Fixture, PLAIN, Tool};
 use keyway_tests::nbd::{Nbd, listens};
 use keyway_tests::peers::CHEAP_LUKS2_PBKDF2;
 use keyway_tests::{
-    Background, cryptsetup, keyway, need, need_cryptsetup_to_reencrypt, need_that, random, until,
+    Background, Run, cryptsetup, keyway, need, need_cryptsetup_to_reencrypt, need_that, random, until,
 };
 use rustix::process::{Pid, Signal, kill_process};
 use std::fs::File;
@@ -352,22 +352,46 @@ fn what_cannot_be_reencrypted_in_use_is_refused_and_nothing_changes() {
     open.keyway("close home").ok();
 }
 
-/// Whoever asks what is open is told that it waits to go on, in cryptsetup's words.
+/// Whoever asks what is open is told that it waits to go on, and for what; called as cryptsetup, in its words.
 #[test]
 fn what_is_open_and_waits_says_so() {
+    need!("prlimit");
+    let way = "waits for \"keyway reencrypt --resume-only --active-name home\"";
     let f = Fixture::volume();
+    let link = f.scratch.path("cryptsetup");
+    std::os::unix::fs::symlink(keyway_tests::peers::program(), &link).unwrap();
+    let as_cryptsetup = |open: &Open<'_>| {
+        let run = Run::new(&link, "status home").env("XDG_RUNTIME_DIR", open.0.scratch.root());
+        let text = run.ok().text();
+        let (row, rows) = ("  reencryption:  in-progress\n", text.matches("reencryption:").count());
+        assert!(rows == text.matches(&format!("  type:    LUKS2\n{row}")).count(), "{text}");
+        rows
+    };
     let open = Open::new(&f, "nbd");
     open.keyway("status home").ok().lacks("reencryption:");
+    assert_eq!(as_cryptsetup(&open), 0);
     open.reencrypt("--init-only").ok();
-    open.keyway("status home").ok().says("  reencryption:  in-progress\n");
+    open.keyway("status home").ok().says(&format!("  reencryption:  in-progress, {way}\n"));
+    open.keyway("close home").ok();
+    // No write reaches beyond the first 5 MiB of the data.
+    let open = Open::limited(&f, (16 << 20) + (5 << 20) + 4096);
+    open.keyway("status home").ok().says(&format!("  reencryption:  in-progress, {way}\n"));
+    assert_eq!(as_cryptsetup(&open), 1);
+    open.reencrypt("--resume-only --hotzone-size 1M").fails(4).says("Reencryption of home has failed: ");
+    let far = format!("31 % ({} of {PLAIN} bytes)", 5 << 20);
+    let status = open.keyway("status home").ok();
+    status
+        .says(&format!("  reencryption:  in-progress, {far}, {way}: it has failed, "))
+        .says("File too large");
+    assert_eq!(as_cryptsetup(&open), 1);
     open.keyway("close home").ok();
     let open = Open::new(&f, "nbd");
-    open.keyway("status home").ok().says("  reencryption:  in-progress\n");
     open.reencrypt("--resume-only").ok();
     open.keyway("status home").ok().says("  reencryption:  done, 100 % (16777216 of 16777216 bytes)\n");
+    assert_eq!(as_cryptsetup(&open), 0);
     // With the header elsewhere.
     let f = Fixture::plaintext(0);
     f.reencrypt(keyway, "--encrypt --init-only --header").ok();
     let open = Open::detached(&f, "nbd");
-    open.keyway("status home").ok().says("  reencryption:  in-progress\n");
+    open.keyway("status home").ok().says(&format!("  reencryption:  in-progress, {way}\n"));
 }

@@ -25,6 +25,11 @@ impl<'a> Open<'a> {
         Self::with(f, backend, |run| run.arg("--header").arg(f.header()))
     }
 
+    /// A process that cannot write behind this byte of any file.
+    pub(crate) fn limited(f: &'a Fixture, bytes: u64) -> Self {
+        Self::with(f, "nbd", |run| run.files_up_to(bytes))
+    }
+
     fn with(f: &'a Fixture, backend: &str, header: impl FnOnce(Run) -> Run) -> Self {
         std::fs::set_permissions(f.scratch.root(), std::fs::Permissions::from_mode(0o700)).unwrap();
         let open = Self(f);

@@ -86,3 +86,84 @@ fn a_wrong_key_in_the_keyring_changes_nothing() {
     let refused = reencrypt(&plain, "--token-only --encrypt --reduce-device-size 32M").fails(1);
     refused.says("cannot be combined with --encrypt");
 }
+
+/// Called as cryptsetup it does what 2.8 does: keyslots that these tokens do not open go.
+#[test]
+fn as_cryptsetup_only_what_tokens_open_stays() {
+    need!("cryptsetup", "keyctl");
+    need_that!(keyring_is_usable(), "the kernel's keyring is not to be had here");
+    let any = "No token opens a keyslot: the keys that they name are missing from the keyring, or are wrong.";
+    let kind = "Token (type luks2-keyring) cannot unlock assigned keyslot(s) (wrong keyslot passphrase).";
+    let one = "Token 0 cannot unlock assigned keyslot(s) (wrong keyslot passphrase).";
+    for (options, wrong) in
+        [("--token-only", any), ("--token-id 0", one), ("--token-type luks2-keyring", kind)]
+    {
+        let key = InKeyring::new("alone");
+        let (f, second) = volume(&key);
+        let link = f.scratch.path("cryptsetup");
+        std::os::unix::fs::symlink(keyway_tests::peers::program(), &link).unwrap();
+        let as_cryptsetup = |options: &str| {
+            let line = "reencrypt -q --force-offline-reencrypt --pbkdf pbkdf2 --pbkdf-force-iterations 1000";
+            Run::new(&link, line).args(options).arg(&f.device).directory(f.scratch.root()).stdin("")
+        };
+        let before = std::fs::read(&f.device).unwrap();
+        as_cryptsetup(options).fails(1);
+        as_cryptsetup("--token-id 7").fails(1).says("No token could unlock the device.");
+        as_cryptsetup(&format!("{options} --key-slot 0")).fails(1).says("No token could unlock the device.");
+        key.holds(&f.key);
+        as_cryptsetup(options).fails(1).says(wrong);
+        assert!(std::fs::read(&f.device).unwrap() == before, "{options}: something was changed");
+        key.holds(&second);
+        as_cryptsetup(options)
+            .ok()
+            .says("WARNING: no token opens keyslot 0: the new volume key has none for it.");
+        cryptsetup("open --test-passphrase --token-only").arg(&f.device).ok();
+        // While the key is there, the token goes before any key file.
+        drop(key);
+        cryptsetup("open --test-passphrase --key-file").arg(&second).arg(&f.device).ok();
+        cryptsetup("open --test-passphrase --key-file").arg(&f.key).arg(&f.device).fails(2);
+        let found = keyway("read --key-file").arg(&second).arg(&f.device).ok().stdout;
+        assert!(found[..f.plain.len()] == f.plain, "{options}: the plaintext differs");
+    }
+}
+
+/// Volume keys that the kernel keeps: both of them, the new one alone, and for what goes on.
+#[test]
+fn volume_keys_come_from_the_keyring() {
+    need!("cryptsetup", "keyctl");
+    need_that!(keyring_is_usable(), "the kernel's keyring is not to be had here");
+    let (old, new) = (InKeyring::new("old-volume-key"), InKeyring::new("new-volume-key"));
+    for with_passphrase in [false, true] {
+        let f = Fixture::volume();
+        let dumped = f.scratch.path("dumped");
+        let dump = keyway("luksDump -q --dump-volume-key --volume-key-file").arg(&dumped).arg("--key-file");
+        dump.arg(&f.key).arg(&f.device).ok();
+        old.holds(&dumped);
+        let fresh = f.scratch.random_file("fresh", 48, 64);
+        new.holds(&fresh);
+        let line = |options: &str| {
+            let line = "reencrypt -q --force-offline-reencrypt --pbkdf pbkdf2 --pbkdf-force-iterations 1000";
+            keyway(line).args(options).arg("--new-volume-key-keyring").arg(&new.0).directory(f.scratch.root())
+        };
+        let before = std::fs::read(&f.device).unwrap();
+        let refused = line("--keep-key").arg(&f.device).fails(1);
+        refused.says("Options --new-volume-key-keyring and --keep-key cannot be combined.");
+        let given = |run: Run| run.arg("--volume-key-keyring").arg(format!("%user:{}", old.0)).arg(&f.device);
+        given(line("")).fails(1).says("Use --force-no-keyslots to reencrypt device with active keyslots");
+        let short = InKeyring::new("short");
+        short.holds(&f.scratch.file("short", [7; 5]));
+        let twice = keyway("reencrypt -q --force-offline-reencrypt --new-volume-key-keyring").arg(&short.0);
+        twice.arg("--key-file").arg(&f.key).arg(&f.device).fails(1);
+        assert!(std::fs::read(&f.device).unwrap() == before, "something was changed");
+        if with_passphrase {
+            line("").arg("--key-file").arg(&f.key).arg(&f.device).ok();
+            cryptsetup("open --test-passphrase --key-file").arg(&f.key).arg(&f.device).ok();
+        } else {
+            given(line("--force-no-keyslots --init-only")).ok();
+            given(line("--resume-only")).ok();
+        }
+        cryptsetup("open --test-passphrase --key-size 512 --volume-key-file").arg(&fresh).arg(&f.device).ok();
+        let read = keyway("read --key-size 512 --volume-key-file").arg(&fresh).arg(&f.device).ok().stdout;
+        assert!(read[..f.plain.len()] == f.plain, "the plaintext differs");
+    }
+}

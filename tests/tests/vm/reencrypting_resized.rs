@@ -72,3 +72,60 @@ fn a_mapping_keeps_its_size() {
     assert!(!report.lines().any(|line| line.starts_with("keyway_RESIZED_BEGUN=")));
     report.has("keyway_NAMED", "0");
 }
+
+const UNDER_WAY: &str = r#"
+    CHEAP='--pbkdf pbkdf2 --pbkdf-force-iterations 1000'
+    ln -s /bin/keyway /tmp/cryptsetup
+    cryptsetup luksFormat -q --type luks2 --sector-size 512 --offset 16384 $CHEAP --key-file /key /dev/vda
+    cryptsetup open --disable-keyring --key-file /key /dev/vda one
+    dd if=/plain of=/dev/mapper/one bs=1M oflag=direct 2>/dev/null
+    keyway reencrypt -q --init-only --active-name one --key-file /key $CHEAP 2>/dev/null && echo BEGUN=yes
+    dmsetup table --showkeys one >/tmp/whole
+    sed 's/^0 [0-9]*/0 8192/' /tmp/whole >/tmp/part
+    dmsetup load one /tmp/part && dmsetup suspend one && dmsetup resume one
+    before=$(sha256sum </dev/vda)
+    for tool in /tmp/cryptsetup keyway; do
+        name=$(echo $tool | tr -d /)
+        code=0; $tool reencrypt -q --active-name one --resume-only --key-file /key 2>/tmp/err || code=$?
+        echo ${name}=$code $(tr '\n' ' ' </tmp/err)
+    done
+    test "$before" = "$(sha256sum </dev/vda)" && echo DISK=same
+    echo SIZE=$(dmsetup table one | cut -d' ' -f2)
+    code=0; keyway resize --key-file /key one 2>/tmp/err || code=$?
+    echo RESIZE=$code $(tr '\n' ' ' </tmp/err)
+    echo SIZE_AFTER=$(dmsetup table one | cut -d' ' -f2)
+    code=0; keyway reencrypt -q --active-name one --resume-only --key-file /key 2>/tmp/err || code=$?
+    echo RESUMED=$code $(tr '\n' ' ' </tmp/err)
+    cmp /plain /dev/mapper/one && echo OPEN=same
+    cryptsetup close one
+    cryptsetup luksDump /dev/vda | grep -q online-reencrypt || echo LEFT=none
+    cryptsetup open --key-file /key /dev/vda one
+    cmp /plain /dev/mapper/one && echo AGAIN=same
+    cryptsetup close one
+"#;
+
+/// A mapping that was made smaller meanwhile: going on would leave out what it does not have. Nothing is changed before
+/// it has all of its size again.
+#[test]
+fn a_mapping_that_was_resized_on_the_way_is_refused() {
+    need_machine!();
+    need!("cryptsetup");
+    let scratch = Scratch::new();
+    let machine = Machine::new().disk(&scratch.sized("disk", 24 << 20)).with_keyway();
+    let machine = machine.file("key", "correct horse").file("plain", random(16, 16 << 20));
+    let report = machine.limit(Duration::from_secs(600)).run(UNDER_WAY);
+    report.has("BEGUN", "yes");
+    let says = "1 one was resized: it is open with 4194304 bytes, and has 16777216. Nothing was changed.";
+    for tool in ["tmpcryptsetup", "keyway"] {
+        let refused = report.value(tool);
+        assert!(refused.starts_with(says), "{tool}: {refused}");
+    }
+    assert!(report.value("keyway").contains("\"keyway resize one\" gives it all of them."));
+    for (key, value) in [("DISK", "same"), ("SIZE", "8192"), ("SIZE_AFTER", "32768")] {
+        assert_eq!(report.value(key).trim(), value, "{key}: {}", report.value("RESIZE"));
+    }
+    assert!(report.value("RESUMED").starts_with("0 "), "{}", report.value("RESUMED"));
+    for (key, value) in [("OPEN", "same"), ("LEFT", "none"), ("AGAIN", "same")] {
+        report.has(key, value);
+    }
+}

@@ -254,7 +254,7 @@ impl KeyOptions {
 
 impl GivenKey {
     /// How many bytes it has by itself: a file may have more than the key.
-    fn own_len(&self) -> Result<Option<usize>> {
+    pub(crate) fn own_len(&self) -> Result<Option<usize>> {
         match self {
             Self::File(_) => Ok(None),
             Self::Keyring(name) => keyring::volume_key(name).map(|key| Some(key.len())),

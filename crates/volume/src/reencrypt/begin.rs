@@ -8,7 +8,9 @@ use super::moving::move_first;
 use crate::change::create::new_digest;
 use crate::change::edit::{AddKey, Sealed, commit_luks2, free_area, free_keyslot, luks2_parts};
 use crate::header::luks::Edit;
-use crate::header::under_way::geometry::{check_header_stays, check_moved_fits, volume_len};
+use crate::header::under_way::geometry::{
+    check_header_stays, check_moved_fits, check_whole_sectors, volume_len,
+};
 use crate::{Error, KdfChoice, Luks, Random, Refusal, Result, Storage};
 use keyway_crypto::{CipherSpec, Hash, Secret, SectorSize};
 use keyway_format::Bytes;
@@ -129,6 +131,7 @@ pub fn begin(
         }
     };
     let len = volume_len(&what, &state, data.len())?;
+    check_whole_sectors(&what, &state, len, data.len())?;
     settle(&mut what, &changed, len, terms)?;
     check_header_stays(&what, if holds_header { luks.header().end() } else { 0 })?;
     check_moved_fits(&what)?;

@@ -11,7 +11,7 @@ use crate::change::edit::{commit_luks2, wipe_area};
 use crate::device::lock::{HeaderLock, LockMode};
 use crate::header::luks::Edit;
 use crate::header::under_way::geometry::{
-    check_header_stays, check_hot_zone, check_moved_fits, largest_zone, volume_len,
+    check_header_stays, check_hot_zone, check_moved_fits, check_whole_sectors, largest_zone, volume_len,
 };
 use crate::reencrypt::rekey::forget_stale;
 use crate::{Access, Error, Header, Luks, Random, Refusal, Result, Storage, UnderWay};
@@ -94,7 +94,11 @@ impl Job {
             keys.verify(metadata(&luks)?, &what)?;
         }
         let state = what.state(metadata(&luks)?)?;
-        let len = limited(volume_len(&what, &state, data.len())?, options.data_len, &what, &state)?;
+        let whole = volume_len(&what, &state, data.len())?;
+        let len = limited(whole, options.data_len, &what, &state)?;
+        if options.data_len.is_none() {
+            check_whole_sectors(&what, &state, len, data.len())?;
+        }
         check_header_stays(&what, if options.holds_header { luks.header().end() } else { 0 })?;
         check_moved_fits(&what)?;
         check_hot_zone(&what, &state)?;

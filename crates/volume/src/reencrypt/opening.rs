@@ -61,7 +61,9 @@ pub(crate) fn open(
                 return Err(Refusal::ChangedMeanwhile
                     .because("The header was changed while the volume was being opened: try again."));
             }
-            let options = Options { zone: None, holds_header, ..Options::default() };
+            // Nothing but the zone is written: it does not matter whether the device ends inside a sector.
+            let data_len = under_way.len_on(data.len());
+            let options = Options { data_len, holds_header, ..Options::default() };
             let job = Job::resume(header, Arc::clone(&data), keys, &options, rng)?;
             let (luks, lock) = job.into_parts();
             let data = Arc::new(Held::new(data, lock.clone()));

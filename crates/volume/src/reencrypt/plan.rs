@@ -4,7 +4,9 @@
 use super::begin::{self, Place, Terms, decrypt, encrypt, settle};
 use super::job::zones;
 use super::keys::{metadata, under_way};
-use crate::header::under_way::geometry::{check_header_stays, check_moved_fits, largest_zone, volume_len};
+use crate::header::under_way::geometry::{
+    check_header_stays, check_moved_fits, check_whole_sectors, largest_zone, volume_len,
+};
 use crate::{Luks, Refusal, Result};
 use keyway_format::Bytes;
 use keyway_format::luks2::Reencryption;
@@ -104,6 +106,7 @@ impl Plan {
                     Planned::Resume => return Err(Refusal::NotReencrypting.because("nothing is under way")),
                 };
                 let len = volume_len(&what, &state, device_len)?;
+                check_whole_sectors(&what, &state, len, device_len)?;
                 settle(&mut what, found, len, terms)?;
                 if let Planned::Reencrypt { slots, .. } = planned {
                     let each = found.keyslots.values().map(|slot| slot.area.size.0).max().unwrap_or(0);

@@ -68,4 +68,4 @@ pub(crate) static NEW_KEY_SIZE: Opt =
 pub(crate) static NEW_VOLUME_KEY_FILE: Opt =
     option("new-volume-key-file", None, "FILE", Kind::Path, "New volume key from a file.", "");
 pub(crate) static NEW_VOLUME_KEY_KEYRING: Opt =
-    option("new-volume-key-keyring", None, "KEY", Kind::Text, "Refused: use --new-volume-key-file.", "");
+    option("new-volume-key-keyring", None, "KEY", Kind::Text, "New volume key from the keyring.", "");

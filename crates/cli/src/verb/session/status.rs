@@ -8,7 +8,7 @@ use crate::mapping::{self, Mapping, Open, Reopening};
 use crate::output::document;
 use crate::output::failure::{Exit, Failure, Result};
 use crate::output::paint::printable;
-use crate::output::stdio;
+use crate::output::{shell, stdio};
 use crate::verb::session::list;
 use keyway_attach::dm::crypt::{Key, Line};
 use keyway_attach::session::{Facts, Moved, Session};
@@ -48,16 +48,18 @@ struct ShowStatus {
     name: String,
     reopening: Reopening,
     json: bool,
+    is_cryptsetup: bool,
 }
 
 impl Request for ShowStatus {
     fn from_args(args: &Args) -> Result<Self> {
         let name = mapping::name(args.operands().first())?;
-        Ok(Self { name, reopening: Reopening::from_args(args)?, json: args.given(&shared::JSON) })
+        let (json, is_cryptsetup) = (args.given(&shared::JSON), args.is_cryptsetup());
+        Ok(Self { name, reopening: Reopening::from_args(args)?, json, is_cryptsetup })
     }
 
     fn run(self) -> Result<()> {
-        let Self { name, reopening, json } = self;
+        let Self { name, reopening, json, is_cryptsetup } = self;
         if json {
             return show_json(&name);
         }
@@ -65,7 +67,7 @@ impl Request for ShowStatus {
         let shown = if name.contains('/') { name.clone() } else { format!("/dev/mapper/{name}") };
         match mapping::find(&name)? {
             Some(Open::Kernel(found)) => stdio::print(&of_mapping(&reopening, &shown, &found)?),
-            Some(Open::Session(session)) => stdio::print(&of_session(&session)?),
+            Some(Open::Session(session)) => stdio::print(&of_session(&session, is_cryptsetup)?),
             None => {
                 stdio::print(&format!("{shown} is inactive.\n"))?;
                 Err(Failure::silent(Exit::Device))
@@ -163,7 +165,7 @@ fn classic(cipher: &str) -> String {
     CipherSpec::parse(cipher).map_or_else(|_| cipher.to_owned(), |spec| spec.classic().to_string())
 }
 
-fn of_session(session: &Session) -> Result<String> {
+fn of_session(session: &Session, is_cryptsetup: bool) -> Result<String> {
     let status = session.status().map_err(explain::session)?;
     let facts = &status.facts;
     let mut text = first_line(&facts.name, status.clients > 0);
@@ -171,6 +173,10 @@ fn of_session(session: &Session) -> Result<String> {
         let _ = writeln!(text, "  {name}{}", printable(&value.to_string()));
     };
     row("type:    ", &facts.format);
+    let moved = reencryption(&status.moved, facts, is_cryptsetup);
+    if let (Some(moved), true) = (&moved, is_cryptsetup) {
+        row("reencryption:  ", moved);
+    }
     row("cipher:  ", &facts.cipher);
     row("keysize: ", &bits(facts.key_bits));
     row("key location: ", &format_args!("process {}", facts.pid));
@@ -182,16 +188,34 @@ fn of_session(session: &Session) -> Result<String> {
     if facts.discards {
         row("flags:   ", &"discards ");
     }
-    if !status.moved.stage.is_empty() {
-        let Moved { stage, done, len } = &status.moved;
-        let percent = (u128::from(*done) * 100).checked_div((*len).into()).unwrap_or(0);
-        row("reencryption:  ", &format_args!("{stage}, {percent} % ({done} of {len} bytes)"));
-    } else if waits(facts) {
-        row("reencryption:  ", &"in-progress");
+    if let (Some(moved), false) = (&moved, is_cryptsetup) {
+        row("reencryption:  ", moved);
     }
     row("door:    ", &facts.door);
     row("place:   ", &facts.place);
     Ok(text)
+}
+
+/// What is under way, or was in this session. As cryptsetup it is known by the header alone: in progress until it has
+/// ended, whoever goes on with it or nobody.
+fn reencryption(moved: &Moved, facts: &Facts, is_cryptsetup: bool) -> Option<String> {
+    let Moved { stage, done, len } = moved;
+    if stage.is_empty() && !waits(facts) || is_cryptsetup && moved.is_done() {
+        return None;
+    }
+    if is_cryptsetup {
+        return Some("in-progress".to_owned());
+    }
+    let percent = (u128::from(*done) * 100).checked_div((*len).into()).unwrap_or(0);
+    let far = format!("{percent} % ({done} of {len} bytes)");
+    let name = shell::word(&facts.name);
+    let way = format!("waits for \"keyway reencrypt --resume-only --active-name {name}\"");
+    Some(match (stage.as_str(), moved.failure()) {
+        ("", _) => format!("in-progress, {way}"),
+        (_, Some(why)) => format!("in-progress, {far}, {way}: it has failed, {why}"),
+        ("stopped", _) => format!("stopped, {far}, {way}"),
+        (stage, None) => format!("{stage}, {far}"),
+    })
 }
 
 /// Whether a re-encryption was begun with which nobody goes on at present, as the header says, where that is at hand.

@@ -42,6 +42,11 @@ impl Luks1Files {
         self.named("new")
     }
 
+    /// The header as it will be, while it is made.
+    pub(super) fn new_draft(&self) -> PathBuf {
+        self.named("new.part")
+    }
+
     /// Whether a re-encryption is under way, of this library's or of cryptsetup's.
     pub fn are_there(&self) -> bool {
         self.state().exists() || self.log_of_cryptsetup().exists()
@@ -58,7 +63,7 @@ impl Luks1Files {
 
     /// Removes what an attempt left that changed nothing, or what is done.
     pub(super) fn remove(&self) {
-        for path in [self.state(), self.new_header(), self.old_header()] {
+        for path in [self.state(), self.new_header(), self.old_header(), self.new_draft()] {
             // A file that is left behind does no harm: the header is in use again.
             let _ = std::fs::remove_file(path);
         }

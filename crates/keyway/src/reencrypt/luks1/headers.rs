@@ -1,6 +1,6 @@
 //! The headers that LUKS1 volumes have afterwards, each in a file of its own.
 
-use super::Luks1Files;
+use super::{KEEP_IT, Luks1Files};
 use crate::reencrypt::Reencrypt;
 use crate::reencrypt::begin::{Wanted, passphrase_for};
 use crate::{Error, Header, Key, Result, VolumeKey};
@@ -9,7 +9,7 @@ use keyway_format::luks1::{self, KeyslotLayout};
 use keyway_volume::change::create::{Luks1Params, create_luks1};
 use keyway_volume::change::edit::{AddKey, add_key};
 use keyway_volume::device::storage::File;
-use keyway_volume::{Cost, KdfChoice, Luks, OsRandom, Storage};
+use keyway_volume::{Access, Cost, KdfChoice, Luks, OsRandom, Storage};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -39,9 +39,46 @@ pub(super) fn first_header(
         keyslot: Some(keyslot),
         ..default
     };
-    let file = create_file(files.new_header())?;
-    let luks = create_luks1(file, &params, &volume_key, &passphrase, &mut OsRandom)?;
+    // Under its name it is whole: an attempt that was cut off is gone on with.
+    let draft = files.new_draft();
+    let _ = std::fs::remove_file(&draft);
+    let luks = create_luks1(create_file(draft.clone())?, &params, &volume_key, &passphrase, &mut OsRandom)?;
+    let io = |source| keyway_volume::Error::Io {
+        what: format!("writing {}", files.new_header().display()),
+        source,
+    };
+    std::fs::rename(draft, files.new_header()).and_then(|()| files.sync()).map_err(io)?;
     Ok((luks, volume_key))
+}
+
+/// The header that an earlier attempt has made for the plaintext, and of which nothing says how far that got: only
+/// what makes the same of it goes on.
+pub(super) fn left_header(
+    how: &Reencrypt,
+    key: &Key,
+    uuid: Option<&str>,
+    files: &Luks1Files,
+) -> Result<(Luks, Secret)> {
+    let path = files.new_header();
+    let keep = |why: &str| Error::refused(format!("{}{KEEP_IT}. {why}", path.display()));
+    let luks = files.open(path.clone(), Access::Read)?;
+    let keyway_volume::Header::Luks1(header) = luks.header() else { return Err(keep("It is LUKS2")) };
+    let default = Luks1Params::default();
+    let (cipher, bits) = how.cipher.clone().unwrap_or((default.cipher, default.key_bits));
+    let wanted = (cipher, bits, how.data_shift / 512);
+    let is_as_wanted = wanted == (header.cipher(), header.key_bytes * 8, header.payload_offset.0)
+        && uuid.is_none_or(|uuid| uuid == header.uuid);
+    if !is_as_wanted {
+        return Err(keep("It was made with other options; those would go on with it"));
+    }
+    let passphrase = key.read_passphrase()?;
+    let found = keyway_volume::unlock(&luks, &passphrase, &keyway_volume::UnlockOptions::default());
+    let found = found.map_err(|why| keep(&format!("Going on with it takes its own passphrase: {why}")))?;
+    let is_given = how.new_key.as_ref().is_none_or(|given| given.0.ct_eq(found.volume_key.expose()));
+    match is_given {
+        true => Ok((luks, found.volume_key)),
+        false => Err(keep("It has another volume key than the one that is given")),
+    }
 }
 
 /// The header of a volume that gets another key, with a keyslot for each of `keys`, under its number.

@@ -9,7 +9,7 @@ pub use files::Luks1Files;
 use super::{Reencrypt, Reencryption};
 use crate::error::At;
 use crate::{Device, Error, Header, Key, Location, Result, VolumeKey};
-use headers::{first_header, new_header};
+use headers::{first_header, left_header, new_header};
 use keyway_crypto::Secret;
 use keyway_volume::change::backup;
 use keyway_volume::device::storage::File;
@@ -116,7 +116,8 @@ impl Device {
     ///
     /// # Errors
     /// A re-encryption is under way already; a cipher or a size that LUKS1 cannot express; the files
-    /// cannot be written.
+    /// cannot be written. The header that plaintext is to have may be there already, from an attempt that was
+    /// cut off: it is taken as it is, or refused where the key does not open it or it is another one.
     pub fn begin_luks1(
         &self,
         change: Luks1Change,
@@ -132,13 +133,16 @@ impl Device {
             // The header is in use as it was: an attempt was cut off before it changed anything.
             files.remove();
         }
-        self.check_free(files)?;
+        let is_left = matches!(change, Luks1Change::Encrypt { .. }) && files.new_header().exists();
+        self.check_free(files, is_left)?;
         let data = self.claim(&how.unlock)?;
         let begun = self.prepare_luks1(&change, how, files, &*data);
         let keys = match begun {
             Ok(keys) => keys,
             Err(error) => {
-                files.remove();
+                if !is_left {
+                    files.remove();
+                }
                 return Err(error);
             }
         };
@@ -195,8 +199,8 @@ impl Device {
         }
     }
 
-    /// Refuses to begin over something that is under way.
-    fn check_free(&self, files: &Luks1Files) -> Result<()> {
+    /// Refuses to begin over something that is under way. The new header may be there where it `is_left` to go on with.
+    fn check_free(&self, files: &Luks1Files, is_left: bool) -> Result<()> {
         let (state, log) = (files.state(), files.log_of_cryptsetup());
         if log.exists() {
             return Err(Error::refused(format!(
@@ -207,11 +211,9 @@ impl Device {
         if state.exists() {
             return Err(Error::refused(format!("{} says that a reencryption is under way", state.display())));
         }
-        match [files.old_header(), files.new_header()].into_iter().find(|path| path.exists()) {
-            Some(path) => Err(Error::refused(format!(
-                "{} is there already. If an attempt left it that was cut off before it changed anything, remove it",
-                path.display()
-            ))),
+        let new = Some(files.new_header()).filter(|_| !is_left);
+        match new.into_iter().chain([files.old_header()]).find(|path| path.exists()) {
+            Some(path) => Err(Error::refused(format!("{}{KEEP_IT}", path.display()))),
             None => Ok(()),
         }
     }
@@ -236,7 +238,12 @@ impl Device {
                 (Some((header, Secret::copy_from(first.secret.expose()))), Some(new))
             }
             Luks1Change::Encrypt { key, keyslot, uuid } => {
-                (None, Some(first_header(how, key, (*keyslot, uuid.as_deref()), files).at(place)?))
+                let (keyslot, uuid) = (*keyslot, uuid.as_deref());
+                let new = match files.new_header().exists() {
+                    true => left_header(how, key, uuid, files)?,
+                    false => first_header(how, key, (keyslot, uuid), files).at(place)?,
+                };
+                (None, Some(new))
             }
             Luks1Change::Decrypt(header, found) => {
                 header.check_own(found)?;
@@ -304,10 +311,14 @@ impl Device {
         let job = match is_done {
             true => None,
             false => {
-                let options = Options { zone: how.hot_zone, ..Options::default() };
+                let options = Options { zone: how.hot_zone, data_len: how.data_len, ..Options::default() };
                 Some(Job::resume(state, data, &keys, &options, &mut OsRandom).at(&place)?)
             }
         };
         Ok(Reencryption { job, finish: Some(finish), place })
     }
 }
+
+/// After the name of a header's file that nothing says what it belongs to.
+const KEEP_IT: &str = " is there already, and may hold the only key of a volume: keep it in another place, or begin in \
+                       another directory. Nothing was changed";

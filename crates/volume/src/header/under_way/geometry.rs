@@ -6,7 +6,7 @@ use keyway_format::luks2::reencryption::{END, MovedResilience, Resilience, State
 use keyway_format::luks2::{Area, Reencryption, SegmentSize};
 
 /// The length of the volume in bytes: as the header says, or to the end of a device of `device_len`
-/// bytes.
+/// bytes, where a part of a sector is not part of the volume.
 ///
 /// # Errors
 /// [`Refusal::Geometry`], with the figure.
@@ -30,6 +30,7 @@ pub(crate) fn volume_len(what: &Reencryption, state: &State, device_len: u64) ->
         },
     };
     let sector = u64::from(what.sector_size());
+    let len = if known.is_none() { len - len % sector } else { len };
     if len == 0 || !len.is_multiple_of(sector) {
         return refuse(format!(
             "{len} bytes of data are not a multiple of the sector size of {sector} bytes"
@@ -51,6 +52,27 @@ pub(crate) fn volume_len(what: &Reencryption, state: &State, device_len: u64) ->
         return refuse(format!("its segments end after the {len} bytes of data"));
     }
     Ok(len)
+}
+
+/// Refuses a device that ends inside a sector, where it is the device that says how long the volume is: that may be a
+/// sector of which a part was cut off, or one that was never there. `len` is the volume's without it.
+pub(crate) fn check_whole_sectors(
+    what: &Reencryption,
+    state: &State,
+    len: u64,
+    device_len: u64,
+) -> Result<()> {
+    let start = what.old.segment.offset.0.max(what.new.segment.offset.0);
+    let rest = device_len.saturating_sub(start) - len;
+    let is_open = state.total == END && what.old.segment.size == SegmentSize::Dynamic;
+    if !is_open || rest == 0 {
+        return Ok(());
+    }
+    let sector = what.sector_size();
+    Err(Refusal::Geometry.because(format!(
+        "the device ends inside a sector of {sector} bytes: give it the length that it had, if that was another one; or \
+         --device-size {len}, for what nobody has open, leaves out the last {rest} bytes. Nothing was changed"
+    )))
 }
 
 /// Refuses data over the header that describes it: `header_end` is where header and keyslots end

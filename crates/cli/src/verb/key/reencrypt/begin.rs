@@ -5,7 +5,7 @@ use super::{Asked, Extent};
 use crate::device::explain;
 use crate::output::failure::{Exit, Failure, Result};
 use crate::output::shell;
-use crate::unlock::{self, passphrase};
+use crate::unlock::{self, GivenKey};
 use crate::verb::key::keyslot;
 use keyway::{Device, Header, Key, Reencrypt, VolumeKey};
 use keyway_crypto::CipherSpec;
@@ -66,7 +66,7 @@ impl Asked {
                 path.display()
             ))?;
         }
-        if self.key.volume_key.is_some() || self.new_key_file.is_some() {
+        if self.key.volume_key.is_some() || self.new_key.is_some() {
             return self.go_on(self.resumed_by_keys(&device)?);
         }
         if let Some(key) = self.key_by_token(&device.header_with(&self.key.terms())?)? {
@@ -86,23 +86,21 @@ impl Asked {
     /// Volume keys in place of a passphrase: there may be no keyslot for either.
     fn resumed_by_keys(&self, device: &Device) -> Result<keyway::Reencryption> {
         let header = device.header_with(&self.key.terms())?;
-        let len = |bits: Option<u32>, option: &str| {
-            let bits = bits.map(|bits| bits as usize).or(header.key_bits());
-            bits.map(|bits| bits / 8).ok_or_else(|| {
+        let len = |given: &GivenKey, bits: Option<u32>, option: &str| {
+            let bits = bits.map(|bits| bits as usize / 8).or(header.key_bits().map(|bits| bits / 8));
+            given.own_len()?.or(bits).ok_or_else(|| {
                 let message = "Cannot determine volume key size for LUKS without keyslots";
                 Failure::new(Exit::Parameters, format!("{message}, please use --{option} option."))
             })
         };
         let Some(given) = &self.key.volume_key else {
-            let message = "--new-volume-key-file is the second key: give the first with --volume-key-file.";
+            let message = "The new volume key is the second one: give the first with --volume-key-file or \
+                           --volume-key-keyring.";
             return Err(Failure::new(Exit::Parameters, message));
         };
-        let key = given.read(len(self.key.key_bits, "key-size")?)?;
-        let new = self
-            .new_key_file
-            .as_ref()
-            .map(|file| passphrase::volume_key(file, len(self.new_key_bits, "new-key-size")?));
-        let new = new.transpose()?;
+        let key = given.read(len(given, self.key.key_bits, "key-size")?)?;
+        let new = self.new_key.as_ref();
+        let new = new.map(|given| given.read(len(given, self.new_key_bits, "new-key-size")?)).transpose()?;
         device.resume_reencryption_with_keys(header, &self.how, key, new).map_err(|e| self.failed(e))
     }
 
@@ -153,15 +151,16 @@ impl Asked {
             return Err(Failure::new(Exit::Parameters, message));
         }
         let kept = header.key_bits().map(|bits| bits as u32).filter(|_| cipher == old);
-        let bits = self.new_key_bits.or(kept).unwrap_or_else(|| create::default_key_bits(&spec));
+        let own = self.new_key.as_ref().map_or(Ok(None), GivenKey::own_len)?.map(|len| len as u32 * 8);
+        let bits = own.or(self.new_key_bits).or(kept).unwrap_or_else(|| create::default_key_bits(&spec));
         create::check_key_bits(&spec, bits, 2)?;
         how = how.cipher(&spec.to_string(), bits);
-        if let Some(file) = &self.new_key_file {
-            if self.new_key_bits.is_none() {
+        if let Some(given) = &self.new_key {
+            if own.is_none() && self.new_key_bits.is_none() {
                 let message = "Option --new-volume-key-file must be paired with --new-key-size";
                 return Err(Failure::new(Exit::Parameters, message));
             }
-            how = how.volume_key(passphrase::volume_key(file, bits as usize / 8)?);
+            how = how.volume_key(given.read(bits as usize / 8)?);
         }
         Ok(how)
     }
@@ -182,6 +181,9 @@ impl Asked {
 
     /// One passphrase per keyslot that is kept.
     pub(super) fn passphrases(&self, header: &Header) -> Result<Vec<(VolumeKey, Key)>> {
+        if let Some(found) = self.by_tokens_alone(header)? {
+            return Ok(found);
+        }
         let bound = header.luks().bound_keyslots();
         let wanted: Vec<u32> = match self.key.keyslot {
             Some(number) => {

@@ -75,6 +75,7 @@ pub(crate) static COMMAND: Command = Command {
             &shared::NEW_KEY_SIZE,
             &shared::KEY_SLOT,
             &shared::VOLUME_KEY_FILE,
+            &shared::VOLUME_KEY_KEYRING,
             &shared::WEAK_CIPHER,
             &shared::KEY_DESCRIPTION,
             &shared::NEW_VOLUME_KEY_FILE,

@@ -103,14 +103,18 @@ impl Asked {
     }
 
     /// Refuses another `--device-size` than the one that `luks` says it was begun with, where none can be given on
-    /// the way, for it is `why`.
-    pub(super) fn check_size_stays(&self, luks: &Luks, why: &str) -> Result<()> {
+    /// the way, for it is `why`. It may be all that there is on a device of `device_len` bytes.
+    pub(super) fn check_size_stays(&self, luks: &Luks, device_len: u64, why: &str) -> Result<()> {
         let Some(wanted) = self.data_len else { return Ok(()) };
         match UnderWay::of(luks.header())? {
-            Some(under_way) if under_way.state().total != wanted => Err(refused(&format!(
-                "{why}: it goes on with the size that it was begun with, not with --device-size {wanted}. Nothing was \
+            Some(under_way)
+                if under_way.state().total != wanted && under_way.len_on(device_len) != Some(wanted) =>
+            {
+                Err(refused(&format!(
+                    "{why}: it goes on with the size that it was begun with, not with --device-size {wanted}. Nothing was \
                  changed."
-            ))),
+                )))
+            }
             _ => Ok(()),
         }
     }

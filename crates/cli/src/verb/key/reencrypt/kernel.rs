@@ -43,7 +43,7 @@ impl Asked {
         }
         let is_under_way = header.is_in_reencryption()?;
         self.check_under_way(&header)?;
-        self.check_size_stays(header.luks(), &format!("{name} is open"))?;
+        self.check_size_stays(header.luks(), 0, &format!("{name} is open"))?;
         self.check_mapped_size(found, &header)?;
         if found.info.suspended && !is_under_way {
             return Err(mapping::suspended(name));

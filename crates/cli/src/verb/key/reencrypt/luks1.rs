@@ -4,7 +4,7 @@ use super::size::len_of;
 use super::{Asked, What};
 use crate::device;
 use crate::output::failure::{Exit, Failure, Result};
-use crate::unlock::{self, passphrase};
+use crate::unlock;
 use crate::verb::key::reencrypt::Extent;
 use keyway::storage::Storage;
 use keyway::{Header, Key, Luks1Change, Luks1Files, Reencrypt, Version};
@@ -124,6 +124,9 @@ impl Asked {
         let keyslot = self.key.keyslot.unwrap_or(0);
         let change = Luks1Change::Encrypt { key, keyslot, uuid: self.uuid.clone() };
         let files = Luks1Files::of_plaintext("");
+        if files.new_header().exists() {
+            say!("{} exists, of an attempt that was cut off: it goes on.", files.new_header().display());
+        }
         let begun = device.begin_luks1(change, &how, &files).map_err(|e| self.failed(e))?;
         self.go_on_by(begun, &self.again("--encrypt --type luks1"))
     }
@@ -135,7 +138,7 @@ impl Asked {
             return Err(Failure::new(Exit::Parameters, message));
         }
         if files.state().exists() {
-            self.check_size_of_luks1(files)?;
+            self.check_size_of_luks1(files, data.len())?;
             say!("{} exists, resuming reencryption.", files.state().display());
         } else {
             say!(
@@ -164,13 +167,14 @@ impl Asked {
     }
 
     /// Refuses another `--device-size` than its state says. (A log of cryptsetup's says none.)
-    fn check_size_of_luks1(&self, files: &Luks1Files) -> Result<()> {
+    fn check_size_of_luks1(&self, files: &Luks1Files, device_len: u64) -> Result<()> {
         if self.data_len.is_none() {
             return Ok(());
         }
         let state = device::storage(&files.state(), Access::Probe)?;
         let state = Luks::open_with(state, Access::Probe, self.target.locking)?;
-        self.check_size_stays(&state, &format!("{} is a LUKS1 volume", self.target.header_path().display()))
+        let why = format!("{} is a LUKS1 volume", self.target.header_path().display());
+        self.check_size_stays(&state, device_len, &why)
     }
 
     /// How the volume is encrypted afterwards. As in cryptsetup, `--key-size` and `--volume-key-file`
@@ -196,10 +200,9 @@ impl Asked {
 
     fn with_given_key(&self, how: Reencrypt, bits: u32) -> Result<Reencrypt> {
         let len = bits as usize / 8;
-        Ok(match (&self.key.volume_key, &self.new_key_file) {
-            (Some(given), _) => how.volume_key(given.read(len)?),
-            (None, Some(file)) => how.volume_key(passphrase::volume_key(file, len)?),
-            (None, None) => how,
+        Ok(match self.key.volume_key.as_ref().or(self.new_key.as_ref()) {
+            Some(given) => how.volume_key(given.read(len)?),
+            None => how,
         })
     }
 

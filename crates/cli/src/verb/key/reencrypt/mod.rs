@@ -20,13 +20,13 @@ mod tokens;
 mod unused;
 
 use crate::device::{self, Target, Versions, explain};
-use crate::door::{Args, Opt, Request, shared};
+use crate::door::{Args, Request, shared};
 use crate::make::header::HeaderParams;
 use crate::mapping::Open;
 use crate::output::failure::{Exit, Failure, Result};
 use crate::output::progress::Progress;
 use crate::output::question;
-use crate::unlock::KeyOptions;
+use crate::unlock::{GivenKey, KeyOptions};
 use crate::verb::key::keyslot::KeyslotOptions;
 use crate::volume::kinds::plain::given::check_size;
 pub(crate) use command::COMMAND;
@@ -84,7 +84,8 @@ struct Asked {
     cipher: Option<String>,
     /// `--new-key-size`, in bits.
     new_key_bits: Option<u32>,
-    new_key_file: Option<std::path::PathBuf>,
+    /// `--new-volume-key-keyring` or `--new-volume-key-file`.
+    new_key: Option<GivenKey>,
     no_keyslots: bool,
     /// `--uuid`.
     uuid: Option<String>,
@@ -112,16 +113,8 @@ struct Asked {
     opened: Option<Opened>,
 }
 
-/// Options that are refused by name.
-static REFUSED: &[(&Opt, &str)] =
-    &[(&shared::NEW_VOLUME_KEY_KEYRING, "the new volume key is random, or comes from --new-volume-key-file")];
-
 impl Request for Asked {
     fn from_args(args: &Args) -> Result<Self> {
-        if let Some((option, why)) = REFUSED.iter().find(|(option, _)| args.given(option)) {
-            let message = format!("--{}: {why}. Nothing was written.", option.long);
-            return Err(Failure::new(Exit::Parameters, message));
-        }
         let what =
             match (args.given(&shared::ENCRYPT) || args.given(&shared::NEW), args.given(&shared::DECRYPT)) {
                 (true, _) => What::Encrypt,
@@ -134,6 +127,10 @@ impl Request for Asked {
             _ => Extent::Whole,
         };
         let unused = unused::from_args(args, extent)?;
+        // As in cryptsetup, a key in the keyring goes before a file.
+        let new_key =
+            args.text(&shared::NEW_VOLUME_KEY_KEYRING).map(|name| GivenKey::Keyring(name.to_owned()));
+        let new_key_file = args.path(&shared::NEW_VOLUME_KEY_FILE);
         let data_len = args.number(&shared::DEVICE_SIZE);
         check_size(data_len, None)?;
         Ok(Self {
@@ -156,7 +153,7 @@ impl Request for Asked {
             reduce: args.number(&shared::REDUCE_DEVICE_SIZE),
             cipher: args.text(&shared::CIPHER).map(str::to_owned),
             new_key_bits: args.number32(&shared::NEW_KEY_SIZE),
-            new_key_file: args.path(&shared::NEW_VOLUME_KEY_FILE).map(std::path::Path::to_owned),
+            new_key: new_key.or(new_key_file.map(|file| GivenKey::File(file.to_owned()))),
             no_keyslots: args.given(&shared::FORCE_NO_KEYSLOTS),
             uuid: args.text(&shared::UUID).map(str::to_owned),
             is_cryptsetup: args.is_cryptsetup(),

@@ -57,7 +57,7 @@ impl Asked {
         }
         let is_under_way = header.is_in_reencryption()?;
         self.check_under_way(&header)?;
-        self.check_size_stays(header.luks(), &format!("{name} is open"))?;
+        self.check_size_stays(header.luks(), 0, &format!("{name} is open"))?;
         if !is_under_way && self.extent != Extent::Resume {
             let len = self.target.storage(&self.target.device, Access::Probe)?.len();
             self.keep_size_of(name, status.facts.size, len_of(header.luks().header(), len))?;

@@ -1,12 +1,13 @@
 //! Passphrases that a token leads to (`--token-id`, `--token-type`, `--token-only`). Without one of these
 //! options no token is asked, as with cryptsetup, so that a script's passphrases keep their order.
-//! cryptsetup 2.6 takes the options and asks for a passphrase all the same.
+//! cryptsetup 2.6 takes the options and asks for a passphrase all the same; 2.8 drops all keyslots that these tokens
+//! do not open.
 
 use super::{Asked, What};
 use crate::door::{Opt, shared};
 use crate::output::failure::{Exit, Failure, Result};
-use crate::unlock::{self, tokens};
-use keyway::{Header, Key, VolumeKey};
+use crate::unlock::{self, KeyOptions, tokens};
+use keyway::{Header, Key, Version, VolumeKey};
 use keyway_format::luks2::Token;
 use keyway_volume::UnlockOptions;
 
@@ -33,13 +34,57 @@ impl Asked {
             let way = "Every keyslot stays that --key-slot does not leave out. Nothing was written.";
             return Err(Failure::new(Exit::Parameters, message).hinting(way));
         }
-        let options = UnlockOptions { keyslot, ..self.key.limits() };
-        let found = tokens::unlock_keeping_passphrase(&self.key, header.luks(), &options)?;
+        self.unlocked_by_token(&self.key, header, keyslot)
+    }
+
+    fn unlocked_by_token(
+        &self,
+        key: &KeyOptions,
+        header: &Header,
+        keyslot: Option<u32>,
+    ) -> Result<Option<(VolumeKey, Key)>> {
+        let options = UnlockOptions { keyslot, ..key.limits() };
+        let found = tokens::unlock_keeping_passphrase(key, header.luks(), &options)?;
         let Some((unlocked, passphrase)) = found else { return Ok(None) };
         let key = Key::Passphrase(passphrase);
         let found = header.try_key_on(unlocked.keyslot, &key)?;
         unlock::note_found(self.target.manner, &found)?;
         Ok(Some((found, key)))
+    }
+
+    /// What opens the new volume where tokens were asked for and the program was called as cryptsetup, as 2.8 does it:
+    /// the keyslots that these tokens open, and no other. (Keyway keeps those, and asks for their passphrases.)
+    pub(super) fn by_tokens_alone(&self, header: &Header) -> Result<Option<Vec<(VolumeKey, Key)>>> {
+        if !self.by_token || !self.is_cryptsetup || header.version() == Version::Luks1 {
+            return Ok(None);
+        }
+        let bound = header.luks().bound_keyslots();
+        let is_wanted = |number: &u32| self.key.keyslot.is_none_or(|wanted| wanted == *number);
+        let led_to: Vec<u32> =
+            bound.iter().copied().filter(|it| is_wanted(it) && self.leads_to(header, *it)).collect();
+        // Nobody is asked for a passphrase then.
+        let mut key = self.key.clone();
+        key.tokens.only = true;
+        let mut missed = Failure::new(Exit::Parameters, "No token could unlock the device.");
+        let mut found = Vec::new();
+        for number in led_to {
+            match self.unlocked_by_token(&key, header, Some(number)) {
+                Ok(one) => found.extend(one),
+                Err(why) => missed = why.in_cryptsetup(Exit::Parameters),
+            }
+        }
+        if found.is_empty() {
+            return Err(missed);
+        }
+        let kept = |number: &u32| found.iter().any(|(key, _)| key.keyslot() == Some(*number));
+        let dropped: Vec<String> = bound.iter().filter(|it| !kept(it)).map(u32::to_string).collect();
+        if self.key.keyslot.is_none() && !dropped.is_empty() {
+            say!(
+                "WARNING: no token opens keyslot {}: the new volume key has none for it.",
+                dropped.join(", ")
+            );
+        }
+        Ok(Some(found))
     }
 
     /// Whether a token that may be asked is assigned to the keyslot.
