@@ -55,11 +55,15 @@ own_unit_tests() {
 
 # mutants_of TESTS FILE…: one run; leaves FILE's outcomes as lines of $mutants_at/outcomes/{caught,missed,timeout,unviable}.
 mutants_of() {
-    local tests=$1 file packages word outcome status=0 files=() baseline=() builds=() runs=()
+    local tests=$1 file packages word outcome status=0 files=() baseline=() builds=() runs=() whose=cargo
     packages=$(cut -f1 <<<"$tests")
     for word in $(cut -f2- <<<"$tests" | sed 's/--test /--test=/g'); do
         # Targets and features hold for the builds too: others need not be built, and none must fail for want of a feature.
-        case $word in --?*) builds+=("--cargo-arg=$word") ;; *) runs+=("$word") ;; esac
+        case $whose$word in
+            cargo--) whose=test ;;&
+            cargo--?*) builds+=("--cargo-arg=$word") ;;
+            *) runs+=("$word") ;;
+        esac
     done
     # Without a mutant, cargo-mutants would try only the package that the file is in.
     if [[ $packages == *,* ]]; then
