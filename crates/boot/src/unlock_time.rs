@@ -318,8 +318,9 @@ mod tests {
             rates.into_iter().find(|(name, _)| name == hash).map(|(_, rate)| rate.likely.round())
         };
         let (slow, fast) = (rates(1e6), rates(4e6));
-        assert_eq!(rate(&slow, &pace::GRUB_2_14_ACCEL, "sha256"), Some(930_000.0));
-        assert_eq!(rate(&fast, &pace::GRUB_2_14_ACCEL, "sha256"), Some(3_720_000.0));
+        let sha256 = pace::GRUB_2_14_ACCEL.pbkdf2(Hash::Sha256).unwrap() * pace::FIRMWARE;
+        assert_eq!(rate(&slow, &pace::GRUB_2_14_ACCEL, "sha256"), Some((1e6 * sha256).round()));
+        assert_eq!(rate(&fast, &pace::GRUB_2_14_ACCEL, "sha256"), Some((4e6 * sha256).round()));
         assert_eq!(rate(&fast, &pace::GRUB_2_14_ACCEL, "sha512"), Some(630_000.0));
         assert_eq!(rate(&fast, &pace::GRUB_2_14_ACCEL, "sha224"), None, "not measured there");
         for hash in ["sha1", "ripemd160"] {

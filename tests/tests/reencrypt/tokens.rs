@@ -114,6 +114,9 @@ fn as_cryptsetup_only_what_tokens_open_stays() {
         as_cryptsetup(options).fails(1).says(wrong);
         assert!(std::fs::read(&f.device).unwrap() == before, "{options}: something was changed");
         key.holds(&second);
+        // 2.6 has no such way.
+        as_cryptsetup(options).env("CRYPTSETUP_COMPAT", "2.6").fails(1);
+        assert!(std::fs::read(&f.device).unwrap() == before, "{options}: 2.6 drops no keyslot");
         as_cryptsetup(options)
             .ok()
             .says("WARNING: no token opens keyslot 0: the new volume key has none for it.");

@@ -15,6 +15,7 @@ pub(super) fn rounds(cpu: Cpu, message: &Message, first: u64, many: u64, link: &
         let mut ready = [[0; LANES]; 64];
         for from in (first..first + many).step_by(LANES) {
             schedule(message, from, &mut ready);
+            #[allow(clippy::needless_range_loop)] // A lane is a column.
             for lane in 0..LANES.min((first + many - from) as usize) {
                 let mut block = [0; 16];
                 block[..8].copy_from_slice(link);

@@ -4,7 +4,7 @@
 //! do not open.
 
 use super::{Asked, What};
-use crate::door::{Opt, shared};
+use crate::door::{Opt, Release, shared};
 use crate::output::failure::{Exit, Failure, Result};
 use crate::unlock::{self, KeyOptions, tokens};
 use keyway::{Header, Key, Version, VolumeKey};
@@ -53,9 +53,11 @@ impl Asked {
     }
 
     /// What opens the new volume where tokens were asked for and the program was called as cryptsetup, as 2.8 does it:
-    /// the keyslots that these tokens open, and no other. (Keyway keeps those, and asks for their passphrases.)
+    /// the keyslots that these tokens open, and no other. (Keyway keeps those, and asks for their passphrases; so does
+    /// the program that follows 2.6.)
     pub(super) fn by_tokens_alone(&self, header: &Header) -> Result<Option<Vec<(VolumeKey, Key)>>> {
-        if !self.by_token || !self.is_cryptsetup || header.version() == Version::Luks1 {
+        let drops = self.is_cryptsetup && Release::followed() != Release::V2_6;
+        if !self.by_token || !drops || header.version() == Version::Luks1 {
             return Ok(None);
         }
         let bound = header.luks().bound_keyslots();
