@@ -318,7 +318,7 @@ mod tests {
             rates.into_iter().find(|(name, _)| name == hash).map(|(_, rate)| rate.likely.round())
         };
         let (slow, fast) = (rates(1e6), rates(4e6));
-        let sha256 = pace::GRUB_2_14_ACCEL.pbkdf2(Hash::Sha256).unwrap() * pace::FIRMWARE;
+        let sha256 = pace::GRUB_2_14_ACCEL.pbkdf2(Hash::Sha256).unwrap() * FIRMWARE;
         assert_eq!(rate(&slow, &pace::GRUB_2_14_ACCEL, "sha256"), Some((1e6 * sha256).round()));
         assert_eq!(rate(&fast, &pace::GRUB_2_14_ACCEL, "sha256"), Some((4e6 * sha256).round()));
         assert_eq!(rate(&fast, &pace::GRUB_2_14_ACCEL, "sha512"), Some(630_000.0));
