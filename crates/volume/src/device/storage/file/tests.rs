@@ -1,3 +1,5 @@
+//! Files that are read and written as storage: what they are, how they were opened, where data ends.
+
 use super::*;
 
 #[test]
