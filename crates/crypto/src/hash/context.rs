@@ -44,16 +44,16 @@ impl Context for Tiger192 {
 /// Runs the expression with `$context` standing for the type of the hash's [`Context`].
 macro_rules! with_context {
     ($hash:expr, $context:ident => $run:expr) => {{
-        use sha2::digest::consts::{U16, U20, U28, U32, U48};
+        use ::sha2::digest::consts::{U16, U20, U28, U32, U48};
         use $crate::Hash;
-        use $crate::hash::{context, whirlpool};
+        use $crate::hash::{context, sha2, whirlpool};
         match $hash {
             Hash::Sha1 => {
                 type $context = sha1::Sha1;
                 $run
             }
             Hash::Sha224 => {
-                type $context = sha2::Sha224;
+                type $context = ::sha2::Sha224;
                 $run
             }
             Hash::Sha256 => {
@@ -61,19 +61,19 @@ macro_rules! with_context {
                 $run
             }
             Hash::Sha384 => {
-                type $context = sha2::Sha384;
+                type $context = ::sha2::Sha384;
                 $run
             }
             Hash::Sha512 => {
-                type $context = sha2::Sha512;
+                type $context = ::sha2::Sha512;
                 $run
             }
             Hash::Sha512_224 => {
-                type $context = sha2::Sha512_224;
+                type $context = ::sha2::Sha512_224;
                 $run
             }
             Hash::Sha512_256 => {
-                type $context = sha2::Sha512_256;
+                type $context = ::sha2::Sha512_256;
                 $run
             }
             Hash::Sha3_224 => {

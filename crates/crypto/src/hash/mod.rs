@@ -6,6 +6,7 @@
 //! RIPEMD-128, -256, -320 and Tiger by their authors.
 
 pub(crate) mod context;
+pub(crate) mod sha2;
 mod table;
 #[cfg(test)]
 mod tests;

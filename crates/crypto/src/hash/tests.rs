@@ -1,6 +1,7 @@
 //! The published digest of "abc" for every hash, the flawed Whirlpool of libgcrypt, and names.
 
 use super::*;
+use crate::Cpu;
 use alloc::string::String;
 use proptest::prelude::*;
 
@@ -163,10 +164,30 @@ proptest! {
         cut in 0.0..1.0,
     ) {
         let cut = (message.len() as f64 * cut) as usize;
-        use sha2::digest::Digest;
+        use ::sha2::digest::Digest;
         let expected = ::whirlpool::Whirlpool::digest(&message);
         prop_assert_eq!(&Hash::Whirlpool.digest(&[&message[..cut], &message[cut..]])[..], &expected[..]);
         prop_assert_eq!(&Hash::WhirlpoolGcryptBug.digest(&[&message])[..], &expected[..]);
+    }
+
+    #[test]
+    fn sha256_equals_a_second_implementation_at_every_level(
+        message in prop::collection::vec(any::<u8>(), 0..300),
+        cuts in prop::array::uniform2(0.0..=1.0),
+    ) {
+        let mut cuts = cuts.map(|cut| (message.len() as f64 * cut) as usize);
+        cuts.sort_unstable();
+        use ::sha2::digest::Digest;
+        let expected = ::sha2::Sha256::digest(&message);
+        for cpu in Cpu::levels() {
+            let mut context = sha2::Sha256::on(cpu);
+            for part in [&message[..cuts[0]], &message[cuts[0]..cuts[1]], &message[cuts[1]..]] {
+                context.update(part);
+            }
+            let mut digest = [0; 32];
+            context.finish(&mut digest);
+            prop_assert_eq!(&digest[..], &expected[..], "{:?}", cpu);
+        }
     }
 }
 

@@ -4,8 +4,6 @@
 //! a context after the key's block ([`contexts`]).
 
 mod chains;
-#[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
-pub(super) mod constants;
 mod contexts;
 mod lanes;
 mod little;

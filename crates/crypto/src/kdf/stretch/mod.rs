@@ -14,6 +14,7 @@
 mod x86;
 
 use super::Stop;
+use crate::hash::sha2::START;
 use crate::secret::on_clean_stack;
 use crate::{Cpu, Error};
 use zeroize::Zeroizing;
@@ -104,12 +105,6 @@ fn write(words: &[u32], bytes: &mut [u8]) {
 
 /// Rounds between two checks of [`Stop`]: less than a millisecond.
 const ROUNDS_A_LOOK: u64 = 4096;
-
-/// FIPS 180-4, section 5.3.3.
-#[rustfmt::skip]
-const START: [u32; 8] = [
-    0x6a09_e667, 0xbb67_ae85, 0x3c6e_f372, 0xa54f_f53a, 0x510e_527f, 0x9b05_688c, 0x1f83_d9ab, 0x5be0_cd19,
-];
 
 #[cfg(all(test, feature = "alloc"))]
 mod tests {

@@ -2,10 +2,11 @@
 //! its message schedule is computed for eight rounds at once, a round a lane. All in all a round takes 0.6 of the
 //! portable code's time.
 
-use super::{Message, START};
+use super::Message;
 use crate::Cpu;
-use crate::kdf::pbkdf2::constants::K256;
-use crate::kdf::pbkdf2::x86::sha256::{compress, compress_scheduled, is_best};
+use crate::hash::sha2::START;
+use crate::hash::sha2::constants::K256;
+use crate::hash::sha2::x86::{compress, compress_scheduled, is_best};
 use zeroize::Zeroize;
 
 /// Makes rounds `first..first + many`, and says so; `false` where the CPU has better code for it.

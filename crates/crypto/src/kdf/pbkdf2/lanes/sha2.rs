@@ -2,8 +2,8 @@
 //! 180-4, sections 6.2 and 6.4).
 
 use super::super::chains::Chain;
-use super::super::constants::{K256, K512};
 use super::{Compress, Lanes, iterate, sixteen, xor_3};
+use crate::hash::sha2::constants::{K256, K512};
 
 /// Iterates chains of the hash whose digest has `DIGEST` words.
 #[inline(always)]

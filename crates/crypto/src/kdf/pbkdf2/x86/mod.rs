@@ -17,7 +17,7 @@
 
 mod avx2;
 mod avx512;
-pub(in crate::kdf) mod sha256;
+mod sha256;
 mod sha512;
 mod sha_ni;
 mod whirlpool;
@@ -25,6 +25,7 @@ mod whirlpool;
 use super::chains::Chain;
 use crate::Cpu;
 use crate::cpu::Feature;
+use crate::hash::sha2::x86::is_best;
 pub(super) use whirlpool::whirlpool;
 
 /// Iterates the first chains of SHA-1 and returns how many it took: none if portable code is as
@@ -55,7 +56,7 @@ pub(super) fn sha256<const DIGEST: usize>(cpu: Cpu, chains: &mut [Chain<[u32; 8]
         1.. if sha_ni => sha_ni::sha256(cpu, chains, rounds),
         3.. if avx512 => avx512::sha256_8::<DIGEST>(cpu, chains, rounds),
         4.. if cpu.has(Feature::Avx2) => avx2::sha256_8::<DIGEST>(cpu, chains, rounds),
-        1.. if sha256::is_best(cpu) => sha256::sha256::<DIGEST>(cpu, &mut chains[0], rounds),
+        1.. if is_best(cpu) => sha256::sha256::<DIGEST>(cpu, &mut chains[0], rounds),
         _ => 0,
     }
 }

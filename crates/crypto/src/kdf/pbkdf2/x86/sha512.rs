@@ -5,9 +5,9 @@
 //! single instructions.
 
 use super::super::chains::Chain;
-use super::super::constants::K512;
 use crate::Cpu;
 use crate::cpu::Feature;
+use crate::hash::sha2::constants::K512;
 use core::arch::x86_64::*;
 
 /// One chain of the SHA-512 whose digest has `DIGEST` words, six or

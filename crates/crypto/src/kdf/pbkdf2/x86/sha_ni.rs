@@ -4,9 +4,9 @@
 //! Digests stay in registers: the state after the outer hash is the message of the next inner one.
 
 use super::super::chains::Chain;
-use super::super::constants::K256;
 use crate::Cpu;
 use crate::cpu::Feature;
+use crate::hash::sha2::constants::K256;
 use core::arch::x86_64::*;
 
 /// Iterates the first one or two chains of SHA-256 and returns how many. The CPU has the SHA
