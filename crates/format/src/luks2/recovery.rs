@@ -120,8 +120,10 @@ fn primary(start: &[u8]) -> Option<Place> {
     let others = HeaderSize::ALL.into_iter().filter(|size| Some(*size) != stated);
     let mut sizes = stated.into_iter().chain(others);
     let proof = sizes.find_map(|size| {
-        let other = start.get(size.bytes().0 as usize..).unwrap_or_default();
-        prove(start, other, Copy::Primary, size).ok()
+        let behind = start.get(size.bytes().0 as usize..).unwrap_or_default();
+        // Without another copy there is little to try; with one a search takes a second.
+        let is_likely = Some(size) == stated || proof::has_trace(behind, Copy::Secondary);
+        prove(start, if is_likely { behind } else { &[] }, Copy::Primary, size).ok()
     });
     let place = |proof| Place { copy: Copy::Primary, offset: 0, proof };
     match proof {
