@@ -6,6 +6,7 @@ mod hmac;
 pub mod least;
 pub mod pace;
 mod pbkdf2;
+mod pieces;
 mod stretch;
 
 pub use argon2::{Argon2Block, argon2_in};

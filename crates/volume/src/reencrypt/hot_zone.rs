@@ -69,9 +69,7 @@ impl HotZone<'_> {
                 self.in_chunks("reading", |range, mut buf| {
                     self.data.read_at(&mut buf, self.what.old_place(&range))?;
                     let mut own = vec![0; buf.len().div_ceil(block as usize) * len];
-                    for (block, sum) in buf.chunks(block as usize).zip(own.chunks_mut(len)) {
-                        hash.digest_into(&[block], sum);
-                    }
+                    hash.digest_pieces(&buf, block as usize, &mut own);
                     let at = ((range.start - self.zone.start) / block) as usize * len;
                     let mut sums = sums.lock().unwrap_or_else(PoisonError::into_inner);
                     sums[at..at + own.len()].copy_from_slice(&own);
@@ -213,10 +211,11 @@ impl<'a> Recovery<'a> {
             return Ok(());
         };
         data.read_at(buf, what.new_place(range))?;
-        let (mut sum, first) = (vec![0; hash.output_len()], within as usize / block);
-        for (number, bytes) in buf.chunks_mut(*block).enumerate() {
-            hash.digest_into(&[bytes], &mut sum);
-            if sum[..] == values[(first + number) * sum.len()..][..sum.len()] {
+        let (len, first) = (hash.output_len(), within as usize / block);
+        let mut sums = vec![0; buf.len().div_ceil(*block) * len];
+        hash.digest_pieces(buf, *block, &mut sums);
+        for (number, (bytes, sum)) in buf.chunks_mut(*block).zip(sums.chunks(len)).enumerate() {
+            if *sum == values[(first + number) * len..][..len] {
                 transform.apply(range.start + (number * block) as u64, bytes);
             }
         }

@@ -23,7 +23,7 @@ pub(super) use ripemd160::{ripemd160, ripemd160_block};
 #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
 pub(super) use sha1::sha1;
 #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
-pub(super) use sha2::{sha256, sha512};
+pub(super) use sha2::{sha256, sha256_pieces, sha512};
 
 /// [`Lanes::LANES`] words in one register.
 #[cfg_attr(

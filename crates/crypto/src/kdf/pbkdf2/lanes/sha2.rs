@@ -2,7 +2,8 @@
 //! 180-4, sections 6.2 and 6.4).
 
 use super::super::chains::Chain;
-use super::{Compress, Lanes, iterate, sixteen, xor_3};
+use super::{Compress, Lanes, MOST_LANES, iterate, sixteen, xor_3};
+use crate::hash::sha2::START;
 use crate::hash::sha2::constants::{K256, K512};
 
 /// Iterates chains of the hash whose digest has `DIGEST` words.
@@ -23,6 +24,46 @@ pub(in super::super) fn sha512<V: Lanes<Word = u64>, const DIGEST: usize>(
     rounds: u32,
 ) {
     iterate::<V, Sha2<DIGEST>, 8>(proof, chains, rounds);
+}
+
+/// SHA-256 of [`Lanes::LANES`] messages, which stand one after another in `data`: of `blocks` blocks each, below 2^23.
+#[inline(always)]
+pub(in super::super) fn sha256_pieces<V: Lanes<Word = u32>>(
+    proof: V::Proof,
+    data: &[u8],
+    blocks: usize,
+    digests: &mut [[u8; 32]],
+) {
+    let data = data.as_chunks::<64>().0;
+    let blank = V::splat(proof, 0);
+    let mut state = [blank; 8];
+    for (state, word) in state.iter_mut().zip(START) {
+        *state = V::splat(proof, word);
+    }
+    for block in 0..blocks {
+        let mut words = [[0; MOST_LANES]; 16];
+        for lane in 0..V::LANES {
+            for (words, bytes) in words.iter_mut().zip(data[lane * blocks + block].as_chunks().0) {
+                words[lane] = u32::from_be_bytes(*bytes);
+            }
+        }
+        let mut message = [blank; 16];
+        for (message, words) in message.iter_mut().zip(&words) {
+            *message = V::load(proof, words);
+        }
+        state = compress(proof, &state, message);
+    }
+    let mut padding = [blank; 16];
+    padding[0] = V::splat(proof, u32::MARK);
+    padding[15] = V::splat(proof, u32::bits(16 * blocks));
+    state = compress(proof, &state, padding);
+    for (at, word) in state.into_iter().enumerate() {
+        let mut words = [0; MOST_LANES];
+        word.store(&mut words);
+        for (digest, word) in digests.iter_mut().zip(words) {
+            digest.as_chunks_mut().0[at] = word.to_be_bytes();
+        }
+    }
 }
 
 /// What the size of the words decides (FIPS 180-4, section 4.1).
@@ -119,17 +160,23 @@ impl<V: Lanes<Word: Word>, const DIGEST: usize> Compress<V, 8> for Sha2<DIGEST> 
         message[..DIGEST].copy_from_slice(&digest[..DIGEST]);
         message[DIGEST] = V::splat(proof, V::Word::MARK);
         message[15] = V::splat(proof, V::Word::bits(16 + DIGEST));
-        let mut state = *start;
-        let constants = V::Word::constants();
-        sixteen!(round::<V>(proof, &mut state, &message, &constants[0]));
-        for constants in &constants[1..] {
-            sixteen!(scheduled_round::<V>(proof, &mut state, &mut message, constants));
-        }
-        for (word, start) in state.iter_mut().zip(start) {
-            *word = word.add(*start);
-        }
-        state
+        compress(proof, start, message)
     }
+}
+
+/// The states after a block.
+#[inline(always)]
+fn compress<V: Lanes<Word: Word>>(proof: V::Proof, start: &[V; 8], mut message: [V; 16]) -> [V; 8] {
+    let mut state = *start;
+    let constants = V::Word::constants();
+    sixteen!(round::<V>(proof, &mut state, &message, &constants[0]));
+    for constants in &constants[1..] {
+        sixteen!(scheduled_round::<V>(proof, &mut state, &mut message, constants));
+    }
+    for (word, start) in state.iter_mut().zip(start) {
+        *word = word.add(*start);
+    }
+    state
 }
 
 /// A round, `ROUND` modulo sixteen, after its message word is computed from older ones.

@@ -1,7 +1,7 @@
 //! Lanes on AVX2: registers of 256 bits; rotations are two shifts, choose and majority take two or
 //! three steps.
 
-use super::define_lanes;
+use super::{define_lanes, define_pieces};
 use crate::Cpu;
 use crate::cpu::Feature;
 use crate::kdf::pbkdf2::chains::Chain;
@@ -15,6 +15,10 @@ define_lanes! {
     sha1_8: sha1::<Words8>, [u32; 5], Avx2, "avx2";
     sha256_8: sha256::<Words8, DIGEST>, [u32; 8], Avx2, "avx2";
     sha512_4: sha512::<Long4, DIGEST>, [u64; 8], Avx2, "avx2";
+}
+
+define_pieces! {
+    sha256_pieces_8: Words8, Avx2, "avx2";
 }
 
 proof!("avx2");

@@ -1,7 +1,7 @@
 //! Lanes on AVX-512: registers of 512 bits, and with its instructions for
 //! rotations and three-way logic also 256 and 128.
 
-use super::define_lanes;
+use super::{define_lanes, define_pieces};
 use crate::Cpu;
 use crate::cpu::Feature;
 use crate::kdf::pbkdf2::chains::Chain;
@@ -21,6 +21,11 @@ define_lanes! {
     sha256_8: sha256::<Words8, DIGEST>, [u32; 8], Avx512, "avx512f,avx512vl";
     sha512_8: sha512::<Long8, DIGEST>, [u64; 8], Avx512, "avx512f,avx512vl";
     sha512_4: sha512::<Long4, DIGEST>, [u64; 8], Avx512, "avx512f,avx512vl";
+}
+
+define_pieces! {
+    sha256_pieces_16: Words16, Avx512, "avx512f,avx512vl";
+    sha256_pieces_8: Words8, Avx512, "avx512f,avx512vl";
 }
 
 proof!("avx512f,avx512vl");

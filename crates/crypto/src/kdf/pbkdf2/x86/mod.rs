@@ -61,6 +61,26 @@ pub(super) fn sha256<const DIGEST: usize>(cpu: Cpu, chains: &mut [Chain<[u32; 8]
     }
 }
 
+/// SHA-256 of each `piece` bytes of `data`, side by side. Returns how many of the first it took: none where messages
+/// one after another are as fast.
+pub(in crate::kdf) fn sha256_pieces(cpu: Cpu, data: &[u8], piece: usize, digests: &mut [[u8; 32]]) -> usize {
+    let (avx512, avx2) = (cpu.has(Feature::Avx512), cpu.has(Feature::Avx2));
+    let (blocks, rest) = (piece / 64, piece % 64);
+    if rest > 0 || !(1..1 << 23).contains(&blocks) {
+        return 0;
+    }
+    let mut done = 0;
+    loop {
+        let (data, digests) = (&data[done * piece..], &mut digests[done..]);
+        done += match data.len() / piece {
+            16.. if avx512 => avx512::sha256_pieces_16(cpu, data, blocks, digests),
+            8.. if avx512 => avx512::sha256_pieces_8(cpu, data, blocks, digests),
+            8.. if avx2 && !cpu.has(Feature::ShaNi) => avx2::sha256_pieces_8(cpu, data, blocks, digests),
+            _ => return done,
+        }
+    }
+}
+
 /// Iterates the first chains of the SHA-512 whose digest has `DIGEST`
 /// words and returns how many it took.
 pub(super) fn sha512<const DIGEST: usize>(cpu: Cpu, chains: &mut [Chain<[u64; 8]>], rounds: u32) -> usize {
@@ -121,3 +141,22 @@ macro_rules! define_lanes {
     };
 }
 use define_lanes;
+
+/// Defines the functions of one width: each hashes that many of the first messages and returns their number.
+macro_rules! define_pieces {
+    ($($name:ident: $vector:ty, $feature:ident, $enable:literal;)*) => {
+        $(
+            pub(super) fn $name(cpu: Cpu, data: &[u8], blocks: usize, digests: &mut [[u8; 32]]) -> usize {
+                #[target_feature(enable = $enable)]
+                fn inside(data: &[u8], blocks: usize, digests: &mut [[u8; 32]]) {
+                    lanes::sha256_pieces::<$vector>(Proof::inside(), data, blocks, digests)
+                }
+                assert!(cpu.has(Feature::$feature));
+                // SAFETY: the CPU has the features.
+                unsafe { inside(data, blocks, &mut digests[..<$vector as Lanes>::LANES]) }
+                <$vector as Lanes>::LANES
+            }
+        )*
+    };
+}
+use define_pieces;
