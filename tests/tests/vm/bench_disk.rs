@@ -22,6 +22,7 @@ const SCENARIO: &str = r#"
     inline() { of_size $1 no_read_workqueue/no_write_workqueue; }
     has_figures() {
         [ $(rows /tmp/brd.json disk/keyway/brd) -ge 6 ] || return 1
+        [ $(rows /tmp/brd.json disk/plain/brd/sequential-read) -ge 1 ] || return 1
         for size in 512 4096; do
             [ $(queued $size) -ge 3 ] && [ $(inline $size) -ge 3 ] || return 1
         done
@@ -46,7 +47,7 @@ const SCENARIO: &str = r#"
     for time in 15 60 180; do
         rm -f /tmp/loop.json
         keyway bench disk --time $time --save /tmp/loop.json /tmp/place >/tmp/shown || echo LOOP_FAILED=$?
-        [ $(rows /tmp/loop.json disk/dm-crypt/loop) -lt 6 ] || break
+        [ $(rows /tmp/loop.json disk/dm-crypt/loop) -lt 6 ] || [ $(rows /tmp/loop.json disk/plain/loop) -lt 2 ] || break
     done
     echo LOOP_LEFT=$(left)
     echo LOOP_FILES=$(ls -A /tmp/place | wc -l)
@@ -212,15 +213,16 @@ fn fio_asks_dm_crypt() {
 const NULL_BLK: &str = r#"
     insmod /configfs.ko 2>/dev/null || true
     insmod /null_blk.ko nr_devices=1 gb=1
+    measured() { grep "\"id\":\"disk/${1:-}" /tmp/null.json | grep -c '"result":"measured"' || true; }
     for time in 20 60 180; do
         rm -f /tmp/null.json
         keyway bench disk -q --sector-size 4096 --time $time --save /tmp/null.json /dev/nullb0 >/tmp/shown || echo FAILED=$?
-        [ $(grep '"id":"disk/dm-crypt/null_blk/' /tmp/null.json | grep -c '"result":"measured"') -lt 4 ] || break
+        [ $(measured) -lt 10 ] || [ $(measured dm-crypt/null_blk/) -lt 4 ] || break
     done
     sed 's/^/TABLE /' /tmp/shown
-    echo MEASURED=$(grep '"id":"disk/' /tmp/null.json | grep -c '"result":"measured"')
+    echo MEASURED=$(measured)
     echo UNCHECKED=$(grep '"id":"disk/' /tmp/null.json | grep -c '"checked":"nothing: this device stores no data"')
-    echo DM_CRYPT=$(grep '"id":"disk/dm-crypt/null_blk/' /tmp/null.json | grep -c '"result":"measured"')
+    echo DM_CRYPT=$(measured dm-crypt/null_blk/)
     echo WARNED=$(grep -c 'null_blk keeps no data: ' /tmp/shown)
     rmmod null_blk && echo FREE=yes
 "#;
