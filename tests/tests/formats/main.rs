@@ -2,6 +2,7 @@
 //! through ours: read, written, opened, shown and refused.
 
 mod bitlk;
+mod copy;
 mod cryptsetup;
 mod fvault2;
 mod hidden;

@@ -2,8 +2,8 @@
 //! from.
 
 use crate::device::{self, Target, Versions, explain};
-use crate::door::{Args, shared};
-use crate::output::failure::{Failure, Result};
+use crate::door::{Args, Opt, shared};
+use crate::output::failure::{Exit, Failure, Result};
 use crate::output::stdio;
 use crate::process::encoding::{Encoded, encoded};
 use crate::unlock::admission::Demands;
@@ -73,20 +73,36 @@ impl Encoded for Kind {
 
 impl Kind {
     /// The kind that `--type` names, as the options describe it. Refuses options that only other
-    /// kinds have.
+    /// kinds have. Where a new volume is made of this one, `--cipher` and its like are the new one's.
     fn from_args(args: &Args) -> Result<Self> {
-        if !args.command().all_options().any(|option| option.long == shared::SKIP.long) {
-            return Versions::from_args(args).map(Self::Luks);
-        }
+        let (describes, takes_other) = (args.takes(&shared::SKIP), args.takes(&shared::TCRYPT_HIDDEN));
         let given = Given::from_args(args);
-        match args.device_type().and_then(kinds::named) {
-            Some(row) => row.describe(&given, |option| args.given(option)).map(Self::Other),
+        match args.device_type().and_then(kinds::named).filter(|_| describes || takes_other) {
+            Some(row) if describes || row.is_found_without_options => {
+                let is_given =
+                    |option: &Opt| args.given(option) && (describes || option.long == shared::HEADER.long);
+                row.describe(&given, is_given).map(Self::Other)
+            }
+            Some(row) => Err(is_not_described(row.of.name, args.command().name)),
             None => {
                 given.refuse()?;
                 Versions::from_args(args).map(Self::Luks)
             }
         }
     }
+
+    /// Whether it is LUKS.
+    pub(crate) fn is_luks(&self) -> bool {
+        matches!(self, Self::Luks(_))
+    }
+}
+
+/// The refusal of a kind that only options describe, by a command whose options describe a new volume.
+fn is_not_described(kind: &str, command: &str) -> Failure {
+    let kind = kind.to_ascii_lowercase();
+    let message = format!("--type {kind}: {command} takes --cipher and its like for the new volume.");
+    let hint = format!("\"read --type {kind}\" decrypts it to a file, which {command} takes.");
+    Failure::new(Exit::Parameters, message).hinting(hint)
 }
 
 impl Opening {

@@ -86,7 +86,7 @@ impl Files {
         fs::create_dir(&content).unwrap();
         fs::write(content.join("hello"), "hello\n").unwrap();
         let image = self.0.sized("rootfs.ext4", 8 << 20);
-        peer("mke2fs", "-q -F -t ext4 -d").arg(&content).arg(&image).ok();
+        peer("mke2fs", "-q -F -t ext4 -b 4096 -d").arg(&content).arg(&image).ok();
         let gz = peer("gzip", "-c").arg(&image).ok().stdout;
         self.0.file("disk.img.gz", gz);
         let small = format!("--type luks2 --luks2-metadata-size 16k --luks2-keyslots-size 2M {CHEAP_ARGON2}");

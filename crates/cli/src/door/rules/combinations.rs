@@ -21,7 +21,7 @@ pub(super) fn broken_of_own(args: &Args) -> Option<String> {
 fn of_command(name: &str) -> &'static [Rule] {
     match name {
         "open" | "refresh" => OPEN,
-        "tcryptDump" | "read" | "write" | "compare" | "serve" | "mount" => VERACRYPT,
+        "tcryptDump" | "read" | "copy" | "write" | "compare" | "serve" | "mount" => VERACRYPT,
         "close" => CLOSE,
         "resize" => RESIZE,
         "reencrypt" => REENCRYPT,

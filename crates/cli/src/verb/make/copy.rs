@@ -1,4 +1,4 @@
-//! `copy`: LUKS to raw, raw to LUKS, or LUKS to LUKS under a new key and cipher.
+//! `copy`: a volume to raw, raw to LUKS, or a volume to LUKS under a new key and cipher.
 
 use crate::device::{self, explain, kind_hint};
 use crate::door::risk::{Effect, Proof, risk};
@@ -31,7 +31,7 @@ pub(crate) static COMMAND: Command = Command {
         Operand {
             name: "SOURCE",
             required: true,
-            help: "A LUKS volume, or a raw image or device.",
+            help: "A volume, or a raw image or device.",
             offers: Offers::Volumes,
         },
         Operand {
@@ -41,14 +41,17 @@ pub(crate) static COMMAND: Command = Command {
             offers: Offers::Volumes,
         },
     ],
-    about: "Copy LUKS to raw, raw to LUKS, or LUKS to LUKS under a new key.",
-    man: "The source's header says whether it is LUKS. The destination is LUKS2 unless --to says otherwise: \
+    about: "Copy a volume or raw image to a new LUKS volume, or to raw.",
+    man: "The source's header says whether it is LUKS; --type tcrypt, bitlk or fvault2 says that it is a volume of \
+          TrueCrypt or VeraCrypt, BitLocker or FileVault. The destination is LUKS2 unless --to says otherwise: \
           plaintext is written only with --to raw. A new volume gets a new volume key, and the cipher, sector size \
           and key derivation that the options say.\n\n--key-file holds the passphrase of the source, --new-keyfile \
           that of the destination. Without them, both are asked for on a terminal, or read from standard input as \
-          two lines. A raw source needs only the new one.\n\nThe copy is exactly as long as the plaintext. Holes in \
-          a LUKS volume were never written: they stay holes, unless --fill copies what they read as. Holes in a raw \
-          image are treated as \"keyway build\" treats them.\n\nA file appears under its name when it is complete; \
+          two lines. A raw source needs only the new one. Key files of TrueCrypt and VeraCrypt go with the passphrase, \
+          which is asked for all the same.\n\nOptions about cipher, hash, sizes and offsets describe the new volume. \
+          A plain dm-crypt volume, which only such options describe, is decrypted by \"keyway read\" first.\n\nThe copy \
+          is exactly as long as the plaintext. Holes in an encrypted part of a volume were never written: they stay \
+          holes, unless --fill copies what they read as. Holes in a raw image are treated as \"keyway build\" treats them.\n\nA file appears under its name when it is complete; \
           an existing one is replaced only with --force, and never the source or another file that the command reads: \
           \"keyway reencrypt\" gives a volume another key in place.",
     options: &[
@@ -66,6 +69,7 @@ pub(crate) static COMMAND: Command = Command {
         groups::NEW_KEY_INPUT,
         groups::LIMITS,
         groups::ADMISSION_TO_READ,
+        groups::TCRYPT,
         groups::KDF,
         groups::KEYSLOT,
         groups::NEW_VOLUME,
@@ -76,6 +80,10 @@ pub(crate) static COMMAND: Command = Command {
         Example {
             line: "keyway copy old.luks new.luks --cipher aes-xts-plain64 --sector-size 4096",
             does: "re-encrypt, under a new key",
+        },
+        Example {
+            line: "keyway copy --type bitlk windows.img ntfs.luks",
+            does: "move what is on a BitLocker disk to LUKS",
         },
     ],
     risks: &[
@@ -153,7 +161,7 @@ impl Request for Copy {
 
     fn run(self) -> Result<()> {
         self.new.as_ref().map_or(Ok(()), NewVolume::agree)?;
-        match (&self.new, self.is_luks()?) {
+        match (&self.new, self.is_volume()?) {
             (Some(new), true) => self.encrypt_anew(new),
             (Some(new), false) => self.encrypt(new),
             (None, true) => self.to_raw(),
@@ -175,6 +183,7 @@ impl Copy {
     fn encrypt_anew(&self, new: &NewVolume) -> Result<()> {
         let plain = self.opening.open(Data::Read)?;
         let name = plain.device.display().to_string();
+        new.check_content(&*plain.volume, &name)?;
         let passphrase = self.new_passphrase()?;
         let content = Content::whole(&*plain.volume, self.holes.in_transfer());
         new.make(self.destination()?, content, &name, passphrase).map(drop)
@@ -206,7 +215,7 @@ impl Copy {
         Destination::open(self.opening.target.manner, &self.replacing, &self.to, &self.from)
     }
 
-    /// LUKS to raw.
+    /// A volume to raw.
     fn to_raw(&self) -> Result<()> {
         let (plain, to) = (self.opening.open(Data::Read)?, &self.to);
         if device::is_given(to) {
@@ -252,10 +261,10 @@ impl Copy {
         self.opening.key.passphrase.replacement(prompt, self.new_key_file.as_deref(), NEW_KEYFILE).read()
     }
 
-    /// Whether the source has a LUKS header, possibly a detached one. A source with a damaged
-    /// header is not treated as a raw image.
-    fn is_luks(&self) -> Result<bool> {
-        if self.opening.target.header.is_some() {
+    /// Whether the source is a volume: of the kind that `--type` names, or with a LUKS header, possibly a detached
+    /// one. A source with a damaged header is not treated as a raw image.
+    fn is_volume(&self) -> Result<bool> {
+        if self.opening.target.header.is_some() || !self.opening.kind.is_luks() {
             return Ok(true);
         }
         let storage = device::storage(&device::resolve(&self.from), Access::Probe)?;

@@ -28,6 +28,7 @@ pub(crate) static ROW: Row = Row {
     described: |_| Ok(Arc::new(BitlkOptions)),
     taken: |_| Some(Arc::new(BitlkOptions)),
     takes_unproven_keys: true,
+    is_found_without_options: true,
     tests_passphrases: true,
 };
 

@@ -16,6 +16,7 @@ pub(crate) static ROW: Row = Row {
     described: |_| Ok(Arc::new(Fvault2Options)),
     taken: |_| Some(Arc::new(Fvault2Options)),
     takes_unproven_keys: false,
+    is_found_without_options: true,
     tests_passphrases: true,
 };
 

@@ -2,7 +2,7 @@
 
 use super::plain::given::GivenPlain;
 use super::tcrypt::given::GivenTcrypt;
-use crate::door::Args;
+use crate::door::{Args, shared};
 use crate::output::failure::Result;
 
 /// The options of all kinds as given, without defaults.
@@ -13,9 +13,11 @@ pub(crate) struct Given {
 }
 
 impl Given {
-    /// For commands that open such volumes, too.
+    /// For commands that open such volumes, too. Where `--cipher` and its like are a new volume's, none is given.
     pub(crate) fn from_args(args: &Args) -> Self {
-        Self { plain: GivenPlain::from_args(args), tcrypt: GivenTcrypt::from_args(args) }
+        let describes = args.takes(&shared::SKIP);
+        let plain = if describes { GivenPlain::from_args(args) } else { GivenPlain::default() };
+        Self { plain, tcrypt: GivenTcrypt::from_args(args) }
     }
 
     /// Refuses options that LUKS volumes do not have.

@@ -37,6 +37,8 @@ pub(crate) struct Row {
     taken: fn(&mut &[u8]) -> Option<Arc<dyn Described>>,
     /// Whether any volume key of the right length is taken.
     pub(crate) takes_unproven_keys: bool,
+    /// Whether no option but its key has to describe it.
+    pub(crate) is_found_without_options: bool,
     /// Whether cryptsetup tests its passphrases (`open --test-passphrase`).
     pub(crate) tests_passphrases: bool,
 }

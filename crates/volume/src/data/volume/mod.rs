@@ -190,13 +190,13 @@ impl Storage for Volume {
         Ok(())
     }
 
-    /// A hole of the device is a part that was never written. Reading it gives the decryption of
-    /// zeros, as through the kernel: noise.
+    /// A hole of the device is an encrypted part that was never written: reading it gives the decryption of
+    /// zeros, as through the kernel: noise. What is not encrypted reads as zeros there, which are data.
     fn next_data(&self, offset: u64) -> io::Result<Option<Range<u64>>> {
         for part in self.parts(offset..self.len()) {
             let segment = part.segment;
-            if part.is_zero() {
-                continue;
+            if !part.is_encrypted() {
+                return Ok(Some(part.range));
             }
             let Some(found) = self.data.next_data(segment.place(part.range.start))? else { continue };
             let start = found.start - segment.storage_offset + segment.start;
@@ -234,6 +234,10 @@ impl Part<'_> {
 
     fn is_zero(&self) -> bool {
         matches!(self.segment.stored, Stored::Zero)
+    }
+
+    fn is_encrypted(&self) -> bool {
+        matches!(self.segment.stored, Stored::Crypt(_))
     }
 
     fn read(&self, buf: &mut [u8]) -> io::Result<()> {

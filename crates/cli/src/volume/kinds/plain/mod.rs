@@ -34,6 +34,7 @@ pub(crate) static ROW: Row = Row {
         Some(Arc::new(given.options().ok()?))
     },
     takes_unproven_keys: false,
+    is_found_without_options: false,
     tests_passphrases: false,
 };
 

@@ -47,6 +47,7 @@ pub(crate) static ROW: Row = Row {
     },
     taken: |from| Some(Arc::new(TcryptOptions::of(Encoded::take(from)?))),
     takes_unproven_keys: false,
+    is_found_without_options: true,
     tests_passphrases: true,
 };
 
