@@ -50,6 +50,8 @@ fn no_input_is_an_output_under_any_name() {
         keyway("write -d").arg(&key).arg("--require").arg(&volume).arg(&volume).stdin("x"),
         keyway("token export --token-id 0 --json-file").arg(&volume).arg(&volume),
         keyway("token import --json-file").arg(&volume).arg(&volume),
+        // Only of a device is a part no other part's input.
+        key_of(keyway("build -q --force --keyfile-offset 2")).arg(&raw).arg(&key),
     ];
     for (number, run) in tries.into_iter().enumerate() {
         // A volume is no policy: that is said first.
