@@ -28,11 +28,20 @@ use crate::secret::stop_if_wiped;
 use crate::{Cpu, Error, Secret, SectorSize};
 use alloc::boxed::Box;
 use alloc::format;
+use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt;
 
 /// A keyed chain of ciphers over sectors of 512 bytes. Can be shared between threads.
 pub struct Cascade(Vec<Box<dyn Engine>>);
+
+/// A cipher of a chain as dm-crypt takes it.
+pub struct Layer {
+    /// Cipher, mode and IV: "serpent-xts-plain64".
+    pub spec: String,
+    /// Its key and its tweak key.
+    pub key: Secret,
+}
 
 /// How a chain's ciphers are used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -70,28 +79,37 @@ impl Cascade {
     }
 
     fn keyed(ciphers: &str, mode: CascadeMode, area: &Secret, cpu: Cpu, of: Of) -> Result<Self, Error> {
-        let links = links(ciphers, mode)?;
-        let needs = area_len(&links, mode);
-        if area.len() < needs {
-            return Err(Error::KeySize {
-                spec: ciphers.into(),
-                got: 8 * area.len(),
-                wants: format!("{} bits", 8 * needs),
-            });
-        }
+        let links = links_of(ciphers, mode, area)?;
         let area = area.expose();
         let layers = match mode {
             CascadeMode::Xts => {
-                let keys = area.chunks(KEY_128).zip(area.chunks(KEY_128).skip(links.len()));
-                links.iter().zip(keys).map(|(link, (data, tweak))| link.xts(data, tweak, cpu)).collect()
+                keyed(&links, mode, area).map(|(link, key, tweak)| link.xts(key, tweak, cpu)).collect()
             }
             CascadeMode::Lrw => {
                 let tweak = area.first_chunk().expect("an area of this length");
-                keyed(&links, area).map(|(link, key)| link.lrw(key, tweak, cpu)).collect()
+                keyed(&links, mode, area).map(|(link, key, _)| link.lrw(key, tweak, cpu)).collect()
             }
             CascadeMode::Cbc => cbc(&links, area, cpu, of),
         };
         Ok(Self(layers))
+    }
+
+    /// The chain as dm-crypt maps it: a mapping for each cipher, upon each other. The first is the uppermost, which
+    /// encrypts first. `None` in CBC: dm-crypt has neither one CBC around several ciphers nor little-endian Blowfish.
+    pub fn layers(ciphers: &str, mode: CascadeMode, area: &Secret) -> Result<Option<Vec<Layer>>, Error> {
+        let links = links_of(ciphers, mode, area)?;
+        if mode == CascadeMode::Cbc {
+            return Ok(None);
+        }
+        let layers =
+            keyed(&links, mode, area.expose()).zip(ciphers.split('-')).map(|((_, key, tweak), name)| {
+                let mut both = Secret::zeroed(key.len() + tweak.len());
+                let (start, end) = both.expose_mut().split_at_mut(key.len());
+                start.copy_from_slice(key);
+                end.copy_from_slice(tweak);
+                Layer { spec: format!("{name}-{mode}"), key: both }
+            });
+        Ok(Some(layers.collect()))
     }
 
     /// The length of the key area in bytes.
@@ -160,6 +178,20 @@ fn links(ciphers: &str, mode: CascadeMode) -> Result<Vec<Link>, Error> {
     ciphers.split('-').map(|name| link(ciphers, name, mode)).collect()
 }
 
+/// The same with the area checked, which has to hold all their keys.
+fn links_of(ciphers: &str, mode: CascadeMode, area: &Secret) -> Result<Vec<Link>, Error> {
+    let links = links(ciphers, mode)?;
+    let needs = area_len(&links, mode);
+    if area.len() < needs {
+        return Err(Error::KeySize {
+            spec: ciphers.into(),
+            got: 8 * area.len(),
+            wants: format!("{} bits", 8 * needs),
+        });
+    }
+    Ok(links)
+}
+
 fn link(ciphers: &str, name: &str, mode: CascadeMode) -> Result<Link, Error> {
     let link = if name == "blowfish_le" {
         // TrueCrypt's Blowfish, which reads words little endian; the kernel has no such variant.
@@ -186,20 +218,29 @@ fn area_len(links: &[Link], mode: CascadeMode) -> usize {
     }
 }
 
-/// The ciphers' keys after the area's head.
-fn keyed<'a>(links: &'a [Link], area: &'a [u8]) -> impl Iterator<Item = (&'a Link, &'a [u8])> {
-    let mut rest = &area[HEAD..];
-    links.iter().map(move |link| {
+/// The ciphers with their keys and tweak keys; CBC has no tweak keys.
+fn keyed<'a>(
+    links: &'a [Link],
+    mode: CascadeMode,
+    area: &'a [u8],
+) -> impl Iterator<Item = (&'a Link, &'a [u8], &'a [u8])> {
+    let (head, mut rest) = area.split_at(if mode == CascadeMode::Xts { 0 } else { HEAD });
+    links.iter().enumerate().map(move |(index, link)| {
         let (key, behind) = rest.split_at(link.key_len);
         rest = behind;
-        (link, key)
+        let tweak = match mode {
+            CascadeMode::Xts => &area[KEY_128 * (links.len() + index)..][..KEY_128],
+            CascadeMode::Lrw => &head[..LRW_TWEAK],
+            CascadeMode::Cbc => &[],
+        };
+        (link, key, tweak)
     })
 }
 
 /// One CBC around the chain, or one around each cipher where block sizes differ.
 fn cbc(links: &[Link], area: &[u8], cpu: Cpu, of: Of) -> Vec<Box<dyn Engine>> {
-    let chain: Option<Vec<Box<dyn Cipher128>>> = keyed(links, area)
-        .map(|(link, key)| match link.make {
+    let chain: Option<Vec<Box<dyn Cipher128>>> = keyed(links, CascadeMode::Cbc, area)
+        .map(|(link, key, _)| match link.make {
             Make::Block128(make) => Some(make(key, cpu)),
             _ => None,
         })
@@ -207,8 +248,8 @@ fn cbc(links: &[Link], area: &[u8], cpu: Cpu, of: Of) -> Vec<Box<dyn Engine>> {
     if let Some(chain) = chain {
         return Vec::from([whitened_cbc::<16>(Box::new(Chain(chain)), area, of)]);
     }
-    keyed(links, area)
-        .map(|(link, key)| match link.make {
+    keyed(links, CascadeMode::Cbc, area)
+        .map(|(link, key, _)| match link.make {
             Make::Block128(make) => whitened_cbc::<16>(make(key, cpu), area, of),
             Make::Block64(make) => whitened_cbc::<8>(make(key, cpu), area, of),
             _ => unreachable!("links() lets CBC have ciphers of blocks alone"),
@@ -252,3 +293,6 @@ const KEY_128: usize = 32;
 
 /// The bytes before the ciphers' keys in LRW and CBC.
 const HEAD: usize = 32;
+
+/// The tweak key of LRW, in bytes.
+const LRW_TWEAK: usize = 16;

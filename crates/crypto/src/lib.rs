@@ -50,7 +50,7 @@ pub use aes_ccm::AesCcm;
 pub use aes_wrap::AesWrap;
 pub use aes_xts::AesXts;
 #[cfg(feature = "alloc")]
-pub use cascade::{Cascade, CascadeMode};
+pub use cascade::{Cascade, CascadeMode, Layer};
 pub use cpu::Cpu;
 pub use error::Error;
 pub use hash::Hash;

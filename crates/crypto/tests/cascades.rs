@@ -52,6 +52,27 @@ fn lrw_chains_are_layers_under_one_tweak_key() {
     check("aes-serpent", CascadeMode::Lrw, 0, &layers);
 }
 
+/// As dm-crypt maps them: the first layer is the uppermost.
+#[test]
+fn layers_of_a_chain_are_the_chain() {
+    for (ciphers, mode) in [
+        ("serpent-twofish-aes", CascadeMode::Xts),
+        ("twofish-aes", CascadeMode::Xts),
+        ("aes-serpent", CascadeMode::Lrw),
+    ] {
+        let key = Secret::copy_from(&area(Cascade::key_len(ciphers, mode).unwrap()));
+        let layers = Cascade::layers(ciphers, mode, &key).unwrap().unwrap();
+        let names: Vec<&str> = layers.iter().map(|layer| layer.spec.split('-').next().unwrap()).collect();
+        assert_eq!(names.join("-"), ciphers);
+        let singles = layers.iter().map(|layer| single(&layer.spec, &[layer.key.expose()]));
+        check(ciphers, mode, 256, &singles.collect::<Vec<_>>());
+        let short = Secret::copy_from(&key.expose()[1..]);
+        assert!(Cascade::layers(ciphers, mode, &short).is_err(), "{ciphers} {mode:?}");
+    }
+    let key = Secret::copy_from(&area(96));
+    assert!(Cascade::layers("twofish-aes", CascadeMode::Cbc, &key).unwrap().is_none());
+}
+
 /// A single cipher, and ciphers of different blocks: each is
 /// dm-crypt's tcw, with the seed as long as its block.
 #[test]

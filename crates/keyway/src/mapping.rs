@@ -3,9 +3,10 @@
 use crate::admitted::Ready;
 use crate::error::At;
 use crate::{Admitted, Error, ErrorKind, Location, Result, VolumeKey};
+use keyway_attach::dm::chain::Plan;
 use keyway_attach::dm::crypt::{Features, Options};
 use keyway_attach::dm::volume::{self, Below, KeyPlace, Places};
-use keyway_attach::dm::{Backing, Flags, Mapper, node, uuid};
+use keyway_attach::dm::{Backing, Mapper, node, uuid};
 use keyway_volume::device::in_use::{self, Access, InUse};
 use keyway_volume::{Header, Luks, Storage};
 use std::path::{Path, PathBuf};
@@ -42,19 +43,19 @@ impl Mapping {
         node::path(&self.name).unwrap_or_else(|_| Path::new("/dev/mapper").join(&self.name))
     }
 
-    /// Removes the mapping: the kernel forgets the key. See [`Admitted::map`] for an example.
+    /// Removes the mapping, and those of a chain's other ciphers below it: the kernel forgets the key. See [`Admitted::map`] for an example.
     ///
     /// # Errors
     /// [`ErrorKind::InUse`] while it is open or mounted.
     pub fn remove(self) -> Result<()> {
-        Mapper::open().and_then(|mapper| mapper.remove(&self.name, false)).at(&self.name)
+        Mapper::open().and_then(|mapper| mapper.unmap(&self.name, false)).at(&self.name)
     }
 }
 
 impl Admitted {
     /// Maps the volume in the kernel as /dev/mapper/`name`, with the table, UUID and key that
     /// cryptsetup would use, and hands the device over to the mapping. Root only. A file gets a
-    /// loop device, which is removed with the mapping. Discards are passed on where
+    /// loop device, which is removed with the mapping. A chain of ciphers is a mapping for each, `name`_1 and `name`_2 below it. Discards are passed on where
     /// [`Unlock::discards`](crate::Unlock::discards) or the header allows it.
     ///
     /// ```no_run
@@ -127,9 +128,9 @@ fn map(
     options.allow_discards |= terms.discards;
     options.drop_unknown(&features);
     let below = Below { device: backing.number, len: storage.len(), options };
-    let table = volume::table(&ready.layout, Places { first: &key, second: second.as_ref() }, &below)?;
-    let flags = Flags { read_only: backing.read_only, ..Flags::default() };
-    mapper.create(name, uuid, &table, flags).map(drop)
+    let places = Places { first: &key, second: second.as_ref() };
+    let plan = Plan { layout: &ready.layout, places, below: &below, read_only: backing.read_only };
+    mapper.map(name, uuid, plan)
 }
 
 /// Marks the volume as in use, but leaves the exclusive claim to dm-crypt: if two processes map it

@@ -5,6 +5,7 @@ mod bench_disk;
 mod beside_udev;
 mod block_device;
 mod boot;
+mod chains;
 mod ciphers;
 mod combinations;
 mod detached;

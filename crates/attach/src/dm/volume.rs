@@ -53,7 +53,7 @@ impl<'a> KeyPlace<'a> {
 }
 
 /// What all segments have in common.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Below {
     /// The encrypted device.
     pub device: DeviceNumber,
@@ -113,8 +113,8 @@ fn target(segment: &MappedSegment, place: &KeyPlace<'_>, below: &Below) -> Resul
             let length = segment.length.unwrap_or(left) / SECTOR;
             Ok(Target::zero(start, length))
         }
-        Mapping::Chain { ciphers, .. } => Err(Refusal::Table.because(format!(
-            "The kernel has no target for the chain of ciphers {ciphers}: --backend nbd, fuse or ublk opens it."
+        Mapping::Chain { ciphers, mode, .. } => Err(Refusal::Table.because(format!(
+            "The kernel has no target for {ciphers}-{mode}: --backend nbd, fuse or ublk opens it."
         ))),
         Mapping::Crypt { spec, sector_size, iv_tweak, iv_large_sectors } => {
             let bytes = sector_size.bytes() as u64;
@@ -158,7 +158,7 @@ pub fn encrypts_nothing(segments: &[MappedSegment]) -> bool {
 }
 
 /// The unit of lengths and offsets in tables, in bytes.
-const SECTOR: u64 = 512;
+pub(super) const SECTOR: u64 = 512;
 
 #[cfg(test)]
 mod tests {

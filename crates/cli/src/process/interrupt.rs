@@ -4,7 +4,7 @@
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
 use std::ffi::c_int;
 use std::fs;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, Once, PoisonError};
 use std::thread;
 
@@ -45,6 +45,33 @@ impl Drop for Stopping {
         // anyway.
         if let Ok(mut stopper) = STOPPER.try_lock() {
             *stopper = None;
+        }
+    }
+}
+
+/// Until the guard is dropped, SIGINT, SIGTERM and SIGHUP wait: what is begun is either whole or removed
+/// again. Where signals do not end the program anyway, nothing changes.
+#[must_use]
+pub(crate) fn hold() -> Held {
+    let came = Arc::new(AtomicI32::new(0));
+    let seen = Arc::clone(&came);
+    let is_free = stopper().is_none();
+    let stopping = is_free.then(|| stop_by(move |signal| seen.store(signal, Ordering::Relaxed)));
+    Held { came, stopping }
+}
+
+/// While this exists, signals wait.
+pub(crate) struct Held {
+    came: Arc<AtomicI32>,
+    stopping: Option<Stopping>,
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        drop(self.stopping.take());
+        let signal = self.came.load(Ordering::Relaxed);
+        if signal != 0 {
+            end_by(signal);
         }
     }
 }
@@ -91,12 +118,17 @@ fn watch_signals() {
                     stop(signal);
                     continue;
                 }
-                for (_, cleanup) in pending().drain(..) {
-                    cleanup();
-                }
-                keyway_crypto::secret::wipe_all();
-                let _ = signal_hook::low_level::emulate_default_handler(signal);
+                end_by(signal);
             }
         });
     });
+}
+
+/// Cleans up, and gives the signal its default effect.
+fn end_by(signal: c_int) {
+    for (_, cleanup) in pending().drain(..) {
+        cleanup();
+    }
+    keyway_crypto::secret::wipe_all();
+    let _ = signal_hook::low_level::emulate_default_handler(signal);
 }

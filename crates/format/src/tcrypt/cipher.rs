@@ -78,9 +78,9 @@ impl Cipher {
     /// # Errors
     /// The area is too short.
     pub fn volume_key(&self, area: &Secret) -> Result<Secret, Error> {
-        let needs = Cascade::key_len(self.chain, self.mode)?;
-        let area =
-            area.expose().get(..needs).ok_or(Error::Cost("the header's keys end before the cipher's"))?;
+        if area.len() < Cascade::key_len(self.chain, self.mode)? {
+            return Err(Error::Cost("the header's keys end before the cipher's"));
+        }
         let mut volume_key = Secret::zeroed(self.key_len());
         let mut rest = volume_key.expose_mut();
         let mut put = |part: &[u8]| {
@@ -88,19 +88,17 @@ impl Cipher {
             place.copy_from_slice(part);
             rest = behind;
         };
-        let mut at = if self.mode == Xts { 0 } else { HEAD };
-        for (index, cipher) in self.chain.split('-').enumerate() {
-            let len = self.key_of(cipher);
-            put(&area[at..at + len]);
-            match self.mode {
-                Xts => put(&area[KEY * (self.count() + index)..][..KEY]),
-                Lrw => put(&area[..LRW_TWEAK]),
-                Cbc => {}
+        match Cascade::layers(self.chain, self.mode, area)? {
+            Some(layers) => layers.iter().for_each(|layer| put(layer.key.expose())),
+            None => {
+                let (head, mut keys) = area.expose().split_at(HEAD);
+                for cipher in self.chain.split('-') {
+                    let (key, behind) = keys.split_at(self.key_of(cipher));
+                    put(key);
+                    keys = behind;
+                }
+                put(&head[..self.seed_and_whitening()]);
             }
-            at += len;
-        }
-        if self.mode == Cbc {
-            put(&area[..self.seed_and_whitening()]);
         }
         Ok(volume_key)
     }

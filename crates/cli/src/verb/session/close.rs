@@ -41,7 +41,8 @@ pub(crate) static COMMAND: Command = Command {
     man: "Closes what \"keyway open\" or cryptsetup opened, and no other mapping. Everything written reaches \
           the device first. If one of several cannot be closed, the others are. A volume that is in use stays open (exit code 5), unless --deferred closes it after its \
           last user; programs that are ending get five seconds, and \"keyway umount\" waits longer. NAME may be \
-          where a volume is mounted (./mnt). A loop device made for the volume is removed with it.",
+          where a volume is mounted (./mnt). A loop device made for the volume is removed with it, and so are \
+          the mappings below a chain of ciphers.",
     options: &[&[&DEFERRED, &CANCEL_DEFERRED]],
     examples: &[Example {
         line: "keyway close --deferred home",
@@ -112,12 +113,17 @@ fn close_mapping(found: &Mapping, when: Close) -> Result<()> {
         }
     };
     match when {
-        Close::CancelDeferred => mapper.cancel_deferred(name).map_err(|_| cannot_cancel(name)),
+        Close::CancelDeferred => {
+            mapper.cancel_deferred(name).map_err(|_| cannot_cancel(name))?;
+            // Those below a chain's are deferred with it.
+            found.lower().iter().for_each(|lower| drop(mapper.cancel_deferred(&lower.info.name)));
+            Ok(())
+        }
         // Waiting does not remove another mapping on top of it.
         Close::Now if found.info.device.has_holders() => Err(in_use()),
         Close::Now | Close::Deferred => {
-            mapper.remove(name, when == Close::Deferred).map_err(|error| match error {
-                Error::Busy(_) => in_use(),
+            mapper.unmap(name, when == Close::Deferred).map_err(|error| match error {
+                Error::Busy(_) if mapper.status(name).is_ok() => in_use(),
                 error => sentence::door(&error),
             })?;
             match mapper.status(name) {

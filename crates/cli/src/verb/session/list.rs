@@ -11,6 +11,7 @@ use crate::output::stdio;
 use keyway_attach::dm::Mapper;
 use keyway_attach::session::{Facts, Moved, Status};
 use keyway_format::json::{Object, Value};
+use std::collections::BTreeSet;
 use std::fmt::Write;
 
 /// `keyway list`.
@@ -104,25 +105,30 @@ fn rows() -> Vec<Status> {
 fn mappings() -> Vec<Status> {
     let names = Mapper::open().and_then(|mapper| mapper.list()).unwrap_or_default();
     let found = names.iter().filter_map(|(name, _)| mapping::find_mapping(name).ok().flatten());
-    found.filter_map(|mapping| of_mapping(&mapping)).collect()
+    let found: Vec<Mapping> = found.collect();
+    // A chain of ciphers is one volume.
+    let lower: BTreeSet<String> =
+        found.iter().flat_map(Mapping::lower).map(|lower| lower.info.name).collect();
+    found.iter().filter(|mapping| !lower.contains(mapping.name())).filter_map(of_mapping).collect()
 }
 
 /// The same of a mapping; `None` if it is not dm-crypt's.
 pub(super) fn of_mapping(mapping: &Mapping) -> Option<Status> {
     let (target, line) = mapping.line(false).ok().flatten()?;
     let (format, uuid) = mapping.kind().unwrap_or_default();
-    let device = mapping::device_path(&mapping.mapper, line.device).unwrap_or_default();
+    let through = mapping.through(&line);
+    let device = mapping::device_path(&mapping.mapper, through.device).unwrap_or_default();
     let facts = Facts {
         name: mapping.name().to_owned(),
         door: "kernel".to_owned(),
         place: mapping::place(mapping.name()).display().to_string(),
-        device: mapping::image_behind(line.device).unwrap_or(device).display().to_string(),
+        device: mapping::image_behind(through.device).unwrap_or(device).display().to_string(),
         format: format.to_owned(),
         uuid: uuid.unwrap_or_default(),
-        cipher: line.cipher.to_string(),
-        key_bits: 8 * line.key.len() as u64,
+        cipher: through.cipher,
+        key_bits: 8 * through.key_len as u64,
         sector_size: u64::from(line.options.sector_size.unwrap_or(SECTOR as u32)),
-        offset: line.offset * SECTOR,
+        offset: through.offset * SECTOR,
         size: target.length * SECTOR,
         read_only: mapping.info.read_only,
         ..Facts::default()

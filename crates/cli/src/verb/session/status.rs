@@ -110,9 +110,10 @@ fn whole(found: &Mapping) -> Result<Option<(u64, Line)>> {
 
 fn of_crypt(reopening: &Reopening, found: &Mapping, size: u64, line: &Line) -> Result<String> {
     let (kind, luks) = confirmed(reopening, found, line)?;
+    let through = found.through(line);
     // As in cryptsetup: dm-crypt has no key for cipher_null, but a LUKS header has one.
     let declared = || luks.as_ref().and_then(|luks| luks.header().volume_key_len()).unwrap_or(0);
-    let key_len = if matches!(line.key, Key::Absent) { declared() } else { line.key.len() };
+    let key_len = if matches!(line.key, Key::Absent) { declared() } else { through.key_len };
     let mut text = String::new();
     let mut row = |name: &str, value: &dyn Display| {
         let _ = writeln!(text, "  {name}{}", printable(&value.to_string()));
@@ -122,20 +123,20 @@ fn of_crypt(reopening: &Reopening, found: &Mapping, size: u64, line: &Line) -> R
     if matches!(under_way, Some(Ok(Some(_)))) {
         row("reencryption:  ", &"in-progress");
     }
-    row("cipher:  ", &classic(&line.cipher));
+    row("cipher:  ", &classic(&through.cipher));
     row("keysize: ", &bits(key_len as u64 * 8));
     let place = if matches!(line.key, Key::InKeyring(_)) { "keyring" } else { "dm-crypt" };
     row("key location: ", &place);
     if let Some((_, integrity)) = line.options.integrity.as_deref().and_then(|tag| tag.split_once(':')) {
         row("integrity: ", &integrity);
     }
-    let device = mapping::device_path(&found.mapper, line.device);
+    let device = mapping::device_path(&found.mapper, through.device);
     row("device:  ", &device.unwrap_or_default().display());
-    if let Some(file) = mapping::image_behind(line.device) {
+    if let Some(file) = mapping::image_behind(through.device) {
         row("loop:    ", &file.display());
     }
     row("sector size:  ", &bytes(line.options.sector_size.unwrap_or(512)));
-    row("offset:  ", &length(line.offset));
+    row("offset:  ", &length(through.offset));
     row("size:    ", &length(size));
     if line.iv_offset > 0 {
         row("skipped: ", &sectors(line.iv_offset));

@@ -6,8 +6,10 @@ use crate::device::{self, explain};
 use crate::mapping::{self, KeyLink};
 use crate::output::failure::{Exit, Failure, Result};
 use crate::output::{sentence, stdio};
+use crate::process::interrupt;
 use crate::volume::{Data, Format, Opening, Unlocked};
 
+use keyway_attach::dm::chain::Plan;
 use keyway_attach::dm::crypt::Features;
 use keyway_attach::dm::volume::{self, Below, KeyPlace, Places};
 use keyway_attach::dm::{self, Backing, Mapper};
@@ -108,17 +110,18 @@ impl KernelDoor {
         });
         let second = second.transpose()?;
         let places = Places { first: &place, second: second.as_ref() };
-        let table = volume::table(&unlocked.layout, places, &below).map_err(|e| sentence::door(&e))?;
         let is_luks2 = luks2(&unlocked.format).is_some();
         let add = |link| mapping::LinkedKey::add(link, is_luks2, &unlocked.volume_key, second_key);
         let link = self.link.as_ref().map(add).transpose()?;
         let uuid = dm::uuid::of_mapping(unlocked.format.name(), unlocked.format.uuid(), &self.name);
-        let flags = dm::Flags { read_only: attached.read_only, ..dm::Flags::default() };
-        let created = mapper.create(&self.name, &uuid, &table, flags);
+        let plan = Plan { layout: &unlocked.layout, places, below: &below, read_only: attached.read_only };
+        // A signal finds all of it mapped, or nothing.
+        let _held = interrupt::hold();
+        let created = mapper.map(&self.name, &uuid, plan);
         if let (Err(_), Some(link)) = (&created, link) {
             link.remove();
         }
-        created.map(drop).map_err(|e| sentence::door(&e))
+        created.map_err(|e| sentence::door(&e))
     }
 
     /// Marks the volume as in use, except for the claim that dm-crypt makes itself.

@@ -73,8 +73,9 @@ pub(crate) static COMMAND: Command = Command {
           socket through NBD, and the command prints where it is and how to use it. The process survives the \
           terminal; \"keyway list\" shows it, \"keyway close NAME\" ends it. --backend chooses.\n\nFor the kernel, a \
           file gets a loop device, which is removed with the mapping. A second writer of the same volume is refused. \
-          A LUKS2 volume's key goes through the kernel keyring, as with cryptsetup. Volumes with integrity \
-          protection are refused by name.\n\nIf the only operand is a name in /etc/crypttab, device, key file and \
+          A LUKS2 volume's key goes through the kernel keyring, as with cryptsetup. A chain of \
+          TrueCrypt's or VeraCrypt's ciphers is a mapping for each: NAME, and below it NAME_1 and NAME_2. Volumes with \
+          integrity protection are refused by name.\n\nIf the only operand is a name in /etc/crypttab, device, key file and \
           options come from there; the command line takes precedence. A name that /etc/crypttab gives to another \
           device causes a warning. What its entries demand (x-keyway.require=, x-keyway.seal-context=, x-keyway.seal-context-file=) holds for every \
           volume that one of them means, by its name or by its device, however the command line writes it and whoever \
