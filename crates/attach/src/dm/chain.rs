@@ -13,7 +13,7 @@
 
 use super::crypt::Line;
 use super::volume::{self, Below, KeyPlace, Places};
-use super::{Flags, Info, Mapper, uuid};
+use super::{DeviceNumber, Flags, Info, Mapper, uuid};
 use crate::{Error, Refusal, Result};
 use keyway_crypto::{Cascade, CipherSpec, Layer, SectorSize};
 use keyway_volume::{Layout, MappedSegment, Mapping};
@@ -37,6 +37,19 @@ pub struct Lower {
     pub info: Info,
     /// Its table line; the digits of its key are zeros.
     pub line: Line,
+}
+
+/// How a mapped volume is encrypted and where it is, whether one mapping maps it or several.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Through {
+    /// "aes-xts-plain64"; of a chain, "serpent-twofish-aes-xts-plain64", as cryptsetup shows it.
+    pub cipher: String,
+    /// The length of all keys in bytes.
+    pub key_len: usize,
+    /// The device that it is on.
+    pub device: DeviceNumber,
+    /// Its first sector of 512 bytes there.
+    pub offset: u64,
 }
 
 impl Mapper {
@@ -102,6 +115,12 @@ impl Mapper {
         found
     }
 
+    /// The volume of the mapping `top`, whose table line is `line`, seen through the mappings below it.
+    pub fn through(&self, top: &Info, line: &Line) -> Through {
+        let lower: Vec<Line> = self.lower(top).into_iter().map(|lower| lower.line).collect();
+        Through::of(line, &lower)
+    }
+
     /// The chain's mapping number `index`, if that is what `upper` maps.
     fn below(&self, top: &Info, upper: &Line, index: usize) -> Option<Lower> {
         let info = self.status_of(upper.device).ok()?;
@@ -132,6 +151,25 @@ impl Mapper {
             }
         }
         Ok(())
+    }
+}
+
+impl Through {
+    fn of(top: &Line, lower: &[Line]) -> Self {
+        let name = |line: &Line| line.cipher.split('-').next().unwrap_or_default().to_owned();
+        let mode = top.cipher.split_once('-').map_or("", |(_, mode)| mode);
+        let lines = || std::iter::once(top).chain(lower);
+        let cipher = match lower {
+            [] => top.cipher.clone(),
+            _ => format!("{}-{mode}", lines().map(name).collect::<Vec<_>>().join("-")),
+        };
+        let lowest = lower.last().unwrap_or(top);
+        Self {
+            cipher,
+            key_len: lines().map(|line| line.key.len()).sum(),
+            device: lowest.device,
+            offset: lowest.offset,
+        }
     }
 }
 
@@ -195,7 +233,6 @@ const KIND: &str = "TCRYPT";
 
 #[cfg(test)]
 mod tests {
-    use super::super::DeviceNumber;
     use super::super::crypt::Options;
     use super::*;
     use keyway_crypto::{CascadeMode, Secret};
@@ -255,6 +292,23 @@ mod tests {
         let short = Secret::copy_from(&[7; 127]);
         let refused = layers(&chain("twofish-aes", CascadeMode::Xts), (&KeyPlace::Line(&short)).into());
         assert!(refused.is_err());
+    }
+
+    #[test]
+    fn a_chain_is_seen_as_one_volume() {
+        let line = |text: &str| Line::parse(text.as_bytes()).unwrap();
+        let top = line("serpent-xts-plain64 00ff 256 254:1 0");
+        let lower = [line("twofish-xts-plain64 00ff 256 254:0 0"), line("aes-xts-plain64 00ff 256 8:1 256")];
+        let seen = |cipher: &str, key_len, major, offset| Through {
+            cipher: cipher.to_owned(),
+            key_len,
+            device: DeviceNumber { major, minor: 1 },
+            offset,
+        };
+        assert_eq!(Through::of(&top, &lower), seen("serpent-twofish-aes-xts-plain64", 6, 8, 256));
+        assert_eq!(Through::of(&top, &[]), seen("serpent-xts-plain64", 2, 254, 0));
+        let capi = line("capi:xts(aes)-plain64 00ff 0 8:1 9");
+        assert_eq!(Through::of(&capi, &[]), seen("capi:xts(aes)-plain64", 2, 8, 9));
     }
 
     #[test]

@@ -5,7 +5,6 @@ mod devices;
 mod flags;
 mod header;
 mod keyring;
-mod through;
 
 pub(crate) use devices::{device_path, image_behind, is_read_only};
 pub(crate) use flags::{GivenFlags, apply_kept, drop_unknown, shown};
@@ -16,7 +15,6 @@ use crate::device::sessions;
 use crate::output::failure::{Exit, Failure, Result};
 use crate::output::sentence;
 use keyway_attach::Error;
-use keyway_attach::dm::chain::Lower;
 use keyway_attach::dm::crypt::{self, Features};
 use keyway_attach::dm::{self, DeviceNumber, Mapper, Step, Target, Unchanged};
 use keyway_attach::session::Session;
@@ -83,11 +81,6 @@ impl Mapping {
             (Some(target), true) => Ok(target.as_crypt().ok().map(|line| (target, line))),
             _ => Ok(None),
         }
-    }
-
-    /// The mappings below it, if it is the uppermost of a chain of ciphers; the lowest is the last.
-    pub(crate) fn lower(&self) -> Vec<Lower> {
-        self.mapper.lower(&self.info)
     }
 
     /// The type of volume it was made from ("LUKS2", "PLAIN"), and that volume's UUID.

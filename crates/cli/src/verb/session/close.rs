@@ -116,7 +116,7 @@ fn close_mapping(found: &Mapping, when: Close) -> Result<()> {
         Close::CancelDeferred => {
             mapper.cancel_deferred(name).map_err(|_| cannot_cancel(name))?;
             // Those below a chain's are deferred with it.
-            found.lower().iter().for_each(|lower| drop(mapper.cancel_deferred(&lower.info.name)));
+            mapper.lower(&found.info).iter().for_each(|lower| drop(mapper.cancel_deferred(&lower.info.name)));
             Ok(())
         }
         // Waiting does not remove another mapping on top of it.

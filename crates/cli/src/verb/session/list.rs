@@ -107,8 +107,8 @@ fn mappings() -> Vec<Status> {
     let found = names.iter().filter_map(|(name, _)| mapping::find_mapping(name).ok().flatten());
     let found: Vec<Mapping> = found.collect();
     // A chain of ciphers is one volume.
-    let lower: BTreeSet<String> =
-        found.iter().flat_map(Mapping::lower).map(|lower| lower.info.name).collect();
+    let lower = found.iter().flat_map(|mapping| mapping.mapper.lower(&mapping.info));
+    let lower: BTreeSet<String> = lower.map(|lower| lower.info.name).collect();
     found.iter().filter(|mapping| !lower.contains(mapping.name())).filter_map(of_mapping).collect()
 }
 
@@ -116,7 +116,7 @@ fn mappings() -> Vec<Status> {
 pub(super) fn of_mapping(mapping: &Mapping) -> Option<Status> {
     let (target, line) = mapping.line(false).ok().flatten()?;
     let (format, uuid) = mapping.kind().unwrap_or_default();
-    let through = mapping.through(&line);
+    let through = mapping.mapper.through(&mapping.info, &line);
     let device = mapping::device_path(&mapping.mapper, through.device).unwrap_or_default();
     let facts = Facts {
         name: mapping.name().to_owned(),

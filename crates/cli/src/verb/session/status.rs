@@ -110,7 +110,7 @@ fn whole(found: &Mapping) -> Result<Option<(u64, Line)>> {
 
 fn of_crypt(reopening: &Reopening, found: &Mapping, size: u64, line: &Line) -> Result<String> {
     let (kind, luks) = confirmed(reopening, found, line)?;
-    let through = found.through(line);
+    let through = found.mapper.through(&found.info, line);
     // As in cryptsetup: dm-crypt has no key for cipher_null, but a LUKS header has one.
     let declared = || luks.as_ref().and_then(|luks| luks.header().volume_key_len()).unwrap_or(0);
     let key_len = if matches!(line.key, Key::Absent) { declared() } else { through.key_len };
