@@ -4,8 +4,8 @@
 use crate::need_machine;
 use keyway_crypto::CascadeMode::{self, Cbc, Lrw, Xts};
 use keyway_format::tcrypt::Program::{TrueCrypt, VeraCrypt};
-use keyway_tests::vm::{Machine, Report};
-use keyway_tests::{Scratch, assert_same_bytes, keyway, random, tcrypt};
+use keyway_tests::vm::{Machine, Report, has_udev};
+use keyway_tests::{Scratch, assert_same_bytes, keyway, need_that, random, tcrypt};
 use std::path::{Path, PathBuf};
 
 /// What both programs map: two and three ciphers.
@@ -101,6 +101,18 @@ fn a_chain_that_cannot_be_mapped_leaves_nothing() {
         refused UNKNOWN keyway open --type tcrypt --veracrypt-pim 1 --hash sha512 --key-file - /dev/vdc home
         nothing && echo AFTER_UNKNOWN=nothing
 
+        # A signal finds all of it mapped, or nothing.
+        for wait in 0.2 0.4 0.6 0.8 1.0 1.2 1.4 1.6; do
+            keyway open --type tcrypt --key-file - /dev/vda home </key & opening=$!
+            sleep $wait
+            kill $opening 2>/dev/null || true
+            wait $opening || true
+            case $(dmsetup ls | grep -c ^home || true) in
+                0) echo "KILLED_$wait=whole" ;;
+                3) echo "KILLED_$wait=whole" && close keyway home ;;
+            esac
+        done
+
         # A volume of its own that only has such a name stays.
         keyway open --type tcrypt --key-file - /dev/vdd home_1 </key
         open keyway /dev/vde
@@ -139,11 +151,14 @@ fn a_chain_that_cannot_be_mapped_leaves_nothing() {
     );
     report.has(
         "UNKNOWN",
-        "1 The kernel lacks the cipher of the mapping home: crypt: Error allocating crypto tfm (kuznyechik-xts-plain64); \
-         --backend nbd, fuse or ublk opens it without.",
+        "1 The chain's kuznyechik-xts-plain64 cannot be mapped (the kernel lacks the cipher of the mapping home: crypt: \
+         Error allocating crypto tfm (-ENOENT)): --backend nbd, fuse or ublk opens it.",
     );
     for what in ["home_1", "home_2", "CBC", "UNKNOWN", "DEFERRED"] {
         report.has(&format!("AFTER_{what}"), "nothing");
+    }
+    for wait in ["0.2", "0.4", "0.6", "0.8", "1.0", "1.2", "1.4", "1.6"] {
+        report.has(&format!("KILLED_{wait}"), "whole");
     }
     report.has("LEFT", "home_1");
     report.has("BUSY", "5 Device home is still in use.");
@@ -155,6 +170,43 @@ fn a_chain_that_cannot_be_mapped_leaves_nothing() {
     report.has("CANCELLED", "0 ");
     report.has("SUSPEND", "1 This operation is supported only for LUKS device.");
     report.has("RESIZE", "1 Resize is not supported for device type TCRYPT.");
+}
+
+/// The lower mappings are nobody's but the upper one's: udev makes no links to them. A file's loop device goes with them.
+#[test]
+fn links_and_loop_devices_are_cryptsetups() {
+    need_machine!();
+    need_that!(has_udev(), "there is no udev for the machine: ./dev test vm fetches it");
+    let scratch = Scratch::new();
+    let three = scratch.file("three", tcrypt::chained(TrueCrypt, "serpent-twofish-aes", Xts));
+    let script = r#"
+        links() { find /dev/mapper /dev/disk ! -type d | sort; }
+        loops() { ls -d /sys/block/loop*/loop 2>/dev/null | wc -l; }
+        cp /dev/vda /tmp/file
+        links >/tmp/before
+        for program in cryptsetup keyway; do
+            open $program /tmp/file
+            links >/tmp/$program
+            cryptsetup status home >/tmp/status-$program
+            echo LOOPS_$program=$(loops)
+            close keyway home
+            links | cmp -s - /tmp/before && echo LINKS_AFTER_$program=none
+            for try in $(seq 50); do [ $(loops) = 0 ] || sleep 0.2; done
+            echo LOOPS_AFTER_$program=$(loops)
+        done
+        same LINKS cryptsetup keyway
+        same STATUS status-cryptsetup status-keyway
+        echo BY_ID=$(grep -c dm-uuid /tmp/keyway)
+        "#;
+    let report = run(Machine::new().with_udev().disk(&three), script);
+    for program in ["cryptsetup", "keyway"] {
+        report.has(&format!("LOOPS_{program}"), "1");
+        report.has(&format!("LINKS_AFTER_{program}"), "none");
+        report.has(&format!("LOOPS_AFTER_{program}"), "0");
+    }
+    report.has("LINKS", "same");
+    report.has("STATUS", "same");
+    report.has("BY_ID", "1");
 }
 
 fn run(machine: Machine, script: &str) -> Report {

@@ -221,9 +221,9 @@ fn is_of_chain(info: &Info) -> bool {
 /// Says which of the ciphers the kernel lacks.
 fn lacking(error: Error, spec: &str) -> Error {
     match error {
-        Error::Unavailable(why) => {
-            Error::Unavailable(format!("{why} ({spec}); --backend nbd, fuse or ublk opens it without"))
-        }
+        Error::Unavailable(why) => Error::Unavailable(format!(
+            "the chain's {spec} cannot be mapped ({why}): --backend nbd, fuse or ublk opens it"
+        )),
         error => error,
     }
 }
