@@ -55,20 +55,29 @@ impl Drop for Stopping {
 pub(crate) fn hold() -> Held {
     let came = Arc::new(AtomicI32::new(0));
     let seen = Arc::clone(&came);
-    let is_free = stopper().is_none();
-    let stopping = is_free.then(|| stop_by(move |signal| seen.store(signal, Ordering::Relaxed)));
-    Held { came, stopping }
+    watch_signals();
+    let mut stopper = stopper();
+    let holds = stopper.is_none();
+    if holds {
+        *stopper = Some(Box::new(move |signal| seen.store(signal, Ordering::Relaxed)));
+    }
+    Held { came, holds }
 }
 
 /// While this exists, signals wait.
 pub(crate) struct Held {
     came: Arc<AtomicI32>,
-    stopping: Option<Stopping>,
+    /// Whether nothing else has signals wait.
+    holds: bool,
 }
 
 impl Drop for Held {
     fn drop(&mut self) {
-        drop(self.stopping.take());
+        if !self.holds {
+            return;
+        }
+        // A signal that is being handled right now has come before this returns.
+        *stopper() = None;
         let signal = self.came.load(Ordering::Relaxed);
         if signal != 0 {
             end_by(signal);
