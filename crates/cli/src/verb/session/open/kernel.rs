@@ -9,7 +9,6 @@ use crate::output::{sentence, stdio};
 use crate::process::interrupt;
 use crate::volume::{Data, Format, Opening, Unlocked};
 
-use keyway_attach::dm::chain::Plan;
 use keyway_attach::dm::crypt::Features;
 use keyway_attach::dm::volume::{self, Below, KeyPlace, Places};
 use keyway_attach::dm::{self, Backing, Mapper};
@@ -114,7 +113,12 @@ impl KernelDoor {
         let add = |link| mapping::LinkedKey::add(link, is_luks2, &unlocked.volume_key, second_key);
         let link = self.link.as_ref().map(add).transpose()?;
         let uuid = dm::uuid::of_mapping(unlocked.format.name(), unlocked.format.uuid(), &self.name);
-        let plan = Plan { layout: &unlocked.layout, places, below: &below, read_only: attached.read_only };
+        let plan = dm::chain::Plan {
+            layout: &unlocked.layout,
+            places,
+            below: &below,
+            read_only: attached.read_only,
+        };
         // A signal finds all of it mapped, or nothing.
         let _held = interrupt::hold();
         let created = mapper.map(&self.name, &uuid, plan);
