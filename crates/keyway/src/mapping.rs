@@ -43,7 +43,8 @@ impl Mapping {
         node::path(&self.name).unwrap_or_else(|_| Path::new("/dev/mapper").join(&self.name))
     }
 
-    /// Removes the mapping, and those of a chain's other ciphers below it: the kernel forgets the key. See [`Admitted::map`] for an example.
+    /// Removes the mapping, and those of a chain's other ciphers below it: the kernel forgets the key. See
+    /// [`Admitted::map`] for an example.
     ///
     /// # Errors
     /// [`ErrorKind::InUse`] while it is open or mounted.
@@ -55,8 +56,9 @@ impl Mapping {
 impl Admitted {
     /// Maps the volume in the kernel as /dev/mapper/`name`, with the table, UUID and key that
     /// cryptsetup would use, and hands the device over to the mapping. Root only. A file gets a
-    /// loop device, which is removed with the mapping. A chain of ciphers is a mapping for each, `name`_1 and `name`_2 below it. Discards are passed on where
-    /// [`Unlock::discards`](crate::Unlock::discards) or the header allows it.
+    /// loop device, which is removed with the mapping. A chain of ciphers is a mapping for each, `name`_1 and
+    /// `name`_2 below it. Discards are passed on where [`Unlock::discards`](crate::Unlock::discards) or the header
+    /// allows it.
     ///
     /// ```no_run
     /// # use keyway::*;

@@ -113,6 +113,14 @@ fn a_chain_that_cannot_be_mapped_leaves_nothing() {
             esac
         done
 
+        # What a power cut or kill -9 between two mappings would leave has a way out.
+        open keyway /dev/vda
+        dmsetup remove home
+        refused LEFTOVER keyway open --type tcrypt --key-file - /dev/vda home
+        close keyway home_1
+        close keyway home_2
+        nothing && echo AFTER_LEFTOVER=nothing
+
         # A volume of its own that only has such a name stays.
         keyway open --type tcrypt --key-file - /dev/vdd home_1 </key
         open keyway /dev/vde
@@ -145,6 +153,7 @@ fn a_chain_that_cannot_be_mapped_leaves_nothing() {
             &format!("5 There is already a mapping {taken}, a name that the ciphers below home need."),
         );
     }
+    report.has("LEFTOVER", "5 Cannot use device /dev/vda which is in use (mapped as home_2).");
     report.has(
         "CBC",
         "1 The kernel has no target for twofish-aes-cbc-tcw: --backend nbd, fuse or ublk opens it.",
@@ -154,7 +163,7 @@ fn a_chain_that_cannot_be_mapped_leaves_nothing() {
         "1 The chain's kuznyechik-xts-plain64 cannot be mapped (the kernel lacks the cipher of the mapping home: crypt: \
          Error allocating crypto tfm (-ENOENT)): --backend nbd, fuse or ublk opens it.",
     );
-    for what in ["home_1", "home_2", "CBC", "UNKNOWN", "DEFERRED"] {
+    for what in ["home_1", "home_2", "CBC", "UNKNOWN", "LEFTOVER", "DEFERRED"] {
         report.has(&format!("AFTER_{what}"), "nothing");
     }
     for wait in ["0.2", "0.4", "0.6", "0.8", "1.0", "1.2", "1.4", "1.6"] {

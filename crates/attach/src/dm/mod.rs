@@ -3,8 +3,9 @@
 //! A mapping has a name (`/dev/mapper/NAME`), a UUID and a table, which is a sequence of targets.
 //! dm-crypt is the target that decrypts ([`crypt`]). The conventions that other tools rely on are
 //! followed too: names as libdevmapper writes them ([`name`]), UUIDs as cryptsetup writes them
-//! ([`uuid`]), a mapping for each of a chain's ciphers ([`chain`]), volume keys in the kernel's keyring ([`keyring`]), links made by udev or nodes made
-//! without it ([`node`]), loop devices for files ([`loopback`]).
+//! ([`uuid`]), a mapping for each of a chain's ciphers ([`chain`]), volume keys in the kernel's
+//! keyring ([`keyring`]), links made by udev or nodes made without it ([`node`]), loop devices for
+//! files ([`loopback`]).
 //!
 //! Source: include/uapi/linux/dm-ioctl.h, drivers/md/dm-ioctl.c.
 
