@@ -9,6 +9,7 @@ mod keyboard;
 mod lies;
 mod lvm;
 mod ramdisk;
+mod resume;
 mod root;
 mod roots;
 mod stopped;

@@ -39,7 +39,8 @@ fn of(content: &Content<'_>, name: &str) -> Option<Identity> {
         "XFS" => (uuid(32)?, string(108, 12)?),
         "Btrfs" => (uuid(65536 + 0x20)?, string(65536 + 0x12b, 256)?),
         "F2FS" => (uuid(1024 + 0x6c)?, wide_text(&content.bytes(1024 + 0x7c, 1024)?)),
-        "swap space" => (uuid(1024 + 12)?, string(1024 + 28, 16)?),
+        // A suspended system leaves the swap's header as it was, except for its mark.
+        "swap space" | "hibernated system" => (uuid(1024 + 12)?, string(1024 + 28, 16)?),
         "FAT12" | "FAT16" => (serial(content, 39)?, string(43, 11)?),
         "FAT32" => (serial(content, 67)?, string(71, 11)?),
         _ => return None,

@@ -212,6 +212,7 @@ fn contents_are_asked_for_by_uuid_and_label() {
         (0, b"XFSB", 32, 108),
         (65600, b"_BHRfS_M", 65568, 65536 + 0x12b),
         (4086, b"SWAPSPACE2", 1036, 1052),
+        (4086, b"S1SUSPEND", 1036, 1052),
     ] {
         assert_eq!(name(&[(mark, magic), (at, &id), (label, b"disk")]), Some(format!("{uuid} disk")));
     }
