@@ -148,14 +148,16 @@ fn packed(scratch: &Scratch, files: Files<'_>) -> PathBuf {
     scratch.file("original", archive.stdout)
 }
 
-/// The machine has a US keyboard, or says nothing: the map is the one that the image has for its own prompt.
+/// The machine says nothing of its keyboard: the map is the one that the image has for its own prompt.
 #[test]
 fn a_wrapped_image_brings_its_own_map() {
     need!("busybox", "cpio", "sh", "gzip", "loadkeys", "ckbcomp");
     need_that!(is_prepared(), "the virtual machine's kernel was not fetched (./dev test vm)");
     let scratch = Scratch::new();
     let image = scratch.path("image");
-    let american = configured(&scratch, "american", "etc/default/keyboard", "XKBLAYOUT=us\n");
+    let silent = configured(&scratch, "silent", "etc/vconsole.conf", "FONT=x\n");
+    let american = [("etc/default/keyboard", "XKBLAYOUT=\"us\"\n"), ("etc/vconsole.conf", "KEYMAP=us\n")]
+        .map(|(file, text)| configured(&scratch, &file.replace('/', "-"), file, text));
     let german = configured(&scratch, "german", "etc/default/keyboard", "XKBLAYOUT=de\n");
     let wrapped = |original: &Path, machine: &Path, options: &str| {
         let make = keyway("boot initramfs --force --program /bin/busybox -o").arg(&image).args(options);
@@ -187,16 +189,20 @@ fn a_wrapped_image_brings_its_own_map() {
     ];
     for (file, files, map) in cases {
         let original = packed(&scratch, files);
-        wrapped(&original, &american, "").ok().says(&format!(
+        wrapped(&original, &silent, "").ok().says(&format!(
             "The image gets the map of the keyboard that its own prompt has: {file} in {}.",
             original.display()
         ));
         assert!(map_added(&scratch, &original, &image).as_ref() == Some(map), "{file}");
-        // The machine's own goes before it, and none is none.
+        // The machine's own goes before it, a US keyboard too, and none is none.
         wrapped(&original, &german, "").ok().says("german/etc/default/keyboard names.");
         assert!(map_added(&scratch, &original, &image).as_ref() != Some(map), "{file}");
-        wrapped(&original, &american, "--keymap none").ok();
-        assert_eq!(map_added(&scratch, &original, &image), None, "{file}");
+        for (machine, options) in
+            [(&silent, "--keymap none"), (&german, "--keymap us"), (&american[0], ""), (&american[1], "")]
+        {
+            assert!(!wrapped(&original, machine, options).ok().to_string().contains("map of the keyboard"));
+            assert_eq!(map_added(&scratch, &original, &image), None, "{file} {options}");
+        }
     }
     // Without a program that translates: a binary map needs none, for the machine's the image's is taken.
     let empty = scratch.path("empty");
@@ -205,12 +211,12 @@ fn a_wrapped_image_brings_its_own_map() {
     wrapped(&original, &german, "").env("PATH", &empty).ok().says("own prompt has: keymap.bin in ");
     assert!(map_added(&scratch, &original, &image).as_ref() == Some(&french));
     let original = packed(&scratch, &of_debian);
-    wrapped(&original, &american, "").env("PATH", &empty).ok().says(&format!(
+    wrapped(&original, &silent, "").env("PATH", &empty).ok().says(&format!(
         "WARNING: the image gets no map of the keyboard, though usr/bin/setupcon in {} names one: loadkeys is not installed.",
         original.display()
     ));
     let original = packed(&scratch, &of_dracut[..2]);
-    wrapped(&original, &american, "")
+    wrapped(&original, &silent, "")
         .ok()
         .says("names one: the map includes letters, which is not in the image.");
     assert_eq!(map_added(&scratch, &original, &image), None);

@@ -23,7 +23,7 @@ pub(super) enum Keyboard {
 impl Keyboard {
     pub(super) fn from_args(args: &Args) -> Self {
         match args.text(&KEYMAP) {
-            Some("none") => Self::None,
+            Some(name) if name == "none" || is_the_kernels(name) => Self::None,
             Some(name) => Self::Named(name.to_owned()),
             None => {
                 let root = args.path(&MODULES).filter(|root| *root != Path::new("none"));
@@ -57,13 +57,15 @@ pub(super) type Original<'a> = Option<(&'a Path, &'a [u8])>;
 
 /// The first map that can be used, of the machine's and the image's; if none can, a warning about the first.
 fn found(root: &Path, original: Original<'_>) -> Result<Option<Vec<u8>>> {
-    let machines = configured(root).map(|(source, file)| (source.translated(), file.display().to_string()));
-    let of_machine = match machines {
-        Some((Ok(map), file)) => {
-            say!("The image gets the map of the keyboard that {file} names.");
-            return Ok(Some(map));
-        }
-        Some((Err(why), file)) => Some((why, file)),
+    let of_machine = match configured(root) {
+        Some((None, _)) => return Ok(None),
+        Some((Some(source), file)) => match source.translated() {
+            Ok(map) => {
+                say!("The image gets the map of the keyboard that {} names.", file.display());
+                return Ok(Some(map));
+            }
+            Err(why) => Some((why, file.display().to_string())),
+        },
         None => None,
     };
     let of_image = match original.map(|(path, image)| in_image(path, image)).transpose()?.flatten() {
@@ -112,11 +114,12 @@ fn of_name(name: &str) -> Translated {
     })
 }
 
-/// What the machine's configuration says, and the file that says it; `None` for a US keyboard.
-fn configured(root: &Path) -> Option<(Source, PathBuf)> {
+/// What the machine's configuration says, without a source for a US keyboard, and the file that says it; `None` if it says nothing.
+fn configured(root: &Path) -> Option<(Option<Source>, PathBuf)> {
     let (console, layout) = (root.join("etc/vconsole.conf"), root.join("etc/default/keyboard"));
     if let Some(name) = variable(&console, "KEYMAP") {
-        return (!is_the_kernels(&name)).then(|| (Source::Console(in_root(root, name)), console));
+        let source = (!is_the_kernels(&name)).then(|| Source::Console(in_root(root, name)));
+        return Some((source, console));
     }
     let arguments: Vec<(&str, String)> = [
         ("-model", "XKBMODEL"),
@@ -129,11 +132,13 @@ fn configured(root: &Path) -> Option<(Source, PathBuf)> {
     .collect();
     let of =
         |option: &str| arguments.iter().find(|(name, _)| *name == option).map(|(_, value)| value.as_str());
-    if matches!((of("-layout"), of("-variant")), (None | Some("us"), None)) {
-        return None;
+    match (of("-layout"), of("-variant")) {
+        (None, None) => return None,
+        (Some("us"), None) => return Some((None, layout)),
+        _ => {}
     }
     let arguments = arguments.into_iter().flat_map(|(option, value)| [option.to_owned(), value]);
-    Some((Source::Layout(arguments.collect()), layout))
+    Some((Some(Source::Layout(arguments.collect())), layout))
 }
 
 /// A variable of a file that shells can read, if it is set to anything.

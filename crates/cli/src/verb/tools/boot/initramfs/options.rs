@@ -77,7 +77,8 @@ pub(super) static KEYMAP: Opt = text(
     "A map of kbd (de-latin1), a layout of X (de), or a file: what loadkeys(1) reads, or its --bkeymap, which is also \
      mkinitcpio's keymap.bin. Without it, the map is the one that etc/vconsole.conf or etc/default/keyboard below DIR of \
      --modules, else of this machine, name, or else the one that IMAGE has for its own \
-     prompt (Debian's, dracut's, mkinitcpio's, booster's, Alpine's); a US keyboard needs none. It is loaded before the first prompt, on the \
+     prompt (Debian's, dracut's, mkinitcpio's, booster's, Alpine's). A US keyboard (us) needs none, and where it is named \
+     the image's does not count. It is loaded before the first prompt, on the \
      machine's own console: a serial line's keyboard belongs to the terminal at its other end. Translating needs \
      loadkeys, for layouts of X also ckbcomp (console-setup).",
 );
