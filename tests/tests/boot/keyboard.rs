@@ -246,8 +246,9 @@ fn a_passphrase_that_cannot_be_typed_is_told() {
         add.arg(scratch.file("old", TYPED)).arg(&volume).arg(scratch.file("new", passphrase)).ok();
     };
     // A German keyboard has dead keys, and ł.
-    let (polish, ascii) = ("zażółć", "lazy");
+    let (polish, swedish, ascii) = ("zażółć", "ångström", "lazy");
     add(polish);
+    add(swedish);
     add(ascii);
     let check = |image: &Path, passphrase: &str, options: &str| {
         let check = keyway("boot check --loader initramfs --key-file - --image").arg(image);
@@ -263,6 +264,8 @@ fn a_passphrase_that_cannot_be_typed_is_told() {
         "  X The passphrase: no key of the keyboard's map in the image (keyway/keymap) types 2 of its characters.\n  \
          It does not open with this passphrase, typed there.\n",
     );
+    // It has a dead ring, too, of which the kernel makes nothing.
+    check(&image, swedish, "").fails(1).says("(keyway/keymap) types 1 of its characters.");
     check(&image, polish, "--as-key-file").ok();
     check(&image, "wrong", "").fails(1).says("  The passphrase opens no keyslot.\n");
     made("--keymap none");

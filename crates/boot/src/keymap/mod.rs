@@ -10,6 +10,7 @@
 //! A value is what the ioctl KDSKBENT takes: the type of the key in its upper byte and a number in the lower one
 //! (include/uapi/linux/keyboard.h), or, where the upper byte is no type, a character exclusive-or f000.
 
+mod dead;
 mod include;
 mod of_image;
 
@@ -63,13 +64,17 @@ impl Keymap {
         self.0.iter().flat_map(|(table, values)| (0..).zip(values).map(|(key, value)| (*table, key, *value)))
     }
 
-    /// Whether some key types this character: alone, with Shift, AltGr or both; or where it is a letter of
-    /// Latin-1 with an accent, and there are dead keys.
+    /// Whether keys type this character: one alone, with Shift, AltGr or both; or a dead key, or Compose, and others after it.
     pub fn types(&self, character: char) -> bool {
-        let reachable = || self.values().filter(|(table, ..)| *table <= SHIFT_ALTGR).map(|(.., value)| value);
-        let accented = ('\u{c0}'..='\u{ff}').contains(&character);
-        reachable().any(|value| typed(value) == Some(character))
-            || accented && reachable().any(|value| DEAD.contains(&(value >> 8)))
+        let has = |is: &dyn Fn(u16) -> bool| {
+            self.values().any(|(table, _, value)| table <= SHIFT_ALTGR && is(value))
+        };
+        let alone = |character| has(&|value| typed(value) == Some(character));
+        let marked = |accent| {
+            has(&|value| dead::accent(value) == Some(accent))
+                || has(&|value| value == dead::COMPOSE) && alone(accent)
+        };
+        alone(character) || dead::pairs(character).any(|(accent, base)| alone(base) && marked(accent))
     }
 
     /// How many characters of a passphrase no key types; `None` if it is no UTF-8, which is what keys type.
@@ -118,11 +123,10 @@ const MAGIC: &[u8] = b"bkeymap";
 const KEYS: usize = 128;
 const TABLE: usize = 2 * KEYS;
 const SHIFT_ALTGR: u8 = 3;
-/// KT_LATIN, KT_LETTER, NR_TYPES; KT_DEAD and KT_DEAD2 (include/uapi/linux/keyboard.h).
+/// KT_LATIN, KT_LETTER, NR_TYPES (include/uapi/linux/keyboard.h).
 const LATIN: u16 = 0;
 const LETTER: u16 = 11;
 const TYPES: u16 = 15;
-const DEAD: &[u16] = &[5, 13];
 const UNICODE: u16 = 0xf000;
 
 #[cfg(test)]
@@ -139,6 +143,8 @@ mod tests {
         tables[0][26] = 0xbfc;
         tables[1][4] = 0xa7 ^ UNICODE;
         tables[0][13] = 0x501;
+        tables[0][18] = 0xb00 | u16::from(b'e');
+        tables[0][57] = u16::from(b' ');
         bytes.extend(tables.as_flattened().iter().flat_map(|value| value.to_le_bytes()));
         bytes
     }
@@ -148,21 +154,33 @@ mod tests {
         let keymap = Keymap::parse(&german()).unwrap();
         assert_eq!(keymap.values().count(), 256);
         let other: Vec<_> = keymap.values().filter(|(.., value)| *value != 0x200).collect();
-        assert_eq!(other, [(0, 13, 0x501), (0, 21, 0xb7a), (0, 26, 0xbfc), (1, 4, 0xf0a7), (1, 21, 0xb5a)]);
+        let letters =
+            [(0, 18, 0xb65), (0, 21, 0xb7a), (0, 26, 0xbfc), (0, 57, 0x20), (1, 4, 0xf0a7), (1, 21, 0xb5a)];
+        assert_eq!((other[0], &other[1..]), ((0, 13, 0x501), &letters[..]));
     }
 
     #[test]
     fn what_can_be_typed_is_known() {
         let keymap = Keymap::parse(&german()).unwrap();
-        for letter in ['z', 'Z', '\u{fc}', '\u{a7}', '\u{e9}'] {
+        for letter in ['z', 'Z', '\u{fc}', '\u{a7}', '\u{e9}', '\''] {
             assert!(keymap.types(letter), "{letter}");
         }
-        for letter in ['y', '\u{142}', '\u{1}', '\u{200}'] {
+        // Neither another accent, nor the same on a letter that no key types, nor what the kernel's table lacks.
+        for letter in ['y', '\u{142}', '\u{1}', '\u{200}', 'è', 'á', 'ź', '`'] {
             assert!(!keymap.types(letter), "{letter}");
         }
-        let mut without_dead_keys = german();
-        without_dead_keys[7 + 256 + 13 * 2..][..2].copy_from_slice(&[0, 2]);
-        assert!(!Keymap::parse(&without_dead_keys).unwrap().types('\u{e9}'));
+        let with = |key: usize, value: u16| {
+            let mut other = german();
+            other[7 + 256 + key * 2..][..2].copy_from_slice(&value.to_le_bytes());
+            Keymap::parse(&other).unwrap()
+        };
+        assert!(!with(13, 0x200).types('é') && !with(13, 0x200).types('\''));
+        assert!(with(13, 0xd27).types('é'), "KT_DEAD2");
+        assert!(
+            !with(13, 0x20e).types('é') && with(13, 0x20e).types('z'),
+            "Compose alone: no key types the accent"
+        );
+        assert!(!with(57, 0x200).types('\''), "no space");
         for (passphrase, untyped) in [("z\u{fc}Z", 0), ("y\u{142}z\n", 3), ("", 0)] {
             assert_eq!(keymap.untyped(passphrase.as_bytes()), Some(untyped), "{passphrase:?}");
         }
