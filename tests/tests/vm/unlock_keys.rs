@@ -193,9 +193,18 @@ fn devices_that_are_late_open_already_or_without_dm_crypt() {
         (head -c 512 /dev/zero; cat /key; echo more) >/tmp/raw; truncate -s 64K /tmp/raw; losetup /dev/loop4 /tmp/raw
         echo RANGE=$(says --cmdline "cryptdevice=/dev/vda:home cryptkey=/dev/loop4:512:$(wc -c </key)") $(is_open home)
         rm -r /tmp/tree; mkdir /tmp/tree; mv /tmp/late-header /tmp/tree/hdr
+        mkdir /tmp/tree/keys; cp /key /tmp/tree/keys/real; ln -s keys/../keys/real /tmp/tree/inside
+        ln -s /key /tmp/tree/outside; ln -s ../.. /tmp/tree/up; ln -s /tmp/header-copy /tmp/tree/header
+        cp /tmp/tree/hdr /tmp/header-copy
         truncate -s 24M /tmp/hdr; mkfs.ext4 -q -L hdr -d /tmp/tree /tmp/hdr; losetup /dev/loop3 /tmp/hdr
         table 'home /dev/loop7 /key luks,header=/hdr:LABEL=hdr'
         echo HEADER=$(says) $(is_open home) $(grep -c keyway-header /proc/mounts)
+        for file in inside outside up/key ../../key gone; do
+            table "home /dev/vda /$file:LABEL=hdr luks"
+            echo KEY $file=$(says) $(is_open home)
+        done
+        table 'home /dev/loop7 /key luks,header=/header:LABEL=hdr'
+        echo HEADER_OUTSIDE=$(says) $(is_open home) $(grep -c keyway-header /proc/mounts)
         table 'one /dev/vda none luks' 'swap /dev/vdz /dev/urandom swap' \
             'gone /dev/vdz none luks,x-systemd.device-timeout=1s' 'two /dev/loop7 none luks'
         echo ALL=$(asked) $(is_open one) $(is_open two)
@@ -215,6 +224,14 @@ fn devices_that_are_late_open_already_or_without_dm_crypt() {
     report.has("START", "0 open");
     report.has("RANGE", "0 open");
     report.has("HEADER", "0 open 0");
+    report.has("KEY inside", "0 open");
+    for file in ["outside", "up/key", "../../key"] {
+        let why = format!("The key file /{file} on LABEL=hdr: it leads out of the device.");
+        report.has(&format!("KEY {file}"), &format!("1 {why}|home: the key file did not open it.| closed"));
+    }
+    let gone = "The key file /gone on LABEL=hdr: No such file or directory (os error 2).";
+    report.has("KEY gone", &format!("1 {gone}|home: the key file did not open it.| closed"));
+    report.has("HEADER_OUTSIDE", "1 The header /header on LABEL=hdr: it leads out of the device.| closed 0");
     report.has(
         "ALL",
         "4 swap: left to the system that starts: it gets a random key each time.|gone: /dev/vdz did not appear within 1 \

@@ -27,7 +27,10 @@ impl KeyFile {
         match parts(&text)[..] {
             [path, device] => {
                 let mounted = mount_read_only(&node(device)?, what)?;
-                Ok(Self { path: mounted.file(path), mounted: Some(mounted) })
+                let path = mounted.file(path).map_err(|why| {
+                    Failure::new(Exit::Parameters, format!("The {what} {path} on {device}: {why}."))
+                })?;
+                Ok(Self { path, mounted: Some(mounted) })
             }
             [device] if is_device(device) => Ok(Self { path: node(device)?, mounted: None }),
             _ => Ok(Self { path: named.into(), mounted: None }),

@@ -8,6 +8,7 @@ use keyway_volume::device::storage::File;
 use rustix::mount::{MountFlags, UnmountFlags, mount, unmount};
 use std::ffi::{CStr, CString, OsStr};
 use std::fs;
+use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
@@ -19,9 +20,14 @@ pub(super) struct Mounted {
 }
 
 impl Mounted {
-    /// Where the file is that has this path from the file system's root.
-    pub(super) fn file(&self, path: &str) -> PathBuf {
-        self.place.join(path.trim_start_matches('/'))
+    /// Where the file is that has this path from the file system's root. A path or link that leads out of the file system is
+    /// an error: whoever made the link would choose which file of this system is read.
+    pub(super) fn file(&self, path: &str) -> io::Result<PathBuf> {
+        let file = fs::canonicalize(self.place.join(path.trim_start_matches('/')))?;
+        match file.starts_with(fs::canonicalize(&self.place)?) {
+            true => Ok(file),
+            false => Err(io::Error::other("it leads out of the device")),
+        }
     }
 }
 
