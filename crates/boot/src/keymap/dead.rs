@@ -24,7 +24,7 @@ pub(super) fn pairs(character: char) -> impl Iterator<Item = (char, char)> {
 /// `K_COMPOSE`: the next two characters are a pair.
 pub(super) const COMPOSE: u16 = 0x20e;
 /// KT_DEAD and KT_DEAD2 (include/uapi/linux/keyboard.h).
-const DEAD: u16 = 5;
+const DEAD: u16 = 4;
 const DEAD2: u16 = 13;
 /// By the numbers of KT_DEAD.
 const ACCENTS: &str = "`'^~\",_U.*=cki#o!?+-)(:n;$@";
@@ -56,14 +56,15 @@ mod tests {
     #[test]
     fn accents_are_the_kernels() {
         for (value, expected) in [
-            (0x500, Some('`')),
-            (0x501, Some('\'')),
-            (0x505, Some(',')),
-            (0x509, Some('*')),
-            (0x51a, Some('@')),
-            (0x51b, None),
+            (0x400, Some('`')),
+            (0x401, Some('\'')),
+            (0x405, Some(',')),
+            (0x409, Some('*')),
+            (0x41a, Some('@')),
+            (0x41b, None),
             (0xd00 | u16::from(b'"'), Some('"')),
             (0xb61, None),
+            (0x501, None),
             (COMPOSE, None),
         ] {
             assert_eq!(accent(value), expected, "{value:x}");

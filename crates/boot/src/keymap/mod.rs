@@ -142,7 +142,7 @@ mod tests {
         tables[1][21] = 0xb00 | u16::from(b'Z');
         tables[0][26] = 0xbfc;
         tables[1][4] = 0xa7 ^ UNICODE;
-        tables[0][13] = 0x501;
+        tables[0][13] = 0x401;
         tables[0][18] = 0xb00 | u16::from(b'e');
         tables[0][57] = u16::from(b' ');
         bytes.extend(tables.as_flattened().iter().flat_map(|value| value.to_le_bytes()));
@@ -156,7 +156,7 @@ mod tests {
         let other: Vec<_> = keymap.values().filter(|(.., value)| *value != 0x200).collect();
         let letters =
             [(0, 18, 0xb65), (0, 21, 0xb7a), (0, 26, 0xbfc), (0, 57, 0x20), (1, 4, 0xf0a7), (1, 21, 0xb5a)];
-        assert_eq!((other[0], &other[1..]), ((0, 13, 0x501), &letters[..]));
+        assert_eq!((other[0], &other[1..]), ((0, 13, 0x401), &letters[..]));
     }
 
     #[test]
