@@ -2,6 +2,7 @@
 //! is read, too. What has a table lies within its devices.
 #![no_main]
 
+use keyway_boot::lvm::area::Budget;
 use keyway_boot::lvm::{Found, Group, Label, SECTOR, area, assemble};
 use libfuzzer_sys::fuzz_target;
 
@@ -11,8 +12,9 @@ fuzz_target!(|device: &[u8]| {
         there.map(|there| room.copy_from_slice(there)).is_some()
     };
     if let Ok(Some(label)) = Label::find(&device[..device.len().min(Label::START)]) {
+        let mut budget = Budget::default();
         for place in label.areas {
-            let _ = area::text(place, &mut read).map(|text| text.map(|text| tables(&text)));
+            let _ = area::text(place, &mut budget, &mut read).map(|text| text.map(|text| tables(&text)));
         }
     }
     tables(device);
@@ -27,6 +29,7 @@ fn tables(text: &[u8]) {
         inside: number % 2 == 0,
         // One has them for all, as a device without metadata is found by its UUID alone.
         groups: (number == 0).then(|| group.clone()).into_iter().collect(),
+        wrong: (number == 1).then(|| "its checksum".to_owned()),
     });
     for group in assemble(&found.collect::<Vec<_>>()) {
         assert!(group.devices.len() <= 1024 && group.group.logical.len() <= 4096);

@@ -28,6 +28,8 @@ const SIZE: u64 = 40 << 20;
 const ROOT: u64 = 1 << 20;
 const SWAP: u64 = 25 << 20;
 const STRIPE: usize = 64 << 10;
+/// The metadata area of both.
+const AREA: usize = 4096;
 
 /// Two physical volumes with this in root, and a swap.
 fn physical(scratch: &Scratch, name: &str, root: &[u8]) -> [PathBuf; 2] {
@@ -45,6 +47,34 @@ fn physical(scratch: &Scratch, name: &str, root: &[u8]) -> [PathBuf; 2] {
     peer("mkswap", "-q").arg(&swap).ok();
     files[1].write_all_at(&fs::read(swap).unwrap(), SWAP).unwrap();
     paths
+}
+
+/// The first physical volume gets metadata with the next number, in which the first volume by name is of another kind.
+fn with_a_thin_volume(disk: &Path) {
+    let mut head = HEADS[0].to_vec();
+    let number = |head: &[u8], at: usize| u64::from_le_bytes(head[at..at + 8].try_into().unwrap()) as usize;
+    let (start, length) = (AREA + number(&head, AREA + 40), number(&head, AREA + 48));
+    let mut text = String::from_utf8(head[start..start + length].to_vec()).unwrap();
+    for (behind, from, to) in
+        [("my-vg {", "seqno = ", "seqno = 9"), ("data-1 {", "type = \"striped\"", "type = \"thin\"   ")]
+    {
+        let at = text.find(behind).unwrap();
+        let at = at + text[at..].find(from).unwrap();
+        text.replace_range(at..at + to.len(), to);
+    }
+    head[start..start + length].copy_from_slice(text.as_bytes());
+    let sum = checksum(&head[start..start + length]);
+    head[AREA + 56..AREA + 60].copy_from_slice(&sum.to_le_bytes());
+    let sum = checksum(&head[AREA + 4..AREA + 512]);
+    head[AREA..AREA + 4].copy_from_slice(&sum.to_le_bytes());
+    fs::File::options().write(true).open(disk).unwrap().write_all_at(&head, 0).unwrap();
+}
+
+/// LVM's: CRC-32 with another start, and not inverted at the end.
+fn checksum(bytes: &[u8]) -> u32 {
+    bytes.iter().fold(0xf597_a6cf, |sum, byte| {
+        (0..8).fold(sum ^ u32::from(*byte), |sum, _| (sum >> 1) ^ (0xedb8_8320 & (sum & 1).wrapping_neg()))
+    })
 }
 
 /// A system with lvm2, which looks at the tables before the usual init.
@@ -104,7 +134,7 @@ fn a_dry_run_says_which_volumes_are_activated() {
         .says("rd.lvm.snapshot=x: no parameter");
 }
 
-/// lvm2 makes the same tables for the same volumes. Copies of the physical volumes that are not encrypted, and a file
+/// lvm2 makes the same tables for the same volumes; the metadata on the second are damaged. Copies of the physical volumes that are not encrypted, and a file
 /// system with the root's label, as whoever can write to the disk would put there, change nothing.
 #[test]
 fn a_root_on_lvm_in_two_volumes_boots() {
@@ -113,7 +143,9 @@ fn a_root_on_lvm_in_two_volumes_boots() {
     let system = fs::read(system(&scratch)).unwrap();
     let mut disks = vec![root::ext4(&others, Path::new("/bin/busybox"))];
     disks.extend(physical(&scratch, "forged", &[0x55; 1 << 20]));
-    for (number, part) in physical(&scratch, "part", &system).iter().enumerate() {
+    let parts = physical(&scratch, "part", &system);
+    fs::File::options().write(true).open(&parts[1]).unwrap().write_all_at(b"odd", AREA as u64).unwrap();
+    for (number, part) in parts.iter().enumerate() {
         disks.push(encrypted(&scratch, part, "luks2", number));
     }
     let line = format!(
@@ -136,9 +168,16 @@ fn a_root_on_lvm_in_two_volumes_boots() {
         has(&said, line);
     }
     assert!(said.lines().any(|line| line.starts_with("RESUME=254:")), "{said}");
+    let damaged = "do not count: the checksum of the metadata area is wrong.";
+    let damaged: Vec<_> = said.lines().filter(|line| line.ends_with(damaged)).collect();
+    assert!(!damaged.is_empty(), "{said}");
+    assert!(
+        damaged.iter().all(|line| line.starts_with("WARNING: metadata of my-vg on /dev/dm-")),
+        "{damaged:?}"
+    );
 }
 
-/// The volume is found by its UUID on a logical volume; a root on a logical volume that is not encrypted is not taken.
+/// The volume is found by its UUID on a logical volume; with the newest metadata, in a group of which not all can be activated. A root on a logical volume that is not encrypted is not taken.
 #[test]
 fn a_volume_on_lvm_boots_and_what_is_beside_it_does_not() {
     need_machine!();
@@ -148,8 +187,18 @@ fn a_volume_on_lvm_boots_and_what_is_beside_it_does_not() {
     let image = initramfs(&key(&scratch, "luks2"), &scratch, "ext4");
     let open = format!("rd.luks.name={}=root rd.luks.key=/keyway/keys/root", uuid(7));
     let disks = physical(&scratch, "part", &fs::read(&volume).unwrap());
-    let said = booted(&image, &disks, &format!("{open} root=/dev/mapper/root")).ends();
+    with_a_thin_volume(&disks[0]);
+    let line = format!("{open} root=/dev/mapper/root rd.lvm.vg=none rd.lvm.vg=my-vg");
+    let said = booted(&image, &disks, &line).ends();
     root::assert_reached_through(&said, "/sbin/init", "/dev/mapper/root ext4 ro");
+    let older = "WARNING: the metadata of my-vg on /dev/vdb are older (seqno ";
+    assert!(said.lines().any(|line| line.starts_with(older)), "{said}");
+    has(&said, "keyway: rd.lvm.vg=none: there is no volume group none.");
+    has(&said, "MAPPED=control my--vg-root my--vg-swap root");
+    has(
+        &said,
+        "keyway: rd.lvm.vg=my-vg: the logical volume my-vg/data-1 is thinly provisioned; keyway activates linear and striped ones.",
+    );
 
     let mut disks = physical(&scratch, "plain", &fs::read(&ext4).unwrap()).to_vec();
     disks.push(volume);

@@ -136,6 +136,7 @@ echo REAL-INIT=$0 $$
 echo ROOT=$(awk '$2 == \"/\" { print $1, $3, substr($4, 1, 2) }' /proc/mounts)
 echo OPTIONS=$(awk '$2 == \"/\" { print $4 }' /proc/mounts)
 echo RESUME=$(cat /sys/power/resume)
+echo MAPPED=$(ls /dev/mapper)
 echo WRITTEN=$(echo yes 2>/dev/null >/written && cat /written)
 echo DATA=$(sha256sum </data | cut -d' ' -f1)
 echo LEFT=$(ls -d /keyway /run/keyway* /run/cryptsetup/* 2>/dev/null || echo nothing)

@@ -14,14 +14,33 @@
 use super::label::Area;
 use super::{Error, FIRST, Read, SECTOR, checksum, u32_at, u64_at};
 
+/// How many bytes of metadata may still be read, of all devices together: anybody's stick may have some.
+#[derive(Debug)]
+pub struct Budget(u64);
+
+impl Default for Budget {
+    fn default() -> Self {
+        Self(ALL)
+    }
+}
+
+impl Budget {
+    fn take(&mut self, length: u64) -> Result<(), Error> {
+        let most = || format!("{length} bytes of metadata; {ALL} at most are read of all devices together");
+        self.0 = self.0.checked_sub(length).ok_or_else(|| Error::Field(most()))?;
+        Ok(())
+    }
+}
+
 /// The valid text of an area; `None` if it has none, as that of a physical volume without a group.
 ///
 /// # Errors
 /// [`Error::Unreadable`], [`Error::Checksum`], [`Error::Field`].
-pub fn text(area: Area, read: Read<'_>) -> Result<Option<Vec<u8>>, Error> {
+pub fn text(area: Area, budget: &mut Budget, read: Read<'_>) -> Result<Option<Vec<u8>>, Error> {
     let mut header = [0; HEADER];
     fill(read, area.offset, &mut header)?;
     let Some(place) = Place::parse(&header, area)? else { return Ok(None) };
+    budget.take(place.length as u64)?;
     let mut text = vec![0; place.length];
     let (first, second) = text.split_at_mut(place.before_end);
     fill(read, place.start, first)?;
@@ -86,3 +105,5 @@ const TEXT: usize = 40;
 const IGNORED: u32 = 1;
 /// In bytes. lvm2's areas are of 1 MiB unless larger ones are asked for, and a text is at most half as long.
 const LONGEST: u64 = 4 << 20;
+/// In bytes: sixty-four physical volumes with half a MiB each.
+const ALL: u64 = 32 << 20;

@@ -22,6 +22,8 @@ pub struct Found {
     pub inside: bool,
     /// The metadata on it, of each area that has some; others' describe it, too.
     pub groups: Vec<Group>,
+    /// What is wrong with the metadata of an area.
+    pub wrong: Option<String>,
 }
 
 /// A group with its devices.
@@ -33,6 +35,8 @@ pub struct Assembled {
     pub inside: bool,
     /// For each physical volume, what was found, or why it cannot be taken.
     pub devices: Vec<Result<Device, Why>>,
+    /// Metadata on its devices that do not count: sentences without their ends.
+    pub passed_over: Vec<String>,
 }
 
 /// A device of a group.
@@ -88,10 +92,31 @@ pub fn assemble(found: &[Found]) -> Vec<Assembled> {
     let groups = newest.into_values();
     let assembled = groups.map(|(inside, group)| Assembled {
         devices: group.physical.iter().map(|physical| device(inside, group, physical)).collect(),
+        passed_over: passed_over(found, inside, group),
         group: group.clone(),
         inside,
     });
     assembled.collect()
+}
+
+/// Metadata of a group that are older than its newest, or damaged, on devices of the same side.
+fn passed_over(found: &[Found], inside: bool, newest: &Group) -> Vec<String> {
+    let (name, seqno) = (&newest.name, newest.seqno);
+    let mut sentences = Vec::new();
+    for one in found.iter().filter(|one| one.inside == inside) {
+        let device = &one.device;
+        let of_group = one.groups.iter().filter(|group| group.id == newest.id);
+        if let Some(old) = of_group.map(|group| group.seqno).max().filter(|old| *old < seqno) {
+            sentences.push(format!(
+                "the metadata of {name} on {device} are older (seqno {old}) than the newest, which count (seqno {seqno})"
+            ));
+        }
+        let is_its = newest.physical.iter().any(|physical| physical.id == one.id);
+        if let Some(why) = one.wrong.as_ref().filter(|_| is_its) {
+            sentences.push(format!("metadata of {name} on {device} do not count: {why}"));
+        }
+    }
+    sentences
 }
 
 /// What stands for a physical volume, of all that `there` is with its UUID.
@@ -202,6 +227,12 @@ impl Assembled {
         };
         let there = self.group.logical.iter().filter(is_there);
         there.map(|volume| Named { group: self.group.name.clone(), volume: volume.name.clone() })
+    }
+
+    /// Its volumes that are no parts of others, by name, whether or not they have a table.
+    pub fn visible(&self) -> impl Iterator<Item = Named> + '_ {
+        let visible = self.group.logical.iter().filter(|volume| volume.visible);
+        visible.map(|volume| Named { group: self.group.name.clone(), volume: volume.name.clone() })
     }
 
     /// The UUID of a volume's mapping.

@@ -55,6 +55,8 @@ pub struct Logical {
     pub id: Id,
     /// Whether it can be written to.
     pub writable: bool,
+    /// Whether it is no part of another volume.
+    pub visible: bool,
     /// Its segments in order, without gaps; or what prevents its activation.
     pub segments: Result<Vec<Segment>, String>,
 }
@@ -220,7 +222,8 @@ impl<'a> Reader<'a> {
             None => Ok(self.in_order(found).ok_or_else(|| cannot("has gaps"))?),
         };
         let id = id(volume).ok_or_else(|| cannot("has no UUID"))?;
-        Ok(Logical { name: name.to_owned(), id, writable: has("WRITE"), segments })
+        let (writable, visible) = (has("WRITE"), has("VISIBLE"));
+        Ok(Logical { name: name.to_owned(), id, writable, visible, segments })
     }
 
     /// Each stripe's physical volume and first extent; `None` if they are on logical volumes.

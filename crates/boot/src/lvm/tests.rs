@@ -1,5 +1,6 @@
 //! lvm2's own metadata (crates/boot/tests/lvm), and what nobody's tools would write.
 
+use super::area::Budget;
 use super::assembly::group;
 use super::label::Area;
 use super::text::Section;
@@ -13,8 +14,12 @@ const WRAPPED: &[u8] = include_bytes!("../../tests/lvm/wrapped");
 const KINDS: &str = include_str!("../../tests/lvm/kinds.text");
 
 fn text_of(device: &[u8]) -> Result<Option<Vec<u8>>, Error> {
+    text_within(device, &mut Budget::default())
+}
+
+fn text_within(device: &[u8], budget: &mut Budget) -> Result<Option<Vec<u8>>, Error> {
     let label = Label::find(&device[..Label::START])?.unwrap();
-    area::text(label.areas[0], &mut |offset, room| {
+    area::text(label.areas[0], budget, &mut |offset, room| {
         let there = device.get(offset as usize..).and_then(|rest| rest.get(..room.len()));
         there.is_some_and(|there| {
             room.copy_from_slice(there);
@@ -26,7 +31,7 @@ fn text_of(device: &[u8]) -> Result<Option<Vec<u8>>, Error> {
 fn found(device: &str, head: &[u8], inside: bool) -> Found {
     let id = Label::find(head).unwrap().unwrap().id;
     let groups = vec![Group::parse(&text_of(head).unwrap().unwrap()).unwrap()];
-    Found { device: device.into(), size: 40 << 20, id, inside, groups }
+    Found { device: device.into(), size: 40 << 20, id, inside, groups, wrong: None }
 }
 
 fn both() -> Vec<Found> {
@@ -95,7 +100,7 @@ fn a_text_that_goes_on_at_the_start_of_its_area() {
 fn every_other_kind_is_refused_by_its_name() {
     let mut group = Group::parse(KINDS.as_bytes()).unwrap();
     group.physical.clear();
-    let all = Assembled { group, inside: true, devices: Vec::new() };
+    let all = Assembled { group, inside: true, devices: Vec::new(), passed_over: Vec::new() };
     for (name, kind) in [
         ("origin", "has snapshots"),
         ("snap", "is a snapshot"),
@@ -115,6 +120,12 @@ fn every_other_kind_is_refused_by_its_name() {
         let said =
             format!("the logical volume kinds/{name} {kind}; keyway activates linear and striped ones");
         assert_eq!(why(all.table(name)), said);
+    }
+    let visible: Vec<_> = all.visible().map(|named| named.volume).collect();
+    for (name, is_named) in
+        [("plain", true), ("thin", true), ("pool", true), ("pool_tdata", false), ("raid", true)]
+    {
+        assert_eq!(visible.iter().any(|one| one == name), is_named, "{name}");
     }
     let is_writable = |name| all.group.volume(name).unwrap().writable;
     assert!(is_writable("plain") && !is_writable("readonly"));
@@ -270,7 +281,7 @@ fn areas_that_cannot_be() {
     assert_eq!(with(&[(48, 1000)]), Err(Error::Checksum("the metadata")));
     assert!(matches!(with(&[(40, 900_000)]), Err(Error::Unreadable(_))));
     let area = Area { offset: u64::MAX, size: u64::MAX };
-    assert_eq!(area::text(area, &mut |_, _| false), Err(Error::Unreadable(u64::MAX)));
+    assert_eq!(area::text(area, &mut Budget::default(), &mut |_, _| false), Err(Error::Unreadable(u64::MAX)));
 }
 
 #[test]

@@ -32,6 +32,7 @@ fn found_for(group: &Group) -> Vec<Found> {
         id: physical.id,
         inside: false,
         groups: (number == 0).then(|| group.clone()).into_iter().collect(),
+        wrong: None,
     });
     devices.collect()
 }
@@ -71,6 +72,18 @@ fn more_than_a_text_may_have() {
         let error = Section::parse(text.as_bytes()).err().map(|error| error.to_string());
         assert_eq!(error, at.map(|at| format!("{too_many} at byte {at} of the metadata")));
     }
+}
+
+/// Devices of anybody's cannot fill the memory of a boot, however many there are.
+#[test]
+fn more_than_all_devices_may_have() {
+    let (mut budget, length) = (Budget::default(), text_of(ONE).unwrap().unwrap().len());
+    let many = (32 << 20) / length;
+    for _ in 0..many {
+        assert!(text_within(ONE, &mut budget).unwrap().is_some());
+    }
+    let too_many = format!("{length} bytes of metadata; 33554432 at most are read of all devices together");
+    assert_eq!(text_within(ONE, &mut budget), Err(Error::Field(too_many)));
 }
 
 #[test]
@@ -160,6 +173,41 @@ fn a_physical_volume_without_metadata_is_found_by_its_uuid() {
     let all = assemble(&[Found { groups: Vec::new(), ..one }, two]);
     let table = group(&all, "my-vg", false).unwrap().table("root").unwrap().1;
     assert_eq!(shown(&table), ["0 98304 striped 2 128 /dev/a 2048 /dev/b 2048"]);
+}
+
+/// What is on a device and does not count is named, where it is on the side of the metadata that do.
+#[test]
+fn older_and_damaged_metadata_are_passed_over_by_name() {
+    let [one, two] = [found("/dev/a", ONE, true), found("/dev/b", TWO, true)];
+    let seqno = one.groups[0].seqno;
+    let newer = Group { seqno: seqno + 2, ..one.groups[0].clone() };
+    let ahead = Found { groups: vec![newer.clone()], ..one.clone() };
+    let passed_over = |found: &[Found]| {
+        let all = assemble(found);
+        let group = group(&all, "my-vg", true).unwrap();
+        assert!(group.table("root").is_ok());
+        (group.group.seqno, group.passed_over.clone())
+    };
+    let older = |device| {
+        let newest = seqno + 2;
+        format!(
+            "the metadata of my-vg on {device} are older (seqno {seqno}) than the newest, which count (seqno {newest})"
+        )
+    };
+    assert_eq!(passed_over(&[one.clone(), two.clone()]), (seqno, Vec::new()));
+    assert_eq!(passed_over(&[ahead.clone(), two.clone()]), (seqno + 2, vec![older("/dev/b")]));
+    assert_eq!(passed_over(&[two.clone(), ahead.clone()]), (seqno + 2, vec![older("/dev/b")]));
+    // Two areas of one device, of which one was written.
+    let half = Found { groups: vec![one.groups[0].clone(), newer], ..one.clone() };
+    assert_eq!(passed_over(&[half, two.clone()]), (seqno + 2, vec![older("/dev/b")]));
+    // What is outside is anybody's.
+    let outside = Found { inside: false, ..two.clone() };
+    assert_eq!(passed_over(&[ahead, outside]), (seqno + 2, Vec::new()));
+    let damaged = Found { groups: Vec::new(), wrong: Some("it is odd".into()), ..two.clone() };
+    let said = "metadata of my-vg on /dev/b do not count: it is odd".to_owned();
+    assert_eq!(passed_over(&[one.clone(), damaged.clone()]), (seqno, vec![said]));
+    let others = Found { id: Id::of_bytes(&[b'z'; 32]).unwrap(), ..damaged };
+    assert_eq!(passed_over(&[one, two, others]), (seqno, Vec::new()));
 }
 
 #[test]

@@ -11,6 +11,7 @@ use keyway_attach::dm::{self, DeviceNumber, Flags, Mapper, Target};
 use keyway_boot::cmdline;
 use keyway_boot::crypttab::Entry;
 use keyway_boot::device_spec::{Tag, Tagged};
+use keyway_boot::lvm::area::Budget;
 use keyway_boot::lvm::label::Label;
 use keyway_boot::lvm::{Assembled, Found, Group, Named, Piece, Why, area, assemble, assembly};
 use keyway_boot::root::Root;
@@ -109,7 +110,9 @@ impl Search {
     fn named(&self, mapper: &Mapper, all: &[Assembled], named: &Named) -> Result<PathBuf, Why> {
         let group = assembly::group(all, &named.group, self.lvm == Lvm::Anywhere);
         let group = group.map_err(|why| self.with_outside(why, all, &named.group))?;
-        activate(mapper, group, named, self.lvm).map(|(node, _)| node)
+        let (node, is_new) = activate(mapper, group, named, self.lvm)?;
+        say_passed_over(group, is_new);
+        Ok(node)
     }
 
     /// A group of that name may be where it is not taken from.
@@ -137,6 +140,7 @@ impl Search {
             for named in one.volumes().take(MOST) {
                 let Ok((node, is_new)) = activate(mapper, one, &named, self.lvm) else { continue };
                 if found::is_meant(spec, &node) {
+                    say_passed_over(one, is_new);
                     return Ok(node);
                 }
                 if is_new {
@@ -162,10 +166,12 @@ pub(super) fn activate_listed(lvm: Lvm, listed: &cmdline::Lvm) {
         return;
     }
     let all = assemble(&scan().0);
+    let group = |name: &str| assembly::group(&all, name, lvm == Lvm::Anywhere).map_err(in_words);
     let activate = |named: &Named| {
         let mapper = Mapper::open().map_err(|error| error.to_string())?;
-        let group = assembly::group(&all, &named.group, lvm == Lvm::Anywhere).map_err(in_words)?;
-        activate(&mapper, group, named, lvm).map(drop).map_err(in_words)
+        let group = group(&named.group)?;
+        let (_, is_new) = activate(&mapper, group, named, lvm).map_err(in_words)?;
+        Ok::<_, String>(say_passed_over(group, is_new))
     };
     for named in &listed.volumes {
         if let Err(why) = activate(named) {
@@ -173,10 +179,11 @@ pub(super) fn activate_listed(lvm: Lvm, listed: &cmdline::Lvm) {
         }
     }
     for name in &listed.groups {
-        let done = assembly::group(&all, name, lvm == Lvm::Anywhere).map_err(in_words);
-        let done = done.and_then(|group| group.volumes().try_for_each(|named| activate(&named)));
-        if let Err(why) = done {
-            say!("keyway: rd.lvm.vg={name}: {why}.");
+        let failed = |why| say!("keyway: rd.lvm.vg={name}: {why}.");
+        match group(name) {
+            // One that cannot be activated keeps none of the others from it.
+            Ok(group) => group.visible().filter_map(|named| activate(&named).err()).for_each(failed),
+            Err(why) => failed(why),
         }
     }
 }
@@ -238,25 +245,41 @@ fn may_be_logical(spec: &OsStr) -> bool {
     }
 }
 
-/// The physical volumes that are there, and what is wrong with others.
+/// What becomes known of a group where a volume of it was activated just now.
+fn say_passed_over(group: &Assembled, is_new: bool) {
+    for sentence in group.passed_over.iter().filter(|_| is_new) {
+        say!("WARNING: {sentence}.");
+    }
+}
+
+/// The physical volumes that are there, and what is wrong with these and others.
 fn scan() -> (Vec<Found>, Vec<String>) {
-    let (mut found, mut damaged) = (Vec::new(), Vec::new());
+    let mut devices = Vec::new();
     for device in block_devices::all() {
         let layers = DeviceNumber::at(device.node()).map(|number| below((number.major, number.minor)));
         let layers = layers.unwrap_or_default();
         // As with lvm2's scan_lvs=0: guests keep groups of theirs in logical volumes.
-        if layers.first() == Some(&Layer::Lvm) {
-            continue;
+        if layers.first() != Some(&Layer::Lvm) {
+            devices.push((!layers.contains(&Layer::Crypt), device.node().to_owned()));
         }
-        match looked_at(device.node(), layers.contains(&Layer::Crypt)) {
-            Ok(one) => found.extend(one),
-            Err(why) => damaged.push(format!("{}: {why}", device.node().display())),
-        }
+    }
+    // What is outside takes nothing of the budget from what is inside.
+    devices.sort_by_key(|(outside, _)| *outside);
+    let (mut found, mut damaged, mut budget) = (Vec::new(), Vec::new(), Budget::default());
+    for (outside, node) in devices {
+        let looked = looked_at(&node, !outside, &mut budget);
+        let wrong = match &looked {
+            Ok(one) => one.as_ref().and_then(|one| one.wrong.as_ref()),
+            Err(why) => Some(why),
+        };
+        damaged.extend(wrong.map(|why| format!("{}: {why}", node.display())));
+        found.extend(looked.ok().flatten());
     }
     (found, damaged)
 }
 
-fn looked_at(node: &Path, inside: bool) -> Result<Option<Found>, String> {
+/// One whose metadata are damaged is a physical volume all the same: others may describe it.
+fn looked_at(node: &Path, inside: bool, budget: &mut Budget) -> Result<Option<Found>, String> {
     let Ok(device) = File::open(node) else { return Ok(None) };
     let Some(label) = label(&device)? else { return Ok(None) };
     let size = device.len();
@@ -268,16 +291,14 @@ fn looked_at(node: &Path, inside: bool) -> Result<Option<Found>, String> {
     let mut read = |offset: u64, room: &mut [u8]| device.read_at(room, offset).is_ok();
     let (mut groups, mut wrong) = (Vec::new(), None);
     for place in label.areas.iter().take(MOST_AREAS) {
-        match area::text(*place, &mut read).and_then(|text| text.map(|text| Group::parse(&text)).transpose())
+        match area::text(*place, budget, &mut read)
+            .and_then(|text| text.map(|text| Group::parse(&text)).transpose())
         {
             Ok(group) => groups.extend(group),
             Err(why) => wrong = Some(why.to_string()),
         }
     }
-    match wrong {
-        Some(why) if groups.is_empty() => Err(why),
-        _ => Ok(Some(Found { device: node.display().to_string(), size, id: label.id, inside, groups })),
-    }
+    Ok(Some(Found { device: node.display().to_string(), size, id: label.id, inside, groups, wrong }))
 }
 
 fn label(device: &File) -> Result<Option<Label>, String> {
