@@ -171,7 +171,8 @@ pub(super) fn activate_listed(lvm: Lvm, listed: &cmdline::Lvm) {
         let mapper = Mapper::open().map_err(|error| error.to_string())?;
         let group = group(&named.group)?;
         let (_, is_new) = activate(&mapper, group, named, lvm).map_err(in_words)?;
-        Ok::<_, String>(say_passed_over(group, is_new))
+        say_passed_over(group, is_new);
+        Ok::<_, String>(())
     };
     for named in &listed.volumes {
         if let Err(why) = activate(named) {
