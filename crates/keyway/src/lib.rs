@@ -34,6 +34,7 @@
 //! | demand something of a volume; take one that is refused | [`Unlock`] |
 //! | bound what unlocking may cost; watch and end long work | [`Limits`], [`Progress`], [`Cancel`] |
 //! | make a volume, empty or with its content; copy one | [`Create`], [`Create::build`], [`Volume::copy_to_file`] |
+//! | make a VeraCrypt volume, or hide one in another | [`NewVeracrypt`] |
 //! | hand the plaintext to other programs | `Volume::serve_nbd`, `Volume::mount`, `Volume::add_ublk`, `Admitted::map` (features) |
 //! | learn how long a keyslot takes, here, on a board, in GRUB | [`Header::unlock_time`], `Device::predict` (feature) |
 //! | run on storage of your own | [`storage`] |
@@ -108,8 +109,8 @@ pub use admitted::Admitted;
 #[cfg(any(feature = "nbd", feature = "fuse", feature = "ublk"))]
 pub use attach::Attached;
 #[cfg(feature = "parts")]
-pub use create::Building;
-pub use create::{Content, Create};
+pub use create::{Building, OuterVolume};
+pub use create::{Content, Create, NewVeracrypt};
 pub use device::{Device, DeviceOptions};
 pub use error::{Error, ErrorKind, Result};
 pub use header::{Header, Keyslot, LastKeyslot, NewKeyslot, NewToken, Priority, Segment, StoredToken};

@@ -60,6 +60,11 @@ impl Creation {
         &self.path
     }
 
+    /// As [`Creation::complete`]; only its owner may read it.
+    pub(crate) fn complete_for_owner(self) -> Result<()> {
+        self.complete(Readers::Owner)
+    }
+
     /// Syncs the file to stable storage and gives it its final name; `readers` are the users who
     /// may read everything that went into it.
     pub(crate) fn complete(self, readers: Readers) -> Result<()> {

@@ -24,6 +24,7 @@ static ALL: &[&Command] = &[
     &session::umount::COMMAND,
     &make::build::COMMAND,
     &make::copy::COMMAND,
+    &make::veracrypt::COMMAND,
     &volume::seal::COMMAND,
     &session::serve::COMMAND,
     &session::list::COMMAND,

@@ -142,4 +142,4 @@ pub static KDFS: [Kdf; 16] = [
 pub const LARGEST_PIM: u32 = 2_147_468;
 
 /// VeraCrypt's PIM where none is given.
-const ARGON2_PIM: u32 = 12;
+pub(super) const ARGON2_PIM: u32 = 12;

@@ -13,12 +13,14 @@
 //! kdf        hashes and iterations of both programs; PIMs
 //! cipher     chains of ciphers, and the modes that the eras used them in
 //! pool       what key files make of a passphrase
+//! new        what VeraCrypt makes, and its limits for that
 //! ```
 
 mod cipher;
 mod data_area;
 mod header;
 mod kdf;
+mod new;
 mod pool;
 mod position;
 #[cfg(test)]
@@ -28,6 +30,7 @@ pub use cipher::{CIPHERS, Cipher};
 pub use data_area::DataArea;
 pub use header::{Fields, HEADER_LEN, Header, KEYS_LEN, SALT_LEN, SECTOR};
 pub use kdf::{Argon2, DERIVED_LEN, KDFS, Kdf, LARGEST_PIM, Stretch, check_pim};
+pub use new::{NEW_CIPHER, NEW_HASH, RESERVED, cipher_of_new, data_of_new, data_of_new_hidden, kdf_of_new};
 pub use pool::{KEY_FILE_LEN, Pool};
 pub use position::Position;
 

@@ -75,7 +75,7 @@ impl Create {
     }
 
     fn build_over(&self, location: &Location, key: &Key, content: Content<'_>) -> Result<()> {
-        let storage = self.claim(location)?;
+        let storage = super::claim(location)?;
         if let Bytes::Image(image) = &content.bytes
             && in_use::is_same(&**image, &**storage)
         {

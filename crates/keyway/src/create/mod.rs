@@ -5,6 +5,7 @@ mod building;
 mod content;
 mod options;
 mod plan;
+mod veracrypt;
 
 #[cfg(feature = "parts")]
 pub use building::Building;
@@ -12,6 +13,9 @@ pub use building::Building;
 use building::Building;
 pub use content::Content;
 use options::{Additions, Geometry, Names, Secrets};
+pub use veracrypt::NewVeracrypt;
+#[cfg(feature = "parts")]
+pub use veracrypt::OuterVolume;
 
 use crate::error::At;
 use crate::{Device, Error, ErrorKind, Key, Limits, Location, NewKdf, Result, Version};
@@ -278,7 +282,7 @@ impl Create {
         let claimed = match self.find(data)? {
             Found::Something => {
                 self.refuse_size().at(data)?;
-                Some(self.claim(data).at(data)?)
+                Some(claim(data).at(data)?)
             }
             Found::Nothing(_) => None,
         };
@@ -296,16 +300,8 @@ impl Create {
         new.complete(Readers::Owner).at(header)
     }
 
-    /// What exists at `location`; refused unless it may be overwritten.
     fn find<'a>(&self, location: &'a Location) -> Result<Found<'a>> {
-        let is_free = |path: &&Path| {
-            path.symlink_metadata().is_err() && !PartitionName::of(path).is_some_and(|it| it.has_table())
-        };
-        match location.path().filter(is_free) {
-            Some(path) => Ok(Found::Nothing(path)),
-            None if self.overwrite => Ok(Found::Something),
-            None => Err(Error::new(ErrorKind::Exists).at(location)),
-        }
+        Found::at(location, self.overwrite)
     }
 
     /// Without content to bound, a size would have no effect on an existing target.
@@ -316,19 +312,9 @@ impl Create {
         }
     }
 
-    /// Claims the existing target exclusively.
-    fn claim(&self, location: &Location) -> Result<Exclusive> {
-        let storage = match location.path() {
-            // A symbolic link that another user may have put there is not followed.
-            Some(path) => Arc::new(File::overwrite(path)?),
-            None => location.open(true)?,
-        };
-        Ok(Exclusive::claim(storage)?)
-    }
-
     fn existing(&self, location: &Location, key: &Key) -> Result<()> {
         self.refuse_size()?;
-        self.write(&self.claim(location)?, None, key).map(drop)
+        self.write(&claim(location)?, None, key).map(drop)
     }
 
     /// Writes the header over what is on `data`, or on `header` if it is detached. `data` is
@@ -368,6 +354,30 @@ enum Found<'a> {
     Nothing(&'a Path),
     /// A file or device; or a URL, where only its server knows whether it exists.
     Something,
+}
+
+impl<'a> Found<'a> {
+    /// What exists at `location`; refused unless it may be overwritten.
+    fn at(location: &'a Location, overwrite: bool) -> Result<Self> {
+        let is_free = |path: &&Path| {
+            path.symlink_metadata().is_err() && !PartitionName::of(path).is_some_and(|it| it.has_table())
+        };
+        match location.path().filter(is_free) {
+            Some(path) => Ok(Self::Nothing(path)),
+            None if overwrite => Ok(Self::Something),
+            None => Err(Error::new(ErrorKind::Exists).at(location)),
+        }
+    }
+}
+
+/// Claims the existing target exclusively.
+fn claim(location: &Location) -> Result<Exclusive> {
+    let storage = match location.path() {
+        // A symbolic link that another user may have put there is not followed.
+        Some(path) => Arc::new(File::overwrite(path)?),
+        None => location.open(true)?,
+    };
+    Ok(Exclusive::claim(storage)?)
 }
 
 fn no_size() -> Error {

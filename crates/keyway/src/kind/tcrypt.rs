@@ -85,6 +85,11 @@ impl Tcrypt {
         self
     }
 
+    /// What this is to the crates below.
+    pub(crate) fn described_as(&self) -> &kind::tcrypt::Tcrypt {
+        &self.0
+    }
+
     fn uses_backup(&self) -> bool {
         matches!(self.0.place, Place::Volume { backup: true, .. })
     }

@@ -1,11 +1,9 @@
 //! Volumes written here: what no other program makes any more, and what none would make.
 
-use keyway_crypto::kdf::{Argon2Cost, Argon2Variant, argon2, pbkdf2};
-use keyway_crypto::{Cascade, CascadeMode, Cpu, Secret, Stop};
+use keyway_crypto::{Cascade, CascadeMode, Cpu, Secret};
 use keyway_format::Bytes;
-use keyway_format::tcrypt::{
-    Argon2, CIPHERS, Cipher, DERIVED_LEN, Fields, Header, KDFS, KEYS_LEN, Kdf, Position, Program, Stretch,
-};
+use keyway_format::tcrypt::{CIPHERS, Cipher, Fields, Header, KDFS, KEYS_LEN, Kdf, Position, Program};
+use keyway_volume::kind::tcrypt::Sealing;
 
 /// A volume to be made.
 pub(crate) struct Made {
@@ -87,24 +85,10 @@ impl Made {
 
     /// Encrypts a header into its place, behind the salt that is there.
     pub(crate) fn seal(&self, place: &mut [u8], decrypted: &[u8]) {
-        let (salt, encrypted) = place.split_at_mut(64);
-        let mut derived = Secret::zeroed(DERIVED_LEN);
-        let stop = Stop::new();
-        match self.kdf.stretch(self.pim).unwrap() {
-            Stretch::Pbkdf2 { hash, iterations } => {
-                pbkdf2(hash, &self.password, salt, iterations, derived.expose_mut(), &stop).unwrap();
-            }
-            Stretch::Argon2id(Argon2 { passes, memory_kib }) => {
-                let cost = Argon2Cost { time: passes, memory_kib, lanes: 1 };
-                let (password, out) = (&self.password, derived.expose_mut());
-                argon2(Argon2Variant::Argon2id, cost, password, salt, out, 1, &stop).unwrap();
-            }
-        }
-        let mut sector = vec![0; 512];
-        sector[..448].copy_from_slice(decrypted);
-        let cascade = Cascade::of_header(self.cipher.chain, self.cipher.mode, &derived, Cpu::detect());
-        cascade.unwrap().encrypt(0, &mut sector);
-        encrypted.copy_from_slice(&sector[..448]);
+        let sealing = Sealing { kdf: self.kdf, pim: self.pim, cipher: self.cipher };
+        let [decrypted, password] = [decrypted, &self.password].map(Secret::copy_from);
+        let sealed = sealing.seal(&decrypted, &password, place.first_chunk().unwrap()).unwrap();
+        place.copy_from_slice(&sealed);
     }
 }
 

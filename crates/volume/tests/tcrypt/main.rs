@@ -2,6 +2,7 @@
 //! refused.
 
 mod made;
+mod new;
 mod refused;
 
 use keyway_crypto::{CascadeMode, Cpu, Secret, Stop};

@@ -156,6 +156,7 @@ static ALSO: &[(&str, &[&str])] = &[
             "disable-veracrypt",
         ],
     ),
+    ("tcryptFormat", &["cipher", "hash", "size", "tcrypt-hidden", "veracrypt-pim", "veracrypt-query-pim"]),
     ("read", &["offset"]),
     ("resize", &["size", "device-size"]),
     ("token", &["token-id", "key-description"]),

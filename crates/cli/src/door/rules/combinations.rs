@@ -21,7 +21,9 @@ pub(super) fn broken_of_own(args: &Args) -> Option<String> {
 fn of_command(name: &str) -> &'static [Rule] {
     match name {
         "open" | "refresh" => OPEN,
-        "tcryptDump" | "read" | "copy" | "write" | "compare" | "serve" | "mount" => VERACRYPT,
+        "tcryptDump" | "tcryptFormat" | "read" | "copy" | "write" | "compare" | "serve" | "mount" => {
+            VERACRYPT
+        }
         "close" => CLOSE,
         "resize" => RESIZE,
         "reencrypt" => REENCRYPT,
@@ -41,7 +43,7 @@ fn kind(args: &Args) -> Option<&str> {
     let from_crypttab = !args.is_cryptsetup() && args.operands().len() == 1;
     match args.command().name {
         _ if refreshes(args) => None,
-        "tcryptDump" => Some("tcrypt"),
+        "tcryptDump" | "tcryptFormat" => Some("tcrypt"),
         "open" if from_crypttab => args.device_type(),
         _ => args.device_type().or(Some("luks")),
     }

@@ -72,7 +72,7 @@ impl PassphraseOptions {
     /// For every command that asks for a passphrase.
     pub(crate) fn from_args(args: &Args) -> Result<Self> {
         // TrueCrypt and VeraCrypt mix any number of them.
-        let is_tcrypt = args.command().name == "tcryptDump"
+        let is_tcrypt = ["tcryptDump", "tcryptFormat"].contains(&args.command().name)
             || args.device_type().is_some_and(|kind| kind.eq_ignore_ascii_case("tcrypt"));
         if args.times(&shared::KEY_FILE) > 1 && !is_tcrypt {
             return Err(Failure::new(Exit::Parameters, "Only one --key-file argument is allowed."));
@@ -107,6 +107,11 @@ impl PassphraseOptions {
     /// The same, but from another file than `--key-file`, or from none.
     pub(crate) fn by_file(&self, key_file: Option<PathBuf>) -> Self {
         Self { key_file, ..self.clone() }
+    }
+
+    /// The same, but a new one may be empty.
+    pub(crate) fn or_empty(self) -> Self {
+        Self { manners: Manners::EmptyIsFine, ..self }
     }
 
     /// The same for something else that is asked for, and comes from nowhere else.

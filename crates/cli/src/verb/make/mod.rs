@@ -3,3 +3,4 @@
 pub(crate) mod build;
 pub(crate) mod copy;
 pub(crate) mod format;
+pub(crate) mod veracrypt;

@@ -12,6 +12,8 @@ use std::str::FromStr;
 pub struct Topology {
     /// The encryption sector size that suits it: 512, 1024, 2048 or 4096.
     pub sector_size: u32,
+    /// The size of the sectors that the device is addressed by: 512, or up to 4096.
+    pub logical_size: u32,
     /// Data should start at a multiple of this, which is 1 MiB unless the device asks for a size
     /// that does not divide 1 MiB.
     pub alignment: u64,
@@ -24,7 +26,13 @@ pub struct Topology {
 
 impl Default for Topology {
     fn default() -> Self {
-        Self { sector_size: LARGEST, alignment: DEFAULT_ALIGNMENT, alignment_offset: 0, zoned: false }
+        Self {
+            sector_size: LARGEST,
+            logical_size: 512,
+            alignment: DEFAULT_ALIGNMENT,
+            alignment_offset: 0,
+            zoned: false,
+        }
     }
 }
 
@@ -46,6 +54,7 @@ impl Topology {
         let optimal = limit(device, "optimal_io_size").unwrap_or(0);
         Self {
             sector_size: sector_size(logical, physical),
+            logical_size: logical.clamp(512, LARGEST),
             alignment: alignment(minimum, optimal),
             // -1: the kernel does not know.
             alignment_offset: number(&device.join("alignment_offset")).unwrap_or(0),

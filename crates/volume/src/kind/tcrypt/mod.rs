@@ -12,13 +12,22 @@
 //! key_files    files and folders into the pool
 //! layout       the header's data area on the device
 //! dump         the header as text
+//! derive       what a KDF makes of a password
+//! seal         a header, encrypted
+//! make         new volumes, hidden ones too
 //! ```
 
 mod candidates;
+mod derive;
 mod dump;
 mod key_files;
 mod layout;
+mod make;
+mod seal;
 mod search;
+
+pub use make::{NewVolume, Outer};
+pub use seal::Sealing;
 
 use super::{Found, Judged, Key, Kind, Row, Subject};
 use crate::{Error, Refusal, Result, Storage, UnlockOptions};

@@ -5,9 +5,10 @@
 
 use super::Encrypted;
 use super::candidates::Candidates;
+use super::derive::derive;
 use crate::kind::cost::Limits;
 use crate::{Error, Result, UnlockOptions};
-use keyway_crypto::kdf::{Argon2Cost, Argon2Variant, Derivation, argon2, pbkdf2_behind};
+use keyway_crypto::kdf::Derivation;
 use keyway_crypto::secret::wipe_stack;
 use keyway_crypto::{Cascade, Cpu, Secret, Stop};
 use keyway_format::tcrypt::{Argon2, Cipher, DERIVED_LEN, Header, Kdf, Position, SALT_LEN, SECTOR, Stretch};
@@ -106,16 +107,8 @@ impl<'a> Job<'a> {
     fn derive(&self, part: usize, password: &Secret, stop: &Stop) -> Result<Secret> {
         let len = self.part_len();
         let mut derived = Secret::zeroed(len.min(DERIVED_LEN - part * len));
-        let (password, salt, out) = (password.expose(), &self.header.bytes[..SALT_LEN], derived.expose_mut());
-        match self.stretch {
-            Stretch::Pbkdf2 { hash, iterations } => {
-                pbkdf2_behind(part as u32, hash, password, salt, iterations, out, stop)?;
-            }
-            Stretch::Argon2id(Argon2 { passes, memory_kib }) => {
-                let cost = Argon2Cost { time: passes, memory_kib, lanes: 1 };
-                argon2(Argon2Variant::Argon2id, cost, password, salt, out, 1, stop)?;
-            }
-        }
+        let salt = &self.header.bytes[..SALT_LEN];
+        derive(self.stretch, part as u32, password, salt, derived.expose_mut(), stop)?;
         Ok(derived)
     }
 

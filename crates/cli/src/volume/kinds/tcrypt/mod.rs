@@ -11,7 +11,7 @@ use crate::process::encoding::Encoded;
 use crate::unlock::passphrase::{Known, PassphraseOptions};
 use given::GivenTcrypt;
 use keyway::storage::Storage;
-use keyway::{Admitted, VolumeKey};
+use keyway::{Admitted, Secret, VolumeKey};
 use keyway_format::Sectors;
 use keyway_format::tcrypt::LARGEST_PIM;
 use keyway_volume::Access;
@@ -165,19 +165,7 @@ impl TcryptOptions {
     fn ask_pim(&self, asked: &Asked<'_>) -> Result<u32> {
         self.ask_first(asked)?;
         let typed = asked.source_of(&asked.key.passphrase.asked(), "Enter VeraCrypt PIM: ".into()).read()?;
-        let number =
-            std::str::from_utf8(typed.expose()).ok().and_then(|text| text.trim().parse::<u64>().ok());
-        match number {
-            Some(0) => Err(Failure::new(Exit::Parameters, "Invalid PIM value: 0.")),
-            Some(number) => match u32::try_from(number).ok().filter(|number| *number <= LARGEST_PIM) {
-                Some(number) => Ok(number),
-                None => {
-                    let message = format!("Invalid PIM value: outside of range (1 to {LARGEST_PIM}).");
-                    Err(Failure::new(Exit::Parameters, message).because(Cause::WrongKey))
-                }
-            },
-            None => Err(Failure::new(Exit::Parameters, "Invalid PIM value: parse error.")),
-        }
+        pim_of(&typed)
     }
 
     fn asks_pim(&self) -> bool {
@@ -208,6 +196,22 @@ impl TcryptOptions {
     }
 }
 
+/// The PIM that was typed.
+pub(crate) fn pim_of(typed: &Secret) -> Result<u32> {
+    let number = std::str::from_utf8(typed.expose()).ok().and_then(|text| text.trim().parse::<u64>().ok());
+    match number {
+        Some(0) => Err(Failure::new(Exit::Parameters, "Invalid PIM value: 0.")),
+        Some(number) => match u32::try_from(number).ok().filter(|number| *number <= LARGEST_PIM) {
+            Some(number) => Ok(number),
+            None => {
+                let message = format!("Invalid PIM value: outside of range (1 to {LARGEST_PIM}).");
+                Err(Failure::new(Exit::Parameters, message).because(Cause::WrongKey))
+            }
+        },
+        None => Err(Failure::new(Exit::Parameters, "Invalid PIM value: parse error.")),
+    }
+}
+
 /// Where an encrypted system's header is, whose device is a disk or one of its partitions: on the disk.
 fn system(device: &Path, header: Option<&Path>) -> Result<(Place, Option<Arc<dyn Storage>>)> {
     let (disk, start) = match PartitionName::of(device) {
@@ -235,4 +239,4 @@ fn not_for_tcrypt(option: &Opt) -> Failure {
 }
 
 /// cryptsetup's words: what opens no header may also be no such volume.
-const WRONG: &str = "No device header detected with this passphrase.";
+pub(crate) const WRONG: &str = "No device header detected with this passphrase.";

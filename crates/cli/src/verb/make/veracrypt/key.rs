@@ -1,0 +1,73 @@
+//! The key of a new VeraCrypt volume: passphrase, key files and PIM, from the command line and from who is asked.
+
+use crate::door::{Args, Opt, shared};
+use crate::output::failure::{Cause, Exit, Failure, Result};
+use crate::unlock::{self, passphrase::PassphraseOptions};
+use crate::volume::kinds::tcrypt;
+use keyway::{Key, NewVeracrypt, Tcrypt};
+use std::path::{Path, PathBuf};
+
+/// The key options.
+pub(super) struct NewKey {
+    passphrase: PassphraseOptions,
+    key_files: Vec<PathBuf>,
+    pim: Option<u32>,
+    asks_pim: bool,
+}
+
+impl NewKey {
+    /// For the new volume.
+    pub(super) fn from_args(args: &Args) -> Result<Self> {
+        let (stdin, key_files): (Vec<_>, Vec<_>) =
+            files(args, &shared::KEY_FILE).into_iter().partition(|file| file == Path::new("-"));
+        let passphrase = PassphraseOptions::from_args(args)?.by_file(stdin.into_iter().next());
+        Ok(Self {
+            passphrase: if key_files.is_empty() { passphrase } else { passphrase.or_empty() },
+            key_files,
+            pim: pim(args, &shared::VERACRYPT_PIM),
+            asks_pim: args.given(&shared::VERACRYPT_QUERY_PIM),
+        })
+    }
+
+    /// Asks for what is not given, and puts it into the volume.
+    pub(super) fn ask(&self, new: &NewVeracrypt, path: &Path) -> Result<(NewVeracrypt, Key)> {
+        let key = self.passphrase.first(unlock::prompt_for(path), None).read_key()?;
+        let new = self.key_files.iter().fold(new.clone(), NewVeracrypt::key_file);
+        let pim = if self.asks_pim { Some(self.ask_pim()?) } else { self.pim };
+        Ok((pim.into_iter().fold(new, NewVeracrypt::pim), key))
+    }
+
+    /// Asks for the passphrase of the volume that another one is to be hidden in.
+    pub(super) fn ask_outer(&self, path: &Path) -> Result<Key> {
+        let prompt = format!("Enter passphrase for the outer volume in {}: ", path.display());
+        self.passphrase.asked().existing(prompt).read_key()
+    }
+
+    /// Twice on a terminal: who mistypes it opens the volume by no passphrase.
+    fn ask_pim(&self) -> Result<u32> {
+        let ask = |prompt: &str| {
+            let source = self.passphrase.asked().existing(prompt);
+            Ok::<_, Failure>((tcrypt::pim_of(&source.read()?)?, source.is_interactive()))
+        };
+        let (pim, is_typed) = ask("Enter VeraCrypt PIM: ")?;
+        if is_typed && ask("Verify VeraCrypt PIM: ")?.0 != pim {
+            return Err(Failure::new(Exit::Permission, "PIMs do not match.").because(Cause::WrongKey));
+        }
+        Ok(pim)
+    }
+}
+
+/// An outer volume, from its own options.
+pub(super) fn outer(args: &Args) -> Tcrypt {
+    let of = pim(args, &super::OUTER_PIM).into_iter().fold(Tcrypt::new(), Tcrypt::pim);
+    files(args, &super::OUTER_KEY_FILE).into_iter().fold(of, Tcrypt::key_file)
+}
+
+/// As everywhere, 0 is VeraCrypt's default.
+fn pim(args: &Args, option: &Opt) -> Option<u32> {
+    args.number32(option).filter(|pim| *pim != 0)
+}
+
+fn files(args: &Args, option: &Opt) -> Vec<PathBuf> {
+    args.all(option).into_iter().map(PathBuf::from).collect()
+}

@@ -1,0 +1,277 @@
+//! `tcryptFormat`: makes a VeraCrypt volume, or hides one in another.
+
+mod key;
+
+use crate::device::{self, explain};
+use crate::door::risk::{Effect, Proof, risk};
+use crate::door::{self, Args, Command, Example, Group, Kind, Offers, Operand, Opt, Request, groups, shared};
+use crate::make::output_file::{self, Creation};
+use crate::make::replacing::Replacing;
+use crate::output::failure::{Cause, Exit, Failure, Result};
+use crate::output::manner::Manner;
+use crate::output::progress::{self, Progress};
+use crate::output::question;
+use crate::output::transfer::cannot_write;
+use crate::volume::kinds::tcrypt;
+use key::NewKey;
+use keyway::storage::Storage;
+use keyway::{ErrorKind, Limits, NewVeracrypt, Tcrypt};
+use keyway_format::tcrypt::LARGEST_PIM;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// `keyway tcryptFormat`.
+pub(crate) static COMMAND: Command = Command {
+    name: "tcryptFormat",
+    aliases: &[],
+    group: Group::Rootless,
+    operands: &[Operand {
+        name: "DEVICE",
+        required: true,
+        help: "The file or device that becomes the volume; with --size, a new file.",
+        offers: Offers::Volumes,
+    }],
+    about: "Make a VeraCrypt volume, or hide one in another.",
+    man: "Everything on the device is lost: the word YES confirms that. A device that is mounted, mapped or open in \
+          another program is refused. The header and its copy at the end come last, so that a kill leaves random bytes or \
+          the whole volume.\n\nThe default is VeraCrypt's: AES, SHA-512, and random bytes over the whole data area, so that \
+          nothing shows which of it is used. The volume reads as noise until there is a file system in it. VeraCrypt takes \
+          passphrases of at most 128 bytes, and a --veracrypt-pim below 485 (12 with argon2id) only with 20 bytes or more; \
+          one that is to be typed in VeraCrypt is best ASCII. With key files, the passphrase may be empty.\n\nWith \
+          --tcrypt-hidden, DEVICE is a VeraCrypt volume already, whose passphrase is asked for first, and a volume of --size \
+          bytes becomes its end; --hash, --cipher, --key-file and the PIM are the hidden volume's. What the outer volume has \
+          there is lost, and so is another volume that is hidden there: only its own passphrase would show it. Write to the \
+          outer one with --protect-hidden from then on.",
+    options: &[
+        groups::KEY_INPUT,
+        &[
+            &SIZE,
+            &CIPHER,
+            &HASH,
+            &QUICK,
+            &shared::VERACRYPT_PIM,
+            &shared::VERACRYPT_QUERY_PIM,
+            &shared::TCRYPT_HIDDEN,
+            &OUTER_KEY_FILE,
+            &OUTER_PIM,
+            &shared::FORCE,
+            &shared::VERIFY_PASSPHRASE,
+            &shared::TIMEOUT,
+        ],
+        groups::LIMITS,
+        groups::PROGRESS,
+    ],
+    examples: &[
+        Example {
+            line: "keyway tcryptFormat --size 1G new.hc",
+            does: "A container, filled with random bytes.",
+        },
+        Example {
+            line: "keyway tcryptFormat --tcrypt-hidden --size 32K disk.hc",
+            does: "Another volume, hidden in its end.",
+        },
+    ],
+    risks: &[
+        risk(
+            "DEVICE",
+            Effect::Overwrites,
+            Proof::Claim,
+            "tcryptFormat -q --quick --password-command true TARGET",
+        ),
+        risk(
+            "DEVICE",
+            Effect::Replaces,
+            Proof::NewName,
+            "tcryptFormat -q --quick --force --size 1M --password-command true TARGET",
+        ),
+    ],
+    run: door::run::<Make>,
+};
+
+static SIZE: Opt = Opt {
+    long: "size",
+    short: None,
+    value: "SIZE",
+    kind: Kind::Size,
+    help: "Make a new file of this length.",
+    man: "256 KiB of it are not data. An existing file is replaced only with --force. With --tcrypt-hidden: how much data the \
+          hidden volume holds, a multiple of 4096 bytes.",
+};
+
+static CIPHER: Opt = Opt {
+    long: "cipher",
+    short: Some('c'),
+    value: "CHAIN",
+    kind: Kind::Text,
+    help: "Its ciphers (aes).",
+    man: "In the order in which they encrypt: serpent-twofish-aes is what VeraCrypt calls AES-Twofish-Serpent.",
+};
+
+static HASH: Opt = Opt {
+    long: "hash",
+    short: Some('h'),
+    value: "NAME",
+    kind: Kind::Words(&["sha512", "sha256", "whirlpool", "blake2s", "streebog", "argon2id"]),
+    help: "The hash of its key derivation (sha512).",
+    man: "Versions of VeraCrypt before 1.26.27 do not open argon2id.",
+};
+
+static QUICK: Opt = Opt {
+    long: "quick",
+    short: None,
+    value: "",
+    kind: Kind::Flag,
+    help: "Leave the data area as it is.",
+    man: "It then shows which parts are used, keeps what was there, and gives a hidden volume away.",
+};
+
+static OUTER_KEY_FILE: Opt = Opt {
+    long: "outer-key-file",
+    short: None,
+    value: "FILE",
+    kind: Kind::Path,
+    help: "A key file of the outer volume.",
+    man: "May be given more than once; a folder stands for the files in it.",
+};
+
+static OUTER_PIM: Opt = Opt {
+    long: "outer-pim",
+    short: None,
+    value: "N",
+    kind: Kind::Number(LARGEST_PIM as u64),
+    help: "The PIM of the outer volume.",
+    man: "As --veracrypt-pim is the new volume's.",
+};
+
+struct Make {
+    new: NewVeracrypt,
+    key: NewKey,
+    place: Place,
+    device: PathBuf,
+    manner: Manner,
+    progress: Progress,
+    replacing: Replacing,
+}
+
+/// Where the volume goes.
+enum Place {
+    /// A new file of this length.
+    File(u64),
+    /// What is there.
+    Whole,
+    /// The end of this volume, so many bytes.
+    Hidden(u64, Tcrypt),
+}
+
+impl Request for Make {
+    fn from_args(args: &Args) -> Result<Self> {
+        let device = args.operand(0).ok_or_else(|| Failure::silent(Exit::Parameters))?;
+        let place = Place::from_args(args)?;
+        let new = args.text(&HASH).into_iter().fold(NewVeracrypt::new(), NewVeracrypt::hash);
+        let new = args.text(&CIPHER).into_iter().fold(new, NewVeracrypt::cipher);
+        let new = if args.given(&QUICK) { new.quick() } else { new };
+        new.check()?;
+        Ok(Self {
+            new: new.limits(limits(args)),
+            key: NewKey::from_args(args)?,
+            place,
+            device: device::resolve(device).to_path_buf(),
+            manner: args.manner(),
+            progress: args.progress(),
+            replacing: Replacing::from_args(args, &[0], &[]),
+        })
+    }
+
+    fn run(self) -> Result<()> {
+        match &self.place {
+            Place::File(size) => self.file(*size),
+            Place::Whole => self.whole(),
+            Place::Hidden(size, outer) => self.hidden(*size, outer),
+        }
+    }
+}
+
+impl Place {
+    fn from_args(args: &Args) -> Result<Self> {
+        let refuse = |message: &str| Err(Failure::new(Exit::Parameters, message));
+        let (size, hidden) = (args.number(&SIZE), args.given(&shared::TCRYPT_HIDDEN));
+        match (size, hidden) {
+            (None, true) => refuse("Option --tcrypt-hidden needs --size: how much the hidden volume holds."),
+            (_, true) if args.given(&QUICK) => {
+                refuse("Option --quick cannot be combined with --tcrypt-hidden, which writes only headers.")
+            }
+            (_, false) if args.given(&OUTER_PIM) || args.given(&OUTER_KEY_FILE) => refuse(
+                "Options --outer-key-file and --outer-pim are those of the volume that --tcrypt-hidden is for.",
+            ),
+            (Some(size), true) => Ok(Self::Hidden(size, key::outer(args))),
+            (Some(size), false) => Ok(Self::File(size)),
+            (None, false) => Ok(Self::Whole),
+        }
+    }
+}
+
+impl Make {
+    fn file(&self, size: u64) -> Result<()> {
+        let creation = Creation::start(&self.replacing, &self.device)?;
+        let file = creation.file();
+        file.set_len(size).map_err(|error| cannot_write(&self.device.display(), None, &error))?;
+        self.fill(&**file)?;
+        creation.complete_for_owner()
+    }
+
+    fn whole(&self) -> Result<()> {
+        self.check_exists("--size 1G makes a new file")?;
+        let claimed = output_file::overwrite(&self.replacing, &self.device)?;
+        self.new.fills(&**claimed).map_err(|error| self.failed(error))?;
+        output_file::confirm(self.manner, &self.replacing, &claimed, &self.device, "")?;
+        self.fill(&**claimed)
+    }
+
+    fn hidden(&self, size: u64, outer: &Tcrypt) -> Result<()> {
+        self.check_exists("the outer volume is made first, without --tcrypt-hidden")?;
+        let claimed = output_file::overwrite(&self.replacing, &self.device)?;
+        let key = self.key.ask_outer(&self.device)?;
+        let outer = self.new.open_outer(&**claimed, outer, &key).map_err(|error| match error.kind() {
+            ErrorKind::WrongPassphrase => {
+                Failure::new(Exit::Permission, tcrypt::WRONG).because(Cause::WrongKey)
+            }
+            _ => self.failed(error),
+        })?;
+        outer.check_room(&**claimed, size).map_err(|error| self.failed(error))?;
+        let lost = format!(
+            "This will overwrite the last {size} bytes of the volume in {} irrevocably, and what is hidden there already.",
+            self.device.display()
+        );
+        question::confirm(self.manner, &lost, "Operation aborted.", Exit::Parameters)?;
+        let (new, key) = self.key.ask(&self.new, &self.device)?;
+        outer.hide(&**claimed, &new.size(size), &key).map_err(|error| self.failed(error))
+    }
+
+    fn fill(&self, storage: &dyn Storage) -> Result<()> {
+        let total = self.new.fills(storage).map_err(|error| self.failed(error))?;
+        let (new, key) = self.key.ask(&self.new, &self.device)?;
+        let made = progress::watch(self.progress, &self.device, Some(total), |meter| {
+            new.create_on(storage, &key, meter)
+        });
+        made.map_err(|error| self.failed(error))
+    }
+
+    fn check_exists(&self, way_out: &str) -> Result<()> {
+        let path = &self.device;
+        if device::exists(path) {
+            return Ok(());
+        }
+        let message = format!("Device {} does not exist or access denied; {way_out}.", path.display());
+        Err(Failure::new(Exit::Device, message))
+    }
+
+    fn failed(&self, error: keyway::Error) -> Failure {
+        explain::placed(error.into(), Some(&self.device))
+    }
+}
+
+fn limits(args: &Args) -> Limits {
+    let memory = args.number(&shared::MEMORY_BUDGET);
+    let time = args.number(&shared::TIME_LIMIT).map(Duration::from_secs);
+    time.into_iter().fold(memory.into_iter().fold(Limits::new(), Limits::memory), Limits::time)
+}

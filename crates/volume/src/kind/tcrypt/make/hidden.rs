@@ -1,0 +1,101 @@
+//! A hidden volume in the end of an outer one's data. Only its two headers are written: what it is over is random
+//! already, or the outer volume's.
+
+use super::super::{Place, Programs, Tcrypt};
+use super::{Headers, NewVolume, refused};
+use crate::{Error, Random, Refusal, Result, Storage, UnlockOptions};
+use keyway_crypto::Secret;
+use keyway_format::tcrypt::{Fields, Position, data_of_new_hidden};
+use std::ops::Range;
+
+/// An outer volume that was opened, to hide another one in.
+pub struct Outer {
+    /// Where its data is on the device.
+    data: Range<u64>,
+    sector_size: u32,
+    /// Its passphrase, with its key files, and its PIM.
+    password: Secret,
+    pim: Option<u32>,
+    programs: Programs,
+}
+
+impl Outer {
+    /// Opens the volume that `of` describes.
+    ///
+    /// # Errors
+    /// [`Error::WrongPassphrase`]; [`Error::Refused`]: it cannot hold a hidden volume.
+    pub fn open(
+        storage: &dyn Storage,
+        of: &Tcrypt,
+        passphrase: &Secret,
+        options: &UnlockOptions,
+    ) -> Result<Self> {
+        let of = Tcrypt { place: Place::default(), header: None, protects: None, ..of.clone() };
+        let locked = of.read(storage)?;
+        let unlocked = locked.unlock(passphrase, options)?;
+        let found = unlocked.found(storage.len())?;
+        let segment = found.layout.segments.first().expect("a volume is one segment");
+        let (start, header) = (segment.storage_offset, &unlocked.header);
+        let len = segment.length.unwrap_or(storage.len().saturating_sub(start));
+        // Older volumes have data where the header of a hidden volume would go.
+        if Position::Hidden.offset(storage.len()).is_none_or(|at| start <= at) {
+            return Err(Refusal::Geometry
+                .because("the outer volume is of TrueCrypt 5 or earlier, and has no room for the header"));
+        }
+        let password = locked.key_files.with(passphrase)?;
+        let (sector_size, pim, programs) = (header.shown_sector_size(), of.pim, of.programs);
+        Ok(Self { data: start..start + len, sector_size, password, pim, programs })
+    }
+
+    /// Hides a new volume of `size` bytes in it. Another one that is hidden there is lost.
+    ///
+    /// # Errors
+    /// [`Error::Refused`], before anything is written: VeraCrypt makes no such volume, it does not fit, what opens it
+    /// opens the outer one, too, or a hidden volume opens with the same; [`Error::Io`].
+    pub fn hide(
+        &self,
+        storage: &dyn Storage,
+        size: u64,
+        new: &NewVolume,
+        passphrase: &Secret,
+        (rng, options): (&mut dyn Random, &UnlockOptions),
+    ) -> Result<()> {
+        let data = self.room(storage, size)?;
+        let (sealing, password) = new.password(passphrase)?;
+        if password.ct_eq(self.password.expose()) && new.pim == self.pim {
+            let why = "the hidden volume needs another passphrase, PIM or key files than the outer one: \
+                       VeraCrypt would open that one";
+            return Err(Refusal::Unusable.because(why));
+        }
+        self.refuse_another(storage, new, passphrase, options)?;
+        let fields = Fields::of_new(data, self.sector_size, true);
+        let headers = Headers::new(fields, &sealing, &password, rng)?;
+        headers.write(storage, [Position::HiddenBackup, Position::Hidden])
+    }
+
+    /// Where a hidden volume of that size would be.
+    ///
+    /// # Errors
+    /// [`Error::Refused`]: nowhere.
+    pub fn room(&self, storage: &dyn Storage, size: u64) -> Result<Range<u64>> {
+        data_of_new_hidden(&self.data, storage.len(), size).map_err(refused(Refusal::NoRoom))
+    }
+
+    /// What is hidden there is seen only by what opens it.
+    fn refuse_another(
+        &self,
+        storage: &dyn Storage,
+        new: &NewVolume,
+        passphrase: &Secret,
+        options: &UnlockOptions,
+    ) -> Result<()> {
+        let place = Place::Volume { hidden: true, backup: false };
+        let (pim, key_files) = (new.pim, new.key_files.clone());
+        let of = Tcrypt { place, programs: self.programs, pim, key_files, ..Tcrypt::default() };
+        match of.read(storage)?.unlock(passphrase, options) {
+            Err(Error::WrongPassphrase) => Ok(()),
+            Err(error) => Err(error),
+            Ok(_) => Err(Refusal::Exists.because("a hidden volume opens with this passphrase already")),
+        }
+    }
+}

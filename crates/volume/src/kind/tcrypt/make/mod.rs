@@ -1,0 +1,182 @@
+//! New VeraCrypt volumes.
+//!
+//! ```text
+//! random bytes over both ends ─► old signatures between them ─► random bytes over the data ─► backup header ─► header
+//! ```
+//!
+//! What was there ends with the first write, and nothing opens from then on until the backup header is written: the
+//! volume is complete then but for the other copy. Each step is on stable storage before the next.
+//!
+//! ```text
+//! hidden   a volume in the end of another one's data
+//! noise    random bytes over short and long ranges
+//! ```
+
+mod hidden;
+mod noise;
+
+pub use hidden::Outer;
+
+use super::key_files::KeyFiles;
+use super::seal::Sealing;
+use crate::device::probe;
+use crate::device::storage::Topology;
+use crate::device::stream::Meter;
+use crate::{Error, Random, Refusal, Result, Storage};
+use keyway_crypto::{Cascade, Secret};
+use keyway_format::tcrypt::{
+    Cipher, Fields, HEADER_LEN, Header, KEYS_LEN, NEW_CIPHER, NEW_HASH, Position, SALT_LEN, check_pim,
+    cipher_of_new, data_of_new, kdf_of_new,
+};
+use std::ops::Range;
+use std::path::PathBuf;
+
+/// A VeraCrypt volume to be made.
+#[derive(Clone, Default)]
+pub struct NewVolume {
+    /// The hash of its KDF, or "argon2id"; `None`: VeraCrypt's default.
+    pub hash: Option<String>,
+    /// Its ciphers; `None`: VeraCrypt's default.
+    pub cipher: Option<String>,
+    /// VeraCrypt's personal iterations multiplier.
+    pub pim: Option<u32>,
+    /// Key files, and folders of them.
+    pub key_files: Vec<PathBuf>,
+    /// The data area is left as it is.
+    pub quick: bool,
+}
+
+impl NewVolume {
+    /// What its headers are to be encrypted with.
+    ///
+    /// # Errors
+    /// [`Error::Refused`]: VeraCrypt makes no such volume.
+    pub fn sealing(&self) -> Result<Sealing> {
+        let kdf = kdf_of_new(self.hash.as_deref().unwrap_or(NEW_HASH)).map_err(refused(Refusal::Unusable))?;
+        let cipher = cipher_of_new(self.cipher.as_deref().unwrap_or(NEW_CIPHER));
+        let cipher = cipher.map_err(refused(Refusal::Unusable))?;
+        if let Some(pim) = self.pim {
+            check_pim(pim, false).map_err(refused(Refusal::Unusable))?;
+        }
+        Ok(Sealing { kdf, pim: self.pim, cipher })
+    }
+
+    /// How many bytes [`NewVolume::make`] fills on such a device, and that it can.
+    ///
+    /// # Errors
+    /// [`Error::Refused`]: no volume can be there.
+    pub fn fills(&self, storage: &dyn Storage) -> Result<u64> {
+        let (data, _) = place(storage)?;
+        Ok(if self.quick { 0 } else { data.end - data.start })
+    }
+
+    /// Makes the volume over all that is on `storage`, which the caller has claimed. `meter` counts the bytes of the
+    /// data area, and can stop their filling: no volume exists then.
+    ///
+    /// # Errors
+    /// [`Error::Refused`], before anything is written: VeraCrypt makes no such volume; [`Error::Io`].
+    pub fn make(
+        &self,
+        storage: &dyn Storage,
+        passphrase: &Secret,
+        rng: &mut dyn Random,
+        meter: &Meter,
+    ) -> Result<()> {
+        let (data, sector_size) = place(storage)?;
+        let (sealing, password) = self.password(passphrase)?;
+        let fields = Fields::of_new(data.clone(), sector_size, false);
+        let headers = Headers::new(fields, &sealing, &password, rng)?;
+        noise::short(storage, 0..data.start, rng)?;
+        noise::short(storage, data.end..storage.len(), rng)?;
+        flush(storage)?;
+        probe::wipe(storage).map_err(io("wiping what was in the place of"))?;
+        if !self.quick {
+            noise::long(storage, data, rng, meter)?;
+        }
+        flush(storage)?;
+        headers.write(storage, [Position::Backup, Position::Normal])
+    }
+
+    /// The passphrase with the key files in it, if VeraCrypt takes both.
+    fn password(&self, passphrase: &Secret) -> Result<(Sealing, Secret)> {
+        let sealing = self.sealing()?;
+        sealing.kdf.check_new(self.pim, passphrase).map_err(refused(Refusal::Unusable))?;
+        if passphrase.is_empty() && self.key_files.is_empty() {
+            return Err(Refusal::Unusable.because("an empty passphrase needs key files"));
+        }
+        let password = KeyFiles::read(&self.key_files)?.with(passphrase)?;
+        Ok((sealing, password))
+    }
+}
+
+/// Both copies of a new header, each under a salt of its own: the backup first.
+struct Headers([[u8; HEADER_LEN]; 2]);
+
+impl Headers {
+    fn new(fields: Fields, sealing: &Sealing, password: &Secret, rng: &mut dyn Random) -> Result<Self> {
+        let header = Header::new(fields, new_keys(sealing.cipher, rng)?)?.to_bytes();
+        let mut copy = || {
+            let mut salt = [0; SALT_LEN];
+            rng.fill(&mut salt)?;
+            sealing.seal(&header, password, &salt)
+        };
+        Ok(Self([copy()?, copy()?]))
+    }
+
+    /// Writes one after the other, and reads both back.
+    fn write(&self, storage: &dyn Storage, positions: [Position; 2]) -> Result<()> {
+        let len = storage.len();
+        let places = || positions.iter().zip(&self.0).filter_map(|(it, copy)| Some((it.offset(len)?, copy)));
+        for (at, copy) in places() {
+            storage.write_at(copy, at).map_err(io("writing the header of"))?;
+            flush(storage)?;
+        }
+        for (at, copy) in places() {
+            let mut found = [0; HEADER_LEN];
+            storage.read_at(&mut found, at).map_err(io("reading back the header of"))?;
+            if found != *copy {
+                let source = std::io::Error::other("not what was written");
+                return Err(io("reading back the header of")(source));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Where the data of a volume on that device is, and the size of the device's sectors.
+fn place(storage: &dyn Storage) -> Result<(Range<u64>, u32)> {
+    let topology = Topology::of(storage);
+    if topology.zoned {
+        let why = "Its zones can only be written from start to end, so that it cannot hold a volume.";
+        return Err(Refusal::Zoned.because(why));
+    }
+    let sector_size = topology.logical_size;
+    let data = data_of_new(storage.len(), sector_size).map_err(refused(Refusal::NoRoom))?;
+    Ok((data, sector_size))
+}
+
+/// Random keys, of which no cipher has the same one twice.
+fn new_keys(cipher: &Cipher, rng: &mut dyn Random) -> Result<Secret> {
+    let mut keys = Secret::zeroed(KEYS_LEN);
+    rng.fill(keys.expose_mut())?;
+    let layers = Cascade::layers(cipher.chain, cipher.mode, &keys)?.unwrap_or_default();
+    let is_same = |key: &[u8]| key[..key.len() / 2] == key[key.len() / 2..];
+    match layers.iter().any(|layer| is_same(layer.key.expose())) {
+        true => Err(Refusal::Unusable
+            .because("both halves of an XTS key are equal: random bytes are not random here")),
+        false => Ok(keys),
+    }
+}
+
+fn flush(storage: &dyn Storage) -> Result<()> {
+    storage.flush().map_err(io("flushing"))
+}
+
+fn io(doing: &'static str) -> impl Fn(std::io::Error) -> Error {
+    move |source| Error::Io { what: format!("{doing} the new volume"), source }
+}
+
+/// What the format refuses is what the user asked for, not what a device holds.
+fn refused(kind: Refusal) -> impl Fn(keyway_format::Error) -> Error {
+    move |error| kind.because(error.to_string())
+}
