@@ -11,6 +11,7 @@ pub(crate) const VERBS: &[&str] = &[
     "build",
     "compare",
     "copy",
+    "tcryptFormat",
     "serve",
     "mount",
     "umount",

@@ -10,4 +10,5 @@ mod limits;
 mod tcplay;
 mod tcrypt;
 mod untyped;
+mod veracrypt;
 mod volume_keys;

@@ -63,12 +63,12 @@ pub(crate) static COMMAND: Command = Command {
     ],
     examples: &[
         Example {
-            line: "keyway tcryptFormat --size 1G new.hc",
+            line: "keyway tcryptFormat --size 256M new.hc",
             does: "A container, filled with random bytes.",
         },
         Example {
-            line: "keyway tcryptFormat --tcrypt-hidden --size 32K disk.hc",
-            does: "Another volume, hidden in its end.",
+            line: "keyway tcryptFormat --tcrypt-hidden --size 64M --key-file key new.hc",
+            does: "Another volume with a key file, hidden in its end.",
         },
     ],
     risks: &[
