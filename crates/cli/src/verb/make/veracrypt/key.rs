@@ -22,7 +22,7 @@ impl NewKey {
             files(args, &shared::KEY_FILE).into_iter().partition(|file| file == Path::new("-"));
         let passphrase = PassphraseOptions::from_args(args)?.by_file(stdin.into_iter().next());
         Ok(Self {
-            passphrase: if key_files.is_empty() { passphrase } else { passphrase.or_empty() },
+            passphrase: passphrase.or_empty(),
             key_files,
             pim: pim(args, &shared::VERACRYPT_PIM),
             asks_pim: args.given(&shared::VERACRYPT_QUERY_PIM),
@@ -31,10 +31,15 @@ impl NewKey {
 
     /// Asks for what is not given, and puts it into the volume.
     pub(super) fn ask(&self, new: &NewVeracrypt, path: &Path) -> Result<(NewVeracrypt, Key)> {
-        let key = self.passphrase.first(unlock::prompt_for(path), None).read_key()?;
+        let passphrase = self.passphrase.first(unlock::prompt_for(path), None).read()?;
+        if passphrase.is_empty() && self.key_files.is_empty() {
+            let message =
+                "The new passphrase is empty: VeraCrypt takes that only with key files (--key-file).";
+            return Err(Failure::new(Exit::Parameters, message));
+        }
         let new = self.key_files.iter().fold(new.clone(), NewVeracrypt::key_file);
         let pim = if self.asks_pim { Some(self.ask_pim()?) } else { self.pim };
-        Ok((pim.into_iter().fold(new, NewVeracrypt::pim), key))
+        Ok((pim.into_iter().fold(new, NewVeracrypt::pim), Key::Passphrase(passphrase)))
     }
 
     /// Asks for the passphrase of the volume that another one is to be hidden in.
