@@ -1,9 +1,10 @@
 //! The key of a new VeraCrypt volume: passphrase, key files and PIM, from the command line and from who is asked.
 
-use crate::door::{Args, Opt, shared};
+use crate::door::Args;
 use crate::output::failure::{Cause, Exit, Failure, Result};
 use crate::unlock::{self, passphrase::PassphraseOptions};
 use crate::volume::kinds::tcrypt;
+use crate::volume::kinds::tcrypt::given::GivenTcrypt;
 use keyway::{Key, NewVeracrypt, Tcrypt};
 use std::path::{Path, PathBuf};
 
@@ -18,15 +19,11 @@ pub(super) struct NewKey {
 impl NewKey {
     /// For the new volume.
     pub(super) fn from_args(args: &Args) -> Result<Self> {
+        let GivenTcrypt { key_files, pim, asks_pim, .. } = GivenTcrypt::from_args(args);
         let (stdin, key_files): (Vec<_>, Vec<_>) =
-            files(args, &shared::KEY_FILE).into_iter().partition(|file| file == Path::new("-"));
+            key_files.into_iter().partition(|file| file == Path::new("-"));
         let passphrase = PassphraseOptions::from_args(args)?.by_file(stdin.into_iter().next());
-        Ok(Self {
-            passphrase: passphrase.or_empty(),
-            key_files,
-            pim: pim(args, &shared::VERACRYPT_PIM),
-            asks_pim: args.given(&shared::VERACRYPT_QUERY_PIM),
-        })
+        Ok(Self { passphrase: passphrase.or_empty(), key_files, pim: pim.filter(is_not_default), asks_pim })
     }
 
     /// Asks for what is not given, and puts it into the volume.
@@ -62,17 +59,26 @@ impl NewKey {
     }
 }
 
-/// An outer volume, from its own options.
-pub(super) fn outer(args: &Args) -> Tcrypt {
-    let of = pim(args, &super::OUTER_PIM).into_iter().fold(Tcrypt::new(), Tcrypt::pim);
-    files(args, &super::OUTER_KEY_FILE).into_iter().fold(of, Tcrypt::key_file)
+/// The key of an outer volume, from its own options.
+pub(super) struct OuterKey {
+    key_files: Vec<PathBuf>,
+    pim: Option<u32>,
+}
+
+impl OuterKey {
+    pub(super) fn from_args(args: &Args) -> Self {
+        let key_files = args.all(&super::OUTER_KEY_FILE).into_iter().map(PathBuf::from).collect();
+        Self { key_files, pim: args.number32(&super::OUTER_PIM).filter(is_not_default) }
+    }
+
+    /// The volume that it opens.
+    pub(super) fn volume(&self) -> Tcrypt {
+        let of = self.pim.into_iter().fold(Tcrypt::new(), Tcrypt::pim);
+        self.key_files.iter().fold(of, Tcrypt::key_file)
+    }
 }
 
 /// As everywhere, 0 is VeraCrypt's default.
-fn pim(args: &Args, option: &Opt) -> Option<u32> {
-    args.number32(option).filter(|pim| *pim != 0)
-}
-
-fn files(args: &Args, option: &Opt) -> Vec<PathBuf> {
-    args.all(option).into_iter().map(PathBuf::from).collect()
+fn is_not_default(pim: &u32) -> bool {
+    *pim != 0
 }

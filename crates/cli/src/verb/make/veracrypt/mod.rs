@@ -13,9 +13,9 @@ use crate::output::progress::{self, Progress};
 use crate::output::question;
 use crate::output::transfer::cannot_write;
 use crate::volume::kinds::tcrypt;
-use key::NewKey;
+use key::{NewKey, OuterKey};
 use keyway::storage::Storage;
-use keyway::{ErrorKind, Limits, NewVeracrypt, Tcrypt};
+use keyway::{ErrorKind, Limits, NewVeracrypt};
 use keyway_format::tcrypt::LARGEST_PIM;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -160,7 +160,7 @@ enum Place {
     /// What is there.
     Whole,
     /// The end of this volume, so many bytes.
-    Hidden(u64, Tcrypt),
+    Hidden(u64, OuterKey),
 }
 
 impl Request for Make {
@@ -171,8 +171,10 @@ impl Request for Make {
         let new = args.text(&CIPHER).into_iter().fold(new, NewVeracrypt::cipher);
         let new = if args.given(&QUICK) { new.quick() } else { new };
         new.check()?;
+        let limits = args.number(&shared::MEMORY_BUDGET).into_iter().fold(Limits::new(), Limits::memory);
+        let time = args.number(&shared::TIME_LIMIT).map(Duration::from_secs);
         Ok(Self {
-            new: new.limits(limits(args)),
+            new: new.limits(time.into_iter().fold(limits, Limits::time)),
             key: NewKey::from_args(args)?,
             place,
             device: device::resolve(device).to_path_buf(),
@@ -203,7 +205,7 @@ impl Place {
             (_, false) if args.given(&OUTER_PIM) || args.given(&OUTER_KEY_FILE) => refuse(
                 "Options --outer-key-file and --outer-pim are those of the volume that --tcrypt-hidden is for.",
             ),
-            (Some(size), true) => Ok(Self::Hidden(size, key::outer(args))),
+            (Some(size), true) => Ok(Self::Hidden(size, OuterKey::from_args(args))),
             (Some(size), false) => Ok(Self::File(size)),
             (None, false) => Ok(Self::Whole),
         }
@@ -227,16 +229,17 @@ impl Make {
         self.fill(&**claimed)
     }
 
-    fn hidden(&self, size: u64, outer: &Tcrypt) -> Result<()> {
+    fn hidden(&self, size: u64, outer: &OuterKey) -> Result<()> {
         self.check_exists("the outer volume is made first, without --tcrypt-hidden")?;
         let claimed = output_file::overwrite(&self.replacing, &self.device)?;
         let key = self.key.ask_outer(&self.device)?;
-        let outer = self.new.open_outer(&**claimed, outer, &key).map_err(|error| match error.kind() {
-            ErrorKind::WrongPassphrase => {
-                Failure::new(Exit::Permission, tcrypt::WRONG).because(Cause::WrongKey)
-            }
-            _ => self.failed(error),
-        })?;
+        let outer =
+            self.new.open_outer(&**claimed, &outer.volume(), &key).map_err(|error| match error.kind() {
+                ErrorKind::WrongPassphrase => {
+                    Failure::new(Exit::Permission, tcrypt::WRONG).because(Cause::WrongKey)
+                }
+                _ => self.failed(error),
+            })?;
         outer.check_room(&**claimed, size).map_err(|error| self.failed(error))?;
         let lost = format!(
             "This will overwrite the last {size} bytes of the volume in {} irrevocably, and what is hidden there already.",
@@ -268,10 +271,4 @@ impl Make {
     fn failed(&self, error: keyway::Error) -> Failure {
         explain::placed(error.into(), Some(&self.device))
     }
-}
-
-fn limits(args: &Args) -> Limits {
-    let memory = args.number(&shared::MEMORY_BUDGET);
-    let time = args.number(&shared::TIME_LIMIT).map(Duration::from_secs);
-    time.into_iter().fold(memory.into_iter().fold(Limits::new(), Limits::memory), Limits::time)
 }
