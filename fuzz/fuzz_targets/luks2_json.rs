@@ -6,7 +6,7 @@
 
 use arbitrary::{Arbitrary, Unstructured};
 use keyway_format::Bytes;
-use keyway_format::json;
+use keyway_format::json::{self, Object, Value};
 use keyway_format::luks2::{HeaderSize, Metadata, Priority};
 use libfuzzer_sys::fuzz_target;
 
@@ -100,8 +100,12 @@ fn apply(metadata: &mut Metadata, edit: Edit) -> Option<bool> {
         Edit::AssignSegment(id, digest) => metadata.assign_segment(id.into(), digest.map(u32::from)),
         Edit::AddToken(id, json) => metadata.add_token(id.into(), &json),
         Edit::AddKeyringToken(id, description, keyslots) => {
-            let keyslots: Vec<u32> = keyslots.into_iter().map(u32::from).collect();
-            metadata.add_keyring_token(id.into(), &description, &keyslots)
+            let keyslots: Vec<Value> = keyslots.iter().map(|id| Value::from(id.to_string())).collect();
+            let token = Object::new()
+                .with("type", "luks2-keyring")
+                .with("keyslots", keyslots)
+                .with("key_description", description);
+            metadata.add_token(id.into(), Value::from(token).to_compact().as_bytes())
         }
         Edit::RemoveToken(id) => metadata.remove_token(id.into()),
         Edit::AssignToken(token, keyslot) => metadata.assign_token(token.into(), keyslot.into()),

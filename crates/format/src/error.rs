@@ -46,7 +46,8 @@ pub enum Error {
 }
 
 impl Error {
-    pub(crate) fn invalid(place: impl Into<String>, why: impl Into<String>) -> Self {
+    /// What is wrong at a place: a field, or its path in the JSON.
+    pub fn invalid(place: impl Into<String>, why: impl Into<String>) -> Self {
         Self::Invalid { place: Place(place.into()), why: why.into() }
     }
 }

@@ -113,7 +113,7 @@ fn luks2_keyslots_digests_tokens() {
         panic!("{:?}", metadata.digests);
     };
     assert_eq!((hash.as_str(), *iterations, salt.len(), value.len()), ("sha256", 1000, 32, 32));
-    assert_eq!(metadata.tokens[&1].key_description.as_deref(), Some("some key"));
+    assert_eq!(metadata.tokens[&1].text("key_description"), Some("some key"));
     assert_eq!(
         (metadata.tokens[&0].kind.as_str(), metadata.tokens[&0].keyslots.as_slice()),
         ("foreign", &[0, 1][..])

@@ -97,7 +97,6 @@ mod predict;
 mod prepared;
 mod probe;
 mod reencrypt;
-#[cfg(feature = "keyring")]
 mod token;
 mod unlock;
 mod users;
@@ -135,6 +134,8 @@ pub use probe::{Probe, Signature, SignatureKind};
 pub use reencrypt::{Luks1Change, Luks1Files, Reencrypt, Reencryption, Resilience, Unused};
 #[cfg(feature = "keyring")]
 pub use token::Token;
+#[cfg(all(feature = "keyring", feature = "parts"))]
+pub use token::Watch;
 pub use unlock::Unlock;
 pub use version::Version;
 pub use volume::Volume;

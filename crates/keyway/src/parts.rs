@@ -5,11 +5,16 @@ use crate::error::At;
 use crate::volume_key::find_both;
 use crate::{
     Admitted, Building, Create, Device, DeviceOptions, Error, Header, Key, Location, NewKdf, Reencrypt,
-    Result, Unlock, VolumeKey,
+    Result, StoredToken, Unlock, VolumeKey,
 };
 use keyway_crypto::Secret;
+use keyway_format::luks2::Metadata;
+#[cfg(feature = "keyring")]
+use keyway_volume::UnlockOptions;
 use keyway_volume::data::build::{Content, Target};
 use keyway_volume::device::storage::Exclusive;
+#[cfg(feature = "keyring")]
+use keyway_volume::keyslot::tokens::Miss;
 use keyway_volume::kind::Kind;
 use keyway_volume::reencrypt::{Begin, Hold, VolumeKeys};
 use keyway_volume::{DataDevice, KdfChoice, Layout, Luks, SecondKey, Storage, Terms, Unlocked};
@@ -107,6 +112,32 @@ impl Unlock {
     pub fn with_terms(mut self, terms: Terms) -> Self {
         self.set_terms(terms);
         self
+    }
+}
+
+impl StoredToken {
+    /// The tokens of a header that the caller has read, in the order of their numbers. See
+    /// [`Header::tokens`] for those of a [`Header`].
+    pub fn in_metadata(metadata: &Metadata) -> Vec<Self> {
+        Self::of(metadata)
+    }
+}
+
+#[cfg(feature = "keyring")]
+impl crate::Token {
+    /// Unlocks with the first token that opens a keyslot, and returns its passphrase too. `watch` is told
+    /// what happens meanwhile, and may open the keyslots itself. See [`Token`](crate::Token) for an example of
+    /// unlocking.
+    ///
+    /// # Errors
+    /// The most useful of the reasons why none does.
+    pub fn find_in(
+        &self,
+        luks: &Luks,
+        options: &UnlockOptions,
+        watch: &mut dyn crate::Watch,
+    ) -> Result<(Unlocked, Secret), Miss> {
+        self.search(luks, options, watch)
     }
 }
 

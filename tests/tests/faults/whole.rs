@@ -104,7 +104,8 @@ fn what_luks1_cannot_express_is_refused() {
         error,
         "Cannot convert to LUKS1 format - the encryption sector size is 4096, LUKS1 supports only 512."
     );
-    edit::token_add_keyring(&mut luks, None, "keyway:test", &[], false, &mut OsRandom).unwrap();
+    edit::token_import(&mut luks, None, br#"{"type":"test","keyslots":[]}"#, &[], false, &mut OsRandom)
+        .unwrap();
     let before = storage.image();
     let error = to_luks1(&mut luks, &mut OsRandom).unwrap_err().to_string();
     assert_eq!(error, "Cannot convert to LUKS1 format - LUKS2 header contains 1 token(s).");

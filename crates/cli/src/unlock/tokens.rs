@@ -1,11 +1,8 @@
 //! LUKS2 tokens, which lead to a passphrase without asking the user. They are tried first, in
 //! cryptsetup's order and with its messages.
 //!
-//! A token of type "luks2-keyring" names a key of type "user" in the kernel's keyring, which is
-//! searched for as request_key(2) does: in the keyrings of the thread, the process and the session,
-//! which links to the user's. Tokens of other types are passed over. [`TokenChoice`] determines the
-//! order of tokens and of their keyslots. (cryptsetup: cryptsetup-open(8),
-//! lib/luks2/luks2_token.c.)
+//! The library knows the types of tokens, and the order in which they are tried; tokens of other types
+//! are passed over. (cryptsetup: cryptsetup-open(8), lib/luks2/luks2_token.c.)
 
 use crate::device::explain;
 use crate::door::{Args, shared};
@@ -13,12 +10,11 @@ use crate::output::failure::{Cause, Exit, Failure, Result};
 use crate::output::paint::printable;
 use crate::output::stdio;
 use crate::process::encoding::encoded;
-use crate::unlock::{KeyOptions, keyring};
-use keyway_attach::dm::keyring::{Key, Kind};
+use crate::unlock::KeyOptions;
+use keyway::{ErrorKind, Header, Token, Version, Watch};
 use keyway_crypto::Secret;
-use keyway_format::luks2::Token;
-use keyway_volume::keyslot::tokens::{Miss, Passphrases, unlock_by_token};
-use keyway_volume::{Header, Luks, TokenChoice, UnlockOptions, Unlocked};
+use keyway_volume::keyslot::tokens::Miss;
+use keyway_volume::{Luks, UnlockOptions, Unlocked};
 
 /// Which tokens are tried, and whether the user may be asked if none of them opens a keyslot.
 #[derive(Debug, Clone, Default)]
@@ -45,6 +41,11 @@ impl TokenOptions {
             are_offered: args.takes(&shared::TOKEN_ID),
         }
     }
+
+    fn selected(&self) -> Token {
+        let by_kind = || self.kind.as_deref().map_or_else(Token::any, Token::kind);
+        self.number.map_or_else(by_kind, Token::number)
+    }
 }
 
 /// Unlocks with the first token that opens a keyslot; `None` if none does and the user may be
@@ -54,8 +55,8 @@ pub(super) fn unlock(key: &KeyOptions, luks: &Luks, options: &UnlockOptions) -> 
     if luks.version() == 1 && !key.tokens.only {
         return Ok(None);
     }
-    let miss = match try_all(key, luks, options) {
-        Ok(unlocked) => return Ok(Some(unlocked)),
+    let miss = match search(key, luks, options) {
+        Ok((unlocked, _)) => return Ok(Some(unlocked)),
         Err(miss) => miss,
     };
     if key.tokens.only {
@@ -70,7 +71,8 @@ pub(super) fn unlock(key: &KeyOptions, luks: &Luks, options: &UnlockOptions) -> 
 
 /// Unlocks with a token, and with nothing else.
 pub(crate) fn unlock_only(key: &KeyOptions, luks: &Luks, options: &UnlockOptions) -> Result<Unlocked> {
-    try_all(key, luks, options).map_err(|miss| failure(luks, &miss, &key.tokens))
+    let found = search(key, luks, options).map_err(|miss| failure(luks, &miss, &key.tokens))?;
+    Ok(found.0)
 }
 
 /// As [`unlock`], with the passphrase: for commands that seal another keyslot with it.
@@ -79,9 +81,8 @@ pub(crate) fn unlock_keeping_passphrase(
     luks: &Luks,
     options: &UnlockOptions,
 ) -> Result<Option<(Unlocked, Secret)>> {
-    let mut keeping = Keeping { keyring: Keyring { key }, kept: None };
-    let miss = match unlock_by_token(luks, &choice(key, options), options, &mut keeping) {
-        Ok(unlocked) => return Ok(keeping.kept.map(|passphrase| (unlocked, passphrase))),
+    let miss = match search(key, luks, options) {
+        Ok(found) => return Ok(Some(found)),
         Err(miss) => miss,
     };
     if key.tokens.only {
@@ -91,29 +92,27 @@ pub(crate) fn unlock_keeping_passphrase(
     Ok(None)
 }
 
-fn choice(key: &KeyOptions, options: &UnlockOptions) -> TokenChoice {
-    let (number, kind) = (key.tokens.number, key.tokens.kind.clone());
-    TokenChoice { number, kind, keyslot: options.keyslot }
-}
-
-fn try_all(key: &KeyOptions, luks: &Luks, options: &UnlockOptions) -> std::result::Result<Unlocked, Miss> {
-    unlock_by_token(luks, &choice(key, options), options, &mut Keyring { key })
+fn search(
+    key: &KeyOptions,
+    luks: &Luks,
+    options: &UnlockOptions,
+) -> std::result::Result<(Unlocked, Secret), Miss> {
+    key.tokens.selected().find_in(luks, options, &mut Told { key })
 }
 
 /// The passphrase that token `number` leads to.
-pub(crate) fn passphrase_of(luks: &Luks, number: u32) -> Result<Secret> {
-    let token = match luks.header() {
-        Header::Luks2 { metadata, .. } => metadata.tokens.get(&number),
-        Header::Luks1(_) => {
-            return Err(Failure::new(Exit::Parameters, UNUSABLE).hinting(NONE_IN_LUKS1));
+pub(crate) fn passphrase_of(header: &Header, number: u32) -> Result<Secret> {
+    if header.version() == Version::Luks1 {
+        return Err(Failure::new(Exit::Parameters, UNUSABLE).hinting(NONE_IN_LUKS1));
+    }
+    header.token_passphrase(number).map_err(|error| match error.kind() {
+        ErrorKind::Refused { .. } => {
+            let types = Token::types().collect::<Vec<_>>().join(", ");
+            let line = format!("No usable token is available: {number} is none of type {types}.");
+            Failure::new(Exit::Parameters, line)
         }
-    };
-    let named = token.filter(|token| token.kind == Token::KEYRING);
-    let Some(description) = named.and_then(|token| token.key_description.as_deref()) else {
-        let line = format!("No usable token is available: {number} is none of type {}.", Token::KEYRING);
-        return Err(Failure::new(Exit::Parameters, line));
-    };
-    keyring::passphrase(description)
+        _ => Failure::new(Exit::Parameters, format!("Failed to read passphrase from keyring: {error}.")),
+    })
 }
 
 /// What cryptsetup says with `-v`.
@@ -154,43 +153,32 @@ fn failure(luks: &Luks, miss: &Miss, tokens: &TokenOptions) -> Failure {
 const UNUSABLE: &str = "No usable token is available.";
 const NONE_IN_LUKS1: &str = "The header is LUKS1, which has no tokens.";
 
-/// The kernel's keyring, with what is said of each token with `-v` and `--debug`.
-struct Keyring<'a> {
+/// Says what becomes of each token, with `-v` and `--debug`.
+struct Told<'a> {
     key: &'a KeyOptions,
 }
 
-impl Keyring<'_> {
+impl Told<'_> {
     fn debug(&self, line: &str) {
         // If this cannot be written, neither can what follows, which ends the command.
         let _ = stdio::debug(self.key.manner, line);
     }
 }
 
-impl Passphrases for Keyring<'_> {
-    fn knows(&mut self, number: u32, token: &Token) -> bool {
-        if token.kind != Token::KEYRING {
-            // In addition to cryptsetup's message on standard output, which scripts read.
-            if self.key.manner.verbose {
-                say!("Token {number} is skipped: type {} is not supported.", printable(&token.kind));
-            }
-            return false;
+impl Watch for Told<'_> {
+    fn unknown(&mut self, number: u32, kind: &str) {
+        // In addition to cryptsetup's message on standard output, which scripts read.
+        if self.key.manner.verbose {
+            say!("Token {number} is skipped: type {} is not supported.", printable(kind));
         }
-        let names_a_key = token.key_description.as_deref().is_some_and(|text| !text.is_empty());
-        if !names_a_key {
-            self.debug(&format!("Token {number} names no key."));
-        }
-        names_a_key
     }
 
-    fn passphrase(&mut self, number: u32, token: &Token) -> std::result::Result<Secret, Miss> {
-        let description = token.key_description.as_deref().unwrap_or_default();
-        Key::find(Kind::User, description).and_then(Key::read).map_err(|error| {
-            self.debug(&format!("Token {number}: {error}."));
-            match error {
-                keyway_attach::Error::Unavailable(_) => Miss::Unusable,
-                _ => Miss::Wrong,
-            }
-        })
+    fn malformed(&mut self, _: u32, why: keyway::Error) {
+        self.debug(&format!("{why}."));
+    }
+
+    fn missed(&mut self, number: u32, why: keyway::Error) {
+        self.debug(&format!("Token {number}: {why}."));
     }
 
     fn open(
@@ -209,33 +197,5 @@ impl Passphrases for Keyring<'_> {
             self.debug(&format!("Keyslot {keyslot}: {error}."));
         }
         result
-    }
-}
-
-/// The keyring, with the passphrase that opened a keyslot.
-struct Keeping<'a> {
-    keyring: Keyring<'a>,
-    kept: Option<Secret>,
-}
-
-impl Passphrases for Keeping<'_> {
-    fn knows(&mut self, number: u32, token: &Token) -> bool {
-        self.keyring.knows(number, token)
-    }
-
-    fn passphrase(&mut self, number: u32, token: &Token) -> std::result::Result<Secret, Miss> {
-        self.keyring.passphrase(number, token)
-    }
-
-    fn open(
-        &mut self,
-        luks: &Luks,
-        number: u32,
-        passphrase: &Secret,
-        options: &UnlockOptions,
-    ) -> keyway_volume::Result<Unlocked> {
-        let unlocked = self.keyring.open(luks, number, passphrase, options)?;
-        self.kept = Some(Secret::copy_from(passphrase.expose()));
-        Ok(unlocked)
     }
 }

@@ -3,12 +3,11 @@
 //! preserved, and an edit that would make the header invalid is refused.
 
 use super::MAX_DIGESTS;
-use super::digest::{Digest, DigestId, id_list};
+use super::digest::{Digest, DigestId};
 use super::header::HeaderSize;
 use super::keyslot::{Kdf, Keyslot, Priority};
 use super::metadata::Metadata;
 use super::segment::Segment;
-use super::token::Token;
 use crate::json::{self, Object, Value};
 use crate::{Bytes, Error};
 use alloc::format;
@@ -183,17 +182,6 @@ impl Metadata {
         })
     }
 
-    /// Adds a token of cryptsetup's built-in type: the passphrase is in the kernel's keyring under
-    /// `description`.
-    pub fn add_keyring_token(&mut self, id: u32, description: &str, keyslots: &[u32]) -> Result<(), Error> {
-        let object = Object::new()
-            .with("type", Token::KEYRING)
-            .with("keyslots", id_list(keyslots))
-            .with("key_description", description);
-        check_reserved_type(id, &object)?;
-        self.edit(|document| insert(document, "tokens", id, object))
-    }
-
     /// Removes a token.
     pub fn remove_token(&mut self, id: u32) -> Result<(), Error> {
         self.edit(|document| remove(document, "tokens", id))
@@ -345,28 +333,9 @@ pub(super) fn list_remove_everywhere(
 fn token_object(id: u32, json: &[u8]) -> Result<Object, Error> {
     let place = || format!("tokens.{id}");
     match json::parse_as_json_c(json) {
-        Ok(Value::Object(object)) => check_reserved_type(id, &object).map(|()| object),
+        Ok(Value::Object(object)) => Ok(object),
         Ok(other) => Err(Error::invalid(place(), format!("is of type {}, not an object", other.type_name()))),
         Err(error) => Err(Error::invalid(place(), error.to_string())),
-    }
-}
-
-/// Types named "luks2-…" are reserved for cryptsetup. Only one exists, and it has exactly three
-/// fields.
-fn check_reserved_type(id: u32, token: &Object) -> Result<(), Error> {
-    let text = |field: &str| token.get(field).and_then(Value::as_str).unwrap_or_default();
-    let refuse = |field: &str, why: &str| Err(Error::invalid(format!("tokens.{id}.{field}"), why));
-    match text("type") {
-        Token::KEYRING if text("key_description").is_empty() => {
-            refuse("key_description", "is no description of a key")
-        }
-        Token::KEYRING if token.iter().count() != 3 => {
-            refuse("type", "has type, keyslots and key_description, nothing else")
-        }
-        other if other != Token::KEYRING && other.starts_with("luks2-") => {
-            refuse("type", "is reserved for cryptsetup's own tokens, and none of them")
-        }
-        _ => Ok(()),
     }
 }
 

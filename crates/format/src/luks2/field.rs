@@ -29,6 +29,10 @@ impl<'a> Node<'a> {
         Error::invalid(self.path(name), why)
     }
 
+    pub(super) const fn members(&self) -> &'a Object {
+        self.object
+    }
+
     pub(super) fn has(&self, name: &str) -> bool {
         self.object.get(name).is_some()
     }

@@ -3,6 +3,9 @@
 use super::Header;
 use crate::Result;
 use crate::error::At;
+use crate::token::{self, Keyring};
+use keyway_format::json::{self, Value};
+use keyway_format::luks2::Metadata;
 use keyway_volume::OsRandom;
 use keyway_volume::change::edit;
 
@@ -16,6 +19,20 @@ pub struct StoredToken {
     pub kind: String,
     /// The keyslots that its passphrase opens.
     pub keyslots: Vec<u32>,
+    /// What else is known of it, as pairs of a label and a text: "Key description", "backup".
+    pub details: Vec<(&'static str, String)>,
+}
+
+impl StoredToken {
+    pub(crate) fn of(metadata: &Metadata) -> Vec<Self> {
+        let stored = metadata.tokens.iter().map(|(&number, token)| Self {
+            number,
+            kind: token.kind.clone(),
+            keyslots: token.keyslots.clone(),
+            details: token::details(&token.members),
+        });
+        stored.collect()
+    }
 }
 
 /// Where a new token goes. See [`Header::add_keyring_token`] for an example.
@@ -70,12 +87,7 @@ impl Header {
     /// ```
     pub fn tokens(&self) -> Vec<StoredToken> {
         let keyway_volume::Header::Luks2 { metadata, .. } = self.luks.header() else { return Vec::new() };
-        let stored = metadata.tokens.iter().map(|(&number, token)| StoredToken {
-            number,
-            kind: token.kind.clone(),
-            keyslots: token.keyslots.clone(),
-        });
-        stored.collect()
+        StoredToken::of(metadata)
     }
 
     /// Adds a token of type "luks2-keyring", which names a key in the kernel's keyring, and returns
@@ -97,10 +109,8 @@ impl Header {
     /// The number is taken or impossible, there is no such keyslot, or the header is LUKS1;
     /// [`ErrorKind::ReadOnly`](crate::ErrorKind::ReadOnly).
     pub fn add_keyring_token(&mut self, description: &str, options: &NewToken) -> Result<u32> {
-        self.check_writable()?;
-        let NewToken { number, replace, keyslots } = options;
-        edit::token_add_keyring(&mut self.luks, *number, description, keyslots, *replace, &mut OsRandom)
-            .at(&self.place)
+        let token = Value::from(Keyring::token(description));
+        self.import_token(token.to_compact(), options)
     }
 
     /// Adds a token of any type, from its JSON, and returns its number. Keyslots that `options`
@@ -131,7 +141,12 @@ impl Header {
     pub fn import_token(&mut self, json: impl AsRef<[u8]>, options: &NewToken) -> Result<u32> {
         self.check_writable()?;
         let (NewToken { number, replace, keyslots }, json) = (options, json.as_ref());
-        edit::token_import(&mut self.luks, *number, json, keyslots, *replace, &mut OsRandom).at(&self.place)
+        let number = edit::token_number(&self.luks, *number, *replace).at(&self.place)?;
+        if let Ok(Value::Object(token)) = json::parse_as_json_c(json) {
+            token::check(&token).map_err(|wrong| wrong.in_token(number)).at(&self.place)?;
+        }
+        edit::token_import(&mut self.luks, Some(number), json, keyslots, *replace, &mut OsRandom)
+            .at(&self.place)
     }
 
     /// A token's JSON, as [`Header::import_token`] takes it; see there for an example.

@@ -67,7 +67,7 @@ fn luks2_slots_that_cannot_be_had() {
 fn luks2_a_changed_key_is_taken_over_by_one_write() {
     let (storage, mut luks) = luks2_volume();
     edit::set_priority(&mut luks, 0, Priority::Prefer, &mut OsRandom).unwrap();
-    edit::token_add_keyring(&mut luks, Some(2), "a key", &[0], false, &mut OsRandom).unwrap();
+    edit::token_import(&mut luks, Some(2), KEYRING, &[0], false, &mut OsRandom).unwrap();
     for (number, passphrases) in [(0, ["slot 0", "second"]), (4, ["second", "third"])] {
         let (before, old) = (area(&luks, 0), passphrases[0]);
         storage.steps();
@@ -95,7 +95,7 @@ fn luks2_a_changed_key_is_taken_over_by_one_write() {
 #[test]
 fn a_full_area_of_luks2_changes_a_key_in_place_where_that_is_wanted() {
     let (storage, mut luks) = luks2_volume();
-    edit::token_add_keyring(&mut luks, Some(2), "a key", &[0], false, &mut OsRandom).unwrap();
+    edit::token_import(&mut luks, Some(2), KEYRING, &[0], false, &mut OsRandom).unwrap();
     let added = (1..).take_while(|number| add(&mut luks, &format!("slot {number}"), None).is_ok()).count();
     assert_eq!(added, 7);
     assert!(change(&mut luks, "slot 0", "x", None).unwrap_err().starts_with("No space for new keyslot"));
@@ -176,3 +176,6 @@ fn luks2_areas_are_sealed_by_what_was_asked_for_or_the_datas_cipher() {
     assert_eq!(asked(4, None, Some(256)), Ok(("serpent-xts-plain64".into(), 32)));
     assert!(asked(5, Some("aes-cbc-essiv:sha256"), None).is_err(), "no key of 512 bits");
 }
+
+/// A token as cryptsetup makes it.
+const KEYRING: &[u8] = br#"{"type":"luks2-keyring","keyslots":[],"key_description":"a key"}"#;

@@ -33,12 +33,15 @@ exec 'REAL'/"${0##*/}" "$@" $KEYWAY_MORE
 /// The script's own limit comes first: it ends what the lines have started, too.
 const LIMIT: Duration = Duration::from_secs(320);
 
-/// What the lines leave open is closed at their end, and then the servers behind it are stopped.
+/// What the lines leave open is closed at their end (root is shown what others have open, too), and then the servers
+/// behind it are stopped.
 const PROLOGUE: &str = r#"set -e
 started=
 finish() {
     fusermount3 -u -z files 2>/dev/null || :
-    for name in $(keyway list --json | jq -r '.volumes[].name'); do keyway close $name; done
+    for name in $(keyway list --json | jq -r '.volumes[].name'); do
+        [ ! -d "$XDG_RUNTIME_DIR/keyway/$name" ] || keyway close "$name"
+    done
     [ -z "$started" ] || kill $started
 }
 # A service is ended when it says that it serves.

@@ -178,7 +178,7 @@ impl AddKey {
         let options = self.new_keyslot(&header, new)?;
         let existing = self.existing_key(&header, existing)?;
         let new = match self.new_token {
-            Some(token) => Key::Passphrase(tokens::passphrase_of(header.luks(), token)?),
+            Some(token) => Key::Passphrase(tokens::passphrase_of(&header, token)?),
             None => self.new_passphrase()?,
         };
         let slot = header.add_key_with(&existing, &new, &options)?;

@@ -15,7 +15,7 @@ pub(crate) use keyslots::luks2::{NewKeyslot, Sealed, free_area, free_number as f
 pub use keyslots::{
     AddKey, add_key, add_unbound_key, change_key, convert_key, erase, has_room, kill_slot, same_cost,
 };
-pub use tokens::{token_add_keyring, token_assign, token_export, token_import, token_remove, token_unassign};
+pub use tokens::{token_assign, token_export, token_import, token_number, token_remove, token_unassign};
 pub(crate) use wipe::wipe_area;
 
 use crate::header::luks::Edit;

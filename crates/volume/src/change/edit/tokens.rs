@@ -1,30 +1,8 @@
-//! Tokens (LUKS2): keyring tokens are created here; tokens of any other type are stored as given.
+//! Tokens (LUKS2), stored as given.
 
 use super::{edit_luks2, luks2_parts};
 use crate::{Error, Header, Luks, Random, Refusal, Result};
 use keyway_format::luks2::{MAX_OBJECTS, Metadata};
-
-/// Adds a `luks2-keyring` token for the key named `description`; returns its number (the first free
-/// one when `token` is `None`). With empty `keyslots` the token is bound to none.
-pub fn token_add_keyring(
-    luks: &mut Luks,
-    token: Option<u32>,
-    description: &str,
-    keyslots: &[u32],
-    replace: bool,
-    rng: &mut dyn Random,
-) -> Result<u32> {
-    let (_, metadata) = luks2_parts(luks)?;
-    let number = number_for(&metadata, token, replace)?;
-    keyslots.iter().try_for_each(|&keyslot| check_keyslot(&metadata, keyslot))?;
-    edit_luks2(luks, rng, |_, metadata| {
-        if metadata.tokens.contains_key(&number) {
-            metadata.remove_token(number)?;
-        }
-        Ok(metadata.add_keyring_token(number, description, keyslots)?)
-    })?;
-    Ok(number)
-}
 
 /// Imports a token from its JSON text, also binds it to `keyslots`, and returns its number.
 pub fn token_import(
@@ -35,8 +13,8 @@ pub fn token_import(
     replace: bool,
     rng: &mut dyn Random,
 ) -> Result<u32> {
+    let number = token_number(luks, token, replace)?;
     let (_, metadata) = luks2_parts(luks)?;
-    let number = number_for(&metadata, token, replace)?;
     keyslots.iter().try_for_each(|&keyslot| check_keyslot(&metadata, keyslot))?;
     edit_luks2(luks, rng, |_, metadata| {
         if metadata.tokens.contains_key(&number) {
@@ -47,6 +25,21 @@ pub fn token_import(
         Ok(keyslots.iter().try_for_each(|&keyslot| metadata.assign_token(number, keyslot))?)
     })?;
     Ok(number)
+}
+
+/// The number of a new token: that which is wanted, or the first free one.
+pub fn token_number(luks: &Luks, wanted: Option<u32>, replace: bool) -> Result<u32> {
+    let (_, metadata) = luks2_parts(luks)?;
+    match wanted {
+        Some(token) if token >= MAX_OBJECTS => {
+            Err(Refusal::TokenNumber.because(format!("Token {token} is invalid (0 to {}).", MAX_OBJECTS - 1)))
+        }
+        Some(token) if !replace && metadata.tokens.contains_key(&token) => {
+            Err(Refusal::TokenTaken.because(format!("Token {token} in use.")))
+        }
+        Some(token) => Ok(token),
+        None => metadata.free_token().ok_or_else(|| Refusal::NoFreeToken.because("No free token slot.")),
+    }
 }
 
 /// A token's JSON text.
@@ -90,19 +83,6 @@ fn edit_token(
         true => change(metadata),
         false => Err(not_in_use(token)),
     })
-}
-
-fn number_for(metadata: &Metadata, wanted: Option<u32>, replace: bool) -> Result<u32> {
-    match wanted {
-        Some(token) if token >= MAX_OBJECTS => {
-            Err(Refusal::TokenNumber.because(format!("Token {token} is invalid (0 to {}).", MAX_OBJECTS - 1)))
-        }
-        Some(token) if !replace && metadata.tokens.contains_key(&token) => {
-            Err(Refusal::TokenTaken.because(format!("Token {token} in use.")))
-        }
-        Some(token) => Ok(token),
-        None => metadata.free_token().ok_or_else(|| Refusal::NoFreeToken.because("No free token slot.")),
-    }
 }
 
 fn check_keyslot(metadata: &Metadata, keyslot: u32) -> Result<()> {

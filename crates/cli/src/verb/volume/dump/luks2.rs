@@ -5,6 +5,7 @@
 
 use super::hex_lines;
 use crate::output::paint::printable;
+use keyway::StoredToken;
 use keyway_format::base64;
 use keyway_format::json::{Value, parse};
 use keyway_format::luks2::{BinaryHeader, Metadata};
@@ -29,7 +30,7 @@ pub(super) fn dump(binary: &BinaryHeader, metadata: &Metadata) -> String {
     flags(&mut text, field(&document, "config"));
     segments(&mut text, field(&document, "segments"));
     keyslots(&mut text, &document, metadata);
-    tokens(&mut text, field(&document, "tokens"));
+    tokens(&mut text, metadata);
     digests(&mut text, field(&document, "digests"));
     text
 }
@@ -164,16 +165,15 @@ fn reencrypt_details(text: &mut String, keyslot: &Value) {
     line("Area length:", format!("{} [bytes]", word(field(area, "size"))));
 }
 
-fn tokens(text: &mut String, tokens: &Value) {
+fn tokens(text: &mut String, metadata: &Metadata) {
     text.push_str("Tokens:\n");
-    for (number, token) in numbered(tokens) {
-        let kind = word(field(token, "type"));
-        let _ = writeln!(text, "  {number}: {kind}");
-        if kind == "luks2-keyring" {
-            let _ = writeln!(text, "\tKey description: {}", word(field(token, "key_description")));
+    for token in StoredToken::in_metadata(metadata) {
+        let _ = writeln!(text, "  {}: {}", token.number, printable(&token.kind));
+        for (label, said) in &token.details {
+            let _ = writeln!(text, "\t{label}: {}", printable(said));
         }
-        for keyslot in field(token, "keyslots").as_array().into_iter().flatten() {
-            let _ = writeln!(text, "\tKeyslot:    {}", word(keyslot));
+        for keyslot in &token.keyslots {
+            let _ = writeln!(text, "\tKeyslot:    {keyslot}");
         }
     }
 }

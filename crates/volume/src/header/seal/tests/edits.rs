@@ -33,7 +33,10 @@ fn no_edit_passes_a_seal_that_does_not_hold() {
         ("priority", |luks, _| {
             edit::set_priority(luks, 0, keyway_format::luks2::Priority::Prefer, &mut OsRandom)
         }),
-        ("token", |luks, _| edit::token_add_keyring(luks, None, "x", &[], false, &mut OsRandom).map(drop)),
+        ("token", |luks, _| {
+            edit::token_import(luks, None, br#"{"type":"x","keyslots":[]}"#, &[], false, &mut OsRandom)
+                .map(drop)
+        }),
         ("token removed", |luks, _| edit::token_remove(luks, 0, &mut OsRandom)),
         ("key added", |luks, key| {
             let options = AddKey { kdf: pbkdf2(), ..AddKey::default() };
