@@ -63,7 +63,7 @@ fn a_hidden_volume_and_its_outer_one() {
     for place in ["", "--tcrypt-backup"] {
         let line = format!("tcryptDump -q --veracrypt -h sha512 --veracrypt-pim 1 --tcrypt-hidden {place}");
         let shown = cryptsetup(&line).arg(&file).stdin(HIDDEN).ok().text();
-        assert!(shown.contains("MK offset:\t655360\n"), "{shown}");
+        assert!(shown.contains("MK offset:\t651264\n"), "{shown}");
         assert_eq!(keyway(&line).arg(&file).stdin(HIDDEN).ok().text(), shown);
     }
     let before = fs::read(&file).unwrap();
@@ -80,7 +80,7 @@ fn a_hidden_volume_and_its_outer_one() {
     );
     let large = again("1M", &both, 1);
     assert!(
-        large.contains("Size of the hidden volume: 1048576 bytes, and the outer volume has room for 749568"),
+        large.contains("Size of the hidden volume: 1048576 bytes, and the outer volume has room for 745472"),
         "{large}"
     );
     assert!(fs::read(&file).unwrap() == before);
@@ -91,10 +91,14 @@ fn a_hidden_volume_and_its_outer_one() {
 fn what_is_there_is_overwritten_when_that_is_said() {
     let scratch = Scratch::new();
     let file = scratch.file("disk.img", vec![7; LEN]);
-    format("--quick", &file, KEY).ok();
+    let unasked = format("--quick", &file, KEY).fails(5).errors();
+    let lost = "disk.img would be lost, and nobody can be asked. --force replaces it.\n";
+    assert!(unasked.ends_with(lost), "{unasked}");
+    assert!(fs::read(&file).unwrap().iter().all(|byte| *byte == 7));
+    format("-q --quick", &file, KEY).ok();
     let made = fs::read(&file).unwrap();
     assert!(made[RESERVED..LEN - RESERVED].iter().all(|byte| *byte == 7));
-    format("", &file, KEY).ok();
+    format("--force", &file, KEY).ok();
     let made = fs::read(&file).unwrap();
     assert!(made.chunks(4096).all(|chunk| chunk.iter().any(|byte| *byte != chunk[0])));
     let exists = format("--size 1M", &file, KEY).fails(5).errors();
@@ -157,7 +161,7 @@ fn what_cannot_be_made_is_refused_in_one_line() {
     let scratch = Scratch::new();
     let file = scratch.file("disk.img", vec![7; LEN]);
     let refused = |line: &str, typed: &str, code: i32| {
-        let said = keyway(&format!("tcryptFormat {line}")).arg(&file).stdin(typed).fails(code).errors();
+        let said = keyway(&format!("tcryptFormat -q {line}")).arg(&file).stdin(typed).fails(code).errors();
         assert_eq!(said.lines().count(), 1, "{said}");
         said
     };
@@ -171,6 +175,9 @@ fn what_cannot_be_made_is_refused_in_one_line() {
         ("--outer-pim 5", "are those of the volume that --tcrypt-hidden is for."),
         ("--tcrypt-backup", "tcrypt-backup"),
         ("--key-slot 1", "key-slot"),
+        // Part of a passphrase would be the key.
+        ("--keyfile-size 1", "keyfile-size"),
+        ("--keyfile-offset 1", "keyfile-offset"),
     ] {
         let said = refused(line, "x", 1);
         assert!(said.contains(message), "{line}: {said}");

@@ -28,6 +28,11 @@ pub const NEW_HASH: &str = "sha512";
 pub const NEW_CIPHER: &str = "aes";
 /// What the length of a hidden volume is a multiple of.
 const HIDDEN_UNIT: u64 = 4096;
+/// What stays free behind a hidden volume, and behind one that is not small. (src/Common/Volumes.c.)
+const FREE_END: u64 = 4096;
+const LARGE_FREE_END: u64 = 131_072;
+/// The size from which on a hidden volume is not small.
+const FREE_END_ABOVE: u64 = 2 << 20;
 
 impl Fields {
     /// Those of a new volume whose data is there.
@@ -79,12 +84,15 @@ pub fn data_of_new_hidden(outer: &Range<u64>, device_len: u64, size: u64) -> Res
     if size < SMALLEST_DATA {
         return refuse(format!("{size} bytes, and VeraCrypt's smallest has {SMALLEST_DATA}"));
     }
-    let end = Position::Backup.offset(device_len).unwrap_or(0);
+    // The outer volume's last sectors stay free: FAT writes its last one when it is made.
+    let free = if size < FREE_END_ABOVE { FREE_END } else { LARGE_FREE_END };
+    let end = Position::Backup.offset(device_len).unwrap_or(0).saturating_sub(free);
     let least = outer.start.saturating_add(SMALLEST_DATA);
     match end.checked_sub(size).filter(|start| *start >= least && end <= outer.end) {
         Some(start) => Ok(start..end),
         None => {
-            let room = end.min(outer.end).saturating_sub(least) / HIDDEN_UNIT * HIDDEN_UNIT;
+            let room =
+                if end > outer.end { 0 } else { end.saturating_sub(least) / HIDDEN_UNIT * HIDDEN_UNIT };
             refuse(format!("{size} bytes, and the outer volume has room for {room}"))
         }
     }

@@ -192,6 +192,20 @@ fn hide(device: &dyn Storage, size: u64, new: &NewVolume, key: &str) -> Result<(
     outer.hide(device, size, new, &secret(key), (&mut OsRandom, &UnlockOptions::default()))
 }
 
+/// What VeraCrypt would open the outer volume with does not open a hidden one.
+#[test]
+fn the_usual_pim_is_no_other_pim() {
+    let hash = Some("sha256".to_owned());
+    let new = NewVolume { pim: None, hash: hash.clone(), ..quick() };
+    let device = Memory::zeroed(1 << 20);
+    make(&new, &device, KEY).unwrap();
+    let (of, options) = (Tcrypt { pim: None, hash, ..narrow(false, false) }, UnlockOptions::default());
+    let outer = Outer::open(&device, &of, &secret(KEY), &options).unwrap();
+    let named = NewVolume { pim: Some(485), ..new };
+    let refused = outer.hide(&device, 65536, &named, &secret(KEY), (&mut OsRandom, &options)).unwrap_err();
+    assert!(refused.to_string().starts_with("the hidden volume needs another passphrase"), "{refused}");
+}
+
 #[test]
 fn a_volume_is_hidden_in_another() {
     let device = Arc::new(Memory::zeroed(1 << 20));
@@ -205,8 +219,8 @@ fn a_volume_is_hidden_in_another() {
         refused(32768, &quick(), OTHER),
         format!("{size}32768 bytes, and VeraCrypt's smallest has 36864")
     );
-    let room = "and the outer volume has room for 749568";
-    assert_eq!(refused(753_664, &quick(), OTHER), format!("{size}753664 bytes, {room}"));
+    let room = "and the outer volume has room for 745472";
+    assert_eq!(refused(749_568, &quick(), OTHER), format!("{size}749568 bytes, {room}"));
     assert!(
         refused(65536, &quick(), KEY)
             .starts_with("the hidden volume needs another passphrase, PIM or key files")
@@ -215,7 +229,7 @@ fn a_volume_is_hidden_in_another() {
     device.read_at(&mut after, 0).unwrap();
     assert!(before == after, "nothing was written");
 
-    hide(&*device, 749_568, &NewVolume { cipher: Some("serpent".into()), ..quick() }, OTHER).unwrap();
+    hide(&*device, 745_472, &NewVolume { cipher: Some("serpent".into()), ..quick() }, OTHER).unwrap();
     device.read_at(&mut after, 0).unwrap();
     let changed: Vec<_> = (0..1 << 20).filter(|at| before[*at] != after[*at]).collect();
     let is_header =

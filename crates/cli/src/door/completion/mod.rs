@@ -90,8 +90,8 @@ mod tests {
             for word in words {
                 assert!(option.check(word.as_ref()).is_ok(), "--{} {word}", option.long);
                 match option.value {
-                    // U-Boot's names.
-                    _ if option.long == "hash" && command == "boot" => {}
+                    // U-Boot's names, and VeraCrypt's.
+                    _ if option.long == "hash" && ["boot", "tcryptFormat"].contains(&command) => {}
                     "SPEC" => assert!(CipherSpec::parse(word).is_ok(), "{word}"),
                     _ if option.long == "hash" => assert!(Hash::parse(word).is_ok(), "{word}"),
                     _ => {}

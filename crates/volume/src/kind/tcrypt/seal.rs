@@ -2,6 +2,7 @@
 
 use super::derive::derive;
 use crate::{Error, Refusal, Result};
+use keyway_crypto::secret::wipe_stack;
 use keyway_crypto::{Cascade, Cpu, Secret, Stop};
 use keyway_format::tcrypt::{Cipher, DERIVED_LEN, HEADER_LEN, Kdf, SALT_LEN, SECTOR};
 
@@ -40,6 +41,7 @@ impl Sealing {
         let mut sealed = [0; HEADER_LEN];
         sealed[..SALT_LEN].copy_from_slice(salt);
         sealed[SALT_LEN..].copy_from_slice(&sector.expose()[..HEADER_LEN - SALT_LEN]);
+        wipe_stack();
         Ok(sealed)
     }
 }

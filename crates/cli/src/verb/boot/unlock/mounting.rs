@@ -24,9 +24,13 @@ impl Mounted {
     /// an error: whoever made the link would choose which file of this system is read.
     pub(super) fn file(&self, path: &str) -> io::Result<PathBuf> {
         let file = fs::canonicalize(self.place.join(path.trim_start_matches('/')))?;
-        match file.starts_with(fs::canonicalize(&self.place)?) {
+        if !file.starts_with(fs::canonicalize(&self.place)?) {
+            return Err(io::Error::other("it leads out of the device"));
+        }
+        // To open a pipe is to wait for its writer.
+        match fs::metadata(&file)?.is_file() {
             true => Ok(file),
-            false => Err(io::Error::other("it leads out of the device")),
+            false => Err(io::Error::other("it is not a file")),
         }
     }
 }

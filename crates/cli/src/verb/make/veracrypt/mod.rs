@@ -32,19 +32,21 @@ pub(crate) static COMMAND: Command = Command {
         offers: Offers::Volumes,
     }],
     about: "Make a VeraCrypt volume, or hide one in another.",
-    man: "Everything on the device is lost: the word YES confirms that. A device that is mounted, mapped or open in \
+    man: "Everything on the device is lost: the word YES confirms that, and where nobody can be asked, --force or -q. A \
+          device that is mounted, mapped or open in \
           another program is refused. The header and its copy at the end come last, so that a kill leaves random bytes or \
           the whole volume.\n\nThe default is VeraCrypt's: AES, SHA-512, and random bytes over the whole data area, so that \
           nothing shows which of it is used. The volume reads as noise until there is a file system in it. VeraCrypt takes \
-          passphrases of at most 128 bytes, and a --veracrypt-pim below 485 (12 with argon2id) only with 20 bytes or more; \
-          one that is to be typed in VeraCrypt is best ASCII. With key files, the passphrase may be empty.\n\nWith \
+          passphrases of at most 128 bytes, and a --veracrypt-pim below 485 (12 with argon2id) only with 20 bytes or more. \
+          What is to be typed in VeraCrypt should be ASCII. With key files, the passphrase may be empty.\n\nWith \
           --tcrypt-hidden, DEVICE is a VeraCrypt volume already, whose passphrase is asked for first, and a volume of --size \
           bytes becomes its end; --hash, --cipher, --key-file and the PIM are the hidden volume's. What the outer volume has \
           there is lost, and so is another volume that is hidden there: only its own passphrase would show it. Write to the \
           outer one with --protect-hidden from then on.",
     options: &[
-        groups::KEY_INPUT,
         &[
+            &KEY_FILE,
+            &shared::PASSWORD_COMMAND,
             &SIZE,
             &CIPHER,
             &HASH,
@@ -98,6 +100,16 @@ static SIZE: Opt = Opt {
           hidden volume holds, a multiple of 4096 bytes.",
 };
 
+static KEY_FILE: Opt = Opt {
+    long: "key-file",
+    short: Some('d'),
+    value: "FILE",
+    kind: Kind::Path,
+    help: "A key file, mixed into the passphrase.",
+    man: "May be given more than once; a folder stands for the files in it. With -, standard input is the passphrase, \
+          newlines included.",
+};
+
 static CIPHER: Opt = Opt {
     long: "cipher",
     short: Some('c'),
@@ -113,7 +125,7 @@ static HASH: Opt = Opt {
     value: "NAME",
     kind: Kind::Words(&["sha512", "sha256", "whirlpool", "blake2s", "streebog", "argon2id"]),
     help: "The hash of its key derivation (sha512).",
-    man: "Versions of VeraCrypt before 1.26.27 do not open argon2id.",
+    man: "Versions of VeraCrypt before 1.26.29 may not open argon2id.",
 };
 
 static QUICK: Opt = Opt {
@@ -140,7 +152,7 @@ static OUTER_PIM: Opt = Opt {
     value: "N",
     kind: Kind::Number(LARGEST_PIM as u64),
     help: "The PIM of the outer volume.",
-    man: "As --veracrypt-pim is the new volume's.",
+    man: "What --veracrypt-pim is for the new volume.",
 };
 
 struct Make {
@@ -226,6 +238,7 @@ impl Make {
         let claimed = output_file::overwrite(&self.replacing, &self.device)?;
         self.new.fills(&**claimed).map_err(|error| self.failed(error))?;
         output_file::confirm(self.manner, &self.replacing, &claimed, &self.device, "")?;
+        self.check_that_somebody_says_so()?;
         self.fill(&**claimed)
     }
 
@@ -257,6 +270,16 @@ impl Make {
             new.create_on(storage, &key, meter)
         });
         made.map_err(|error| self.failed(error))
+    }
+
+    /// Volumes of VeraCrypt's cannot be told from noise: what is there may be one.
+    fn check_that_somebody_says_so(&self) -> Result<()> {
+        if question::asks(self.manner) || self.manner.batch_mode || self.replacing.force {
+            return Ok(());
+        }
+        let message =
+            format!("{} would be lost, and nobody can be asked. --force replaces it.", self.device.display());
+        Err(Failure::new(Exit::Busy, message))
     }
 
     fn check_exists(&self, way_out: &str) -> Result<()> {

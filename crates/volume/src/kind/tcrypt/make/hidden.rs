@@ -5,7 +5,7 @@ use super::super::{Place, Programs, Tcrypt};
 use super::{Headers, NewVolume, refused};
 use crate::{Error, Random, Refusal, Result, Storage, UnlockOptions};
 use keyway_crypto::Secret;
-use keyway_format::tcrypt::{Fields, Position, data_of_new_hidden};
+use keyway_format::tcrypt::{Fields, Kdf, Position, data_of_new_hidden};
 use std::ops::Range;
 
 /// An outer volume that was opened, to hide another one in.
@@ -15,6 +15,8 @@ pub struct Outer {
     sector_size: u32,
     /// Its passphrase, with its key files, and its PIM.
     password: Secret,
+    /// What derives its key.
+    kdf: &'static Kdf,
     pim: Option<u32>,
     programs: Programs,
 }
@@ -44,7 +46,7 @@ impl Outer {
         }
         let password = locked.key_files.with(passphrase)?;
         let (sector_size, pim, programs) = (header.shown_sector_size(), of.pim, of.programs);
-        Ok(Self { data: start..start + len, sector_size, password, pim, programs })
+        Ok(Self { data: start..start + len, sector_size, password, kdf: unlocked.kdf, pim, programs })
     }
 
     /// Hides a new volume of `size` bytes in it. Another one that is hidden there is lost.
@@ -62,12 +64,14 @@ impl Outer {
     ) -> Result<()> {
         let data = self.room(storage, size)?;
         let (sealing, password) = new.password(passphrase)?;
-        if password.ct_eq(self.password.expose()) && new.pim == self.pim {
+        // No PIM is the same as the default one.
+        let opens_outer = self.kdf.stretch(new.pim) == self.kdf.stretch(self.pim);
+        if password.ct_eq(self.password.expose()) && opens_outer {
             let why = "the hidden volume needs another passphrase, PIM or key files than the outer one: \
                        VeraCrypt would open that one";
             return Err(Refusal::Unusable.because(why));
         }
-        self.refuse_another(storage, new, passphrase, options)?;
+        self.refuse_another(storage, new, sealing.kdf, passphrase, options)?;
         let fields = Fields::of_new(data, self.sector_size, true);
         let headers = Headers::new(fields, &sealing, &password, rng)?;
         headers.write(storage, [Position::HiddenBackup, Position::Hidden])
@@ -81,17 +85,19 @@ impl Outer {
         data_of_new_hidden(&self.data, storage.len(), size).map_err(refused(Refusal::NoRoom))
     }
 
-    /// What is hidden there is seen only by what opens it.
+    /// What is hidden there is seen only by what opens it: this looks for a volume of the same KDF.
     fn refuse_another(
         &self,
         storage: &dyn Storage,
         new: &NewVolume,
+        kdf: &Kdf,
         passphrase: &Secret,
         options: &UnlockOptions,
     ) -> Result<()> {
         let place = Place::Volume { hidden: true, backup: false };
         let (pim, key_files) = (new.pim, new.key_files.clone());
-        let of = Tcrypt { place, programs: self.programs, pim, key_files, ..Tcrypt::default() };
+        let hash = Some(kdf.name.to_owned());
+        let of = Tcrypt { place, programs: self.programs, pim, key_files, hash, ..Tcrypt::default() };
         match of.read(storage)?.unlock(passphrase, options) {
             Err(Error::WrongPassphrase) => Ok(()),
             Err(error) => Err(error),
