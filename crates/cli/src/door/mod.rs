@@ -1,7 +1,7 @@
 //! The command line as tables, one per command. The parser, `--help`, the man pages and the
 //! completions are generated from them.
 //!
-//! `table` holds the types, `shared` the options that several commands take, `parser` turns an
+//! `table` holds the types, `shared` the options that several commands take, with the rules between them, `parser` turns an
 //! argument vector into [`Args`], `help`, `man` and `completion` print the same tables for people
 //! and shells.
 
@@ -15,6 +15,7 @@ pub(crate) mod man;
 mod parser;
 mod release;
 pub(crate) mod risk;
+pub(crate) mod rule;
 mod rules;
 pub(crate) mod shared;
 mod suggest;

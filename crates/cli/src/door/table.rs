@@ -2,6 +2,7 @@
 
 use super::Args;
 use super::risk::Risk;
+use super::rule::Rule;
 use crate::output::failure::Result;
 
 /// One option.
@@ -180,6 +181,8 @@ pub(crate) struct Command {
     /// Its options in the order of help, in one list or several. Options that every command takes
     /// (`shared::EVERYWHERE`) are not repeated.
     pub(crate) options: &'static [&'static [&'static Opt]],
+    /// What it refuses of a line, beside the rules that its options have everywhere.
+    pub(crate) rules: &'static [Rule],
     /// A few examples at most.
     pub(crate) examples: &'static [Example],
     /// What it puts at risk; nothing if it only looks.
@@ -191,7 +194,7 @@ pub(crate) struct Command {
 /// Everything that a command was asked to do, as typed values, which other code of the program can
 /// construct as well. The arguments themselves are not passed on.
 pub(crate) trait Request: Sized {
-    /// Reads the arguments; refuses those that contradict each other.
+    /// Reads the arguments, which break none of the command's rules; refuses values that mean nothing.
     fn from_args(args: &Args) -> Result<Self>;
 
     /// Carries it out.

@@ -71,27 +71,12 @@ impl Args {
         self.program
     }
 
-    /// Whether the option of this name was given. (Rules know options by name: an option means the
-    /// same in all of cryptsetup's commands.)
-    pub(super) fn has(&self, name: &str) -> bool {
-        self.named(name).is_some_and(|option| self.given(option))
-    }
-
-    /// How often the option of this name was given.
-    pub(super) fn count(&self, name: &str) -> usize {
-        self.named(name).map_or(0, |option| self.times(option))
-    }
-
-    /// The value of the option of this name.
-    pub(super) fn value(&self, name: &str) -> Option<&str> {
-        self.text(self.named(name)?)
-    }
-
-    /// The numbers given with the option of this name.
-    pub(super) fn numbers(&self, name: &str) -> impl Iterator<Item = u64> + use<'_> {
-        let option = self.named(name);
-        let texts = option.map(|option| self.texts(option)).unwrap_or_default();
-        texts.into_iter().filter_map(move |text| option?.parse(text))
+    /// The numbers given with the option, if the command takes it.
+    pub(crate) fn numbers(&self, option: &Opt) -> impl Iterator<Item = u64> + use<'_> {
+        // A command's own option of the same name may take other values.
+        let row = self.command.all_options().find(|own| own.long == option.long);
+        let texts = row.map(|row| self.texts(row)).unwrap_or_default();
+        texts.into_iter().filter_map(move |text| row?.parse(text))
     }
 
     /// Whether a number is in hexadecimal, which cryptsetup does not read.
@@ -99,10 +84,6 @@ impl Args {
         let is_number = |option: &&Opt| matches!(option.kind, Kind::Number(_) | Kind::Numbers(..));
         let mut numbers = self.command.all_options().filter(is_number);
         numbers.any(|option| self.texts(option).iter().any(|text| text.starts_with("0x")))
-    }
-
-    fn named(&self, name: &str) -> Option<&'static Opt> {
-        self.command.all_options().find(|option| option.long == name)
     }
 
     /// The command's table.
@@ -114,6 +95,11 @@ impl Args {
     /// else.
     pub(crate) fn takes(&self, option: &Opt) -> bool {
         self.command.all_options().any(|own| std::ptr::eq(own, option))
+    }
+
+    /// Whether the option is in the command's own table. (cryptsetup's actions accept many more, and ignore them.)
+    pub(super) fn owns(&self, option: &Opt) -> bool {
+        self.command.own_options().any(|own| std::ptr::eq(own, option))
     }
 
     /// Whether the option was given (flag or value).
@@ -185,9 +171,11 @@ impl Args {
         })
     }
 
-    /// `--type`, or the type that the command's old name implies ("luksOpen": luks).
+    /// `--type`, or the type that the command's name implies ("luksOpen": luks; "tcryptDump": tcrypt).
     pub(crate) fn device_type(&self) -> Option<&str> {
-        self.device_type.or_else(|| self.text(&shared::TYPE))
+        let only_tcrypt = self.owns(&shared::TCRYPT_HIDDEN) && !self.owns(&shared::TYPE);
+        let implied = self.device_type.or(only_tcrypt.then_some("tcrypt"));
+        implied.or_else(|| self.text(&shared::TYPE))
     }
 
     /// How much is printed, and whether the user is asked questions.

@@ -1,7 +1,6 @@
 //! `--rekey-at-first-boot`: a new volume whose key is replaced on each machine that gets a clone of it.
 
 use crate::door::{Args, Kind, Opt};
-use crate::make::seal::SEAL;
 use crate::output::failure::{Exit, Failure, Result};
 use keyway::{Create, Version};
 
@@ -24,12 +23,11 @@ pub(crate) static REKEY_AT_FIRST_BOOT: Opt = Opt {
 pub(crate) struct FirstBoot(bool);
 
 impl FirstBoot {
-    /// Refuses a mark that the header has no room for, or that a seal contradicts.
+    /// Refuses a mark that the header has no room for.
     pub(crate) fn from_args(args: &Args, version: Version) -> Result<Self> {
         let refuse = |why: &str| Err(Failure::new(Exit::Parameters, why));
         match args.given(&REKEY_AT_FIRST_BOOT) {
             true if version == Version::Luks1 => refuse(NO_ROOM),
-            true if args.given(&SEAL) => refuse(SEALED),
             wanted => Ok(Self(wanted)),
         }
     }
@@ -41,7 +39,9 @@ impl FirstBoot {
 }
 
 const NO_ROOM: &str = "--rekey-at-first-boot: a LUKS1 header has no room for a mark; nothing was written.";
-const SEALED: &str = "Options --rekey-at-first-boot and --seal cannot be combined: a seal is made with the volume key, \
+
+/// Said of a volume that is to be marked and sealed.
+pub(crate) const SEALED: &str = "Options --rekey-at-first-boot and --seal cannot be combined: a seal is made with the volume key, \
                       which is to go. Seal each volume after its first boot; nothing was written.";
 
 #[cfg(test)]
@@ -54,7 +54,6 @@ mod tests {
         for (options, version, why) in [
             ("--rekey-at-first-boot", Version::Luks2, None),
             ("--rekey-at-first-boot", Version::Luks1, Some(NO_ROOM)),
-            ("--rekey-at-first-boot --seal", Version::Luks2, Some(SEALED)),
             ("--seal", Version::Luks2, None),
             ("-q", Version::Luks1, None),
         ] {

@@ -144,22 +144,8 @@ fn optional(args: &Args, mut create: Create, ignored: &[&Opt]) -> Result<Create>
     Ok(if args.given(&shared::DISABLE_LOCKS) { create.without_header_lock() } else { create })
 }
 
-/// `--keyslot-cipher` and `--keyslot-key-size` may only be given together.
-pub(crate) fn check_keyslot_encryption(args: &Args) -> Result<()> {
-    if args.given(&shared::KEYSLOT_CIPHER) != args.given(&shared::KEYSLOT_KEY_SIZE) {
-        return Err(refusal("Options --keyslot-cipher and --keyslot-key-size must be used together."));
-    }
-    Ok(())
-}
-
-/// Refuses options that exclude each other, and those that the format does not support.
+/// Refuses options that the format does not support.
 fn check_options(args: &Args, version: Version) -> Result<()> {
-    if args.given(&shared::ALIGN_PAYLOAD) && args.given(&shared::OFFSET) {
-        return Err(refusal("Options --align-payload and --offset cannot be combined."));
-    }
-    if args.given(&shared::USE_RANDOM) && args.given(&shared::USE_URANDOM) {
-        return Err(refusal("Only one of --use-[u]random options is allowed."));
-    }
     args.number32(&shared::SECTOR_SIZE)
         .map_or(Ok(()), |bytes| create::check_sector_size(bytes, version.number()))?;
     // cryptsetup's luksFormat takes names for LUKS1 and drops them.
@@ -169,7 +155,7 @@ fn check_options(args: &Args, version: Version) -> Result<()> {
     if let Some(option) = luks2_only.into_iter().find(|o| version == Version::Luks1 && args.given(o)) {
         return Err(refusal(&format!("--{} needs LUKS2; omit it or use --type luks2.", option.long)));
     }
-    check_keyslot_encryption(args)
+    Ok(())
 }
 
 /// `--key-size`, or the cipher's default; checked against the cipher.

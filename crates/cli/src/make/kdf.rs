@@ -133,11 +133,6 @@ pub(crate) fn cost(args: &Args) -> Result<Option<Cost>> {
     let (forced, time) = (args.number32(&shared::PBKDF_FORCE_ITERATIONS), args.number(&shared::ITER_TIME));
     let refuse = |why: String| Err(Failure::new(Exit::Parameters, why));
     let opener = match args.text(&shared::ITER_TIME_FOR) {
-        Some(_) if forced.is_some() => {
-            return refuse(
-                "--iter-time-for says whose time is measured: omit --pbkdf-force-iterations.".into(),
-            );
-        }
         Some(name) => match Opener::find(name) {
             None => {
                 let names: Vec<&str> = Opener::names().collect();
@@ -148,10 +143,7 @@ pub(crate) fn cost(args: &Args) -> Result<Option<Cost>> {
         None => None,
     };
     match (forced, time) {
-        (Some(_), Some(_)) => {
-            refuse("PBKDF forced iterations cannot be combined with iteration time option.".into())
-        }
-        (Some(iterations), None) => Ok(Some(Cost::Forced(iterations))),
+        (Some(iterations), _) => Ok(Some(Cost::Forced(iterations))),
         (None, None) if opener.is_none() => Ok(None),
         (None, time) => {
             let time = time.filter(|time| *time > 0).map_or(DEFAULT_TIME, Duration::from_millis);

@@ -112,16 +112,12 @@ pub(crate) struct Filled {
     pub(crate) padding: u64,
 }
 
-/// `--fill` and `--keep-holes`, or the default for the file system in the image.
-pub(crate) fn holes_from_args(args: &Args) -> Result<ImageHoles> {
+/// `--fill` or `--keep-holes`, or the default for the file system in the image.
+pub(crate) fn holes_from_args(args: &Args) -> ImageHoles {
     match (args.given(&FILL), args.given(&KEEP_HOLES)) {
-        (true, true) => {
-            let message = "Options --fill and --keep-holes cannot be combined.";
-            Err(Failure::new(Exit::Parameters, message))
-        }
-        (true, false) => Ok(ImageHoles::None),
-        (false, true) => Ok(ImageHoles::All),
-        (false, false) => Ok(ImageHoles::Unneeded),
+        (true, _) => ImageHoles::None,
+        (_, true) => ImageHoles::All,
+        (false, false) => ImageHoles::Unneeded,
     }
 }
 

@@ -21,12 +21,7 @@ impl SealContext {
         let options = [&shared::SEAL_CONTEXT, &shared::SEAL_CONTEXT_FILE];
         let option = options.into_iter().find(|option| args.given(option)).map(|option| option.long);
         let text = match (args.text(&shared::SEAL_CONTEXT), args.path(&shared::SEAL_CONTEXT_FILE)) {
-            (Some(_), Some(_)) => {
-                return refuse(
-                    "--seal-context and --seal-context-file cannot be combined; omit one.".to_owned(),
-                );
-            }
-            (Some(text), None) => Some(text.to_owned()),
+            (Some(text), _) => Some(text.to_owned()),
             (None, Some(path)) => Some(from_file(path)?),
             (None, None) => from_environment()?,
         };

@@ -1,24 +1,35 @@
-//! What cryptsetup refuses before it begins: values out of range, and options that exclude each
-//! other. Messages and their order are cryptsetup's (src/cryptsetup.c, `verify_*` and
-//! `basic_options_cb`); `--test-args` ends after these checks.
+//! What is refused of a line before anything begins. Messages and their order are cryptsetup's (src/cryptsetup.c,
+//! `verify_*` and `basic_options_cb`) where it has them; `--test-args` ends after these checks.
 
-mod combinations;
 mod values;
 
+use super::rule::Rule;
+use super::shared;
 use super::table::Group;
 use super::values::Args;
 use crate::output::failure::{Exit, Failure, Result};
 
-/// Refuses a command line that breaks a rule of its command.
+/// Refuses a command line that breaks a rule of its command or of its options.
 pub(super) fn check(args: &Args) -> Result<()> {
-    let broken = match args.command().group {
-        Group::Cryptsetup(_) => values::broken(args).or_else(|| combinations::broken(args)),
-        _ => combinations::broken_of_own(args),
+    let value = match args.command().group {
+        Group::Cryptsetup(_) => values::broken(args),
+        _ => None,
     };
-    broken.map_or(Ok(()), |message| Err(refused(args, &message)))
+    match value.or_else(|| broken(args)) {
+        Some(message) => Err(refused(args, &message)),
+        None => Ok(()),
+    }
+}
+
+/// The message of the first rule that is broken.
+fn broken(args: &Args) -> Option<String> {
+    let general = shared::RULES.into_iter().flatten();
+    let with = shared::RULES_WITH.into_iter().filter(|(option, _)| args.owns(option));
+    let mut rules = general.chain(args.command().rules).chain(with.flat_map(|(_, rules)| rules));
+    rules.find_map(|rule: &Rule| rule.broken_by(args))
 }
 
 /// With the program's name in front, as cryptsetup reports a wrong command line.
 fn refused(args: &Args, message: &str) -> Failure {
-    Failure::new(Exit::Parameters, format!("{}: {message}", args.program()))
+    Failure::new(Exit::Parameters, format!("{}: {message}", args.program())).of_command_line(args.program())
 }

@@ -1,6 +1,7 @@
 //! Options that say which passphrase, key file, keyslot or token opens a volume.
 
-use super::{U32, U64, flag, option};
+use super::{DISABLE_KEYRING, LINK_VK, U32, U64, flag, option};
+use crate::door::rule::{Rule, is_other_than};
 use crate::door::table::{Kind, Opt};
 
 /// Numbers of keyslots and tokens: LUKS2 has 32 of each, LUKS1 eight keyslots.
@@ -129,3 +130,18 @@ pub(crate) static VOLUME_KEY_KEYRING: Opt = option(
      key of type \"logon\" cannot be read back by any program. A volume in the middle of a re-encryption has two \
      keys: the option is given twice.",
 );
+
+/// Said where an option needs `--key-slot`.
+pub(crate) const NO_KEYSLOT: &str = "Keyslot specification is required.";
+
+pub(crate) static KEY_RULES: &[Rule] = &[
+    Rule::line(
+        |a| a.times(&KEY_FILE) > 1 && is_other_than(a, &["tcrypt"]),
+        "Only one --key-file argument is allowed.",
+    ),
+    Rule::excludes(&PASSWORD_COMMAND, &[&KEY_FILE, &KEYFILE_OFFSET, &KEYFILE_SIZE, &KEY_DESCRIPTION]),
+    Rule::excludes(&DISABLE_KEYRING, &[&LINK_VK])
+        .saying("Cannot link volume key to a keyring when keyring is disabled."),
+    Rule::excludes(&DISABLE_KEYRING, &[&KEY_DESCRIPTION, &NEW_KEY_DESCRIPTION])
+        .saying("Cannot use keyring key description when keyring is disabled."),
+];

@@ -1,6 +1,7 @@
 //! Options that set the properties of a new keyslot or volume.
 
 use super::{U32, U64, flag, option};
+use crate::door::rule::Rule;
 use crate::door::table::{Kind, Opt};
 
 /// Ciphers that completion offers; `keyway ciphers` lists all.
@@ -182,3 +183,21 @@ pub(crate) static FORCE: Opt = flag("force", None, "Replace an existing file.", 
 pub(crate) static PROGRESS_FREQUENCY: Opt =
     option("progress-frequency", None, "SECONDS", U32, "Seconds between progress lines.", "");
 pub(crate) static PROGRESS_JSON: Opt = flag("progress-json", None, "Progress as JSON lines.", "");
+
+pub(crate) static MAKING_RULES: &[Rule] = &[
+    Rule::line(
+        |a| a.text(&PBKDF).is_some_and(|name| !["pbkdf2", "argon2i", "argon2id"].contains(&name)),
+        "Password-based key derivation function (PBKDF) can be only pbkdf2 or argon2i/argon2id.",
+    ),
+    Rule::excludes(&PBKDF_FORCE_ITERATIONS, &[&ITER_TIME])
+        .saying("PBKDF forced iterations cannot be combined with iteration time option."),
+    Rule::excludes(&PBKDF_FORCE_ITERATIONS, &[&ITER_TIME_FOR])
+        .saying("--iter-time-for says whose time is measured: omit --pbkdf-force-iterations."),
+    Rule::line(
+        |a| a.given(&KEYSLOT_CIPHER) != a.given(&KEYSLOT_KEY_SIZE),
+        "Options --keyslot-cipher and --keyslot-key-size must be used together.",
+    ),
+    Rule::excludes(&ALIGN_PAYLOAD, &[&OFFSET]),
+    Rule::excludes(&DEVICE_SIZE, &[&SIZE]),
+    Rule::excludes(&USE_RANDOM, &[&USE_URANDOM]).saying("Only one of --use-[u]random options is allowed."),
+];

@@ -19,6 +19,7 @@ pub(crate) use reencrypting::*;
 pub(crate) use tcrypt::*;
 pub(crate) use unbuilt::*;
 
+use super::rule::Rule;
 use super::table::{Kind, Opt};
 
 const U32: Kind = Kind::Number(u32::MAX as u64);
@@ -93,6 +94,12 @@ pub(crate) static NOT_CRYPTSETUPS: &[&Opt] = &[
 /// Taken by every command.
 pub(crate) static EVERYWHERE: &[&Opt] =
     &[&BATCH_MODE, &VERBOSE, &DEBUG, &DEBUG_JSON, &TEST_ARGS, &HELP, &HELP_ALL, &USAGE, &VERSION];
+
+/// What every command refuses that takes these options, before what it refuses itself.
+pub(super) static RULES: [&[Rule]; 4] = [KEY_RULES, MAKING_RULES, UNBUILT_RULES, OPENING_RULES];
+
+/// What every command that has the option refuses besides, after it.
+pub(super) static RULES_WITH: [(&Opt, &[Rule]); 1] = [(&TCRYPT_HIDDEN, TCRYPT_RULES)];
 
 // ---- the volume ----
 

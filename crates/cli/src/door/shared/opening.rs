@@ -1,6 +1,7 @@
 //! Options that say which volumes are accepted, and how a volume is used.
 
 use super::{flag, option};
+use crate::door::rule::Rule;
 use crate::door::table::{Kind, Opt};
 
 pub(crate) static SHARED: Opt = flag(
@@ -102,6 +103,12 @@ pub(crate) static SERIALIZE: Opt = flag(
     same lock.",
 );
 pub(crate) static TEST_PASSPHRASE: Opt = flag("test-passphrase", None, "Only check the passphrase.", "");
+pub(crate) static REFRESH: Opt = flag(
+    "refresh",
+    None,
+    "Set these flags on an open mapping.",
+    "The mapping stays in use. Flags that are neither given now nor stored in the header are dropped.",
+);
 pub(crate) static LINK_VK: Opt = option(
     "link-vk-to-keyring",
     None,
@@ -112,3 +119,6 @@ pub(crate) static LINK_VK: Opt = option(
      %logon:NAME. The key stays there when the mapping is closed: remove it with keyctl. A volume in the middle of a \
      re-encryption has two keys, the old one and the new one: the option is given twice.",
 );
+
+pub(crate) static OPENING_RULES: &[Rule] = &[Rule::excludes(&SEAL_CONTEXT, &[&SEAL_CONTEXT_FILE])
+    .saying("--seal-context and --seal-context-file cannot be combined; omit one.")];

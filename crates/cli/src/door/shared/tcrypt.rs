@@ -1,6 +1,7 @@
 //! Options of TrueCrypt and VeraCrypt volumes (`--type tcrypt`).
 
-use super::{flag, option};
+use super::{READONLY, flag, option};
+use crate::door::rule::{Rule, is_other_than};
 use crate::door::table::{Kind, Opt};
 use keyway_format::tcrypt::LARGEST_PIM;
 
@@ -67,3 +68,49 @@ pub(crate) static PROTECTION_PIM: Opt = option(
     "The PIM of the hidden volume.",
     "As --veracrypt-pim is the outer volume's.",
 );
+
+pub(crate) static TCRYPT_RULES: &[Rule] = &[
+    Rule::only_of_named(
+        TCRYPT,
+        &[&TCRYPT_HIDDEN, &TCRYPT_SYSTEM, &TCRYPT_BACKUP],
+        "Option --tcrypt-hidden, --tcrypt-system or --tcrypt-backup is supported only for TCRYPT device.",
+    ),
+    Rule::only_of_named(
+        TCRYPT,
+        &[&VERACRYPT, &DISABLE_VERACRYPT],
+        "Option --veracrypt or --disable-veracrypt is supported only for TCRYPT device type.",
+    ),
+    // cryptsetup ignores these.
+    Rule::line(
+        |a| {
+            let given = a.given(&VERACRYPT_PIM) || a.given(&VERACRYPT_QUERY_PIM);
+            given && !a.is_cryptsetup() && is_other_than(a, TCRYPT)
+        },
+        "Options --veracrypt-pim and --veracrypt-query-pim are for --type tcrypt.",
+    ),
+    Rule::line(
+        |a| {
+            let other = a.given(&TCRYPT_HIDDEN) || a.given(&TCRYPT_BACKUP);
+            other && !a.is_cryptsetup() && a.given(&TCRYPT_SYSTEM)
+        },
+        "Option --tcrypt-system cannot be combined with --tcrypt-hidden or --tcrypt-backup.",
+    ),
+    Rule::excludes(&VERACRYPT_PIM, &[&DISABLE_VERACRYPT])
+        .saying("Option --veracrypt-pim is supported only for VeraCrypt compatible devices."),
+    Rule::excludes(&VERACRYPT_QUERY_PIM, &[&DISABLE_VERACRYPT])
+        .saying("Option --veracrypt-query-pim is supported only for VeraCrypt compatible devices."),
+    Rule::excludes(&VERACRYPT_QUERY_PIM, &[&VERACRYPT_PIM])
+        .saying("The options --veracrypt-pim and --veracrypt-query-pim are mutually exclusive."),
+    Rule::only_of_named(TCRYPT, &[&PROTECT_HIDDEN], "Option --protect-hidden is for --type tcrypt."),
+    Rule::excludes(&PROTECT_HIDDEN, &[&TCRYPT_HIDDEN, &TCRYPT_SYSTEM]).saying(
+        "Option --protect-hidden protects what is hidden in an outer volume: it cannot be combined with --tcrypt-hidden or --tcrypt-system.",
+    ),
+    Rule::excludes(&PROTECT_HIDDEN, &[&READONLY])
+        .saying("Option --protect-hidden cannot be combined with --readonly: nothing is written."),
+    Rule::line(
+        |a| (a.given(&PROTECTION_PIM) || a.given(&PROTECTION_KEY_FILE)) && !a.given(&PROTECT_HIDDEN),
+        "Options --protection-key-file and --protection-pim are those of the volume that --protect-hidden protects.",
+    ),
+];
+
+const TCRYPT: &[&str] = &["tcrypt"];

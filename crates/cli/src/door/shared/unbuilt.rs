@@ -2,6 +2,7 @@
 //! that a command can say by name what it does not do. Help does not list them.
 
 use super::{U32, flag, option};
+use crate::door::rule::Rule;
 use crate::door::table::{Kind, Opt};
 
 const fn no(long: &'static str, help: &'static str) -> Opt {
@@ -23,3 +24,10 @@ pub(crate) static INTEGRITY_LEGACY_PADDING: Opt =
 pub(crate) static INTEGRITY_KEY_SIZE: Opt =
     option("integrity-key-size", None, "BITS", U32, "No effect without --integrity.", "");
 pub(crate) static DISABLE_SUM: Opt = no("disable-sum", "Accepted, no effect.");
+
+pub(crate) static UNBUILT_RULES: &[Rule] = &[
+    Rule::needs(&INTEGRITY_INLINE, &INTEGRITY)
+        .saying("Inline integrity must be used together with --integrity option."),
+    Rule::needs(&INTEGRITY_NO_WIPE, &INTEGRITY)
+        .saying("Option --integrity-no-wipe can be used only for format action with integrity extension."),
+];

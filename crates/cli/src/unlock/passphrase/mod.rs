@@ -12,7 +12,7 @@ mod new;
 mod remembered;
 mod terminal;
 
-use crate::door::{Args, Opt, shared};
+use crate::door::{Args, shared};
 use crate::output::failure::{Cause, Exit, Failure, Result};
 use crate::process::encoding::encoded;
 use crate::unlock::keyring;
@@ -71,19 +71,6 @@ encoded!(Part { offset, size });
 impl PassphraseOptions {
     /// For every command that asks for a passphrase.
     pub(crate) fn from_args(args: &Args) -> Result<Self> {
-        // TrueCrypt and VeraCrypt mix any number of them.
-        let is_tcrypt = ["tcryptDump", "tcryptFormat"].contains(&args.command().name)
-            || args.device_type().is_some_and(|kind| kind.eq_ignore_ascii_case("tcrypt"));
-        if args.times(&shared::KEY_FILE) > 1 && !is_tcrypt {
-            return Err(Failure::new(Exit::Parameters, "Only one --key-file argument is allowed."));
-        }
-        if args.given(&shared::PASSWORD_COMMAND)
-            && let Some(other) = INSTEAD.into_iter().find(|option| args.given(option))
-        {
-            let (command, other) = (shared::PASSWORD_COMMAND.long, other.long);
-            let message = format!("Options --{command} and --{other} cannot be combined.");
-            return Err(Failure::new(Exit::Parameters, message));
-        }
         let part = |offset, size| Part {
             offset: args.number(offset).unwrap_or(0),
             size: args.number(size).filter(|n| *n > 0),
@@ -185,9 +172,6 @@ impl PassphraseOptions {
 const WAY: &str = "Give the passphrase in a file with --key-file FILE, or on standard input.";
 
 /// What `--password-command` stands in the place of.
-static INSTEAD: [&Opt; 4] =
-    [&shared::KEY_FILE, &shared::KEYFILE_OFFSET, &shared::KEYFILE_SIZE, &shared::KEY_DESCRIPTION];
-
 /// Where one passphrase is to be read from.
 #[derive(Debug)]
 pub(crate) struct PassphraseSource {

@@ -26,6 +26,7 @@ pub(crate) static COMMAND: Command = Command {
     man: "On a terminal the page is shown by man, or, where there is none, as text by $PAGER, less or more. What is \
           not a terminal gets the text. The pages are in the program: nothing has to be installed.",
     options: &[&[&OUTPUT]],
+    rules: &[],
     examples: &[
         Example { line: "keyway man luksFormat", does: "The page of luksFormat." },
         Example { line: "keyway man --output man8", does: "All pages as files, for a package." },

@@ -19,6 +19,7 @@ pub(crate) static COMPLETIONS: Command = Command {
     about: "Print the completions of a shell.",
     man: "",
     options: &[],
+    rules: &[],
     examples: &[],
     risks: &[],
     run: door::run::<Completions>,

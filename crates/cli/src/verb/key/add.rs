@@ -2,6 +2,7 @@
 
 use crate::device::{Target, Versions};
 use crate::door::risk::{Effect, Proof, risk};
+use crate::door::rule::Rule;
 use crate::door::{
     self, Args, Command, Example, Group, Kind, Offers, Operand, Opt, Request, Topic, groups, shared,
 };
@@ -53,6 +54,10 @@ pub(crate) static COMMAND: Command = Command {
         &[&NEW_TOKEN_ID],
         groups::DEMANDS,
     ],
+    rules: &[Rule::line(
+        |a| a.given(&shared::UNBOUND) && a.numbers(&shared::KEY_SIZE).all(|bits| bits == 0),
+        "Key size is required with --unbound option.",
+    )],
     examples: &[
         Example {
             line: "keyway luksAddKey disk.img",

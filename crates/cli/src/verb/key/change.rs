@@ -44,6 +44,7 @@ pub(crate) static COMMAND: Command = Command {
         groups::LIMITS,
         groups::DEMANDS,
     ],
+    rules: &[],
     examples: &[Example {
         line: "keyway luksChangeKey disk.img",
         does: "Asks for the old one, then for the new one twice.",

@@ -2,6 +2,7 @@
 
 use crate::device::{Target, Versions};
 use crate::door::risk::{Effect, Proof, risk};
+use crate::door::rule::Rule;
 use crate::door::{
     self, Alias, Args, Command, Example, Group, Kind, Offers, Operand, Opt, Request, Topic, groups, shared,
 };
@@ -26,6 +27,7 @@ pub(crate) static COMMAND: Command = Command {
         &[&PRIORITY, &shared::KEY_SLOT, &shared::LABEL, &shared::SUBSYSTEM, &shared::HEADER],
         groups::KEY_INPUT,
     ],
+    rules: &[Rule::needs(&PRIORITY, &shared::KEY_SLOT).saying(shared::NO_KEYSLOT)],
     examples: &[Example {
         line: "keyway config --priority prefer --key-slot 1 disk.img",
         does: "Keyslot 1 is tried before the others.",
@@ -63,10 +65,7 @@ impl Request for Config {
         if !args.given(&PRIORITY) && !has_names {
             return refuse("Option --priority, --label or --subsystem is missing.");
         }
-        let priority = match (args.text(&PRIORITY), args.number32(&shared::KEY_SLOT)) {
-            (Some(_), None) => return refuse("Keyslot specification is required."),
-            (word, keyslot) => keyslot.zip(word.map(priority)),
-        };
+        let priority = args.number32(&shared::KEY_SLOT).zip(args.text(&PRIORITY).map(priority));
         // As in cryptsetup: of the two, the one that is not given becomes empty.
         let names = has_names.then(|| (label.unwrap_or_default(), subsystem.unwrap_or_default()));
         // --key-slot names the keyslot that gets the priority, not the one to unlock with.

@@ -27,6 +27,7 @@ pub(crate) static COMMAND: Command = Command {
         groups::LIMITS,
         groups::DEMANDS,
     ],
+    rules: &[],
     examples: &[Example {
         line: "keyway luksConvertKey --pbkdf pbkdf2 --iter-time-for grub-2.12 disk.img",
         does: "A keyslot that GRUB opens in two seconds.",

@@ -3,7 +3,6 @@
 
 use crate::door::{Args, shared};
 use crate::make::calibration::Data;
-use crate::make::header;
 use crate::make::kdf::KdfOptions;
 use crate::output::failure::{Exit, Failure, Result};
 use keyway::NewKeyslot;
@@ -20,7 +19,6 @@ pub(super) struct KeyslotOptions {
 
 impl KeyslotOptions {
     pub(super) fn from_args(args: &Args) -> Result<Self> {
-        header::check_keyslot_encryption(args)?;
         Ok(Self {
             kdf: KdfOptions::from_args(args)?,
             hash: args.text(&shared::HASH).map(str::to_owned),

@@ -2,6 +2,7 @@
 
 use crate::device::{Target, Versions};
 use crate::door::risk::{Effect, Proof, risk};
+use crate::door::rule::Rule;
 use crate::door::{
     self, Alias, Args, Command, Example, Group, Offers, Operand, Request, Topic, groups, shared,
 };
@@ -36,6 +37,10 @@ pub(crate) static KILL_SLOT: Command = Command {
           the last keyslot makes the data permanently unreadable. A header that does not match its seal is warned of, \
           and loses the keyslot all the same.",
     options: &[groups::KEY_INPUT, groups::KEYSLOT_EDIT, groups::LIMITS],
+    rules: &[Rule::line(
+        |a| a.operand(1).and_then(Path::to_str).is_some_and(|slot| slot.starts_with('-')),
+        "Key slot is invalid.",
+    )],
     examples: &[Example {
         line: "keyway luksKillSlot disk.img 0",
         does: "Asks for a passphrase of another keyslot.",
@@ -61,6 +66,7 @@ pub(crate) static REMOVE_KEY: Command = Command {
     about: "Remove a passphrase.",
     man: "Removes the keyslot that the passphrase opens. Removing the last one makes the data permanently unreadable.",
     options: &[groups::KEY_INPUT, groups::KEYSLOT_EDIT, groups::LIMITS],
+    rules: &[],
     examples: &[Example {
         line: "keyway luksRemoveKey disk.img",
         does: "Asks for the passphrase to remove.",
@@ -78,6 +84,7 @@ pub(crate) static ERASE: Command = Command {
     about: "Remove every keyslot; the data is gone for good.",
     man: "No passphrase is needed. The header stays, so that a header backup, if there is one, can restore the keys.           The key material of every keyslot is overwritten, also of those that open no data, are disabled or of an           unknown kind, then the header is written. A place that cannot be overwritten stops nothing: it is named at           the end, and the exit code is 1. Nothing that the header says stops it either: a seal, a requirement that is           not known, or a sequence id that can grow no further, after which the ids begin again at 1.",
     options: &[&[&shared::HEADER, &shared::TYPE]],
+    rules: &[],
     examples: &[Example { line: "keyway erase disk.img", does: "Asks for the word YES first." }],
     risks: &[risk("DEVICE", Effect::Edits, Proof::Header, "erase -q TARGET")],
     run: door::run::<Erase>,

@@ -2,6 +2,7 @@
 
 use crate::device::{Inputs, Target, Versions, explain};
 use crate::door::risk::{Effect, Proof, risk};
+use crate::door::rule::Rule;
 use crate::door::{
     self, Args, Command, Example, Group, Kind, Offers, Operand, Opt, Request, Topic, Verb, did_you_mean,
     quoted, shared,
@@ -47,6 +48,7 @@ pub(crate) static COMMAND: Command = Command {
         &shared::HEADER,
         &shared::TIMEOUT,
     ]],
+    rules: RULES,
     examples: &[
         Example {
             line: "keyway token add --key-description backup --key-slot 1 disk.img",
@@ -69,6 +71,35 @@ static VERBS: &[Verb] = &[
 
 const fn verb(name: &'static str, about: &'static str) -> Verb {
     Verb { name, operands: "DEVICE", about, options: &[] }
+}
+
+/// In cryptsetup's words and order.
+static RULES: &[Rule] = &[
+    // Keyway's own refusal suggests one.
+    Rule::line(
+        |a| a.is_cryptsetup() && !acts(a, &["add", "remove", "import", "export", "unassign"]),
+        "Invalid token action: add, remove, import, export or unassign is needed.",
+    ),
+    Rule::line(
+        |a| acts(a, &["add"]) && !a.given(&KEY_DESCRIPTION),
+        "--key-description parameter is mandatory for token add action.",
+    ),
+    Rule::line(|a| acts(a, &["remove", "export"]) && !a.given(&shared::TOKEN_ID), NO_TOKEN),
+    Rule::line(
+        |a| a.given(&shared::UNBOUND) && !acts(a, &["add"]),
+        "Option --unbound is valid only with token add action.",
+    ),
+    Rule::excludes(&shared::KEY_SLOT, &[&shared::UNBOUND]),
+    Rule::line(|a| acts(a, &["unassign"]) && !a.given(&shared::KEY_SLOT), NO_KEYSLOT),
+    Rule::line(|a| acts(a, &["unassign"]) && !a.given(&shared::TOKEN_ID), NO_TOKEN),
+];
+
+const NO_KEYSLOT: &str = "Action requires specific keyslot. Use --key-slot parameter.";
+const NO_TOKEN: &str = "Action requires specific token. Use --token-id parameter.";
+
+/// Whether the first operand is one of these.
+fn acts(args: &Args, actions: &[&str]) -> bool {
+    args.operand(0).and_then(Path::to_str).is_some_and(|action| actions.contains(&action))
 }
 
 static KEY_DESCRIPTION: Opt = Opt {
@@ -141,46 +172,35 @@ impl Request for TokenRequest {
 
 impl Action {
     fn from_args(args: &Args) -> Result<Self> {
-        let refuse = |message: &str| Err(Failure::new(Exit::Parameters, message));
+        let refuse = |message: &str| Failure::new(Exit::Parameters, message);
         let action = args.operand(0).and_then(Path::to_str).unwrap_or_default();
         let (token, keyslot) = (args.number32(&shared::TOKEN_ID), args.number32(&shared::KEY_SLOT));
+        let this_token = || token.ok_or_else(|| refuse(NO_TOKEN));
         let (replace, unbound) = (args.given(&TOKEN_REPLACE), args.given(&shared::UNBOUND));
         let json = args.path(&shared::JSON_FILE).filter(|path| *path != Path::new("-")).map(Path::to_owned);
-        match (action, token) {
-            ("add", _) if !args.given(&KEY_DESCRIPTION) => {
-                refuse("--key-description parameter is mandatory for token add action.")
-            }
-            ("import" | "remove" | "export" | "unassign", _) if unbound => {
-                refuse("Option --unbound is valid only with token add action.")
-            }
-            ("add", _) if unbound && keyslot.is_some() => refuse(
-                "Options --unbound and --key-slot cannot be combined: an unbound token has no keyslot.",
-            ),
-            ("add", token) => {
+        Ok(match action {
+            "add" => {
                 let description = args.text(&KEY_DESCRIPTION).unwrap_or_default().to_owned();
                 let others = if unbound { Keyslots::None } else { Keyslots::All };
                 let keyslots = keyslot.map_or(others, Keyslots::One);
-                Ok(Self::Add { token, replace, description, keyslots })
+                Self::Add { token, replace, description, keyslots }
             }
-            ("import", token) => Ok(Self::Import { token, replace, json, keyslot }),
-            ("remove" | "export" | "unassign", None) => {
-                refuse("Action requires specific token. Use --token-id parameter.")
-            }
-            ("remove", Some(token)) => Ok(Self::Remove { token }),
-            ("export", Some(token)) => {
+            "import" => Self::Import { token, replace, json, keyslot },
+            "remove" => Self::Remove { token: this_token()? },
+            "export" => {
                 let inputs = Inputs::from_args(args, &[], &[&shared::JSON_FILE]);
-                Ok(Self::Export { token, json, inputs })
+                Self::Export { token: this_token()?, json, inputs }
             }
-            ("unassign", Some(token)) => match keyslot {
-                Some(keyslot) => Ok(Self::Unassign { token, keyslot }),
-                None => refuse("Action requires specific keyslot. Use --key-slot parameter."),
-            },
-            (other, _) => {
+            "unassign" => {
+                let keyslot = keyslot.ok_or_else(|| refuse(NO_KEYSLOT))?;
+                Self::Unassign { token: this_token()?, keyslot }
+            }
+            other => {
                 let question = did_you_mean(other, VERBS.iter().map(|verb| verb.name), quoted);
                 let hint = question.unwrap_or_else(|| "add, remove, import, export or unassign.".to_owned());
-                refuse(&format!("Invalid token action {other}: {hint}"))
+                return Err(refuse(&format!("Invalid token action {other}: {hint}")));
             }
-        }
+        })
     }
 }
 

@@ -4,10 +4,11 @@
 use crate::device::input::Input;
 use crate::device::{self, Versions};
 use crate::door::risk::{Effect, Proof, risk};
+use crate::door::rule::Rule;
 use crate::door::{self, Args, Command, Example, Group, Kind, Offers, Operand, Opt, Request, groups, shared};
 use crate::make::comparison::{self, zeros};
 use crate::make::directory;
-use crate::make::first_boot::{FirstBoot, REKEY_AT_FIRST_BOOT};
+use crate::make::first_boot::{self, FirstBoot, REKEY_AT_FIRST_BOOT};
 use crate::make::new_volume::{self, Destination, FILL, Filled, KEEP_HOLES, NewVolume};
 use crate::make::replacing::Replacing;
 use crate::make::seal::{NewSeal, SEAL};
@@ -88,6 +89,11 @@ pub(crate) static COMMAND: Command = Command {
         groups::KEYSLOT,
         groups::NEW_VOLUME,
         groups::PROGRESS,
+    ],
+    rules: &[
+        Rule::excludes(&SIZE, &[&HEADROOM]),
+        Rule::excludes(&FILL, &[&KEEP_HOLES]),
+        Rule::excludes(&REKEY_AT_FIRST_BOOT, &[&SEAL]).saying(first_boot::SEALED),
     ],
     examples: &[
         Example { line: "keyway build rootfs.ext4 rootfs.luks", does: "encrypt a file-system image" },
@@ -174,7 +180,7 @@ impl Request for Build {
         Ok(Self {
             version,
             new: new.marked(first_boot),
-            holes: new_volume::holes_from_args(args)?,
+            holes: new_volume::holes_from_args(args),
             length: Length::from_args(args)?,
             key: KeyOptions::from_args(args)?,
             replacing,
@@ -246,9 +252,6 @@ impl Length {
             bytes => Ok(bytes),
         };
         let (size, headroom) = (bytes(&SIZE)?, bytes(&HEADROOM)?);
-        if size.is_some() && headroom.is_some() {
-            return Err(refusal("Options --size and --headroom cannot be combined.".to_owned()));
-        }
         Ok(Self { size, headroom })
     }
 

@@ -2,6 +2,7 @@
 
 use crate::device::{self, explain, kind_hint};
 use crate::door::risk::{Effect, Proof, risk};
+use crate::door::rule::Rule;
 use crate::door::{self, Args, Command, Example, Group, Kind, Offers, Operand, Opt, Request, groups, shared};
 use crate::make::new_volume::{self, Destination, FILL, KEEP_HOLES, NewVolume, refuse_itself};
 use crate::make::output_file::{self, Creation};
@@ -75,6 +76,7 @@ pub(crate) static COMMAND: Command = Command {
         groups::NEW_VOLUME,
         groups::PROGRESS,
     ],
+    rules: &[Rule::excludes(&FILL, &[&KEEP_HOLES])],
     examples: &[
         Example { line: "keyway copy --to raw disk.luks disk.img", does: "decrypt; holes stay holes" },
         Example {
@@ -141,7 +143,7 @@ impl Request for Copy {
         let (Some(from), Some(to)) = (args.operand(0), args.operand(1)) else {
             return Err(Failure::silent(Exit::Parameters));
         };
-        let holes = new_volume::holes_from_args(args)?;
+        let holes = new_volume::holes_from_args(args);
         let new = |version| NewVolume::from_args(args, version, None, NewSeal::NONE).map(Some);
         Ok(Self {
             new: match args.text(&TO) {

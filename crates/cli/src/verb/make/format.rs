@@ -61,6 +61,7 @@ pub(crate) static COMMAND: Command = Command {
         groups::KEYSLOT,
         groups::NEW_VOLUME,
     ],
+    rules: &[],
     examples: &[
         Example {
             line: "truncate -s 1G disk.img && keyway luksFormat disk.img",

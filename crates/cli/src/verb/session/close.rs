@@ -2,6 +2,7 @@
 
 use crate::device::explain;
 use crate::door::risk::{Effect, Proof, risk};
+use crate::door::rule::Rule;
 use crate::door::{self, Alias, Args, Command, Example, Group, Kind, Offers, Operand, Opt, Request, Topic};
 use crate::mapping::{self, Mapping, Open};
 use crate::output::failure::{self, Exit, Failure, Result};
@@ -44,6 +45,8 @@ pub(crate) static COMMAND: Command = Command {
           where a volume is mounted (./mnt). A loop device made for the volume is removed with it, and so are \
           the mappings below a chain of ciphers.",
     options: &[&[&DEFERRED, &CANCEL_DEFERRED]],
+    rules: &[Rule::excludes(&CANCEL_DEFERRED, &[&DEFERRED])
+        .saying("Options --cancel-deferred and --deferred cannot be used at the same time.")],
     examples: &[Example {
         line: "keyway close --deferred home",
         does: "Close it as soon as nobody uses it.",

@@ -2,10 +2,11 @@
 
 use crate::device::sessions;
 use crate::door::risk::{Effect, Proof, risk};
+use crate::door::rule::Rule;
 use crate::door::{self, Args, Command, Example, Group, Kind, Offers, Operand, Opt, Request, shared};
 use crate::mapping::{self, Mapping};
 use crate::output::document;
-use crate::output::failure::{Exit, Failure, Result};
+use crate::output::failure::Result;
 use crate::output::paint::printable;
 use crate::output::stdio;
 use keyway_attach::dm::Mapper;
@@ -34,6 +35,7 @@ pub(crate) static COMMAND: Command = Command {
           \"running\", \"stopped\", \"failed\" or \"done\", failure, done and size in bytes), clients, pid; null where a door \
           cannot tell.",
     options: &[&[&PLACE, &shared::JSON]],
+    rules: &[Rule::excludes(&PLACE, &[&shared::JSON])],
     examples: &[
         Example { line: "keyway list", does: "what have I left open?" },
         Example { line: "nbdinfo \"$(keyway list --place home)\"", does: "use its place, wherever that is" },
@@ -67,12 +69,9 @@ enum Form {
 impl Request for List {
     fn from_args(args: &Args) -> Result<Self> {
         let form = match (args.given(&PLACE), args.given(&shared::JSON)) {
+            (true, _) => Form::Places,
+            (_, true) => Form::Json,
             (false, false) => Form::Table,
-            (true, false) => Form::Places,
-            (false, true) => Form::Json,
-            (true, true) => {
-                return Err(Failure::new(Exit::Parameters, "Options --place and --json cannot be combined."));
-            }
         };
         let name = args.operands().first().map(|name| mapping::name(Some(name))).transpose()?;
         Ok(Self { name, form })

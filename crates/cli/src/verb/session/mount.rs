@@ -2,8 +2,9 @@
 
 use crate::device::{self, Target};
 use crate::door::risk::{Effect, Proof, risk};
+use crate::door::rule::Rule;
 use crate::door::{self, Args, Command, Example, Group, Kind, Offers, Operand, Opt, Request, groups, shared};
-use crate::output::failure::{Exit, Failure, Result};
+use crate::output::failure::Result;
 use crate::output::{sentence, stdio};
 use crate::process::encoding::encoded;
 use crate::session::{self, BackgroundRequest, Shown};
@@ -71,6 +72,8 @@ pub(crate) static COMMAND: Command = Command {
         groups::PROTECTION,
         &[&shared::DEVICE_OFFSET],
     ],
+    rules: &[Rule::needs(&DISCARD_HOLES, &ALLOW_DISCARDS)
+        .saying("Option --discard-holes needs --allow-discards: the device shows what is unused.")],
     examples: &[
         Example { line: "keyway mount disk.luks ~/disk", does: "the plaintext is ~/disk/plain" },
         Example {
@@ -154,10 +157,6 @@ encoded!(MountVolume {
 
 impl Request for MountVolume {
     fn from_args(args: &Args) -> Result<Self> {
-        if args.given(&DISCARD_HOLES) && !args.given(&ALLOW_DISCARDS) {
-            let message = "Option --discard-holes needs --allow-discards: the device shows what is unused.";
-            return Err(Failure::new(Exit::Parameters, message));
-        }
         let opening = Opening::from_args(args, 0)?;
         Ok(Self {
             read_only: args.given(&shared::READONLY) || device::is_read_only(&opening.target.device),

@@ -39,6 +39,7 @@ pub(crate) static COMMAND: Command = Command {
         groups::LIMITS,
         groups::ADMISSION,
     ],
+    rules: &[],
     examples: &[
         Example { line: "keyway resize home", does: "Use all of a device that has grown." },
         Example { line: "keyway resize --device-size 1G home", does: "Use one GiB of it." },

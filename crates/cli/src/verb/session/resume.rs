@@ -31,6 +31,7 @@ pub(crate) static COMMAND: Command = Command {
         groups::LIMITS,
         groups::ADMISSION,
     ],
+    rules: &[],
     examples: &[Example { line: "keyway luksResume home", does: "After opening the lid." }],
     risks: &[risk("NAME", Effect::Mounts, Proof::Mapping, "luksResume -d KEY TARGET")],
     run: door::run::<Resume>,

@@ -36,6 +36,7 @@ pub(crate) static COMMAND: Command = Command {
           --header names the header.\n\n--json prints an object: \"version\" (1), \"active\", and \"volume\", an object as \
           \"keyway list --json\" prints it, or null if nothing of dm-crypt's or Keyway's is open under the name.",
     options: &[&[&shared::HEADER, &shared::JSON]],
+    rules: &[],
     examples: &[
         Example { line: "keyway status home", does: "Is it open, from where, with what?" },
         Example { line: "keyway status --json home | jq -r .volume.place", does: "Its place, for a script." },

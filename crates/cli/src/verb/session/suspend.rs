@@ -23,6 +23,7 @@ pub(crate) static COMMAND: Command = Command {
           volume opened with nbd, fuse or ublk can be suspended; the kernel's mappings of plain volumes cannot, as \
           with cryptsetup.",
     options: &[&[&shared::HEADER]],
+    rules: &[],
     examples: &[Example { line: "keyway luksSuspend home", does: "Before closing the lid." }],
     risks: &[risk("NAME", Effect::Mounts, Proof::Mapping, "luksSuspend TARGET")],
     run: door::run::<Suspend>,

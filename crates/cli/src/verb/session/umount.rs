@@ -36,6 +36,7 @@ pub(crate) static COMMAND: Command = Command {
           seconds it gives up (exit code 5) and leaves everything open.\n\nNothing else is unmounted: neither what \
           is mounted on top of a volume's directory, nor what has nothing to do with Keyway.",
     options: &[&[&WAIT]],
+    rules: &[],
     examples: &[
         Example { line: "keyway umount ~/files ~/disk", does: "a file system in a volume, then the volume" },
         Example { line: "keyway umount --wait 0 ~/disk", does: "only if it is not in use" },

@@ -23,6 +23,7 @@ pub(crate) static BACKUP: Command = Command {
           data is lost.\n\nRefused in the middle of a reencryption (keyway-reencrypt(8)): only the header on the device \
           knows how far that is, and a copy of it would be wrong to restore as soon as it goes on. Finish it first.",
     options: &[&[&shared::HEADER_BACKUP_FILE, &shared::HEADER, &shared::TYPE, &shared::TIMEOUT]],
+    rules: &[],
     examples: &[Example {
         line: "keyway luksHeaderBackup disk.img --header-backup-file disk.header",
         does: "The file can be given to luksHeaderRestore, or to --header.",
@@ -50,6 +51,7 @@ pub(crate) static RESTORE: Command = Command {
           backup that was made in the middle of one is refused, and where the volume has another volume key since, that \
           is said: with the old header nothing on it can be read.",
     options: &[&[&shared::HEADER_BACKUP_FILE, &shared::HEADER, &shared::TYPE]],
+    rules: &[],
     examples: &[Example {
         line: "keyway luksHeaderRestore disk.img --header-backup-file disk.header",
         does: "Asks for the word YES first.",

@@ -1,6 +1,7 @@
 //! `compare`: whether a volume holds what an image holds.
 
 use crate::device::input::Input;
+use crate::door::rule::Rule;
 use crate::door::{self, Args, Command, Example, Group, Kind, Offers, Operand, Opt, Request, groups, shared};
 use crate::make::comparison;
 use crate::make::new_volume;
@@ -47,6 +48,7 @@ pub(crate) static COMMAND: Command = Command {
         &[&shared::DEVICE_OFFSET],
         groups::PROGRESS,
     ],
+    rules: &[Rule::excludes(&FILL, &[&KEEP_HOLES])],
     examples: &[Example {
         line: "keyway compare rootfs.ext4 rootfs.luks",
         does: "check a volume that was built from an image",
@@ -84,7 +86,7 @@ impl Request for Compare {
     fn from_args(args: &Args) -> Result<Self> {
         let image = Input::open(args.operand(0))?;
         let opening = Opening { stdin_holds_data: image.is_stdin(), ..Opening::from_args(args, 1)? };
-        Ok(Self { opening, image, holes: new_volume::holes_from_args(args)?, progress: args.progress() })
+        Ok(Self { opening, image, holes: new_volume::holes_from_args(args), progress: args.progress() })
     }
 
     fn run(mut self) -> Result<()> {

@@ -20,6 +20,7 @@ pub(crate) static CONVERT: Command = Command {
           LUKS2 becomes LUKS1 only if LUKS1 can express the same: PBKDF2 keyslots 0 to 7, 512-byte sectors, no \
           tokens. A volume that is in use is refused. Make a header backup first.",
     options: &[&[&shared::TYPE, &shared::HEADER]],
+    rules: &[],
     examples: &[Example {
         line: "keyway convert --type luks2 disk.img",
         does: "Asks for the word YES first.",

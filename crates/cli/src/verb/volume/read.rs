@@ -54,6 +54,7 @@ pub(crate) static COMMAND: Command = Command {
         &[&shared::DEVICE_OFFSET],
         groups::PROGRESS,
     ],
+    rules: &[],
     examples: &[
         Example { line: "keyway read disk.luks -o disk.img", does: "decrypt a whole volume" },
         Example {

@@ -48,6 +48,7 @@ pub(crate) static COMMAND: Command = Command {
         groups::LIMITS,
         groups::ADMISSION,
     ],
+    rules: &[],
     examples: &[
         Example { line: "keyway seal disk.luks", does: "From now on a changed header is refused." },
         Example {

@@ -24,6 +24,7 @@ pub(crate) static UUID: Command = Command {
         &[&shared::UUID, &shared::HEADER, &shared::TYPE, &shared::TIMEOUT, &shared::JSON],
         groups::KEY_INPUT,
     ],
+    rules: &[],
     examples: &[Example {
         line: "keyway luksUUID --uuid $(cat /proc/sys/kernel/random/uuid) disk.img",
         does: "A fresh UUID, after copying a volume.",
@@ -51,6 +52,7 @@ pub(crate) static IS_LUKS: Command = Command {
     about: "Test for a LUKS volume: exit code 0 or 1.",
     man: "Prints nothing; the exit code is the answer. --type luks1 or luks2 tests for one version.",
     options: &[&[&shared::TYPE, &shared::HEADER, &shared::TIMEOUT]],
+    rules: &[],
     examples: &[Example {
         line: "keyway isLuks disk.img && echo yes",
         does: "Prints yes for a LUKS volume.",

@@ -47,6 +47,7 @@ pub(crate) static COMMAND: Command = Command {
         &[&shared::DEVICE_OFFSET],
         groups::PROGRESS,
     ],
+    rules: &[],
     examples: &[
         Example { line: "keyway write disk.luks rootfs.ext4", does: "put a file system into a volume" },
         Example {

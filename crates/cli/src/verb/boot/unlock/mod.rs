@@ -95,6 +95,7 @@ pub(crate) static COMMAND: Command = Command {
           be done (another keyslot has another passphrase, the header is sealed, the device is read-only, the \
           entry names a keyslot), a line says why, the boot goes on, and the mark stays.\n\nThe exit code is that of open: 2 for a wrong passphrase, 4 for a device that never appeared.",
     options: &[&[&CMDLINE, &WAIT, &DRY_RUN, &INIT], groups::PROMPT, groups::LIMITS, groups::ADMISSION],
+    rules: &[],
     examples: &[
         Example { line: "keyway unlock", does: "Open everything that this boot names." },
         Example { line: "keyway unlock --dry-run", does: "Show what that would be." },

@@ -2,6 +2,7 @@
 
 use super::{Asked, unused};
 use crate::door::risk::{Effect, Proof, risk};
+use crate::door::rule::{Rule, kind};
 use crate::door::{self, Command, Example, Group, Offers, Operand, Topic, groups, shared};
 
 /// `keyway reencrypt`.
@@ -99,6 +100,28 @@ pub(crate) static COMMAND: Command = Command {
         groups::LIMITS,
         groups::PROGRESS,
         &[&shared::TRIES, &shared::DISABLE_LOCKS],
+    ],
+    rules: &[
+        Rule::line(
+            |a| a.given(&shared::ACTIVE_NAME) && kind(a) == Some("luks1"),
+            "Option --active-name can be set only for LUKS2 device.",
+        ),
+        Rule::excludes(&shared::ACTIVE_NAME, &[&shared::FORCE_OFFLINE_REENCRYPT]),
+        Rule::excludes(&shared::NEW_VOLUME_KEY_FILE, &[&shared::KEEP_KEY]),
+        Rule::excludes(&shared::NEW_VOLUME_KEY_KEYRING, &[&shared::KEEP_KEY]),
+        Rule::excludes(
+            &shared::NO_HEADER_BACKUP,
+            &[&shared::KEEP_HEADER_BACKUP, &shared::HEADER_BACKUP_FILE],
+        ),
+        // A mark asks for another volume key, and for nothing else.
+        Rule::excludes(
+            &shared::IF_MARKED,
+            &[&shared::ENCRYPT, &shared::NEW, &shared::DECRYPT, &shared::KEEP_KEY, &shared::ESTIMATE],
+        ),
+        Rule::needs(&unused::DISCARD_UNUSED, &unused::SKIP_UNUSED),
+        Rule::excludes(&unused::SKIP_UNUSED, &[&shared::INIT_ONLY]).saying(
+            "Option --skip-unused cannot be combined with --init-only: give it to the command that goes on.",
+        ),
     ],
     examples: &[
         Example {

@@ -27,17 +27,12 @@ pub(super) struct HeaderBackup {
 }
 
 impl HeaderBackup {
-    pub(super) fn from_args(args: &Args) -> Result<Self> {
+    pub(super) fn from_args(args: &Args) -> Self {
         let (named, keeps) =
             (args.path(&shared::HEADER_BACKUP_FILE), args.given(&shared::KEEP_HEADER_BACKUP));
         let none = args.given(&shared::NO_HEADER_BACKUP);
-        if none && (keeps || named.is_some()) {
-            let other = if keeps { "keep-header-backup" } else { "header-backup-file" };
-            let message = format!("Options --no-header-backup and --{other} cannot be combined.");
-            return Err(Failure::new(Exit::Parameters, message));
-        }
         let is_wanted = !none && !args.is_cryptsetup();
-        Ok(Self { is_wanted, named: named.map(Path::to_owned), keeps, file: OnceCell::new() })
+        Self { is_wanted, named: named.map(Path::to_owned), keeps, file: OnceCell::new() }
     }
 
     /// Where that of the volume with this UUID is; `None` where there is to be none.

@@ -1,24 +1,11 @@
 //! `--if-marked`: only a volume that waits for its first boot is re-encrypted.
 
 use super::{Asked, State};
-use crate::door::{Args, Opt, shared};
-use crate::output::failure::{Exit, Failure, Result};
+use crate::output::failure::Result;
 use crate::output::stdio;
 use keyway::Header;
 use keyway_volume::Access;
 use keyway_volume::device::storage::Exclusive;
-
-/// Whether the option was given. A mark asks for another volume key, and for nothing else.
-pub(super) fn from_args(args: &Args) -> Result<bool> {
-    let is_marked = args.given(&shared::IF_MARKED);
-    match OTHER.iter().find(|option| is_marked && args.given(option)) {
-        Some(other) => {
-            let message = format!("Options --if-marked and --{} cannot be combined.", other.long);
-            Err(Failure::new(Exit::Parameters, message))
-        }
-        None => Ok(is_marked),
-    }
-}
 
 impl Asked {
     /// Whether nothing is to be done, for the volume waits for no first boot.
@@ -43,6 +30,3 @@ impl Asked {
         }
     }
 }
-
-static OTHER: [&Opt; 5] =
-    [&shared::ENCRYPT, &shared::NEW, &shared::DECRYPT, &shared::KEEP_KEY, &shared::ESTIMATE];

@@ -126,7 +126,7 @@ impl Request for Asked {
             (_, true) => Extent::Resume,
             _ => Extent::Whole,
         };
-        let unused = unused::from_args(args, extent)?;
+        let unused = unused::from_args(args);
         // As in cryptsetup, a key in the keyring goes before a file.
         let new_key =
             args.text(&shared::NEW_VOLUME_KEY_KEYRING).map(|name| GivenKey::Keyring(name.to_owned()));
@@ -164,9 +164,9 @@ impl Request for Asked {
             zone: args.number(&shared::HOTZONE_SIZE),
             without_flush: args.given(&shared::WITHOUT_FLUSH),
             limit_rate: args.number(&shared::LIMIT_RATE),
-            backup: HeaderBackup::from_args(args)?,
+            backup: HeaderBackup::from_args(args),
             estimating: Estimating::from_args(args)?,
-            if_marked: marked::from_args(args)?,
+            if_marked: args.given(&shared::IF_MARKED),
             opened: Opened::from_args(args, what)?,
         })
     }

@@ -1,6 +1,6 @@
 //! `--skip-unused` and `--discard-unused`: what the file system inside does not use is not re-encrypted.
 
-use super::{Asked, Extent, State, What};
+use super::{Asked, State, What};
 use crate::door::{Args, Kind, Opt};
 use crate::output::failure::{Exit, Failure, Result};
 use keyway::{Reencrypt, Unused};
@@ -32,17 +32,9 @@ pub(super) static DISCARD_UNUSED: Opt = Opt {
 };
 
 /// What the options ask for.
-pub(super) fn from_args(args: &Args, extent: Extent) -> Result<Option<Unused>> {
-    let refuse = |message: &str| Err(Failure::new(Exit::Parameters, message));
-    match (args.given(&SKIP_UNUSED), args.given(&DISCARD_UNUSED)) {
-        (false, false) => Ok(None),
-        (false, true) => refuse("Option --discard-unused goes with --skip-unused."),
-        (true, _) if extent == Extent::Begin => refuse(
-            "Option --skip-unused cannot be combined with --init-only: give it to the command that goes on.",
-        ),
-        (true, false) => Ok(Some(Unused::Noise)),
-        (true, true) => Ok(Some(Unused::Discard)),
-    }
+pub(super) fn from_args(args: &Args) -> Option<Unused> {
+    let noise = if args.given(&DISCARD_UNUSED) { Unused::Discard } else { Unused::Noise };
+    args.given(&SKIP_UNUSED).then_some(noise)
 }
 
 impl Asked {

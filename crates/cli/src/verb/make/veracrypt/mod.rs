@@ -4,6 +4,7 @@ mod key;
 
 use crate::device::{self, explain};
 use crate::door::risk::{Effect, Proof, risk};
+use crate::door::rule::Rule;
 use crate::door::{self, Args, Command, Example, Group, Kind, Offers, Operand, Opt, Request, groups, shared};
 use crate::make::output_file::{self, Creation};
 use crate::make::replacing::Replacing;
@@ -63,6 +64,14 @@ pub(crate) static COMMAND: Command = Command {
         groups::LIMITS,
         groups::PROGRESS,
     ],
+    rules: &[
+        Rule::needs(&shared::TCRYPT_HIDDEN, &SIZE)
+            .saying("Option --tcrypt-hidden needs --size: how much the hidden volume holds."),
+        Rule::excludes(&QUICK, &[&shared::TCRYPT_HIDDEN])
+            .saying("Option --quick cannot be combined with --tcrypt-hidden, which writes only headers."),
+        Rule::needs(&OUTER_KEY_FILE, &shared::TCRYPT_HIDDEN).saying(OF_OUTER),
+        Rule::needs(&OUTER_PIM, &shared::TCRYPT_HIDDEN).saying(OF_OUTER),
+    ],
     examples: &[
         Example {
             line: "keyway tcryptFormat --size 256M new.hc",
@@ -89,6 +98,9 @@ pub(crate) static COMMAND: Command = Command {
     ],
     run: door::run::<Make>,
 };
+
+const OF_OUTER: &str =
+    "Options --outer-key-file and --outer-pim are those of the volume that --tcrypt-hidden is for.";
 
 static SIZE: Opt = Opt {
     long: "size",
@@ -178,7 +190,7 @@ enum Place {
 impl Request for Make {
     fn from_args(args: &Args) -> Result<Self> {
         let device = args.operand(0).ok_or_else(|| Failure::silent(Exit::Parameters))?;
-        let place = Place::from_args(args)?;
+        let place = Place::from_args(args);
         let new = args.text(&HASH).into_iter().fold(NewVeracrypt::new(), NewVeracrypt::hash);
         let new = args.text(&CIPHER).into_iter().fold(new, NewVeracrypt::cipher);
         let new = if args.given(&QUICK) { new.quick() } else { new };
@@ -206,20 +218,11 @@ impl Request for Make {
 }
 
 impl Place {
-    fn from_args(args: &Args) -> Result<Self> {
-        let refuse = |message: &str| Err(Failure::new(Exit::Parameters, message));
-        let (size, hidden) = (args.number(&SIZE), args.given(&shared::TCRYPT_HIDDEN));
-        match (size, hidden) {
-            (None, true) => refuse("Option --tcrypt-hidden needs --size: how much the hidden volume holds."),
-            (_, true) if args.given(&QUICK) => {
-                refuse("Option --quick cannot be combined with --tcrypt-hidden, which writes only headers.")
-            }
-            (_, false) if args.given(&OUTER_PIM) || args.given(&OUTER_KEY_FILE) => refuse(
-                "Options --outer-key-file and --outer-pim are those of the volume that --tcrypt-hidden is for.",
-            ),
-            (Some(size), true) => Ok(Self::Hidden(size, OuterKey::from_args(args))),
-            (Some(size), false) => Ok(Self::File(size)),
-            (None, false) => Ok(Self::Whole),
+    fn from_args(args: &Args) -> Self {
+        match (args.number(&SIZE), args.given(&shared::TCRYPT_HIDDEN)) {
+            (Some(size), true) => Self::Hidden(size, OuterKey::from_args(args)),
+            (Some(size), false) => Self::File(size),
+            (None, _) => Self::Whole,
         }
     }
 }

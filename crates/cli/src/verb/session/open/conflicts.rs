@@ -1,7 +1,7 @@
 //! Refuses options that exclude each other, in cryptsetup's words, before anything is opened.
 
-use super::Open;
 use super::backend::Backend;
+use super::{Open, rules};
 use crate::device::Versions;
 use crate::output::failure::{Exit, Failure, Result};
 use crate::volume::kinds::plain::given::IV_LARGE_SECTORS_ALONE;
@@ -53,12 +53,10 @@ pub(super) fn check(open: &Open, kind: Kind) -> Result<()> {
     match kind {
         Kind::Luks(_) => check_luks(open)?,
         Kind::Other(row) if open.test_passphrase && !row.tests_passphrases => {
-            return refuse(
-                "Option --test-passphrase is allowed only for open of LUKS, TCRYPT, BITLK and FVAULT2 devices.",
-            );
+            return refuse(rules::UNTESTED);
         }
         Kind::Other(_) if open.unbound => {
-            return refuse("Option --unbound is allowed only for open of luks device.");
+            return refuse(rules::UNBOUND_OF_OTHERS);
         }
         Kind::Other(_) => {}
     }
@@ -83,20 +81,12 @@ fn no_name(open: &Open) -> Failure {
 
 /// Refuses options whose values come from the LUKS header.
 fn check_luks(open: &Open) -> Result<()> {
-    if open.given.plain.skip.is_some() {
-        return refuse("Option --skip is supported only for open of plain and loopaes devices.");
-    }
-    if open.given.plain.offset.is_some() {
-        return refuse("Option --offset with open action is only supported for plain and loopaes devices.");
-    }
-    if open.given.plain.sector_size.is_some() {
-        return refuse("Sector size option with open action is supported only for plain devices.");
-    }
+    open.given.refuse()?;
     if open.unbound && !open.test_passphrase {
-        return refuse("Option --unbound cannot be used without --test-passphrase.");
+        return refuse(rules::UNBOUND_ALONE);
     }
     if open.sharing.allowed && open.backend() == Backend::Kernel {
-        return refuse("Option --shared is allowed only for open of plain device.");
+        return refuse(rules::SHARED_OF_OTHERS);
     }
     Ok(())
 }

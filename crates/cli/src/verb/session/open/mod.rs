@@ -9,6 +9,7 @@ mod kernel;
 mod next_step;
 mod options;
 mod refresh;
+mod rules;
 mod test_passphrase;
 
 pub(super) use door::OwnDoor;
@@ -33,8 +34,9 @@ use flags::PersistentFlags;
 use kernel::KernelDoor;
 use keyway_boot::crypttab::Entry;
 use keyway_volume::Locking;
-use options::{BACKEND, PERSISTENT, REFRESH};
+use options::{BACKEND, PERSISTENT};
 use refresh::Refresh;
+use rules::RULES;
 use std::ffi::OsString;
 use std::path::PathBuf;
 use test_passphrase::TestPassphrase;
@@ -94,7 +96,7 @@ pub(crate) static COMMAND: Command = Command {
             &shared::DIRECT_IO,
             &ALLOW_DISCARDS,
             &PERSISTENT,
-            &REFRESH,
+            &shared::REFRESH,
             &shared::KEY_SLOT,
             &shared::UNBOUND,
             &shared::VOLUME_KEY_FILE,
@@ -118,6 +120,7 @@ pub(crate) static COMMAND: Command = Command {
         groups::TCRYPT,
         groups::PROTECTION,
     ],
+    rules: RULES,
     examples: &[
         Example { line: "keyway open disk.img home", does: "Open it in the best way this machine offers." },
         Example { line: "keyway open --backend nbd disk.img home", does: "A socket for QEMU or libguestfs." },
@@ -179,7 +182,7 @@ impl Request for Open {
             persistent: args.given(&PERSISTENT),
             keyring: !args.given(&shared::DISABLE_KEYRING),
             link: KeyLink::from_args(args)?,
-            refresh: args.given(&REFRESH),
+            refresh: args.given(&shared::REFRESH),
             test_passphrase: args.given(&TEST_PASSPHRASE),
             unbound: args.given(&shared::UNBOUND),
             expects_mapping: args.is_cryptsetup() && !args.given(&BACKEND),

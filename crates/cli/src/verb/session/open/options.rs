@@ -19,11 +19,6 @@ pub(crate) static BACKEND: Opt = Opt {
           kernel for root if the kernel has dm-crypt, else fuse if that can be mounted, else nbd; called as \
           cryptsetup, it is always kernel, since what follows expects /dev/mapper/NAME.",
 };
-pub(crate) static REFRESH: Opt = flag(
-    "refresh",
-    "Set these flags on an open mapping.",
-    "The mapping stays in use. Flags that are neither given now nor stored in the header are dropped.",
-);
 pub(crate) static PERSISTENT: Opt = flag(
     "persistent",
     "Store these flags in the header (LUKS2).",

@@ -44,6 +44,7 @@ pub(crate) static COMMAND: Command = Command {
         groups::LIMITS,
         groups::ADMISSION,
     ],
+    rules: super::rules::RULES,
     examples: &[Example {
         line: "keyway refresh --allow-discards --persistent home",
         does: "Pass TRIM on from now on.",

@@ -3,6 +3,7 @@
 use super::Serve;
 use crate::device::tls;
 use crate::door::risk::{Effect, Proof, risk};
+use crate::door::rule::Rule;
 use crate::door::{self, Command, Example, Group, Kind, Offers, Operand, Opt, groups, shared};
 
 /// `keyway serve`.
@@ -64,6 +65,10 @@ pub(crate) static COMMAND: Command = Command {
         groups::TCRYPT,
         groups::PROTECTION,
         &[&shared::DEVICE_OFFSET],
+    ],
+    rules: &[
+        Rule::excludes(&SOCKET, &[&PORT]).saying("Options --socket and --port are mutually exclusive."),
+        Rule::needs(&ADDRESS, &PORT),
     ],
     examples: &[
         Example { line: "keyway serve disk.luks", does: "serve on a private socket, and say how to use it" },

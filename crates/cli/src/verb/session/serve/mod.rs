@@ -63,7 +63,7 @@ enum Listen {
 impl Request for Serve {
     fn from_args(args: &Args) -> Result<Self> {
         let names = export_names(args.operands(), &args.texts(&EXPORT), args.given(&shared::HEADER))?;
-        let listen = Listen::from_args(args)?;
+        let listen = Listen::from_args(args);
         let tls = TlsOptions::from_args(args)?;
         let volumes = names.into_iter().enumerate().map(|(operand, name)| {
             let opening = Opening::from_args(args, operand)?;
@@ -174,25 +174,17 @@ fn base_name(volume: &OsStr) -> String {
 }
 
 impl Listen {
-    fn from_args(args: &Args) -> Result<Self> {
-        match (args.path(&SOCKET), args.given(&PORT)) {
-            (Some(_), true) => {
-                Err(Failure::new(Exit::Parameters, "Options --socket and --port are mutually exclusive."))
-            }
-            (_, false) if args.given(&ADDRESS) => {
-                Err(Failure::new(Exit::Parameters, "Option --address goes with --port."))
-            }
-            (Some(path), false) => Ok(Self::At(path.to_owned())),
-            (None, true) => {
-                let port = args.number(&PORT).and_then(|port| u16::try_from(port).ok()).unwrap_or(0);
-                let host = args.text(&ADDRESS).unwrap_or("127.0.0.1").to_owned();
-                Ok(Self::Tcp { host, port })
-            }
-            (None, false) => {
-                let base = args.operands().first().map(|volume| base_name(volume)).unwrap_or_default();
-                Ok(Self::Usual(format!("{base}.sock")))
-            }
+    fn from_args(args: &Args) -> Self {
+        if let Some(path) = args.path(&SOCKET) {
+            return Self::At(path.to_owned());
         }
+        if args.given(&PORT) {
+            let port = args.number(&PORT).and_then(|port| u16::try_from(port).ok()).unwrap_or(0);
+            let host = args.text(&ADDRESS).unwrap_or("127.0.0.1").to_owned();
+            return Self::Tcp { host, port };
+        }
+        let base = args.operands().first().map(|volume| base_name(volume)).unwrap_or_default();
+        Self::Usual(format!("{base}.sock"))
     }
 
     /// The Unix socket to listen on.

@@ -33,6 +33,7 @@ pub(crate) static COMMAND: Command = Command {
     about: "Make initramfs, FIT, boot.scr, UKI; check what a loader will do.",
     man: MAN,
     options: &[options::ALL, initramfs::OPTIONS, fit::OPTIONS, script::OPTIONS, uki::OPTIONS, check::OPTIONS],
+    rules: &[],
     examples: EXAMPLES,
     risks: &[
         risk_of("initramfs", "--output FILE", Effect::Replaces, Proof::NewName, ""),

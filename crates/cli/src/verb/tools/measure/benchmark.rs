@@ -46,6 +46,7 @@ pub(crate) static COMMAND: Command = Command {
         &shared::PBKDF_PARALLEL,
         &shared::JSON,
     ]],
+    rules: &[],
     examples: &[
         Example { line: "keyway benchmark", does: "The usual hashes and ciphers." },
         Example { line: "keyway benchmark -c aes-xts-plain64 -s 512", does: "One cipher." },

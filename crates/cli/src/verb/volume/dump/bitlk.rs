@@ -22,6 +22,7 @@ pub(crate) static COMMAND: Command = Command {
     man: "No key is needed. Times are in UTC.\n\nWith --dump-volume-key the passphrase or recovery password is asked for, \
           unless --key-file gives it or a start-up key, and the volume key is shown. Whoever has it can read the data, whichever passwords are changed later.",
     options: &[&[&shared::DUMP_VOLUME_KEY], groups::KEY_INPUT, groups::PROMPT, groups::LIMITS],
+    rules: &[],
     examples: &[Example { line: "keyway bitlkDump windows.img", does: "Cipher, state, and what opens it." }],
     risks: &[],
     run: door::run::<Dump>,

@@ -22,6 +22,7 @@ pub(crate) static COMMAND: Command = Command {
     man: "No key is needed.\n\nWith --dump-volume-key the passphrase is asked for, unless --key-file gives it, and the volume \
           key is shown. Whoever has it can read the data, whichever passphrases are changed later.",
     options: &[&[&shared::DUMP_VOLUME_KEY], groups::KEY_INPUT, groups::PROMPT, groups::LIMITS],
+    rules: &[],
     examples: &[Example {
         line: "keyway fvault2Dump mac.img#2",
         does: "Where the volume is, and what opens it.",

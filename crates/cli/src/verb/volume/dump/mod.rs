@@ -10,6 +10,7 @@ pub(crate) mod tcrypt;
 
 use crate::device::{Target, Versions};
 use crate::door::risk::{Effect, Proof, risk};
+use crate::door::rule::Rule;
 use crate::door::{self, Args, Command, Example, Group, Offers, Operand, Request, Topic, groups, shared};
 use crate::output::failure::{Exit, Failure, Result};
 use crate::output::paint::printable;
@@ -51,6 +52,7 @@ pub(crate) static COMMAND: Command = Command {
         groups::LIMITS,
         groups::DEMANDS,
     ],
+    rules: &[Rule::needs(&shared::UNBOUND, &shared::KEY_SLOT).saying(shared::NO_KEYSLOT)],
     examples: &[
         Example { line: "keyway luksDump disk.img", does: "Format, cipher, keyslots and their cost." },
         Example {
@@ -87,7 +89,7 @@ enum What {
 impl Request for Dump {
     fn from_args(args: &Args) -> Result<Self> {
         Ok(Self {
-            what: What::from_args(args)?,
+            what: What::from_args(args),
             target: Target::from_args(args, 0)?,
             versions: Versions::from_args(args)?,
             demands: Demands::from_args(args)?,
@@ -119,16 +121,15 @@ impl Request for Dump {
 }
 
 impl What {
-    fn from_args(args: &Args) -> Result<Self> {
+    fn from_args(args: &Args) -> Self {
         let keyslot = args.number32(&shared::KEY_SLOT);
         let wants_key = args.given(&shared::DUMP_VOLUME_KEY) || args.given(&shared::DUMP_MASTER_KEY);
-        match (args.given(&shared::UNBOUND), keyslot) {
-            (true, None) => Err(Failure::new(Exit::Parameters, "Keyslot specification is required.")),
-            _ if wants_key => Ok(Self::VolumeKey),
-            (true, Some(keyslot)) => Ok(Self::UnboundKey(keyslot)),
-            (false, _) if args.given(&shared::JSON) => Ok(Self::Summary),
-            (false, _) if args.given(&shared::DUMP_JSON) => Ok(Self::Metadata),
-            (false, _) => Ok(Self::Text),
+        match keyslot.filter(|_| args.given(&shared::UNBOUND)) {
+            _ if wants_key => Self::VolumeKey,
+            Some(keyslot) => Self::UnboundKey(keyslot),
+            None if args.given(&shared::JSON) => Self::Summary,
+            None if args.given(&shared::DUMP_JSON) => Self::Metadata,
+            None => Self::Text,
         }
     }
 }

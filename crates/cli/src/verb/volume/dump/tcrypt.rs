@@ -28,6 +28,7 @@ pub(crate) static COMMAND: Command = Command {
         groups::PROMPT,
         groups::LIMITS,
     ],
+    rules: &[],
     examples: &[Example { line: "keyway tcryptDump disk.hc", does: "Whose volume, hash, ciphers." }],
     risks: &[],
     run: door::run::<Dump>,

@@ -61,6 +61,7 @@ pub(crate) static COMMAND: Command = Command {
         groups::PROMPT,
         groups::LIMITS,
     ],
+    rules: &[],
     examples: &[
         Example { line: "keyway inspect disk.luks", does: "see what it is" },
         Example { line: "keyway inspect --json disk.luks | jq .keyslots", does: "the same for a script" },

@@ -48,6 +48,7 @@ pub(crate) static COMMAND: Command = Command {
         groups::LIMITS,
         &[&shared::TRIES, &shared::DISABLE_LOCKS],
     ],
+    rules: &[],
     examples: &[
         Example { line: "keyway repair disk.img", does: "Says so if something is wrong, and asks." },
         Example { line: "keyway repair --dry-run disk.img", does: "Shows what is there; writes nothing." },

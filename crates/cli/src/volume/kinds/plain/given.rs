@@ -69,13 +69,13 @@ impl GivenPlain {
     /// Refuses options that only plain volumes have.
     pub(in crate::volume::kinds) fn refuse(&self) -> Result<()> {
         if self.skip.is_some() {
-            return Err(refusal("Option --skip is supported only for open of plain and loopaes devices."));
+            return Err(refusal(SKIP_OF_OTHERS));
         }
         if self.iv_large_sectors {
             return Err(refusal(IV_LARGE_SECTORS_ALONE));
         }
         if self.sector_size.is_some() {
-            return Err(refusal("Sector size option with open action is supported only for plain devices."));
+            return Err(refusal(SECTOR_SIZE_OF_OTHERS));
         }
         let given = [(self.offset, &shared::OFFSET), (self.device_offset, &shared::DEVICE_OFFSET)];
         match given.into_iter().find(|(offset, _)| offset.is_some()) {
@@ -170,6 +170,10 @@ fn refusal(message: impl Into<String>) -> Failure {
 
 const DEFAULT_KEY_BITS: u32 = CipherSpec::DEFAULT_CIPHER_KEY_BITS;
 
-/// cryptsetup's message about an option of plain volumes.
+/// cryptsetup's messages about options of plain volumes.
+pub(crate) const SKIP_OF_OTHERS: &str =
+    "Option --skip is supported only for open of plain and loopaes devices.";
+pub(crate) const SECTOR_SIZE_OF_OTHERS: &str =
+    "Sector size option with open action is supported only for plain devices.";
 pub(crate) const IV_LARGE_SECTORS_ALONE: &str = "Large IV sectors option is supported only for opening plain type \
                                                  device with sector size larger than 512 bytes.";

@@ -70,6 +70,7 @@ pub(crate) static COMMAND: Command = Command {
           program \"openssl speed\", whose output cannot be checked and which sets no IV), cryptsetup (PBKDF2 by \
           \"cryptsetup benchmark\").",
     options: &[options::ALL],
+    rules: &[],
     examples: &[
         Example {
             line: "keyway bench --suite quick",

@@ -40,6 +40,7 @@ pub(crate) static COMMAND: Command = Command {
           \"sector_sizes\" (arrays of numbers), \"code\" (what runs it here; null when this build does not) and \
           \"kernel\" (as above); those that do not have \"reason\".",
     options: &[&[&CIPHER, &ALL, &shared::JSON]],
+    rules: &[],
     examples: &[
         Example { line: "keyway ciphers", does: "What exists, as two tables." },
         Example { line: "keyway ciphers serpent-xts", does: "All combinations of a cipher and a mode." },

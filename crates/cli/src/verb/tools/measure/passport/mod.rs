@@ -18,6 +18,7 @@ mod text;
 mod words;
 
 use crate::door::risk::{Effect, Proof, risk};
+use crate::door::rule::Rule;
 use crate::door::{self, Command, Example, Group, Offers, Operand};
 use request::Request;
 
@@ -56,6 +57,12 @@ pub(crate) static COMMAND: Command = Command {
           VOLUME.header-backup in the current directory, or the next free name) and a question; it needs the keyslot's passphrase. The keyslot \
           keeps its number, and the header is judged again afterwards.",
     options: &[options::ALL],
+    rules: &[
+        Rule::needs(&options::APPLY, &options::WITHIN)
+            .saying("--apply makes the change that --within advises: give --within TIME too."),
+        Rule::excludes(&options::APPLY, &[&door::shared::JSON])
+            .saying("--apply is interactive and cannot be combined with --json."),
+    ],
     examples: &[
         Example { line: "keyway passport disk.luks", does: "What does each keyslot cost?" },
         Example {

@@ -6,7 +6,7 @@ use super::question::Question;
 use super::{apply, json, page, text};
 use crate::device::{self, Versions, kind_hint};
 use crate::door::{self, Args, shared};
-use crate::output::failure::{Exit, Failure, Result};
+use crate::output::failure::Result;
 use crate::output::paint::Paint;
 use crate::output::stdio;
 use crate::unlock::KeyOptions;
@@ -35,14 +35,6 @@ impl door::Request for Request {
         let question = Question::from_args(args)?;
         let json = args.given(&shared::JSON);
         let answer = match args.given(&APPLY) {
-            true if question.within.is_none() => {
-                let why = "--apply makes the change that --within advises: give --within TIME too.";
-                return Err(Failure::new(Exit::Parameters, why));
-            }
-            true if json => {
-                let why = "--apply is interactive and cannot be combined with --json.";
-                return Err(Failure::new(Exit::Parameters, why));
-            }
             true => Answer::Apply,
             false => Answer::Show { json, page: args.path(&HTML).map(Path::to_owned) },
         };

@@ -62,6 +62,7 @@ pub(crate) static COMMAND: Command = Command {
         &shared::TYPE,
         &shared::TIMEOUT,
     ]],
+    rules: &[],
     examples: &[
         Example { line: "keyway xray", does: "What aes-xts-plain64 runs on here." },
         Example {

@@ -1,0 +1,66 @@
+//! What `open` and `refresh` refuse of a line, in cryptsetup's words and order.
+
+use super::options::PERSISTENT;
+use crate::door::rule::{Rule, is_luks, is_other_than, is_refreshed, kind};
+use crate::door::shared::{
+    ALLOW_DISCARDS, HASH, IV_LARGE_SECTORS, KEY_SIZE, OFFSET, SECTOR_SIZE, SHARED, SKIP, TCRYPT_HIDDEN,
+    TEST_PASSPHRASE, UNBOUND, VOLUME_KEY_FILE, VOLUME_KEY_KEYRING,
+};
+use crate::volume::kinds::plain::given::{IV_LARGE_SECTORS_ALONE, SECTOR_SIZE_OF_OTHERS, SKIP_OF_OTHERS};
+
+pub(super) static RULES: &[Rule] = &[
+    Rule::excludes(&PERSISTENT, &[&TEST_PASSPHRASE])
+        .saying("Option --persistent is not allowed with --test-passphrase."),
+    Rule::line(
+        |a| is_refreshed(a) && a.given(&TEST_PASSPHRASE),
+        "Options --refresh and --test-passphrase are mutually exclusive.",
+    ),
+    // Keyway's own front ends can share any volume.
+    Rule::line(|a| a.is_cryptsetup() && a.given(&SHARED) && is_other_than(a, PLAIN), SHARED_OF_OTHERS),
+    Rule::only_of(WITH_OFFSETS, &[&SKIP], SKIP_OF_OTHERS),
+    Rule::only_of(
+        WITH_OFFSETS,
+        &[&OFFSET],
+        "Option --offset with open action is only supported for plain and loopaes devices.",
+    ),
+    Rule::excludes(&TCRYPT_HIDDEN, &[&ALLOW_DISCARDS])
+        .saying("Option --tcrypt-hidden cannot be combined with --allow-discards."),
+    Rule::only_of(PLAIN, &[&SECTOR_SIZE], SECTOR_SIZE_OF_OTHERS),
+    Rule::line(
+        |a| {
+            let has_small = a.numbers(&SECTOR_SIZE).all(|bytes| bytes <= 512);
+            a.given(&IV_LARGE_SECTORS) && (is_other_than(a, PLAIN) || has_small)
+        },
+        IV_LARGE_SECTORS_ALONE,
+    ),
+    Rule::line(
+        |a| {
+            let is_tested = is_luks(a) || !is_other_than(a, &["tcrypt", "bitlk", "fvault2"]);
+            a.given(&TEST_PASSPHRASE) && !is_tested
+        },
+        UNTESTED,
+    ),
+    Rule::line(|a| a.given(&UNBOUND) && !is_luks(a), UNBOUND_OF_OTHERS),
+    Rule::needs(&UNBOUND, &TEST_PASSPHRASE).saying(UNBOUND_ALONE),
+    Rule::line(
+        |a| {
+            let other = a.given(&HASH) || a.given(&VOLUME_KEY_FILE);
+            other && a.given(&VOLUME_KEY_KEYRING) && kind(a) == Some("plain")
+        },
+        "Option --volume-key-keyring cannot be combined with --hash or --volume-key-file.",
+    ),
+    Rule::line(
+        |a| a.times(&VOLUME_KEY_FILE) > 1 && a.times(&KEY_SIZE) < 2,
+        "Both --volume-key-file options must be paired with respective --key-size options.",
+    ),
+];
+
+const PLAIN: &[&str] = &["plain"];
+const WITH_OFFSETS: &[&str] = &["plain", "loopaes"];
+
+// These are said of an entry of /etc/crypttab, too.
+pub(super) const SHARED_OF_OTHERS: &str = "Option --shared is allowed only for open of plain device.";
+pub(super) const UNTESTED: &str =
+    "Option --test-passphrase is allowed only for open of LUKS, TCRYPT, BITLK and FVAULT2 devices.";
+pub(super) const UNBOUND_OF_OTHERS: &str = "Option --unbound is allowed only for open of luks device.";
+pub(super) const UNBOUND_ALONE: &str = "Option --unbound cannot be used without --test-passphrase.";
