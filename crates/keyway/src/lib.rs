@@ -35,6 +35,7 @@
 //! | bound what unlocking may cost; watch and end long work | [`Limits`], [`Progress`], [`Cancel`] |
 //! | make a volume, empty or with its content; copy one | [`Create`], [`Create::build`], [`Volume::copy_to_file`] |
 //! | make a VeraCrypt volume, or hide one in another | [`NewVeracrypt`] |
+//! | change what opens a TrueCrypt or VeraCrypt volume, back up and restore its header | [`TcryptHeader`], [`TcryptRestore`] |
 //! | hand the plaintext to other programs | `Volume::serve_nbd`, `Volume::mount`, `Volume::add_ublk`, `Admitted::map` (features) |
 //! | learn how long a keyslot takes, here, on a board, in GRUB | [`Header::unlock_time`], `Device::predict` (feature) |
 //! | run on storage of your own | [`storage`] |
@@ -120,7 +121,7 @@ pub use key::{Key, KeyFile};
 pub use keyway_crypto::Secret;
 /// See [`Header::keyslots`] for an example.
 pub use keyway_volume::KeyslotState;
-pub use kind::{Bitlk, Fvault2, Kind, Plain, Tcrypt};
+pub use kind::{Bitlk, Fvault2, Kind, NewTcryptKey, Plain, Tcrypt, TcryptHeader, TcryptRestore};
 pub use limits::{Cancel, Limits, Progress};
 pub use location::Location;
 #[cfg(feature = "dm")]

@@ -54,6 +54,25 @@ impl Fields {
     }
 }
 
+/// Bytes of a header backup file: the first half begins with the header, the second one with that of
+/// the hidden volume; all the rest is random. ("VeraCrypt User's Guide", Tools, Backup Volume
+/// Header; src/Main/TextUserInterface.cpp, `BackupVolumeHeaders`.)
+pub const BACKUP_FILE_LEN: usize = 131_072;
+/// The flag of an encrypted system's header.
+const SYSTEM: u32 = 1;
+
+impl Fields {
+    /// Whether it is an encrypted system's.
+    pub fn is_of_system(&self) -> bool {
+        self.flags & SYSTEM != 0
+    }
+
+    /// Whether its program keeps a copy of it at the end of the device (since TrueCrypt 6).
+    pub fn has_backup(&self) -> bool {
+        self.version >= 4
+    }
+}
+
 /// Where the data of a new volume is on a device of this length.
 ///
 /// # Errors
@@ -98,15 +117,24 @@ pub fn data_of_new_hidden(outer: &Range<u64>, device_len: u64, size: u64) -> Res
     }
 }
 
-/// The KDF of that name, for a new volume: a table's name, or VeraCrypt's.
+/// The KDF of that name, for a new volume of VeraCrypt's: a table's name, or VeraCrypt's.
 ///
 /// # Errors
 /// [`Error::Invalid`]: VeraCrypt makes none with it.
 pub fn kdf_of_new(name: &str) -> Result<&'static Kdf, Error> {
+    kdf_of_program(Program::VeraCrypt, name)
+}
+
+/// The same for a volume of either program that gets another key.
+///
+/// # Errors
+/// [`Error::Invalid`]: the program makes none with it.
+pub fn kdf_of_program(program: Program, name: &str) -> Result<&'static Kdf, Error> {
     let name = name.to_ascii_lowercase();
     let wanted = SYNONYMS.iter().find(|(other, _)| *other == name).map_or(&*name, |(_, known)| known);
-    let known = || KDFS.iter().filter(|kdf| is_made(kdf));
-    known().find(|kdf| kdf.name == wanted).ok_or_else(|| unknown("hash", &name, known().map(|kdf| kdf.name)))
+    let known = || KDFS.iter().filter(|kdf| kdf.program == program && is_made(kdf));
+    let found = known().find(|kdf| kdf.name == wanted);
+    found.ok_or_else(|| unknown(program, "hash", &name, known().map(|kdf| kdf.name)))
 }
 
 /// The ciphers of that name, for a new volume.
@@ -117,11 +145,11 @@ pub fn cipher_of_new(name: &str) -> Result<&'static Cipher, Error> {
     let known = || CIPHERS.iter().filter(|it| it.mode == CascadeMode::Xts && it.is_of(Program::VeraCrypt));
     let chain = name.strip_suffix("-xts-plain64").unwrap_or(name);
     let found = known().find(|cipher| cipher.chain == chain);
-    found.ok_or_else(|| unknown("cipher", name, known().map(|cipher| cipher.chain)))
+    found.ok_or_else(|| unknown(Program::VeraCrypt, "cipher", name, known().map(|cipher| cipher.chain)))
 }
 
 impl Kdf {
-    /// Refuses a passphrase that VeraCrypt takes for no new volume: one that is too long, or one
+    /// Refuses a passphrase that the program takes for no new header: one that is too long, or one
     /// that is too short for a PIM below the usual.
     ///
     /// # Errors
@@ -144,16 +172,20 @@ impl Kdf {
     }
 }
 
-/// RIPEMD-160 left VeraCrypt in 1.26.
+/// RIPEMD-160 left VeraCrypt in 1.26, SHA-1 left TrueCrypt in 5.
 fn is_made(kdf: &Kdf) -> bool {
-    kdf.program == Program::VeraCrypt && !kdf.boot && kdf.name != "ripemd160"
+    let left = match kdf.program {
+        Program::TrueCrypt => "sha1",
+        Program::VeraCrypt => "ripemd160",
+    };
+    !kdf.boot && kdf.name != left
 }
 
-fn unknown(field: &str, name: &str, known: impl Iterator<Item = &'static str>) -> Error {
+fn unknown(program: Program, field: &str, name: &str, known: impl Iterator<Item = &'static str>) -> Error {
     let known: Vec<&str> = known.collect();
     Error::invalid(
         field,
-        format!("VeraCrypt makes no volumes with \"{name}\", but with {}", known.join(", ")),
+        format!("{program} makes no volumes with \"{name}\", but with {}", known.join(", ")),
     )
 }
 

@@ -371,7 +371,7 @@ impl<'a> Found<'a> {
 }
 
 /// Claims the existing target exclusively.
-fn claim(location: &Location) -> Result<Exclusive> {
+pub(crate) fn claim(location: &Location) -> Result<Exclusive> {
     let storage = match location.path() {
         // A symbolic link that another user may have put there is not followed.
         Some(path) => Arc::new(File::overwrite(path)?),

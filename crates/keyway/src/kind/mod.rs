@@ -9,11 +9,13 @@ mod bitlk;
 mod fvault2;
 mod plain;
 mod tcrypt;
+mod tcrypt_header;
 
 pub use bitlk::Bitlk;
 pub use fvault2::Fvault2;
 pub use plain::Plain;
 pub use tcrypt::Tcrypt;
+pub use tcrypt_header::{NewTcryptKey, TcryptHeader, TcryptRestore};
 
 /// A kind of volume that does not say by a LUKS header what it is: [`Plain`], [`Tcrypt`], [`Bitlk`], [`Fvault2`].
 ///

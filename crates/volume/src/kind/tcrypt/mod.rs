@@ -14,19 +14,30 @@
 //! dump         the header as text
 //! derive       what a KDF makes of a password
 //! seal         a header, encrypted
+//! headers      its copies, written one after the other
 //! make         new volumes, hidden ones too
+//! opened       a header that is to be written again, with its key
+//! change       under another key
+//! backup       to a file, and back
 //! ```
 
+mod backup;
 mod candidates;
+mod change;
 mod derive;
 mod dump;
+mod headers;
 mod key_files;
 mod layout;
 mod make;
+mod opened;
 mod seal;
 mod search;
 
+pub use backup::Restore;
+pub use change::NewKey;
 pub use make::{NewVolume, Outer};
+pub use opened::Opened;
 pub use seal::Sealing;
 
 use super::{Found, Judged, Key, Kind, Row, Subject};

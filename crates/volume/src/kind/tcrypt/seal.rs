@@ -1,10 +1,11 @@
 //! A header, encrypted for its place.
 
-use super::derive::derive;
-use crate::{Error, Refusal, Result};
+use super::derive::{check_cost, derive};
+use crate::kind::cost::Limits;
+use crate::{Error, Refusal, Result, UnlockOptions};
 use keyway_crypto::secret::wipe_stack;
 use keyway_crypto::{Cascade, Cpu, Secret, Stop};
-use keyway_format::tcrypt::{Cipher, DERIVED_LEN, HEADER_LEN, Kdf, SALT_LEN, SECTOR};
+use keyway_format::tcrypt::{Cipher, DERIVED_LEN, HEADER_LEN, Kdf, SALT_LEN, SECTOR, Stretch};
 
 /// What a header is encrypted with, but for its password.
 #[derive(Debug, Clone, Copy)]
@@ -29,8 +30,7 @@ impl Sealing {
         password: &Secret,
         salt: &[u8; SALT_LEN],
     ) -> Result<[u8; HEADER_LEN]> {
-        let stretch = self.kdf.stretch(self.pim);
-        let stretch = stretch.ok_or_else(|| Refusal::Unusable.because("TrueCrypt has no PIM"))?;
+        let stretch = self.stretch()?;
         let mut derived = Secret::zeroed(DERIVED_LEN);
         derive(stretch, 0, password, salt, derived.expose_mut(), &Stop::new())?;
         // The unit of encryption is longer than what is encrypted.
@@ -43,5 +43,18 @@ impl Sealing {
         sealed[SALT_LEN..].copy_from_slice(&sector.expose()[..HEADER_LEN - SALT_LEN]);
         wipe_stack();
         Ok(sealed)
+    }
+
+    /// Refuses what costs more than the limits allow.
+    ///
+    /// # Errors
+    /// [`Error::KdfMemory`], [`Error::KdfTime`].
+    pub fn check_cost(&self, options: &UnlockOptions) -> Result<()> {
+        check_cost(self.kdf, self.stretch()?, &mut Limits::new(options))
+    }
+
+    fn stretch(&self) -> Result<Stretch> {
+        let stretch = self.kdf.stretch(self.pim);
+        stretch.ok_or_else(|| Refusal::Unusable.because("TrueCrypt has no PIM"))
     }
 }

@@ -5,13 +5,13 @@
 
 use super::Encrypted;
 use super::candidates::Candidates;
-use super::derive::derive;
+use super::derive::{check_cost, derive};
 use crate::kind::cost::Limits;
 use crate::{Error, Result, UnlockOptions};
 use keyway_crypto::kdf::Derivation;
 use keyway_crypto::secret::wipe_stack;
 use keyway_crypto::{Cascade, Cpu, Secret, Stop};
-use keyway_format::tcrypt::{Argon2, Cipher, DERIVED_LEN, Header, Kdf, Position, SALT_LEN, SECTOR, Stretch};
+use keyway_format::tcrypt::{Cipher, DERIVED_LEN, Header, Kdf, Position, SALT_LEN, SECTOR, Stretch};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::sync::{Mutex, PoisonError};
@@ -40,7 +40,7 @@ pub(super) fn find(
     for header in headers {
         for (kdf, stretch) in candidates.kdfs(header.position, password.len()) {
             let job = Job::new(header, kdf, stretch);
-            match job.check_cost(&mut limits) {
+            match check_cost(job.kdf, job.stretch, &mut limits) {
                 Ok(()) => jobs.push(job),
                 Err(error) => {
                     trouble.get_or_insert(error);
@@ -90,17 +90,6 @@ impl<'a> Job<'a> {
                 hash.output_len()
             }
             _ => DERIVED_LEN,
-        }
-    }
-
-    /// A PIM can ask for years.
-    fn check_cost(&self, limits: &mut Limits<'_>) -> Result<()> {
-        match self.stretch {
-            Stretch::Pbkdf2 { hash, iterations } => {
-                let name = || format!("PBKDF2 with {}", self.kdf.name);
-                limits.check_pbkdf2(name, hash, iterations, DERIVED_LEN)
-            }
-            Stretch::Argon2id(Argon2 { passes, memory_kib }) => limits.check_argon2id(passes, memory_kib),
         }
     }
 

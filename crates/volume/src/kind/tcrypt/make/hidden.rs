@@ -1,11 +1,12 @@
 //! A hidden volume in the end of an outer one's data. Only its two headers are written: what it is over is random
 //! already, or the outer volume's.
 
+use super::super::headers::{Headers, refused};
 use super::super::{Place, Programs, Tcrypt};
-use super::{Headers, NewVolume, refused};
+use super::{NewVolume, new_keys};
 use crate::{Error, Random, Refusal, Result, Storage, UnlockOptions};
 use keyway_crypto::Secret;
-use keyway_format::tcrypt::{Fields, Kdf, Position, data_of_new_hidden};
+use keyway_format::tcrypt::{Fields, Header, Kdf, Position, data_of_new_hidden};
 use std::ops::Range;
 
 /// An outer volume that was opened, to hide another one in.
@@ -73,8 +74,9 @@ impl Outer {
         }
         self.refuse_another(storage, new, sealing.kdf, passphrase, options)?;
         let fields = Fields::of_new(data, self.sector_size, true);
-        let headers = Headers::new(fields, &sealing, &password, rng)?;
-        headers.write(storage, [Position::HiddenBackup, Position::Hidden])
+        let header = Header::new(fields, new_keys(sealing.cipher, rng)?)?;
+        let positions = [Position::HiddenBackup, Position::Hidden];
+        Headers::seal(&header, &sealing, &password, &positions, rng)?.write(storage)
     }
 
     /// Where a hidden volume of that size would be.

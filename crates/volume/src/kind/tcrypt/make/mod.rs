@@ -17,16 +17,17 @@ mod noise;
 
 pub use hidden::Outer;
 
+use super::headers::{Headers, flush, io, refused};
 use super::key_files::KeyFiles;
 use super::seal::Sealing;
 use crate::device::probe;
 use crate::device::storage::Topology;
 use crate::device::stream::Meter;
-use crate::{Error, Random, Refusal, Result, Storage};
+use crate::{Random, Refusal, Result, Storage};
 use keyway_crypto::{Cascade, Secret};
 use keyway_format::tcrypt::{
-    Cipher, Fields, HEADER_LEN, Header, KEYS_LEN, NEW_CIPHER, NEW_HASH, Position, SALT_LEN, check_pim,
-    cipher_of_new, data_of_new, kdf_of_new,
+    Cipher, Fields, Header, KEYS_LEN, NEW_CIPHER, NEW_HASH, Position, check_pim, cipher_of_new, data_of_new,
+    kdf_of_new,
 };
 use std::ops::Range;
 use std::path::PathBuf;
@@ -85,7 +86,9 @@ impl NewVolume {
         let (data, sector_size) = place(storage)?;
         let (sealing, password) = self.password(passphrase)?;
         let fields = Fields::of_new(data.clone(), sector_size, false);
-        let headers = Headers::new(fields, &sealing, &password, rng)?;
+        let header = Header::new(fields, new_keys(sealing.cipher, rng)?)?;
+        let headers =
+            Headers::seal(&header, &sealing, &password, &[Position::Backup, Position::Normal], rng)?;
         noise::short(storage, 0..data.start, rng)?;
         noise::short(storage, data.end..storage.len(), rng)?;
         flush(storage)?;
@@ -94,7 +97,7 @@ impl NewVolume {
             noise::long(storage, data, rng, meter)?;
         }
         flush(storage)?;
-        headers.write(storage, [Position::Backup, Position::Normal])
+        headers.write(storage)
     }
 
     /// The passphrase with the key files in it, if VeraCrypt takes both.
@@ -106,40 +109,6 @@ impl NewVolume {
         }
         let password = KeyFiles::read(&self.key_files)?.with(passphrase)?;
         Ok((sealing, password))
-    }
-}
-
-/// Both copies of a new header, each under a salt of its own: the backup first.
-struct Headers([[u8; HEADER_LEN]; 2]);
-
-impl Headers {
-    fn new(fields: Fields, sealing: &Sealing, password: &Secret, rng: &mut dyn Random) -> Result<Self> {
-        let header = Header::new(fields, new_keys(sealing.cipher, rng)?)?.to_bytes();
-        let mut copy = || {
-            let mut salt = [0; SALT_LEN];
-            rng.fill(&mut salt)?;
-            sealing.seal(&header, password, &salt)
-        };
-        Ok(Self([copy()?, copy()?]))
-    }
-
-    /// Writes one after the other, and reads both back.
-    fn write(&self, storage: &dyn Storage, positions: [Position; 2]) -> Result<()> {
-        let len = storage.len();
-        let places = || positions.iter().zip(&self.0).filter_map(|(it, copy)| Some((it.offset(len)?, copy)));
-        for (at, copy) in places() {
-            storage.write_at(copy, at).map_err(io("writing the header of"))?;
-            flush(storage)?;
-        }
-        for (at, copy) in places() {
-            let mut found = [0; HEADER_LEN];
-            storage.read_at(&mut found, at).map_err(io("reading back the header of"))?;
-            if found != *copy {
-                let source = std::io::Error::other("not what was written");
-                return Err(io("reading back the header of")(source));
-            }
-        }
-        Ok(())
     }
 }
 
@@ -166,17 +135,4 @@ fn new_keys(cipher: &Cipher, rng: &mut dyn Random) -> Result<Secret> {
             .because("both halves of an XTS key are equal: random bytes are not random here")),
         false => Ok(keys),
     }
-}
-
-fn flush(storage: &dyn Storage) -> Result<()> {
-    storage.flush().map_err(io("flushing"))
-}
-
-fn io(doing: &'static str) -> impl Fn(std::io::Error) -> Error {
-    move |source| Error::Io { what: format!("{doing} the new volume"), source }
-}
-
-/// What the format refuses is what the user asked for, not what a device holds.
-fn refused(kind: Refusal) -> impl Fn(keyway_format::Error) -> Error {
-    move |error| kind.because(error.to_string())
 }

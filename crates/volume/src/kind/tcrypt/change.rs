@@ -1,0 +1,110 @@
+//! Another passphrase, PIM, hash or other key files: both copies of the header are written again, with the
+//! same volume key and fields.
+//!
+//! ```text
+//! random bytes over the copy ─► copy under the new key ─► random bytes over the header ─► header under the new key
+//! ```
+//!
+//! Each step is on stable storage before the next: the header opens with the old key until the copy opens with the
+//! new one. VeraCrypt writes the header first. Then a damaged copy would be noticed too late, and what a cut leaves
+//! would open with the new key, and behind the user's back with the old one, too.
+
+use super::headers::{Headers, refused};
+use super::key_files::KeyFiles;
+use super::opened::{Opened, opens};
+use super::seal::Sealing;
+use super::{Place, Tcrypt};
+use crate::{Random, Refusal, Result, Storage, UnlockOptions};
+use keyway_crypto::Secret;
+use keyway_format::tcrypt::{Position, Program, check_pim, kdf_of_program};
+use std::path::PathBuf;
+
+/// What is to open a volume in place of its old key. What is `None` stays.
+#[derive(Clone, Default)]
+pub struct NewKey {
+    /// The hash of the KDF, or "argon2id".
+    pub hash: Option<String>,
+    /// VeraCrypt's personal iterations multiplier; `Some(None)` is the default one.
+    pub pim: Option<Option<u32>>,
+    /// Key files, and folders of them.
+    pub key_files: Option<Vec<PathBuf>>,
+}
+
+impl NewKey {
+    /// Refuses what no header can have, before anything is asked.
+    ///
+    /// # Errors
+    /// [`Error::Refused`](crate::Error::Refused).
+    pub fn check(&self) -> Result<()> {
+        match self.pim {
+            Some(Some(pim)) => check_pim(pim, false).map_err(refused(Refusal::Unusable)),
+            _ => Ok(()),
+        }
+    }
+}
+
+impl Opened {
+    /// Writes both copies of the header for the new key, on the storage that it was opened on and the caller has
+    /// claimed. The copy that did not open comes first.
+    ///
+    /// # Errors
+    /// [`Error::Refused`](crate::Error::Refused), before anything is written: the program takes no such key, or it
+    /// opens the other volume there; [`Error::Io`](crate::Error::Io).
+    pub fn change_key(
+        &self,
+        storage: &dyn Storage,
+        new: &NewKey,
+        passphrase: &Secret,
+        (rng, options): (&mut dyn Random, &UnlockOptions),
+    ) -> Result<()> {
+        let [first, backup] = self.positions()?;
+        let sealing = self.new_sealing(new)?;
+        sealing.kdf.check_new(sealing.pim, passphrase).map_err(refused(Refusal::Unusable))?;
+        sealing.check_cost(options)?;
+        let key_files = new.key_files.as_ref().unwrap_or(&self.key_files);
+        if passphrase.is_empty() && key_files.is_empty() {
+            return Err(Refusal::Unusable.because("an empty passphrase needs key files"));
+        }
+        let password = KeyFiles::read(key_files)?.with(passphrase)?;
+        self.refuse_other(storage, &sealing, key_files, passphrase, options)?;
+        let positions = match self.unlocked.position {
+            Position::Backup | Position::HiddenBackup => [first, backup],
+            _ => [backup, first],
+        };
+        Headers::seal(&self.unlocked.header, &sealing, &password, &positions, rng)?.overwrite(storage, rng)
+    }
+
+    fn new_sealing(&self, new: &NewKey) -> Result<Sealing> {
+        new.check()?;
+        let old = self.sealing();
+        let program = self.unlocked.header.program;
+        if program == Program::TrueCrypt && matches!(new.pim, Some(Some(_))) {
+            return Err(Refusal::Unusable.because("it is a TrueCrypt volume, and a PIM is VeraCrypt's"));
+        }
+        let named = new.hash.as_deref().map(|hash| kdf_of_program(program, hash));
+        let kdf = named.transpose().map_err(refused(Refusal::Unusable))?.unwrap_or(old.kdf);
+        Ok(Sealing { kdf, pim: new.pim.unwrap_or(old.pim), cipher: old.cipher })
+    }
+
+    /// A key that opens the outer volume never opens the hidden one: the programs try that one second.
+    fn refuse_other(
+        &self,
+        storage: &dyn Storage,
+        sealing: &Sealing,
+        key_files: &[PathBuf],
+        passphrase: &Secret,
+        options: &UnlockOptions,
+    ) -> Result<()> {
+        let hidden = !self.unlocked.position.is_hidden();
+        let place = Place::Volume { hidden, backup: false };
+        let described = self.described(place, sealing.kdf);
+        let of = Tcrypt { pim: sealing.pim, key_files: key_files.to_vec(), ..described };
+        match opens(of.read(storage)?.unlock(passphrase, options))? {
+            None => Ok(()),
+            Some(_) if hidden => {
+                Err(Refusal::Exists.because("a hidden volume opens with this passphrase already"))
+            }
+            Some(_) => Err(Refusal::Exists.because("the outer volume opens with this passphrase already")),
+        }
+    }
+}

@@ -1,0 +1,105 @@
+//! Copies of one header, each under a salt of its own, written one after the other: each is on stable
+//! storage before the next one begins.
+
+use super::seal::Sealing;
+use crate::{Error, Random, Refusal, Result, Storage};
+use keyway_crypto::Secret;
+use keyway_format::tcrypt::{HEADER_LEN, Header, Position, SALT_LEN};
+
+/// Encrypted copies and their places, in the order in which they are written.
+pub(super) struct Headers(Vec<(Position, [u8; HEADER_LEN])>);
+
+impl Headers {
+    /// Encrypts a copy for each place. `password` is the passphrase with the key files in it.
+    ///
+    /// # Errors
+    /// Those of [`Sealing::seal`]; no random bytes.
+    pub(super) fn seal(
+        header: &Header,
+        sealing: &Sealing,
+        password: &Secret,
+        positions: &[Position],
+        rng: &mut dyn Random,
+    ) -> Result<Self> {
+        let decrypted = header.to_bytes();
+        let mut copy = |position: &Position| {
+            let mut salt = [0; SALT_LEN];
+            rng.fill(&mut salt)?;
+            Ok((*position, sealing.seal(&decrypted, password, &salt)?))
+        };
+        Ok(Self(positions.iter().map(&mut copy).collect::<Result<_>>()?))
+    }
+
+    /// The copies, in order.
+    pub(super) fn copies(&self) -> impl Iterator<Item = &[u8; HEADER_LEN]> {
+        self.0.iter().map(|(_, copy)| copy)
+    }
+
+    /// Writes them, and reads them back.
+    ///
+    /// # Errors
+    /// [`Error::Io`].
+    pub(super) fn write(&self, storage: &dyn Storage) -> Result<()> {
+        for (at, copy) in self.places(storage) {
+            put(storage, copy, at)?;
+        }
+        self.read_back(storage)
+    }
+
+    /// The same over headers that opened with another key: random bytes go over each first, so that
+    /// less of it can be read from a magnetic disk.
+    ///
+    /// # Errors
+    /// [`Error::Io`]; no random bytes.
+    pub(super) fn overwrite(&self, storage: &dyn Storage, rng: &mut dyn Random) -> Result<()> {
+        for (at, copy) in self.places(storage) {
+            for _ in 1..PASSES {
+                let mut noise = [0; HEADER_LEN];
+                rng.fill(&mut noise)?;
+                put(storage, &noise, at)?;
+            }
+            put(storage, copy, at)?;
+        }
+        self.read_back(storage)
+    }
+
+    fn places(&self, storage: &dyn Storage) -> impl Iterator<Item = (u64, &[u8; HEADER_LEN])> {
+        let len = storage.len();
+        self.0.iter().filter_map(move |(position, copy)| Some((position.offset(len)?, copy)))
+    }
+
+    fn read_back(&self, storage: &dyn Storage) -> Result<()> {
+        for (at, copy) in self.places(storage) {
+            let mut found = [0; HEADER_LEN];
+            storage.read_at(&mut found, at).map_err(io("reading back the header of"))?;
+            if found != *copy {
+                let source = std::io::Error::other("not what was written");
+                return Err(io("reading back the header of")(source));
+            }
+        }
+        Ok(())
+    }
+}
+
+fn put(storage: &dyn Storage, bytes: &[u8; HEADER_LEN], at: u64) -> Result<()> {
+    storage.write_at(bytes, at).map_err(io("writing the header of"))?;
+    flush(storage)
+}
+
+/// Puts what was written on stable storage.
+pub(super) fn flush(storage: &dyn Storage) -> Result<()> {
+    storage.flush().map_err(io("flushing"))
+}
+
+/// An error of what is done to the volume.
+pub(super) fn io(doing: &'static str) -> impl Fn(std::io::Error) -> Error {
+    move |source| Error::Io { what: format!("{doing} the volume"), source }
+}
+
+/// What the format refuses is what the user asked for, not what a device holds.
+pub(super) fn refused(kind: Refusal) -> impl Fn(keyway_format::Error) -> Error {
+    move |error| kind.because(error.to_string())
+}
+
+/// How often a header is written over that opens with the old key: VeraCrypt's default.
+const PASSES: usize = 3;

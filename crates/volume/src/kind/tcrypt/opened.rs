@@ -1,0 +1,126 @@
+//! A header that was opened to be written again, with what encrypts it.
+
+use super::headers::Headers;
+use super::seal::Sealing;
+use super::{Place, Tcrypt, Unlocked};
+use crate::{Error, Random, Refusal, Result, Storage, UnlockOptions};
+use keyway_crypto::Secret;
+use keyway_format::Bytes;
+use keyway_format::tcrypt::{HEADER_LEN, Kdf, Position};
+use std::path::PathBuf;
+
+/// A header, and the key that opened it.
+pub struct Opened {
+    /// The header.
+    pub unlocked: Unlocked,
+    /// Its passphrase, with its key files.
+    pub(super) password: Secret,
+    /// Its PIM.
+    pub(super) pim: Option<u32>,
+    /// Its key files.
+    pub(super) key_files: Vec<PathBuf>,
+}
+
+impl Opened {
+    /// Opens the header that `of` describes, which must be on `storage`.
+    ///
+    /// # Errors
+    /// [`Error::WrongPassphrase`]; [`Error::Refused`]: it is a header that is not written again, named.
+    pub fn open(
+        storage: &dyn Storage,
+        of: &Tcrypt,
+        passphrase: &Secret,
+        options: &UnlockOptions,
+    ) -> Result<Self> {
+        let opened = Self::find(storage, of, passphrase, options)?;
+        opened.positions()?;
+        Ok(opened)
+    }
+
+    /// The same, whatever header it is.
+    pub(super) fn find(
+        storage: &dyn Storage,
+        of: &Tcrypt,
+        passphrase: &Secret,
+        options: &UnlockOptions,
+    ) -> Result<Self> {
+        let of = Tcrypt { header: None, protects: None, ..of.clone() };
+        let locked = of.read(storage)?;
+        let unlocked = locked.unlock(passphrase, options)?;
+        let password = locked.key_files.with(passphrase)?;
+        Ok(Self { unlocked, password, pim: of.pim, key_files: of.key_files })
+    }
+
+    /// The places of the header and of its copy.
+    ///
+    /// # Errors
+    /// [`Error::Refused`]: it has no copy, or the data is where one of them would be.
+    pub(super) fn positions(&self) -> Result<[Position; 2]> {
+        let Unlocked { header, position, cipher, device_len, .. } = &self.unlocked;
+        if header.is_of_system() || *position == Position::System {
+            let why = "its system is encrypted, and boots by this header: change that in the system itself";
+            return Err(Refusal::Unusable.because(why));
+        }
+        if !header.has_backup() || *position == Position::OldHidden {
+            let why = "it is of TrueCrypt 5 or earlier, which has no second header: a power cut while the only one is \
+                       written would lose the volume";
+            return Err(Refusal::Unusable.because(why));
+        }
+        let area = header.data_area(*position, cipher.mode, Bytes(*device_len))?;
+        let end = area.len.map(|len| area.offset.0.saturating_add(len.0)).unwrap_or(u64::MAX);
+        let room = Position::Hidden.offset(*device_len).unwrap_or(0)..room_end(*device_len);
+        if area.offset.0 <= room.start || end > room.end {
+            return Err(Refusal::Geometry.because(format!(
+                "its data is bytes {} to {end} of the device, and a device of {device_len} bytes has room for it only up \
+                 to byte {}: the header is another device's",
+                area.offset.0, room.end
+            )));
+        }
+        Ok(match position.is_hidden() {
+            true => [Position::Hidden, Position::HiddenBackup],
+            false => [Position::Normal, Position::Backup],
+        })
+    }
+
+    /// Whether its passphrase goes with key files.
+    pub fn has_key_files(&self) -> bool {
+        !self.key_files.is_empty()
+    }
+
+    /// What encrypts it.
+    pub(super) fn sealing(&self) -> Sealing {
+        Sealing { kdf: self.unlocked.kdf, pim: self.pim, cipher: self.unlocked.cipher }
+    }
+
+    /// The same header under a new salt.
+    pub(super) fn sealed_again(&self, rng: &mut dyn Random) -> Result<[u8; HEADER_LEN]> {
+        let positions = [self.unlocked.position];
+        let sealed = Headers::seal(&self.unlocked.header, &self.sealing(), &self.password, &positions, rng)?;
+        Ok(*sealed.copies().next().expect("one place, one copy"))
+    }
+
+    /// What describes a header that this key may open, or another one with that KDF.
+    pub(super) fn described(&self, place: Place, kdf: &Kdf) -> Tcrypt {
+        let (pim, key_files, hash) = (self.pim, self.key_files.clone(), Some(kdf.name.to_owned()));
+        Tcrypt { place, pim, key_files, hash, ..Tcrypt::default() }
+    }
+}
+
+/// Where the data ends at the latest.
+fn room_end(device_len: u64) -> u64 {
+    Position::Backup.offset(device_len).unwrap_or(0)
+}
+
+/// How many bytes of data a device has room for behind `start`.
+pub(super) fn room_behind(start: u64, device_len: u64) -> u64 {
+    room_end(device_len).saturating_sub(start)
+}
+
+/// Whether a header opened; only a wrong passphrase says that it did not.
+pub(super) fn opens(found: Result<Unlocked>) -> Result<Option<Unlocked>> {
+    match found {
+        Ok(unlocked) => Ok(Some(unlocked)),
+        Err(Error::WrongPassphrase) => Ok(None),
+        Err(error) => Err(error),
+    }
+}
