@@ -9,6 +9,7 @@ mod hidden;
 mod limits;
 mod tcplay;
 mod tcrypt;
+mod tcrypt_headers;
 mod untyped;
 mod veracrypt;
 mod volume_keys;

@@ -156,6 +156,12 @@ static ALSO: &[(&str, &[&str])] = &[
             "disable-veracrypt",
         ],
     ),
+    (
+        "tcryptChangeKey",
+        &["tcrypt-hidden", "tcrypt-backup", "veracrypt-pim", "new-veracrypt-pim", "veracrypt-query-pim"],
+    ),
+    ("tcryptHeaderBackup", &["tcrypt-hidden", "tcrypt-backup", "veracrypt-pim"]),
+    ("tcryptHeaderRestore", &["tcrypt-hidden", "veracrypt-pim"]),
     ("tcryptFormat", &["cipher", "hash", "size", "tcrypt-hidden", "veracrypt-pim", "veracrypt-query-pim"]),
     ("read", &["offset"]),
     ("resize", &["size", "device-size"]),

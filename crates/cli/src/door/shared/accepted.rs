@@ -150,7 +150,7 @@ impl Command {
     pub(crate) fn accepted(&self) -> impl Iterator<Item = &'static Opt> + Clone + use<> {
         let lists: [&'static [&'static Opt]; 3] = match self.group {
             Group::Cryptsetup(_) => [CRYPTSETUP_EVERYWHERE, BY_OVERSIGHT, of_command(self.name)],
-            Group::Rootless | Group::Boot | Group::Itself | Group::Hidden => [&[]; 3],
+            Group::Rootless | Group::Containers | Group::Boot | Group::Itself | Group::Hidden => [&[]; 3],
         };
         lists.into_iter().flatten().copied()
     }

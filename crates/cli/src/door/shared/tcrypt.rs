@@ -5,6 +5,15 @@ use crate::door::rule::{Rule, is_other_than};
 use crate::door::table::{Kind, Opt};
 use keyway_format::tcrypt::LARGEST_PIM;
 
+pub(crate) static MIXED_KEY_FILE: Opt = option(
+    "key-file",
+    Some('d'),
+    "FILE",
+    Kind::Path,
+    "A key file, mixed into the passphrase.",
+    "May be given more than once; a folder stands for the files in it. With -, standard input is the passphrase, \
+     newlines included.",
+);
 pub(crate) static TCRYPT_HIDDEN: Opt = flag(
     "tcrypt-hidden",
     None,

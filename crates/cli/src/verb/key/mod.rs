@@ -7,4 +7,5 @@ pub(crate) mod convert;
 mod keyslot;
 pub(crate) mod kill;
 pub(crate) mod reencrypt;
+pub(crate) mod tcrypt;
 pub(crate) mod token;

@@ -8,5 +8,6 @@ pub(crate) mod inspect;
 pub(crate) mod read;
 pub(crate) mod repair;
 pub(crate) mod seal;
+pub(crate) mod tcrypt_header;
 pub(crate) mod uuid;
 pub(crate) mod write;

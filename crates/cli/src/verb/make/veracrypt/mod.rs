@@ -8,18 +8,17 @@ use crate::door::rule::Rule;
 use crate::door::{self, Args, Command, Example, Group, Kind, Offers, Operand, Opt, Request, groups, shared};
 use crate::make::output_file::{self, Creation};
 use crate::make::replacing::Replacing;
-use crate::output::failure::{Cause, Exit, Failure, Result};
+use crate::output::failure::{Exit, Failure, Result};
 use crate::output::manner::Manner;
 use crate::output::progress::{self, Progress};
 use crate::output::question;
 use crate::output::transfer::cannot_write;
-use crate::volume::kinds::tcrypt;
+use crate::volume::kinds::tcrypt::header_key;
 use key::{NewKey, OuterKey};
+use keyway::NewVeracrypt;
 use keyway::storage::Storage;
-use keyway::{ErrorKind, Limits, NewVeracrypt};
 use keyway_format::tcrypt::LARGEST_PIM;
 use std::path::PathBuf;
-use std::time::Duration;
 
 /// `keyway tcryptFormat`.
 pub(crate) static COMMAND: Command = Command {
@@ -46,7 +45,7 @@ pub(crate) static COMMAND: Command = Command {
           outer one with --protect-hidden from then on.",
     options: &[
         &[
-            &KEY_FILE,
+            &shared::MIXED_KEY_FILE,
             &shared::PASSWORD_COMMAND,
             &SIZE,
             &CIPHER,
@@ -110,16 +109,6 @@ static SIZE: Opt = Opt {
     help: "Make a new file of this length.",
     man: "256 KiB of it are not data. An existing file is replaced only with --force. With --tcrypt-hidden: how much data the \
           hidden volume holds, a multiple of 4096 bytes.",
-};
-
-static KEY_FILE: Opt = Opt {
-    long: "key-file",
-    short: Some('d'),
-    value: "FILE",
-    kind: Kind::Path,
-    help: "A key file, mixed into the passphrase.",
-    man: "May be given more than once; a folder stands for the files in it. With -, standard input is the passphrase, \
-          newlines included.",
 };
 
 static CIPHER: Opt = Opt {
@@ -195,10 +184,8 @@ impl Request for Make {
         let new = args.text(&CIPHER).into_iter().fold(new, NewVeracrypt::cipher);
         let new = if args.given(&QUICK) { new.quick() } else { new };
         new.check()?;
-        let limits = args.number(&shared::MEMORY_BUDGET).into_iter().fold(Limits::new(), Limits::memory);
-        let time = args.number(&shared::TIME_LIMIT).map(Duration::from_secs);
         Ok(Self {
-            new: new.limits(time.into_iter().fold(limits, Limits::time)),
+            new: new.limits(header_key::limits(args)),
             key: NewKey::from_args(args)?,
             place,
             device: device::resolve(device).to_path_buf(),
@@ -237,7 +224,7 @@ impl Make {
     }
 
     fn whole(&self) -> Result<()> {
-        self.check_exists("--size 1G makes a new file")?;
+        header_key::check_exists(&self.device, "; --size 1G makes a new file")?;
         let claimed = output_file::overwrite(&self.replacing, &self.device)?;
         self.new.fills(&**claimed).map_err(|error| self.failed(error))?;
         output_file::confirm(self.manner, &self.replacing, &claimed, &self.device, "")?;
@@ -246,16 +233,11 @@ impl Make {
     }
 
     fn hidden(&self, size: u64, outer: &OuterKey) -> Result<()> {
-        self.check_exists("the outer volume is made first, without --tcrypt-hidden")?;
+        header_key::check_exists(&self.device, "; the outer volume is made first, without --tcrypt-hidden")?;
         let claimed = output_file::overwrite(&self.replacing, &self.device)?;
         let key = self.key.ask_outer(&self.device)?;
-        let outer =
-            self.new.open_outer(&**claimed, &outer.volume(), &key).map_err(|error| match error.kind() {
-                ErrorKind::WrongPassphrase => {
-                    Failure::new(Exit::Permission, tcrypt::WRONG).because(Cause::WrongKey)
-                }
-                _ => self.failed(error),
-            })?;
+        let outer = self.new.open_outer(&**claimed, &outer.volume(), &key);
+        let outer = outer.map_err(|error| header_key::failed(&self.device, error))?;
         outer.check_room(&**claimed, size).map_err(|error| self.failed(error))?;
         let lost = format!(
             "This will overwrite the last {size} bytes of the volume in {} irrevocably, and what is hidden there already.",
@@ -283,15 +265,6 @@ impl Make {
         let message =
             format!("{} would be lost, and nobody can be asked. --force replaces it.", self.device.display());
         Err(Failure::new(Exit::Busy, message))
-    }
-
-    fn check_exists(&self, way_out: &str) -> Result<()> {
-        let path = &self.device;
-        if device::exists(path) {
-            return Ok(());
-        }
-        let message = format!("Device {} does not exist or access denied; {way_out}.", path.display());
-        Err(Failure::new(Exit::Device, message))
     }
 
     fn failed(&self, error: keyway::Error) -> Failure {

@@ -23,6 +23,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 pub(crate) mod given;
+pub(crate) mod header_key;
 
 /// Its row.
 pub(crate) static ROW: Row = Row {

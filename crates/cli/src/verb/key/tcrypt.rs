@@ -1,0 +1,188 @@
+//! `tcryptChangeKey`: another passphrase, PIM, hash or other key files for a TrueCrypt or VeraCrypt volume.
+
+use crate::device;
+use crate::door::risk::{Effect, Proof, risk};
+use crate::door::{self, Args, Command, Example, Group, Kind, Offers, Operand, Opt, Request, groups, shared};
+use crate::make::output_file;
+use crate::make::replacing::Replacing;
+use crate::output::failure::{Exit, Failure, Result};
+use crate::volume::kinds::tcrypt::header_key::{self, HeaderKey};
+use keyway::{Key, NewTcryptKey, TcryptHeader};
+use keyway_format::tcrypt::LARGEST_PIM;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// `keyway tcryptChangeKey`.
+pub(crate) static COMMAND: Command = Command {
+    name: "tcryptChangeKey",
+    aliases: &[],
+    group: Group::Containers,
+    operands: &[Operand { name: "DEVICE", required: true, help: "The volume.", offers: Offers::Volumes }],
+    about: "Change what opens a TrueCrypt or VeraCrypt volume.",
+    man: "Its passphrase is asked for, then the new one. Hash, PIM and key files stay what they are, unless their --new- \
+          options say otherwise; the data and the key that it is encrypted with do, too. A volume of TrueCrypt's stays \
+          one.\n\nBoth headers are written, the copy at the end before the first, each over two passes of random bytes: \
+          whenever that is cut, one of them opens with the old passphrase or the new one. If the old one still opens the \
+          volume after a crash, run it again. With --tcrypt-backup, the copy opens it and the first header is made \
+          anew.\n\nWho had the old passphrase and a copy of the old header (a backup of the file, a snapshot, cells that a \
+          flash disk has set aside) opens the volume with them for ever: where that matters, copy the data to a new \
+          volume.\n\nA device that is in use is refused. Encrypted systems are, too, for their boot loader needs its \
+          header, and volumes of TrueCrypt 5 and earlier, which have one header only.",
+    options: &[
+        &[
+            &shared::MIXED_KEY_FILE,
+            &shared::PASSWORD_COMMAND,
+            &shared::CIPHER,
+            &shared::HASH,
+            &shared::VERACRYPT_PIM,
+            &shared::VERACRYPT_QUERY_PIM,
+            &shared::TCRYPT_HIDDEN,
+            &shared::TCRYPT_BACKUP,
+            &NEW_KEY_FILE,
+            &NO_KEY_FILES,
+            &NEW_HASH,
+            &NEW_PIM,
+            &NEW_QUERY_PIM,
+            &shared::VERIFY_PASSPHRASE,
+            &shared::TIMEOUT,
+        ],
+        groups::LIMITS,
+    ],
+    examples: &[
+        Example {
+            line: "keyway tcryptChangeKey disk.hc",
+            does: "Asks for the old one, then for the new one twice.",
+        },
+        Example {
+            line: "keyway tcryptChangeKey --tcrypt-hidden --new-keyfile key disk.hc",
+            does: "The hidden volume, with a key file from now on.",
+        },
+    ],
+    risks: &[risk(
+        "DEVICE",
+        Effect::Overwrites,
+        Proof::Claim,
+        "tcryptChangeKey -q --password-command true TARGET",
+    )],
+    run: door::run::<ChangeKey>,
+};
+
+static NEW_KEY_FILE: Opt = Opt {
+    long: "new-keyfile",
+    short: None,
+    value: "FILE",
+    kind: Kind::Path,
+    help: "A key file from now on.",
+    man: "Instead of those that the volume has. May be given more than once; a folder stands for the files in it. With -, \
+          standard input is the new passphrase, newlines included.",
+};
+
+static NO_KEY_FILES: Opt = Opt {
+    long: "no-key-files",
+    short: None,
+    value: "",
+    kind: Kind::Flag,
+    help: "No key files from now on.",
+    man: "The new passphrase opens the volume alone.",
+};
+
+static NEW_HASH: Opt = Opt {
+    long: "new-hash",
+    short: None,
+    value: "NAME",
+    kind: Kind::Words(&["sha512", "sha256", "whirlpool", "blake2s", "streebog", "argon2id", "ripemd160"]),
+    help: "Another hash for its key derivation.",
+    man: "TrueCrypt's volumes have sha512, whirlpool and ripemd160, VeraCrypt's all but ripemd160. Versions of VeraCrypt \
+          before 1.26.29 may not open argon2id.",
+};
+
+static NEW_PIM: Opt = Opt {
+    long: "new-veracrypt-pim",
+    short: None,
+    value: "N",
+    kind: Kind::Number(LARGEST_PIM as u64),
+    help: "Another PIM; 0 is the default one.",
+    man: "One below 485 (12 with argon2id) needs a passphrase of 20 bytes or more.",
+};
+
+static NEW_QUERY_PIM: Opt = Opt {
+    long: "new-veracrypt-query-pim",
+    short: None,
+    value: "",
+    kind: Kind::Flag,
+    help: "Ask for another PIM.",
+    man: "After the new passphrase, on the terminal or as the next line of standard input.",
+};
+
+struct ChangeKey {
+    device: PathBuf,
+    key: HeaderKey,
+    new: New,
+    replacing: Replacing,
+}
+
+/// What is to open the volume.
+struct New {
+    key: NewTcryptKey,
+    /// Standard input, where the passphrase is all of it.
+    stdin: Option<PathBuf>,
+    has_key_files: bool,
+    asks_pim: bool,
+}
+
+impl Request for ChangeKey {
+    fn from_args(args: &Args) -> Result<Self> {
+        let device = args.operand(0).ok_or_else(|| Failure::silent(Exit::Parameters))?;
+        let key = HeaderKey::from_args(args)?;
+        Ok(Self {
+            device: device::resolve(device).to_path_buf(),
+            new: New::from_args(args, key.has_key_files())?,
+            key,
+            replacing: Replacing::from_args(args, &[0], &[]),
+        })
+    }
+
+    fn run(self) -> Result<()> {
+        let Self { device, key, .. } = &self;
+        header_key::check_exists(device, "")?;
+        let claimed = output_file::overwrite(&self.replacing, device)?;
+        let (of, old) = key.ask(device, key.is_hidden())?;
+        let failed = |error| header_key::failed(device, error);
+        let header = TcryptHeader::on(Arc::clone(&claimed), &of, &old, &key.limits).map_err(failed)?;
+        let (new, passphrase) = self.new.ask(key)?;
+        header.change_key(&new, &passphrase).map_err(failed)
+    }
+}
+
+impl New {
+    fn from_args(args: &Args, has_key_files: bool) -> Result<Self> {
+        for (one, other) in [(&NEW_KEY_FILE, &NO_KEY_FILES), (&NEW_PIM, &NEW_QUERY_PIM)] {
+            if args.given(one) && args.given(other) {
+                let message = format!("Options --{} and --{} cannot be combined.", one.long, other.long);
+                return Err(Failure::new(Exit::Parameters, message));
+            }
+        }
+        let (stdin, files) = header_key::key_files(args, &NEW_KEY_FILE);
+        let has_key_files = !files.is_empty() || (has_key_files && !args.given(&NO_KEY_FILES));
+        let key = args.text(&NEW_HASH).into_iter().fold(NewTcryptKey::new(), NewTcryptKey::hash);
+        let key = args.number32(&NEW_PIM).into_iter().fold(key, NewTcryptKey::pim);
+        let key = if args.given(&NO_KEY_FILES) { key.no_key_files() } else { key };
+        let key = files.into_iter().fold(key, NewTcryptKey::key_file);
+        key.check()?;
+        Ok(Self { key, stdin, has_key_files, asks_pim: args.given(&NEW_QUERY_PIM) })
+    }
+
+    /// Asks for what is not given.
+    fn ask(&self, old: &HeaderKey) -> Result<(NewTcryptKey, Key)> {
+        let options = old.passphrase.clone().or_empty();
+        let source = options.replacement("Enter new passphrase: ", self.stdin.as_deref(), WAY);
+        let passphrase = source.read()?;
+        header_key::check_new(&passphrase, self.has_key_files, &NEW_KEY_FILE)?;
+        let asked = self.asks_pim.then(|| header_key::ask_new_pim(&options)).transpose()?;
+        let key = asked.into_iter().fold(self.key.clone(), NewTcryptKey::pim);
+        Ok((key, Key::Passphrase(passphrase)))
+    }
+}
+
+/// How the new passphrase is given where nobody can be asked.
+const WAY: &str = "Give the new passphrase on standard input, in the line after the old one.";

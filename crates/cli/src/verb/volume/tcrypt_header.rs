@@ -1,0 +1,237 @@
+//! `tcryptHeaderBackup` and `tcryptHeaderRestore`: copy the headers of a TrueCrypt or VeraCrypt volume to a file and back.
+
+use crate::device;
+use crate::door::risk::{Effect, Proof, risk};
+use crate::door::{self, Args, Command, Example, Group, Kind, Offers, Operand, Opt, Request, groups, shared};
+use crate::make::output_file;
+use crate::make::replacing::Replacing;
+use crate::output::failure::{Exit, Failure, Result};
+use crate::output::manner::Manner;
+use crate::output::question;
+use crate::volume::kinds::tcrypt::header_key::{self, HeaderKey};
+use keyway::{TcryptHeader, TcryptRestore};
+use keyway_format::tcrypt::LARGEST_PIM;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// `keyway tcryptHeaderBackup`.
+pub(crate) static BACKUP: Command = Command {
+    name: "tcryptHeaderBackup",
+    aliases: &[],
+    group: Group::Containers,
+    operands: &[Operand { name: "DEVICE", required: true, help: "The volume.", offers: Offers::Volumes }],
+    about: "Copy a TrueCrypt or VeraCrypt volume's headers to a file.",
+    man: "The file is VeraCrypt's external backup, which VeraCrypt restores, too; it must not exist. The header in it \
+          has a salt of its own. The second half is for the header of a hidden volume: with --tcrypt-hidden its passphrase is \
+          asked for after the outer one's, and it is copied as well; else it is random, and does not show whether there is \
+          a hidden volume.\n\nProtect the file as well as the volume: it opens with the passphrases, PIM and key files of \
+          today, even after they are changed.",
+    options: &[
+        &[
+            &shared::HEADER_BACKUP_FILE,
+            &shared::MIXED_KEY_FILE,
+            &shared::PASSWORD_COMMAND,
+            &shared::CIPHER,
+            &shared::HASH,
+            &shared::VERACRYPT_PIM,
+            &shared::VERACRYPT_QUERY_PIM,
+            &shared::TCRYPT_BACKUP,
+            &shared::TCRYPT_HIDDEN,
+            &HIDDEN_KEY_FILE,
+            &HIDDEN_PIM,
+            &shared::TIMEOUT,
+        ],
+        groups::LIMITS,
+    ],
+    examples: &[Example {
+        line: "keyway tcryptHeaderBackup disk.hc --header-backup-file hc.header",
+        does: "tcryptHeaderRestore and VeraCrypt put it back.",
+    }],
+    risks: &[risk(
+        "--header-backup-file FILE",
+        Effect::Replaces,
+        Proof::NewName,
+        "tcryptHeaderBackup -q --password-command true VOLUME --header-backup-file TARGET",
+    )],
+    run: door::run::<Backup>,
+};
+
+/// `keyway tcryptHeaderRestore`.
+pub(crate) static RESTORE: Command = Command {
+    name: "tcryptHeaderRestore",
+    aliases: &[],
+    group: Group::Containers,
+    operands: &[Operand { name: "DEVICE", required: true, help: "The volume.", offers: Offers::Volumes }],
+    about: "Put a TrueCrypt or VeraCrypt volume's header back.",
+    man: "From a backup file, tcryptHeaderBackup's or VeraCrypt's, both the header and its copy at the end are written; \
+          without a file, the header is restored from that copy. With --tcrypt-hidden it is the hidden volume's. The \
+          passphrase is the one that the backup was made with: it must open the header in it, and the volume must fit on \
+          the device, before anything is written.\n\nWhat is there is replaced: the word YES confirms that. Where nobody can \
+          be asked, a header is replaced that opens with the same passphrase and has another volume key only with -q: that \
+          volume was made after the backup, and nothing on it can be read with the old header. A device that is in use is \
+          refused.",
+    options: &[
+        &[
+            &shared::HEADER_BACKUP_FILE,
+            &shared::MIXED_KEY_FILE,
+            &shared::PASSWORD_COMMAND,
+            &shared::CIPHER,
+            &shared::HASH,
+            &shared::VERACRYPT_PIM,
+            &shared::VERACRYPT_QUERY_PIM,
+            &shared::TCRYPT_HIDDEN,
+            &shared::TIMEOUT,
+        ],
+        groups::LIMITS,
+    ],
+    examples: &[
+        Example {
+            line: "keyway tcryptHeaderRestore disk.hc --header-backup-file hc.header",
+            does: "From a file; asks for the word YES first.",
+        },
+        Example { line: "keyway tcryptHeaderRestore disk.hc", does: "From the copy at the volume's end." },
+    ],
+    risks: &[risk(
+        "DEVICE",
+        Effect::Overwrites,
+        Proof::Claim,
+        "tcryptHeaderRestore -q --password-command true TARGET",
+    )],
+    run: door::run::<Restore>,
+};
+
+static HIDDEN_KEY_FILE: Opt = Opt {
+    long: "hidden-key-file",
+    short: None,
+    value: "FILE",
+    kind: Kind::Path,
+    help: "A key file of the hidden volume.",
+    man: "May be given more than once; a folder stands for the files in it.",
+};
+
+static HIDDEN_PIM: Opt = Opt {
+    long: "hidden-pim",
+    short: None,
+    value: "N",
+    kind: Kind::Number(LARGEST_PIM as u64),
+    help: "The PIM of the hidden volume.",
+    man: "What --veracrypt-pim is for the outer one.",
+};
+
+struct Backup {
+    device: PathBuf,
+    file: PathBuf,
+    key: HeaderKey,
+    hidden_key_files: Vec<PathBuf>,
+    hidden_pim: Option<u32>,
+}
+
+impl Request for Backup {
+    fn from_args(args: &Args) -> Result<Self> {
+        let file = args.path(&shared::HEADER_BACKUP_FILE).map(Path::to_owned);
+        let is_of_hidden = args.given(&HIDDEN_KEY_FILE) || args.given(&HIDDEN_PIM);
+        if is_of_hidden && !args.given(&shared::TCRYPT_HIDDEN) {
+            let message = "Options --hidden-key-file and --hidden-pim are those of the volume that --tcrypt-hidden is for.";
+            return Err(Failure::new(Exit::Parameters, message));
+        }
+        Ok(Self {
+            device: operand(args)?,
+            file: file
+                .ok_or_else(|| Failure::new(Exit::Parameters, "Option --header-backup-file is required."))?,
+            key: HeaderKey::from_args(args)?,
+            hidden_key_files: header_key::key_files(args, &HIDDEN_KEY_FILE).1,
+            hidden_pim: args.number32(&HIDDEN_PIM),
+        })
+    }
+
+    fn run(self) -> Result<()> {
+        let Self { device, file, key, .. } = &self;
+        if file.exists() {
+            let message = format!("Requested header backup file {} already exists.", file.display());
+            return Err(Failure::new(Exit::Parameters, message));
+        }
+        header_key::check_exists(device, "")?;
+        let storage = device::storage(device, keyway_volume::Access::Read)?;
+        let failed = |error| header_key::failed(device, error);
+        let (of, passphrase) = key.ask(device, false)?;
+        let header = TcryptHeader::on(Arc::clone(&storage), &of, &passphrase, &key.limits).map_err(failed)?;
+        let hidden = key.is_hidden().then(|| {
+            let prompt = format!("Enter passphrase for the volume hidden in {}: ", device.display());
+            let passphrase = key.passphrase.asked().existing(prompt).read_key()?;
+            let of = header_key::described(self.hidden_pim, &self.hidden_key_files).hidden();
+            TcryptHeader::on(Arc::clone(&storage), &of, &passphrase, &key.limits).map_err(failed)
+        });
+        let hidden = hidden.transpose()?;
+        header.back_up(hidden.as_ref(), file).map_err(failed)
+    }
+}
+
+struct Restore {
+    device: PathBuf,
+    file: Option<PathBuf>,
+    key: HeaderKey,
+    manner: Manner,
+    replacing: Replacing,
+}
+
+impl Request for Restore {
+    fn from_args(args: &Args) -> Result<Self> {
+        Ok(Self {
+            device: operand(args)?,
+            file: args.path(&shared::HEADER_BACKUP_FILE).map(Path::to_owned),
+            key: HeaderKey::from_args(args)?,
+            manner: args.manner(),
+            replacing: Replacing::from_args(args, &[0], &[]),
+        })
+    }
+
+    fn run(self) -> Result<()> {
+        let Self { device, key, .. } = &self;
+        header_key::check_exists(device, "")?;
+        if let Some(file) = &self.file {
+            header_key::check_exists(file, "")?;
+            device::check_kind(file)?;
+        }
+        let claimed = output_file::overwrite(&self.replacing, device)?;
+        let (of, passphrase) = key.ask(device, key.is_hidden())?;
+        let failed = |error| header_key::failed(self.file.as_deref().unwrap_or(device), error);
+        let storage = Arc::clone(&claimed);
+        let restore = TcryptRestore::on(storage, self.file.as_deref(), &of, &passphrase, &key.limits);
+        let restore = restore.map_err(failed)?;
+        self.confirm(&restore)?;
+        restore.run().map_err(|error| header_key::failed(device, error))
+    }
+}
+
+impl Restore {
+    fn confirm(&self, restore: &TcryptRestore) -> Result<()> {
+        let device = self.device.display();
+        let from = match &self.file {
+            Some(file) => format!("the one in {}", file.display()),
+            None => "its copy at the end".to_owned(),
+        };
+        let whose = if self.key.is_hidden() { "header of the hidden volume" } else { "header" };
+        let mut warning = format!("This will replace the {whose} on {device} with {from}.");
+        if let Some((len, room)) = restore.leaves_room() {
+            warning += &format!(
+                "\nIt is that of a smaller volume: {len} bytes of data, and there is room for {room}."
+            );
+        }
+        if restore.has_other_key() {
+            warning += &format!("\n{OTHER_KEY}");
+            if !question::asks(self.manner) && !self.manner.batch_mode {
+                let message =
+                    format!("Device {device}: {OTHER_KEY} Nobody can be asked; -q replaces it all the same.");
+                return Err(Failure::new(Exit::Busy, message));
+            }
+        }
+        question::confirm(self.manner, &warning, "Operation aborted.", Exit::Parameters)
+    }
+}
+
+fn operand(args: &Args) -> Result<PathBuf> {
+    let device = args.operand(0).ok_or_else(|| Failure::silent(Exit::Parameters))?;
+    Ok(device::resolve(device).to_path_buf())
+}
+
+const OTHER_KEY: &str = "The volume there has another volume key: it was made after the backup, and nothing on it can be read with that.";

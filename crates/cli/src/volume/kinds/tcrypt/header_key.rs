@@ -1,0 +1,119 @@
+//! What opens a TrueCrypt or VeraCrypt header that is to be written, from the command line and from who is asked.
+
+use super::given::GivenTcrypt;
+use super::{ROW, WRONG, pim_of};
+use crate::device::{self, explain};
+use crate::door::{Args, Opt, shared};
+use crate::output::failure::{Cause, Exit, Failure, Result};
+use crate::unlock::passphrase::PassphraseOptions;
+use crate::unlock::prompt_for;
+use keyway::{ErrorKind, Key, Limits, Secret, Tcrypt};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// The existing key of a header.
+pub(crate) struct HeaderKey {
+    /// How passphrases are asked for.
+    pub(crate) passphrase: PassphraseOptions,
+    given: GivenTcrypt,
+    /// What key derivation may cost.
+    pub(crate) limits: Limits,
+}
+
+impl HeaderKey {
+    /// For every command that writes headers.
+    pub(crate) fn from_args(args: &Args) -> Result<Self> {
+        let mut given = GivenTcrypt::from_args(args);
+        let (stdin, key_files) = by_stdin(std::mem::take(&mut given.key_files));
+        given.key_files = key_files;
+        let passphrase = PassphraseOptions::from_args(args)?.by_file(stdin);
+        Ok(Self { passphrase, given, limits: limits(args) })
+    }
+
+    /// Whether it has key files.
+    pub(crate) fn has_key_files(&self) -> bool {
+        !self.given.key_files.is_empty()
+    }
+
+    /// Whether it is the hidden volume's.
+    pub(crate) fn is_hidden(&self) -> bool {
+        self.given.hidden
+    }
+
+    /// Asks for what is not given: the passphrase, then the PIM. `hidden` says whose it is.
+    pub(crate) fn ask(&self, device: &Path, hidden: bool) -> Result<(Tcrypt, Key)> {
+        let passphrase = self.passphrase.existing(prompt_for(device)).read_key()?;
+        let pim = match self.given.asks_pim {
+            true => Some(pim_of(&self.passphrase.asked().existing("Enter VeraCrypt PIM: ").read()?)?),
+            false => self.given.pim,
+        };
+        let of = described(pim, &self.given.key_files);
+        let of = self.given.hash.iter().fold(of, |of, hash| of.hash(hash));
+        let of = self.given.cipher.iter().fold(of, |of, cipher| of.cipher(cipher));
+        let of = if hidden { of.hidden() } else { of };
+        Ok((if self.given.backup { of.backup() } else { of }, passphrase))
+    }
+}
+
+/// A volume with this PIM, whose 0 is VeraCrypt's default, and these key files.
+pub(crate) fn described(pim: Option<u32>, key_files: &[PathBuf]) -> Tcrypt {
+    let of = pim.filter(|pim| *pim != 0).into_iter().fold(Tcrypt::new(), Tcrypt::pim);
+    key_files.iter().fold(of, Tcrypt::key_file)
+}
+
+/// The values of an option for key files; one that is standard input is the passphrase instead.
+pub(crate) fn key_files(args: &Args, option: &Opt) -> (Option<PathBuf>, Vec<PathBuf>) {
+    by_stdin(args.all(option).into_iter().map(PathBuf::from).collect())
+}
+
+fn by_stdin(files: Vec<PathBuf>) -> (Option<PathBuf>, Vec<PathBuf>) {
+    let (stdin, files): (Vec<_>, Vec<_>) = files.into_iter().partition(|file| file == Path::new("-"));
+    (stdin.into_iter().next(), files)
+}
+
+/// What key derivation may cost.
+pub(crate) fn limits(args: &Args) -> Limits {
+    let limits = args.number(&shared::MEMORY_BUDGET).into_iter().fold(Limits::new(), Limits::memory);
+    let time = args.number(&shared::TIME_LIMIT).map(Duration::from_secs);
+    time.into_iter().fold(limits, Limits::time)
+}
+
+/// Asks for a new PIM, twice on a terminal: who mistypes it opens the volume by no passphrase.
+pub(crate) fn ask_new_pim(passphrase: &PassphraseOptions) -> Result<u32> {
+    let ask = |prompt: &str| {
+        let source = passphrase.asked().existing(prompt);
+        Ok::<_, Failure>((pim_of(&source.read()?)?, source.is_interactive()))
+    };
+    let (pim, is_typed) = ask("Enter VeraCrypt PIM: ")?;
+    if is_typed && ask("Verify VeraCrypt PIM: ")?.0 != pim {
+        return Err(Failure::new(Exit::Permission, "PIMs do not match.").because(Cause::WrongKey));
+    }
+    Ok(pim)
+}
+
+/// Refuses a new key that is nothing; `option` names its key files.
+pub(crate) fn check_new(passphrase: &Secret, has_key_files: bool, option: &Opt) -> Result<()> {
+    if !passphrase.is_empty() || has_key_files {
+        return Ok(());
+    }
+    let message =
+        format!("The new passphrase is empty: VeraCrypt takes that only with key files (--{}).", option.long);
+    Err(Failure::new(Exit::Parameters, message))
+}
+
+/// Refuses a device that is not there.
+pub(crate) fn check_exists(device: &Path, way_out: &str) -> Result<()> {
+    if device::exists(device) {
+        return Ok(());
+    }
+    let message = format!("Device {} does not exist or access denied{way_out}.", device.display());
+    Err(Failure::new(Exit::Device, message))
+}
+
+/// The line for an error of the library's.
+pub(crate) fn failed(device: &Path, error: keyway::Error) -> Failure {
+    match error.kind() {
+        ErrorKind::WrongPassphrase => Failure::new(Exit::Permission, WRONG).because(Cause::WrongKey),
+        _ => explain::of_kind(ROW.of.title, device, error),
+    }
+}
