@@ -182,6 +182,14 @@ fn what_cannot_be_made_is_refused_in_one_line() {
         let said = refused(line, "x", 1);
         assert!(said.contains(message), "{line}: {said}");
     }
+    // What opens it is to stay within the limits, too.
+    let memory = refused("--hash argon2id --memory-budget 1M", KEY, 1);
+    assert!(memory.contains("Argon2id would need about 425984 KiB"), "{memory}");
+    let time = refused("--veracrypt-pim 2147468 --time-limit 1", KEY, 1);
+    assert!(
+        time.contains("PBKDF2 with sha512 would need about ") && time.contains("the limit is 1 s"),
+        "{time}"
+    );
     let long = refused("", &"x".repeat(129), 1);
     assert!(long.contains("Passphrase: 129 bytes, and VeraCrypt takes at most 128"), "{long}");
     let empty = refused("", "\n", 1);

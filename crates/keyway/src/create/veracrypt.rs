@@ -116,7 +116,8 @@ impl NewVeracrypt {
         self
     }
 
-    /// Reports progress of and can cancel the filling; limits what opening the outer volume may cost. See [`Limits`].
+    /// Reports progress of and can cancel the filling; limits what the volume's key may cost, and the outer volume's. See
+    /// [`Limits`].
     #[must_use]
     pub fn limits(mut self, limits: Limits) -> Self {
         self.limits = limits;
@@ -176,7 +177,13 @@ impl NewVeracrypt {
 
     fn make(&self, storage: &dyn Storage, key: &Key, meter: &Meter) -> Result<()> {
         let passphrase = key.read_new_passphrase(!self.volume.key_files.is_empty())?;
+        self.check_cost()?;
         Ok(self.volume.make(storage, &passphrase, &mut OsRandom, meter)?)
+    }
+
+    /// Refuses what nobody could open within the limits, before anything is written.
+    fn check_cost(&self) -> Result<()> {
+        Ok(self.volume.sealing()?.check_cost(&self.limits.options())?)
     }
 
     fn outer(&self, storage: &dyn Storage, outer: &Tcrypt, key: &Key) -> Result<OuterVolume> {
@@ -205,6 +212,7 @@ impl OuterVolume {
     pub fn hide(&self, storage: &dyn Storage, new: &NewVeracrypt, key: &Key) -> Result<()> {
         let size = new.size.ok_or_else(|| Error::refused("a hidden volume needs a size"))?;
         let passphrase = key.read_new_passphrase(!new.volume.key_files.is_empty())?;
+        new.check_cost()?;
         let costs = (&mut OsRandom as &mut dyn keyway_volume::Random, &new.limits.options());
         Ok(self.0.hide(storage, size, &new.volume, &passphrase, costs)?)
     }

@@ -135,6 +135,13 @@ pub(super) const ANSWERS: &[(&str, i32)] = &[
 
 /// Part of a block's first line, and what must have been done before.
 pub(super) const BEFORE: &[(&str, &str)] = &[
+    // Only what is made here has a copy of its header.
+    ("keyway tcryptChangeKey", "rm -f disk.hc\nkeyway tcryptFormat -q --quick --size 1M disk.hc"),
+    (
+        "keyway tcryptHeaderRestore",
+        "keyway tcryptHeaderBackup disk.hc --header-backup-file hc.header\n\
+         keyway tcryptHeaderRestore disk.hc --header-backup-file hc.header",
+    ),
     ("keyway tcryptFormat --tcrypt-hidden", "keyway tcryptFormat -q --quick --size 80M new.hc"),
     // The lock of a re-encryption has the name of the volume's UUID, which the copies of other lines share.
     ("keyway reencrypt --encrypt", "rm -f disk.header\nhead -c 40M /dev/urandom >disk.img"),

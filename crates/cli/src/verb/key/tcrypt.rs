@@ -54,8 +54,8 @@ pub(crate) static COMMAND: Command = Command {
             does: "Asks for the old one, then for the new one twice.",
         },
         Example {
-            line: "keyway tcryptChangeKey --tcrypt-hidden --new-keyfile key disk.hc",
-            does: "The hidden volume, with a key file from now on.",
+            line: "keyway tcryptChangeKey --new-keyfile key disk.hc",
+            does: "The same, and a key file from now on.",
         },
     ],
     risks: &[risk(

@@ -8,7 +8,10 @@ use crate::make::replacing::Replacing;
 use crate::output::failure::{Exit, Failure, Result};
 use crate::output::manner::Manner;
 use crate::output::question;
-use crate::volume::kinds::tcrypt::header_key::{self, HeaderKey};
+use crate::volume::kinds::tcrypt::{
+    self,
+    header_key::{self, HeaderKey},
+};
 use keyway::{TcryptHeader, TcryptRestore};
 use keyway_format::tcrypt::LARGEST_PIM;
 use std::path::{Path, PathBuf};
@@ -151,7 +154,7 @@ impl Request for Backup {
             return Err(Failure::new(Exit::Parameters, message));
         }
         header_key::check_exists(device, "")?;
-        let storage = device::storage(device, keyway_volume::Access::Read)?;
+        let storage = tcrypt::probed(device)?;
         let failed = |error| header_key::failed(device, error);
         let (of, passphrase) = key.ask(device, false)?;
         let header = TcryptHeader::on(Arc::clone(&storage), &of, &passphrase, &key.limits).map_err(failed)?;

@@ -45,12 +45,24 @@ impl Sealing {
         Ok(sealed)
     }
 
-    /// Refuses what costs more than the limits allow.
+    /// Refuses a new key that costs more than the limits allow: whoever opens it has them, too.
     ///
     /// # Errors
-    /// [`Error::KdfMemory`], [`Error::KdfTime`].
+    /// [`Error::Refused`].
     pub fn check_cost(&self, options: &UnlockOptions) -> Result<()> {
-        check_cost(self.kdf, self.stretch()?, &mut Limits::new(options))
+        let over = |kdf: &str, needs: u64, unit: &str, limit: u64| {
+            let why = format!(
+                "{kdf} would need about {needs} {unit} whenever the volume is opened, and the limit is {limit} {unit}"
+            );
+            Refusal::Cost.because(why)
+        };
+        check_cost(self.kdf, self.stretch()?, &mut Limits::new(options)).map_err(|error| match error {
+            Error::KdfTime { kdf, needs_seconds, limit_seconds } => {
+                over(&kdf, needs_seconds, "s", limit_seconds)
+            }
+            Error::KdfMemory { kdf, needs_kib, budget_kib } => over(&kdf, needs_kib, "KiB", budget_kib),
+            other => other,
+        })
     }
 
     fn stretch(&self) -> Result<Stretch> {

@@ -114,7 +114,7 @@ impl TcryptOptions {
         };
         let header = match &tcrypt.header {
             Some(header) => Arc::clone(header),
-            None => device::storage(asked.device, Access::Probe)?,
+            None => probed(asked.device)?,
         };
         let locked = tcrypt.read(&*header).map_err(explain)?;
         let (source, options) = (asked.source(&self.known_passphrase(asked)), asked.key.limits());
@@ -185,7 +185,7 @@ impl TcryptOptions {
         let (place, header) = match given.system {
             true => system(asked.device, asked.header)?,
             false => {
-                let header = asked.header.map(|header| device::storage(header, Access::Probe)).transpose()?;
+                let header = asked.header.map(probed).transpose()?;
                 (Place::Volume { hidden: given.hidden, backup: given.backup }, header)
             }
         };
@@ -195,6 +195,11 @@ impl TcryptOptions {
         let protects = given.protects_hidden.then(|| self.ask_hidden(asked)).transpose()?;
         Ok(Tcrypt { header, place, programs, hash, cipher, pim, key_files, protects })
     }
+}
+
+/// What has a header, to be read.
+pub(crate) fn probed(path: &Path) -> Result<Arc<dyn Storage>> {
+    device::storage(path, Access::Probe)
 }
 
 /// The PIM that was typed.
@@ -229,7 +234,7 @@ fn system(device: &Path, header: Option<&Path>) -> Result<(Place, Option<Arc<dyn
         }
     };
     let header = header.map(Path::to_owned).or(disk);
-    let header = header.map(|header| device::storage(&header, Access::Probe)).transpose()?;
+    let header = header.as_deref().map(probed).transpose()?;
     Ok((Place::System { partition: start }, header))
 }
 
