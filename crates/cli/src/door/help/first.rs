@@ -24,10 +24,8 @@ pub(in crate::door) fn screen(commands: &Commands, program: &str, typed: &OsStr)
     names_row(&mut text, commands, "VeraCrypt", Group::Containers);
     names_row(&mut text, commands, "At boot", Group::Boot);
     topics(&mut text, commands);
-    let _ = writeln!(
-        text,
-        "\nMore: \"{program} --help\" says what each does, \"{program} COMMAND --help\" more."
-    );
+    let _ =
+        writeln!(text, "More: \"{program} --help\" says what each does, \"{program} COMMAND --help\" more.");
     text
 }
 
