@@ -337,3 +337,25 @@ fn a_restore_asks_and_refuses() {
     let said = refused(&scratch.path("none"), &file, 4);
     assert!(said.ends_with("none does not exist or access denied.\n"), "{said}");
 }
+
+/// Whoever has it open reads with what the header says.
+#[test]
+fn a_volume_that_is_open_keeps_its_header() {
+    let scratch = Scratch::new();
+    let (file, kept) = (made(&scratch), scratch.path("hc.header"));
+    let runtime = scratch.path("run");
+    fs::create_dir(&runtime).unwrap();
+    let program = |line: &str| keyway(line).env("XDG_RUNTIME_DIR", &runtime);
+    let open = "open --type tcrypt --veracrypt-pim 1 --hash sha512 --backend nbd";
+    program(open).arg(&file).arg("hc").stdin(OLD).ok();
+    let before = fs::read(&file).unwrap();
+    for run in [change("", &file, &[OLD, NEW]), restore("-q", &file, None, OLD)] {
+        let said = run.fails(5).errors();
+        assert!(said.contains("in use"), "{said}");
+    }
+    assert!(fs::read(&file).unwrap() == before);
+    // It is only read.
+    backup("", &file, &kept, &[OLD]).ok().quiet();
+    program("close hc").ok();
+    change("", &file, &[OLD, NEW]).ok();
+}

@@ -339,7 +339,9 @@ fn a_cut_while_a_backup_is_restored_leaves_what_opened() {
     std::fs::remove_file(&file).unwrap();
     for damaged in [None, Some(0), Some(LEN - 131_072)] {
         let mut image = before.clone();
-        damaged.map(|at| image[at..at + 512].fill(7));
+        if let Some(at) = damaged {
+            image[at..at + 512].fill(7);
+        }
         let faulty = Faulty::new(image);
         restore(&faulty, Some(&backup), false, OLD).unwrap().run(&faulty, &mut OsRandom).unwrap();
         assert!([false, true].into_iter().all(|copy| opens(&faulty.image(), &of(copy), OLD)));

@@ -1,6 +1,5 @@
 //! `tcryptChangeKey`: another passphrase, PIM, hash or other key files for a TrueCrypt or VeraCrypt volume.
 
-use crate::device;
 use crate::door::risk::{Effect, Proof, risk};
 use crate::door::{self, Args, Command, Example, Group, Kind, Offers, Operand, Opt, Request, groups, shared};
 use crate::make::output_file;
@@ -115,7 +114,6 @@ static NEW_QUERY_PIM: Opt = Opt {
 };
 
 struct ChangeKey {
-    device: PathBuf,
     key: HeaderKey,
     new: New,
     replacing: Replacing,
@@ -132,10 +130,8 @@ struct New {
 
 impl Request for ChangeKey {
     fn from_args(args: &Args) -> Result<Self> {
-        let device = args.operand(0).ok_or_else(|| Failure::silent(Exit::Parameters))?;
         let key = HeaderKey::from_args(args)?;
         Ok(Self {
-            device: device::resolve(device).to_path_buf(),
             new: New::from_args(args, key.has_key_files())?,
             key,
             replacing: Replacing::from_args(args, &[0], &[]),
@@ -143,10 +139,10 @@ impl Request for ChangeKey {
     }
 
     fn run(self) -> Result<()> {
-        let Self { device, key, .. } = &self;
+        let (key, device) = (&self.key, &self.key.device);
         header_key::check_exists(device, "")?;
         let claimed = output_file::overwrite(&self.replacing, device)?;
-        let (of, old) = key.ask(device, key.is_hidden())?;
+        let (of, old) = key.ask(key.is_hidden())?;
         let failed = |error| header_key::failed(device, error);
         let header = TcryptHeader::on(Arc::clone(&claimed), &of, &old, &key.limits).map_err(failed)?;
         let (new, passphrase) = self.new.ask(key)?;
@@ -162,7 +158,7 @@ impl New {
                 return Err(Failure::new(Exit::Parameters, message));
             }
         }
-        let (stdin, files) = header_key::key_files(args, &NEW_KEY_FILE);
+        let (stdin, files) = header_key::key_files(args.all(&NEW_KEY_FILE));
         let has_key_files = !files.is_empty() || (has_key_files && !args.given(&NO_KEY_FILES));
         let key = args.text(&NEW_HASH).into_iter().fold(NewTcryptKey::new(), NewTcryptKey::hash);
         let key = args.number32(&NEW_PIM).into_iter().fold(key, NewTcryptKey::pim);

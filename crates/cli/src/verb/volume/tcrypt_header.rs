@@ -122,7 +122,6 @@ static HIDDEN_PIM: Opt = Opt {
 };
 
 struct Backup {
-    device: PathBuf,
     file: PathBuf,
     key: HeaderKey,
     hidden_key_files: Vec<PathBuf>,
@@ -138,17 +137,16 @@ impl Request for Backup {
             return Err(Failure::new(Exit::Parameters, message));
         }
         Ok(Self {
-            device: operand(args)?,
             file: file
                 .ok_or_else(|| Failure::new(Exit::Parameters, "Option --header-backup-file is required."))?,
             key: HeaderKey::from_args(args)?,
-            hidden_key_files: header_key::key_files(args, &HIDDEN_KEY_FILE).1,
+            hidden_key_files: header_key::key_files(args.all(&HIDDEN_KEY_FILE)).1,
             hidden_pim: args.number32(&HIDDEN_PIM),
         })
     }
 
     fn run(self) -> Result<()> {
-        let Self { device, file, key, .. } = &self;
+        let (file, key, device) = (&self.file, &self.key, &self.key.device);
         if file.exists() {
             let message = format!("Requested header backup file {} already exists.", file.display());
             return Err(Failure::new(Exit::Parameters, message));
@@ -156,7 +154,7 @@ impl Request for Backup {
         header_key::check_exists(device, "")?;
         let storage = tcrypt::probed(device)?;
         let failed = |error| header_key::failed(device, error);
-        let (of, passphrase) = key.ask(device, false)?;
+        let (of, passphrase) = key.ask(false)?;
         let header = TcryptHeader::on(Arc::clone(&storage), &of, &passphrase, &key.limits).map_err(failed)?;
         let hidden = key.is_hidden().then(|| {
             let prompt = format!("Enter passphrase for the volume hidden in {}: ", device.display());
@@ -170,7 +168,6 @@ impl Request for Backup {
 }
 
 struct Restore {
-    device: PathBuf,
     file: Option<PathBuf>,
     key: HeaderKey,
     manner: Manner,
@@ -180,7 +177,6 @@ struct Restore {
 impl Request for Restore {
     fn from_args(args: &Args) -> Result<Self> {
         Ok(Self {
-            device: operand(args)?,
             file: args.path(&shared::HEADER_BACKUP_FILE).map(Path::to_owned),
             key: HeaderKey::from_args(args)?,
             manner: args.manner(),
@@ -189,14 +185,14 @@ impl Request for Restore {
     }
 
     fn run(self) -> Result<()> {
-        let Self { device, key, .. } = &self;
+        let (key, device) = (&self.key, &self.key.device);
         header_key::check_exists(device, "")?;
         if let Some(file) = &self.file {
             header_key::check_exists(file, "")?;
             device::check_kind(file)?;
         }
         let claimed = output_file::overwrite(&self.replacing, device)?;
-        let (of, passphrase) = key.ask(device, key.is_hidden())?;
+        let (of, passphrase) = key.ask(key.is_hidden())?;
         let failed = |error| header_key::failed(self.file.as_deref().unwrap_or(device), error);
         let storage = Arc::clone(&claimed);
         let restore = TcryptRestore::on(storage, self.file.as_deref(), &of, &passphrase, &key.limits);
@@ -208,7 +204,7 @@ impl Request for Restore {
 
 impl Restore {
     fn confirm(&self, restore: &TcryptRestore) -> Result<()> {
-        let device = self.device.display();
+        let device = self.key.device.display();
         let from = match &self.file {
             Some(file) => format!("the one in {}", file.display()),
             None => "its copy at the end".to_owned(),
@@ -230,11 +226,6 @@ impl Restore {
         }
         question::confirm(self.manner, &warning, "Operation aborted.", Exit::Parameters)
     }
-}
-
-fn operand(args: &Args) -> Result<PathBuf> {
-    let device = args.operand(0).ok_or_else(|| Failure::silent(Exit::Parameters))?;
-    Ok(device::resolve(device).to_path_buf())
 }
 
 const OTHER_KEY: &str = "The volume there has another volume key: it was made after the backup, and nothing on it can be read with that.";

@@ -20,7 +20,7 @@ impl NewKey {
     /// For the new volume.
     pub(super) fn from_args(args: &Args) -> Result<Self> {
         let GivenTcrypt { pim, asks_pim, .. } = GivenTcrypt::from_args(args);
-        let (stdin, key_files) = header_key::key_files(args, &shared::MIXED_KEY_FILE);
+        let (stdin, key_files) = header_key::key_files(args.all(&shared::MIXED_KEY_FILE));
         let passphrase = PassphraseOptions::from_args(args)?.by_file(stdin);
         Ok(Self { passphrase: passphrase.or_empty(), key_files, pim: pim.filter(is_not_default), asks_pim })
     }
@@ -50,7 +50,7 @@ pub(super) struct OuterKey {
 
 impl OuterKey {
     pub(super) fn from_args(args: &Args) -> Self {
-        let (_, key_files) = header_key::key_files(args, &super::OUTER_KEY_FILE);
+        let (_, key_files) = header_key::key_files(args.all(&super::OUTER_KEY_FILE));
         Self { key_files, pim: args.number32(&super::OUTER_PIM) }
     }
 

@@ -13,7 +13,7 @@ use crate::output::manner::Manner;
 use crate::output::progress::{self, Progress};
 use crate::output::question;
 use crate::output::transfer::cannot_write;
-use crate::volume::kinds::tcrypt::header_key;
+use crate::volume::kinds::tcrypt::header_key::{self, CostLimits};
 use key::{NewKey, OuterKey};
 use keyway::NewVeracrypt;
 use keyway::storage::Storage;
@@ -185,7 +185,7 @@ impl Request for Make {
         let new = if args.given(&QUICK) { new.quick() } else { new };
         new.check()?;
         Ok(Self {
-            new: new.limits(header_key::limits(args)),
+            new: new.limits(CostLimits::from_args(args).0),
             key: NewKey::from_args(args)?,
             place,
             device: device::resolve(device).to_path_buf(),

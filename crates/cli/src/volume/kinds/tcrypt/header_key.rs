@@ -8,11 +8,14 @@ use crate::output::failure::{Cause, Exit, Failure, Result};
 use crate::unlock::passphrase::PassphraseOptions;
 use crate::unlock::prompt_for;
 use keyway::{ErrorKind, Key, Limits, Secret, Tcrypt};
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// The existing key of a header.
+/// A volume, and the existing key of its header.
 pub(crate) struct HeaderKey {
+    /// Where the volume is.
+    pub(crate) device: PathBuf,
     /// How passphrases are asked for.
     pub(crate) passphrase: PassphraseOptions,
     given: GivenTcrypt,
@@ -23,11 +26,13 @@ pub(crate) struct HeaderKey {
 impl HeaderKey {
     /// For every command that writes headers.
     pub(crate) fn from_args(args: &Args) -> Result<Self> {
+        let device = args.operand(0).ok_or_else(|| Failure::silent(Exit::Parameters))?;
         let mut given = GivenTcrypt::from_args(args);
-        let (stdin, key_files) = by_stdin(std::mem::take(&mut given.key_files));
+        let (stdin, key_files) = key_files(args.all(&shared::MIXED_KEY_FILE));
         given.key_files = key_files;
         let passphrase = PassphraseOptions::from_args(args)?.by_file(stdin);
-        Ok(Self { passphrase, given, limits: limits(args) })
+        let (device, CostLimits(limits)) = (device::resolve(device), CostLimits::from_args(args));
+        Ok(Self { device, passphrase, given, limits })
     }
 
     /// Whether it has key files.
@@ -41,8 +46,8 @@ impl HeaderKey {
     }
 
     /// Asks for what is not given: the passphrase, then the PIM. `hidden` says whose it is.
-    pub(crate) fn ask(&self, device: &Path, hidden: bool) -> Result<(Tcrypt, Key)> {
-        let passphrase = self.passphrase.existing(prompt_for(device)).read_key()?;
+    pub(crate) fn ask(&self, hidden: bool) -> Result<(Tcrypt, Key)> {
+        let passphrase = self.passphrase.existing(prompt_for(&self.device)).read_key()?;
         let pim = match self.given.asks_pim {
             true => Some(pim_of(&self.passphrase.asked().existing("Enter VeraCrypt PIM: ").read()?)?),
             false => self.given.pim,
@@ -62,20 +67,22 @@ pub(crate) fn described(pim: Option<u32>, key_files: &[PathBuf]) -> Tcrypt {
 }
 
 /// The values of an option for key files; one that is standard input is the passphrase instead.
-pub(crate) fn key_files(args: &Args, option: &Opt) -> (Option<PathBuf>, Vec<PathBuf>) {
-    by_stdin(args.all(option).into_iter().map(PathBuf::from).collect())
-}
-
-fn by_stdin(files: Vec<PathBuf>) -> (Option<PathBuf>, Vec<PathBuf>) {
-    let (stdin, files): (Vec<_>, Vec<_>) = files.into_iter().partition(|file| file == Path::new("-"));
+pub(crate) fn key_files(given: Vec<&OsStr>) -> (Option<PathBuf>, Vec<PathBuf>) {
+    let given = given.into_iter().map(PathBuf::from);
+    let (stdin, files): (Vec<_>, Vec<_>) = given.partition(|file| file == Path::new("-"));
     (stdin.into_iter().next(), files)
 }
 
 /// What key derivation may cost.
-pub(crate) fn limits(args: &Args) -> Limits {
-    let limits = args.number(&shared::MEMORY_BUDGET).into_iter().fold(Limits::new(), Limits::memory);
-    let time = args.number(&shared::TIME_LIMIT).map(Duration::from_secs);
-    time.into_iter().fold(limits, Limits::time)
+pub(crate) struct CostLimits(pub(crate) Limits);
+
+impl CostLimits {
+    /// `--memory-budget` and `--time-limit`.
+    pub(crate) fn from_args(args: &Args) -> Self {
+        let limits = args.number(&shared::MEMORY_BUDGET).into_iter().fold(Limits::new(), Limits::memory);
+        let time = args.number(&shared::TIME_LIMIT).map(Duration::from_secs);
+        Self(time.into_iter().fold(limits, Limits::time))
+    }
 }
 
 /// Asks for a new PIM, twice on a terminal: who mistypes it opens the volume by no passphrase.
@@ -101,7 +108,7 @@ pub(crate) fn check_new(passphrase: &Secret, has_key_files: bool, option: &Opt) 
     Err(Failure::new(Exit::Parameters, message))
 }
 
-/// Refuses a device that is not there.
+/// Refuses a device or file that is not there.
 pub(crate) fn check_exists(device: &Path, way_out: &str) -> Result<()> {
     if device::exists(device) {
         return Ok(());
