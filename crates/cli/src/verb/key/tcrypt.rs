@@ -1,6 +1,7 @@
 //! `tcryptChangeKey`: another passphrase, PIM, hash or other key files for a TrueCrypt or VeraCrypt volume.
 
 use crate::door::risk::{Effect, Proof, risk};
+use crate::door::rule::Rule;
 use crate::door::{self, Args, Command, Example, Group, Kind, Offers, Operand, Opt, Request, groups, shared};
 use crate::make::output_file;
 use crate::make::replacing::Replacing;
@@ -47,6 +48,7 @@ pub(crate) static COMMAND: Command = Command {
         ],
         groups::LIMITS,
     ],
+    rules: &[Rule::excludes(&NEW_KEY_FILE, &[&NO_KEY_FILES]), Rule::excludes(&NEW_PIM, &[&NEW_QUERY_PIM])],
     examples: &[
         Example {
             line: "keyway tcryptChangeKey disk.hc",
@@ -152,12 +154,6 @@ impl Request for ChangeKey {
 
 impl New {
     fn from_args(args: &Args, has_key_files: bool) -> Result<Self> {
-        for (one, other) in [(&NEW_KEY_FILE, &NO_KEY_FILES), (&NEW_PIM, &NEW_QUERY_PIM)] {
-            if args.given(one) && args.given(other) {
-                let message = format!("Options --{} and --{} cannot be combined.", one.long, other.long);
-                return Err(Failure::new(Exit::Parameters, message));
-            }
-        }
         let (stdin, files) = header_key::key_files(args.all(&NEW_KEY_FILE));
         let has_key_files = !files.is_empty() || (has_key_files && !args.given(&NO_KEY_FILES));
         let key = args.text(&NEW_HASH).into_iter().fold(NewTcryptKey::new(), NewTcryptKey::hash);

@@ -2,6 +2,7 @@
 
 use crate::device;
 use crate::door::risk::{Effect, Proof, risk};
+use crate::door::rule::Rule;
 use crate::door::{self, Args, Command, Example, Group, Kind, Offers, Operand, Opt, Request, groups, shared};
 use crate::make::output_file;
 use crate::make::replacing::Replacing;
@@ -46,6 +47,10 @@ pub(crate) static BACKUP: Command = Command {
         ],
         groups::LIMITS,
     ],
+    rules: &[
+        Rule::needs(&HIDDEN_KEY_FILE, &shared::TCRYPT_HIDDEN).saying(OF_HIDDEN),
+        Rule::needs(&HIDDEN_PIM, &shared::TCRYPT_HIDDEN).saying(OF_HIDDEN),
+    ],
     examples: &[Example {
         line: "keyway tcryptHeaderBackup disk.hc --header-backup-file hc.header",
         does: "tcryptHeaderRestore and VeraCrypt put it back.",
@@ -87,6 +92,7 @@ pub(crate) static RESTORE: Command = Command {
         ],
         groups::LIMITS,
     ],
+    rules: &[],
     examples: &[
         Example {
             line: "keyway tcryptHeaderRestore disk.hc --header-backup-file hc.header",
@@ -102,6 +108,9 @@ pub(crate) static RESTORE: Command = Command {
     )],
     run: door::run::<Restore>,
 };
+
+const OF_HIDDEN: &str =
+    "Options --hidden-key-file and --hidden-pim are those of the volume that --tcrypt-hidden is for.";
 
 static HIDDEN_KEY_FILE: Opt = Opt {
     long: "hidden-key-file",
@@ -131,11 +140,6 @@ struct Backup {
 impl Request for Backup {
     fn from_args(args: &Args) -> Result<Self> {
         let file = args.path(&shared::HEADER_BACKUP_FILE).map(Path::to_owned);
-        let is_of_hidden = args.given(&HIDDEN_KEY_FILE) || args.given(&HIDDEN_PIM);
-        if is_of_hidden && !args.given(&shared::TCRYPT_HIDDEN) {
-            let message = "Options --hidden-key-file and --hidden-pim are those of the volume that --tcrypt-hidden is for.";
-            return Err(Failure::new(Exit::Parameters, message));
-        }
         Ok(Self {
             file: file
                 .ok_or_else(|| Failure::new(Exit::Parameters, "Option --header-backup-file is required."))?,
