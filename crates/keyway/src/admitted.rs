@@ -1,6 +1,7 @@
 //! The step between a device and its plaintext: claimed, judged, and waiting for its key.
 
 use crate::error::At;
+use crate::opened::{Named, Parts};
 use crate::plaintext::Plaintext;
 use crate::volume::Identity;
 use crate::volume_key::{VolumeKey, find, find_key, find_keys};
@@ -9,8 +10,8 @@ use keyway_crypto::{Cpu, Secret};
 use keyway_volume::device::in_use;
 use keyway_volume::device::storage::Claimed;
 use keyway_volume::kind::{self, Row};
-use keyway_volume::reencrypt::{Hold, Purpose};
-use keyway_volume::{InUse, Keys, Layout, Luks, OsRandom, Rights, SecondKey, Storage, verify_volume_key};
+use keyway_volume::reencrypt::Purpose;
+use keyway_volume::{InUse, Keys, OsRandom, Rights, SecondKey, Storage, verify_volume_key};
 use std::fmt;
 use std::sync::Arc;
 
@@ -171,7 +172,7 @@ impl Admitted {
         let identity =
             Identity { version: self.version(), uuid: self.uuid().to_owned(), keyslot: key.keyslot };
         let rights = Rights { read_only: self.read_only, discards: self.options.passes_discards() };
-        let Ready { data, layout, volume_key, second_key, .. } = self.ready(key, data)?;
+        let Parts { data, layout, volume_key, second_key, .. } = self.ready(key, data)?;
         let keys = Keys::new(&volume_key, second_key.as_ref().map(|second| &second.key));
         let volume = keyway_volume::Volume::new(data, &layout, keys, Cpu::detect());
         let plaintext = Plaintext { volume: volume.at(&place)?, rights };
@@ -212,17 +213,19 @@ impl Admitted {
     }
 
     /// The volume that the key opens, if the key was found here, with `data` as it is to be used.
-    pub(crate) fn ready(self, key: VolumeKey, data: Arc<dyn Storage>) -> Result<Ready> {
+    pub(crate) fn ready(self, key: VolumeKey, data: Arc<dyn Storage>) -> Result<Parts> {
         self.check_own(&key)?;
-        let purpose = self.purpose();
+        let (purpose, named) = (self.purpose(), self.named());
         let VolumeKey { secret, digest, second, layout, .. } = key;
         match self.judged {
             Judged::Luks(judged) => {
                 let opened = judged.open_with(secret, digest, second);
                 let ready = opened.and_then(|opened| opened.onto(data, purpose, &mut OsRandom));
-                ready.map(|(opened, data)| Ready::of_luks(opened, data)).at(&self.place)
+                ready.map(|(opened, data)| Parts::of_luks(named, opened, data)).at(&self.place)
             }
-            Judged::Other(..) => Ok(Ready::of_other(layout.expect("of a key found here"), secret, data)),
+            Judged::Other(..) => {
+                Ok(Parts::of_other(named, layout.expect("of a key found here"), secret, data))
+            }
         }
     }
 
@@ -234,22 +237,25 @@ impl Admitted {
         claimed: Arc<dyn Storage>,
         unclaimed: &Arc<dyn Storage>,
         read_only: bool,
-    ) -> Result<Ready> {
+    ) -> Result<Parts> {
         self.check_own(&key)?;
-        let first = self.purpose();
+        let (first, named) = (self.purpose(), self.named());
         let VolumeKey { secret, digest, second, layout, .. } = key;
         let Judged::Luks(judged) = self.judged else {
-            return Ok(Ready::of_other(layout.expect("of a key found here"), secret, Arc::clone(unclaimed)));
+            let layout = layout.expect("of a key found here");
+            return Ok(Parts::of_other(named, layout, secret, Arc::clone(unclaimed)));
         };
         let opened = judged.open_with(secret, digest, second).at(&self.place)?;
         let (opened, claimed) = opened.onto(claimed, first, &mut OsRandom).at(&self.place)?;
-        if let Some(under_way) = opened.under_way() {
-            under_way.check_complete().at(&self.place)?;
-        }
         drop(claimed);
         let then = if read_only { Purpose::Read } else { Purpose::WriteLater };
         let ready = opened.onto(Arc::clone(unclaimed), then, &mut OsRandom);
-        ready.map(|(opened, data)| Ready::of_luks(opened, data)).at(&self.place)
+        ready.map(|(opened, data)| Parts::of_luks(named, opened, data)).at(&self.place)
+    }
+
+    fn named(&self) -> Named {
+        let uuid = Some(self.uuid()).filter(|uuid| !uuid.is_empty()).map(str::to_owned);
+        Named { kind: self.kind(), uuid }
     }
 
     fn check_own(&self, key: &VolumeKey) -> Result<()> {
@@ -281,34 +287,5 @@ impl Admitted {
 impl fmt::Debug for Admitted {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Admitted").field("place", &self.place).finish_non_exhaustive()
-    }
-}
-
-/// An opened volume: what is behind its plaintext.
-#[cfg_attr(not(any(feature = "dm", feature = "parts")), allow(dead_code))]
-pub(crate) struct Ready {
-    pub(crate) data: Arc<dyn Storage>,
-    pub(crate) layout: Layout,
-    pub(crate) volume_key: Secret,
-    /// The digest that verified the volume key.
-    pub(crate) digest: u32,
-    pub(crate) second_key: Option<SecondKey>,
-    /// Its LUKS header.
-    pub(crate) header: Option<Luks>,
-    pub(crate) holds_header: bool,
-    pub(crate) hold: Option<Arc<Hold>>,
-}
-
-impl Ready {
-    pub(crate) fn of_luks(mut opened: keyway_volume::Opened, data: Arc<dyn Storage>) -> Self {
-        let (digest, second_key) = (opened.digest(), opened.take_second_key());
-        let (holds_header, hold) = (opened.holds_header(), opened.hold());
-        let (header, layout, volume_key) = opened.into_parts();
-        Self { data, layout, volume_key, digest, second_key, header: Some(header), holds_header, hold }
-    }
-
-    fn of_other(layout: Layout, volume_key: Secret, data: Arc<dyn Storage>) -> Self {
-        let (second_key, header, hold) = (None, None, None);
-        Self { data, layout, volume_key, digest: 0, second_key, header, holds_header: false, hold }
     }
 }

@@ -90,6 +90,7 @@ mod limits;
 mod location;
 #[cfg(feature = "dm")]
 mod mapping;
+mod opened;
 #[cfg(feature = "parts")]
 mod parts;
 mod plaintext;
@@ -124,10 +125,12 @@ pub use keyway_volume::KeyslotState;
 pub use kind::{Bitlk, Fvault2, Kind, NewTcryptKey, Plain, Tcrypt, TcryptHeader, TcryptRestore};
 pub use limits::{Cancel, Limits, Progress};
 pub use location::Location;
+#[cfg(all(feature = "dm", feature = "parts"))]
+pub use mapping::LinkedKeys;
 #[cfg(feature = "dm")]
-pub use mapping::Mapping;
+pub use mapping::{KeyLink, KeyLinks, MapOptions, Mapping, MappingFlag, Unlinkable, WatchMapping};
 #[cfg(feature = "parts")]
-pub use parts::Parts;
+pub use opened::Parts;
 #[cfg(feature = "predict")]
 pub use predict::{Finding, GrubVersion, Machine, Outcome, PredictedKeyslot, Prediction};
 pub use prepared::{Repair, Restore};

@@ -1,12 +1,13 @@
 //! What a volume consists of, for programs that bring storage, keys or doors of their own.
 
-use crate::admitted::Ready;
 use crate::error::At;
+use crate::opened::Parts;
 use crate::volume_key::find_both;
 use crate::{
     Admitted, Building, Create, Device, DeviceOptions, Error, Header, Key, Location, NewKdf, Reencrypt,
     Result, StoredToken, Unlock, VolumeKey,
 };
+#[cfg(feature = "keyring")]
 use keyway_crypto::Secret;
 use keyway_format::luks2::Metadata;
 #[cfg(feature = "keyring")]
@@ -16,53 +17,9 @@ use keyway_volume::device::storage::Exclusive;
 #[cfg(feature = "keyring")]
 use keyway_volume::keyslot::tokens::Miss;
 use keyway_volume::kind::Kind;
-use keyway_volume::reencrypt::{Begin, Hold, VolumeKeys};
-use keyway_volume::{DataDevice, KdfChoice, Layout, Luks, SecondKey, Storage, Terms, Unlocked};
-use std::fmt;
+use keyway_volume::reencrypt::{Begin, VolumeKeys};
+use keyway_volume::{DataDevice, KdfChoice, Luks, Storage, Terms, Unlocked};
 use std::sync::Arc;
-
-/// An unlocked volume, taken apart (feature `parts`): what a door of the caller's own is made of,
-/// such as one that changes its key or its length while it is in use. The types are those of the
-/// crate `keyway-volume`, of the same version.
-///
-/// ```
-/// # use keyway::*;
-/// # let key = Key::passphrase("correct horse");
-/// # let device = Create::luks2().kdf(NewKdf::pbkdf2(1000)).in_memory(1 << 20, &key)?;
-/// let admitted = device.admit(&Unlock::new())?;
-/// let found = admitted.try_key(&key)?;
-/// let parts = admitted.into_parts(found)?;
-/// assert_eq!(parts.volume_key.len(), 64);
-/// assert_eq!(parts.header.map(|luks| luks.version()), Some(2));
-/// assert_eq!(parts.layout.segments[0].storage_offset, 16 << 20);
-/// # Ok::<(), keyway::Error>(())
-/// ```
-#[non_exhaustive]
-pub struct Parts {
-    /// The data device: marked as in use until it is dropped, unless [`Unlock::unclaimed`] said
-    /// otherwise.
-    pub data: Arc<dyn Storage>,
-    /// Where the plaintext is on the data device.
-    pub layout: Layout,
-    /// Which kind of volume it is, as cryptsetup names it: "LUKS2", "PLAIN".
-    pub kind: &'static str,
-    /// The UUID in its header.
-    pub uuid: Option<String>,
-    /// The volume key.
-    pub volume_key: Secret,
-    /// The number of the header's digest that verified it; 0 where there is none.
-    pub digest: u32,
-    /// The key that replaces it, while a re-encryption is under way: that of the segments that say
-    /// so.
-    pub second_key: Option<SecondKey>,
-    /// The LUKS header, if it has one.
-    pub header: Option<Luks>,
-    /// Whether that is on the data device.
-    pub holds_header: bool,
-    /// The lock of the re-encryption in whose middle the volume was opened for writing: who holds it
-    /// may go on.
-    pub hold: Option<Arc<Hold>>,
-}
 
 impl DeviceOptions {
     /// A device whose bytes the caller has opened, for writing too where these options say so:
@@ -143,7 +100,7 @@ impl crate::Token {
 
 impl Admitted {
     /// Its LUKS header, and what was tolerated in it; `None` for another kind of volume. See
-    /// [`Parts`] for an example.
+    /// [`Admitted::into_parts`] for an example.
     pub fn judged(&self) -> Option<&keyway_volume::Admitted> {
         self.luks()
     }
@@ -170,17 +127,26 @@ impl Admitted {
         .map(|found| self.own(found))
     }
 
-    /// Takes the volume apart instead of opening it. See [`Parts`] for an example.
+    /// Takes the volume apart instead of opening it.
+    ///
+    /// ```
+    /// # use keyway::*;
+    /// # let key = Key::passphrase("correct horse");
+    /// # let device = Create::luks2().kdf(NewKdf::pbkdf2(1000)).in_memory(1 << 20, &key)?;
+    /// let admitted = device.admit(&Unlock::new())?;
+    /// let found = admitted.try_key(&key)?;
+    /// let parts = admitted.into_parts(found)?;
+    /// assert_eq!(parts.volume_key.len(), 64);
+    /// assert_eq!(parts.header.map(|luks| luks.version()), Some(2));
+    /// assert_eq!(parts.layout.segments[0].storage_offset, 16 << 20);
+    /// # Ok::<(), keyway::Error>(())
+    /// ```
     ///
     /// # Errors
     /// Those of [`Admitted::open`].
     pub fn into_parts(self, key: VolumeKey) -> Result<Parts> {
         let data = self.claimed();
-        let kind = self.kind();
-        let uuid = Some(self.uuid()).filter(|uuid| !uuid.is_empty()).map(str::to_owned);
-        let Ready { data, layout, volume_key, digest, second_key, header, holds_header, hold } =
-            self.ready(key, data)?;
-        Ok(Parts { data, layout, kind, uuid, volume_key, digest, second_key, header, holds_header, hold })
+        self.ready(key, data)
     }
 }
 
@@ -207,8 +173,8 @@ impl Device {
 }
 
 impl Header {
-    /// The header as it was read, with everything that its format has. See [`Parts`] for an
-    /// example.
+    /// The header as it was read, with everything that its format has. See
+    /// [`Admitted::into_parts`] for an example.
     pub fn luks(&self) -> &Luks {
         &self.luks
     }
@@ -346,11 +312,5 @@ impl Create {
 impl From<KdfChoice> for NewKdf {
     fn from(choice: KdfChoice) -> Self {
         Self::of_choice(choice)
-    }
-}
-
-impl fmt::Debug for Parts {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Parts").field("layout", &self.layout).finish_non_exhaustive()
     }
 }

@@ -1,6 +1,7 @@
 //! dm-crypt's flags, which affect how it processes requests but not what it decrypts.
 
 use super::crypt::{Features, Line, Options};
+use keyway_volume::{Header, Luks};
 
 /// A dm-crypt flag.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -75,10 +76,12 @@ impl Flag {
 }
 
 impl Options {
-    /// Sets the flags that a LUKS2 header stores, by their names there.
-    pub fn set_kept(&mut self, names: &[String]) {
-        let kept = Flag::ALL.into_iter().filter(|flag| names.iter().any(|name| name == flag.kept_name()));
-        kept.for_each(|flag| flag.set(self));
+    /// Sets the flags that the header stores (LUKS2 on-disk format, section 3.5, "config").
+    pub fn set_stored(&mut self, header: &Luks) {
+        let Header::Luks2 { metadata, .. } = header.header() else { return };
+        let names = &metadata.config.flags;
+        let stored = Flag::ALL.into_iter().filter(|flag| names.iter().any(|name| name == flag.kept_name()));
+        stored.for_each(|flag| flag.set(self));
     }
 
     /// Clears the flags that this dm-crypt does not support, as cryptsetup does, and returns them.

@@ -6,11 +6,11 @@ use crate::door::shared::{
 };
 use crate::door::{Args, Opt};
 use crate::process::encoding::Encoded;
-use keyway_attach::dm::Flag;
-use keyway_attach::dm::crypt::{Features, Options};
+use keyway::{MapOptions, MappingFlag as Flag};
+use keyway_attach::dm::crypt::Options;
 use keyway_crypto::Secret;
 use keyway_volume::header::seal::Renewal;
-use keyway_volume::{Header, Luks, OsRandom};
+use keyway_volume::{Luks, OsRandom};
 
 /// A dm-crypt flag and its names: its option; its name in `status`, with the space that cryptsetup
 /// writes after it.
@@ -63,6 +63,11 @@ impl GivenFlags {
         set_in(&self.0).for_each(|named| named.flag.set(options));
     }
 
+    /// A mapping with these flags.
+    pub(crate) fn onto(&self, how: MapOptions) -> MapOptions {
+        set_in(&self.0).fold(how, |how, named| how.flag(named.flag))
+    }
+
     /// Stores these flags in the header (`--persistent`), and no others. The volume key, if
     /// available, renews a seal.
     pub(crate) fn keep(&self, luks: &mut Luks, volume_key: Option<&Secret>) -> keyway_volume::Result<()> {
@@ -90,17 +95,9 @@ fn set_in(options: &Options) -> impl Iterator<Item = &'static Named> {
     FLAGS.iter().filter(|named| named.flag.is_in(options))
 }
 
-/// Sets the flags that are stored in the header.
-pub(crate) fn apply_kept(luks: &Luks, options: &mut Options) {
-    let Header::Luks2 { metadata, .. } = luks.header() else { return };
-    options.set_kept(&metadata.config.flags);
-}
-
-/// Clears the flags that this kernel's dm-crypt does not know, and returns the names of their
-/// options.
-pub(crate) fn drop_unknown(options: &mut Options, features: &Features) -> Vec<&'static str> {
-    let dropped = options.drop_unknown(features);
-    FLAGS.iter().filter(|named| dropped.contains(&named.flag)).map(|named| named.option.long).collect()
+/// The option that sets the flag.
+pub(crate) fn option_of(flag: Flag) -> &'static str {
+    FLAGS.iter().find(|named| named.flag == flag).map_or("", |named| named.option.long)
 }
 
 /// The flags as `status` shows them; empty when none is set.

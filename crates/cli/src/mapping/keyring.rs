@@ -1,14 +1,19 @@
 //! Where a mapping's volume key is: in dm-crypt's table line, or in the kernel's keyring, which
 //! cryptsetup uses for LUKS2.
 
+use crate::device::explain;
 use crate::door::Args;
 use crate::door::shared::LINK_VK;
 use crate::output::failure::{Exit, Failure, Result};
 use crate::output::sentence;
+use keyway::{ErrorKind, KeyLink as Link, KeyLinks, LinkedKeys, MapOptions, Unlinkable};
 use keyway_attach::dm::crypt::Features;
-use keyway_attach::dm::keyring::{Key, Link, VolumeKey};
+use keyway_attach::dm::keyring::VolumeKey;
 use keyway_attach::dm::volume::KeyPlace;
 use keyway_crypto::Secret;
+use keyway_volume::Luks;
+use std::error::Error;
+use std::path::Path;
 
 /// Puts the key where cryptsetup would. The key of a LUKS2 volume, for which UUID and digest are
 /// given, goes into the keyring if the kernel's dm-crypt can read it from there and that is
@@ -29,31 +34,30 @@ pub(crate) fn hold_key(key: &Secret, uuid: &str, digest: u32) -> Result<KeyPlace
 
 /// Where a volume key is left, too (`--link-vk-to-keyring`).
 #[derive(Debug, Clone)]
-pub(crate) struct KeyLink {
-    first: Link,
-    /// For the other key of a volume in the middle of a re-encryption.
-    second: Option<Link>,
-}
+pub(crate) struct KeyLink(KeyLinks);
 
 impl KeyLink {
     /// A second one names the other key of a volume whose re-encryption has begun; other volumes
     /// have one key.
     pub(crate) fn from_args(args: &Args) -> Result<Option<Self>> {
         let links = args.texts(&LINK_VK).into_iter().map(link).collect::<Result<Vec<_>>>()?;
-        let refusal = |message| Err(Failure::new(Exit::Parameters, message));
-        match links.as_slice() {
-            [first, second] if first.kind != second.kind => {
-                refusal("Key types have to be the same for both volume keys.")
-            }
-            [first, second] if first.keyring != second.keyring => {
-                refusal("Both volume keys have to be linked to the same keyring.")
-            }
-            [_, _, _, ..] => refusal("At most 2 keyring link specifications can be supplied."),
-            links => {
-                let mut links = links.iter().cloned();
-                Ok(links.next().map(|first| Self { first, second: links.next() }))
-            }
+        if links.len() > 2 {
+            let message = "At most 2 keyring link specifications can be supplied.";
+            return Err(Failure::new(Exit::Parameters, message));
         }
+        let mut links = links.into_iter();
+        let Some(first) = links.next() else { return Ok(None) };
+        Ok(Some(Self(KeyLinks::new(first, links.next())?)))
+    }
+
+    /// A mapping whose key is left there.
+    pub(crate) fn onto(&self, how: MapOptions) -> MapOptions {
+        how.links(self.0.clone())
+    }
+
+    /// Adds the key of the volume with this header.
+    pub(crate) fn add(&self, luks: &Luks, volume_key: &Secret) -> Result<LinkedKeys> {
+        self.0.add(luks, volume_key, None).map_err(|error| front_end(&error))
     }
 }
 
@@ -64,49 +68,43 @@ fn link(text: &str) -> Result<Link> {
     })
 }
 
-/// Volume keys that stay in a keyring of the user's choice.
-pub(crate) struct LinkedKey(Vec<(Key, Link)>);
-
-impl LinkedKey {
-    /// Adds the key of a LUKS2 volume; both, where one replaces the other.
-    pub(crate) fn add(
-        link: &KeyLink,
-        is_luks2: bool,
-        volume_key: &Secret,
-        second: Option<&Secret>,
-    ) -> Result<Self> {
-        let refusal = |message| Err(Failure::new(Exit::Parameters, message));
-        if !is_luks2 {
-            return refusal("--link-vk-to-keyring is for LUKS2 volumes.");
-        }
-        let mut wanted = vec![(&link.first, volume_key)];
-        match (second, &link.second) {
-            (Some(second), Some(link)) => wanted.push((link, second)),
-            (Some(_), None) => {
-                return refusal(
-                    "The volume is in the middle of a reencryption, and has two volume keys: \
-                     --link-vk-to-keyring is needed twice.",
-                );
+/// An error of mapping the volume on `device`.
+pub(crate) fn not_mapped(device: &Path, error: keyway::Error) -> Failure {
+    match (error.into_volume_error(), device.display()) {
+        (Ok(error), _) => explain::on_device(device, &error),
+        (Err(error), device) => match error.kind() {
+            ErrorKind::InUse { by } if error.source().is_none() => {
+                let message = format!("Cannot use device {device} which is in use ({by}).");
+                Failure::new(Exit::Busy, message)
             }
-            (None, _) => {}
-        }
-        let mut linked = Self(Vec::new());
-        for (link, key) in wanted {
-            match Key::add(link.kind, &link.description, key, link.keyring) {
-                Ok(key) => linked.0.push((key, link.clone())),
-                Err(error) => {
-                    linked.remove();
-                    return Err(sentence::door(&error));
-                }
-            }
-        }
-        Ok(linked)
+            _ => front_end(&error),
+        },
     }
+}
 
-    /// Removes them again, where what they were added for has failed.
-    pub(crate) fn remove(self) {
-        for (key, link) in self.0 {
-            let _ = key.unlink(link.keyring);
-        }
+/// An error of the kernel's, or of a key that cannot be left in a keyring.
+fn front_end(error: &keyway::Error) -> Failure {
+    if let Some(why) = cause::<Unlinkable>(error) {
+        return Failure::new(Exit::Parameters, unlinkable(*why));
     }
+    match cause::<keyway_attach::Error>(error) {
+        Some(error) => sentence::door(error),
+        None => Failure::new(Exit::Parameters, sentence::sentence(&error.to_string())),
+    }
+}
+
+fn unlinkable(why: Unlinkable) -> String {
+    match why {
+        Unlinkable::NotLuks2 => "--link-vk-to-keyring is for LUKS2 volumes.".to_owned(),
+        Unlinkable::SecondMissing => {
+            "The volume is in the middle of a reencryption, and has two volume keys: \
+                                      --link-vk-to-keyring is needed twice."
+                .to_owned()
+        }
+        _ => sentence::sentence(&why.to_string()),
+    }
+}
+
+fn cause<T: Error + 'static>(error: &keyway::Error) -> Option<&T> {
+    error.source()?.downcast_ref()
 }

@@ -7,9 +7,9 @@ mod header;
 mod keyring;
 
 pub(crate) use devices::{device_path, image_behind, is_read_only};
-pub(crate) use flags::{GivenFlags, apply_kept, drop_unknown, shown};
+pub(crate) use flags::{GivenFlags, option_of, shown};
 pub(crate) use header::{Reopening, no_header};
-pub(crate) use keyring::{KeyLink, LinkedKey, hold_key, place_key};
+pub(crate) use keyring::{KeyLink, hold_key, not_mapped, place_key};
 
 use crate::device::sessions;
 use crate::output::failure::{Exit, Failure, Result};

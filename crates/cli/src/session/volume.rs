@@ -3,7 +3,8 @@
 
 use crate::device::{self, explain};
 use crate::output::failure::Result;
-use crate::volume::{Format, Unlocked};
+use crate::volume::Unlocked;
+use keyway::Parts;
 use keyway::storage::Storage;
 use keyway_attach::session::{Facts, Gate, KeyDigest, Origin, Source};
 use keyway_crypto::Secret;
@@ -13,12 +14,13 @@ use keyway_volume::{Keys, Layout, Rights};
 /// Puts the plaintext of `unlocked` behind a gate; the volume key is wiped when this returns.
 pub(crate) fn behind_gate(unlocked: Unlocked, rights: Rights) -> Result<(Gate, Facts)> {
     let mut facts = facts(&unlocked);
-    let Unlocked { device, storage, layout, volume_key, second_key, format, holds_header, hold } = unlocked;
-    let (declared_len, origin) = match format {
-        Format::Luks { luks, .. } => (declared_len(&layout), Origin::Luks { luks, holds_header, hold }),
-        Format::Other { .. } => (None, Origin::Other(KeyDigest::of(&volume_key)?)),
+    let Unlocked { device, parts, hash: _ } = unlocked;
+    let Parts { data, layout, volume_key, second_key, header, holds_header, hold, .. } = parts;
+    let (declared_len, origin) = match header.map(Box::new) {
+        Some(luks) => (declared_len(&layout), Origin::Luks { luks, holds_header, hold }),
+        None => (None, Origin::Other(KeyDigest::of(&volume_key)?)),
     };
-    let source = Source { device, storage, layout, declared_len, origin };
+    let source = Source { device, storage: data, layout, declared_len, origin };
     (facts.cipher, facts.sector_size) = source.encryption();
     let keys = Keys::new(&volume_key, second_key.as_ref().map(|second| &second.key));
     let gate = Gate::open(source, keys, rights).map_err(explain::session)?;
@@ -30,13 +32,14 @@ pub(crate) fn behind_gate(unlocked: Unlocked, rights: Rights) -> Result<(Gate, F
 
 /// The keys of the re-encryption in whose middle a volume is; `None` where it is in none.
 pub(crate) fn keys_under_way(unlocked: &Unlocked) -> Result<Option<VolumeKeys>> {
-    let Format::Luks { luks, .. } = &unlocked.format else { return Ok(None) };
+    let parts = &unlocked.parts;
+    let Some(luks) = &parts.header else { return Ok(None) };
     if UnderWay::of(luks.header())?.is_none() {
         return Ok(None);
     }
     let copy = |key: &Secret| Secret::copy_from(key.expose());
-    let second = unlocked.second_key.as_ref().map(|second| copy(&second.key));
-    Ok(Some(VolumeKeys::given(luks, copy(&unlocked.volume_key), second)?))
+    let second = parts.second_key.as_ref().map(|second| copy(&second.key));
+    Ok(Some(VolumeKeys::given(luks, copy(&parts.volume_key), second)?))
 }
 
 /// The size that a header gives its volume, unless that takes all of the device.
@@ -46,14 +49,14 @@ fn declared_len(layout: &Layout) -> Option<u64> {
 }
 
 fn facts(unlocked: &Unlocked) -> Facts {
-    let format = &unlocked.format;
+    let Unlocked { device, parts, hash } = unlocked;
     Facts {
-        device: device::absolute(&unlocked.device).display().to_string(),
-        format: format.name().to_owned(),
-        uuid: format.uuid().unwrap_or_default().to_owned(),
-        hash: format.hash().unwrap_or_default().to_owned(),
-        key_bits: 8 * unlocked.volume_key.len() as u64,
-        offset: unlocked.layout.segments.first().map_or(0, |segment| segment.storage_offset),
+        device: device::absolute(device).display().to_string(),
+        format: parts.kind.to_owned(),
+        uuid: parts.uuid.clone().unwrap_or_default(),
+        hash: hash.clone().unwrap_or_default(),
+        key_bits: 8 * parts.volume_key.len() as u64,
+        offset: parts.layout.segments.first().map_or(0, |segment| segment.storage_offset),
         ..Facts::default()
     }
 }

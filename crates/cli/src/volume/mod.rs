@@ -6,5 +6,5 @@ mod unlocked;
 mod usage;
 
 pub(crate) use opening::{Kind, Opening};
-pub(crate) use unlocked::{Format, Plaintext, Unlocked, check_range};
+pub(crate) use unlocked::{Plaintext, Unlocked, check_range};
 pub(crate) use usage::{Data, Sharing};

@@ -9,10 +9,10 @@ use crate::process::encoding::{Encoded, encoded};
 use crate::unlock::admission::Demands;
 use crate::unlock::{self, KeyOptions};
 use crate::volume::kinds::{self, Asked, Described, Given};
-use crate::volume::unlocked::{Format, Plaintext, Unlocked};
+use crate::volume::unlocked::{Plaintext, Unlocked};
 use crate::volume::usage::{Data, Sharing};
 use keyway::storage::Storage;
-use keyway::{Admitted, Device, ErrorKind, Parts, Unlock, VolumeKey};
+use keyway::{Admitted, Device, ErrorKind, Unlock, VolumeKey};
 use keyway_crypto::Cpu;
 use keyway_format::text::Shown;
 use keyway_volume::device::probe::{is_noise, probe};
@@ -167,22 +167,17 @@ impl Opening {
     fn take_apart(&self, data: Data, claim: bool) -> Result<Unlocked> {
         let (admitted, key) = self.admit_with_key(data, claim)?;
         let parts = admitted.into_parts(key).map_err(|e| self.explain(e))?;
-        let Parts { kind, uuid, digest, header, .. } = parts;
-        let format = match (&self.kind, header) {
-            (_, Some(luks)) => Format::Luks { luks: Box::new(luks), digest },
-            (Kind::Other(described), None) => {
-                Format::Other { kind, uuid, hash: described.hash().map(str::to_owned) }
-            }
-            (Kind::Luks(_), None) => unreachable!("a LUKS volume has a header"),
-        };
-        let Parts { data: storage, layout, volume_key, second_key, holds_header, hold, .. } = parts;
         if self.key_is_unproven()
-            && let Ok(volume) = Volume::new(Arc::clone(&storage), &layout, &volume_key, Cpu::detect())
+            && let Ok(volume) =
+                Volume::new(Arc::clone(&parts.data), &parts.layout, &parts.volume_key, Cpu::detect())
         {
             self.doubt(&volume);
         }
-        let device = self.target.device.clone();
-        Ok(Unlocked { device, storage, layout, volume_key, second_key, format, holds_header, hold })
+        let hash = match &self.kind {
+            Kind::Luks(_) => None,
+            Kind::Other(described) => described.hash().map(str::to_owned),
+        };
+        Ok(Unlocked { device: self.target.device.clone(), parts, hash })
     }
 
     /// Whether a volume key was given that nothing in the volume vouches for.

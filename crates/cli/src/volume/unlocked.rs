@@ -1,78 +1,19 @@
 //! An unlocked volume, and its plaintext.
 
 use crate::output::failure::{Exit, Failure, Result};
+use keyway::Parts;
 use keyway::storage::Storage;
-use keyway_crypto::Secret;
-use keyway_volume::reencrypt::Hold;
-use keyway_volume::{Layout, Luks, SecondKey};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// A volume with its key: what any door needs, including the kernel's.
+/// A volume with its key: what any front end needs, including the kernel's.
 pub(crate) struct Unlocked {
     /// The data device's path.
     pub(crate) device: PathBuf,
-    /// The data device, opened and marked as in use as [`Data`](super::Data) said.
-    pub(crate) storage: Arc<dyn Storage>,
-    /// Where the plaintext is on the data device.
-    pub(crate) layout: Layout,
-    /// The volume key.
-    pub(crate) volume_key: Secret,
-    /// The key that replaces it, in the middle of a re-encryption.
-    pub(crate) second_key: Option<SecondKey>,
-    /// What kind of volume it is.
-    pub(crate) format: Format,
-    /// Whether its header is on the data device.
-    pub(crate) holds_header: bool,
-    /// The lock of the re-encryption in whose middle it was opened.
-    pub(crate) hold: Option<Arc<Hold>>,
-}
-
-/// What kind of volume was unlocked.
-pub(crate) enum Format {
-    /// LUKS1 or LUKS2.
-    Luks {
-        /// The header, with version, UUID and metadata.
-        luks: Box<Luks>,
-        /// The digest that verified the volume key (0 for LUKS1).
-        digest: u32,
-    },
-    /// Another kind.
-    Other {
-        /// As cryptsetup names it: "PLAIN".
-        kind: &'static str,
-        /// The UUID in its header.
-        uuid: Option<String>,
-        /// The hash that derives the key from a passphrase, if one was named.
-        hash: Option<String>,
-    },
-}
-
-impl Format {
-    /// As cryptsetup names it: "LUKS2", "PLAIN".
-    pub(crate) fn name(&self) -> &'static str {
-        match self {
-            Self::Luks { luks, .. } if luks.version() == 1 => "LUKS1",
-            Self::Luks { .. } => "LUKS2",
-            Self::Other { kind, .. } => kind,
-        }
-    }
-
-    /// The UUID in its header.
-    pub(crate) fn uuid(&self) -> Option<&str> {
-        match self {
-            Self::Luks { luks, .. } => Some(luks.uuid()),
-            Self::Other { uuid, .. } => uuid.as_deref(),
-        }
-    }
-
+    /// What it consists of; its data device is marked as in use as [`Data`](super::Data) said.
+    pub(crate) parts: Parts,
     /// The hash that derives the key from a passphrase, if one was named.
-    pub(crate) fn hash(&self) -> Option<&str> {
-        match self {
-            Self::Luks { .. } => None,
-            Self::Other { hash, .. } => hash.as_deref(),
-        }
-    }
+    pub(crate) hash: Option<String>,
 }
 
 /// The plaintext of an unlocked volume.

@@ -88,7 +88,7 @@ impl Resume {
         let luks2 = (opened.luks().version() == 2).then(|| (opened.luks().uuid(), opened.digest()));
         let place = mapping::place_key(self.keyring, opened.volume_key(), luks2, &features)?;
         let key = if line.cipher.starts_with("cipher_null") { Key::Absent } else { place.key() };
-        let add = |link| mapping::LinkedKey::add(link, luks2.is_some(), opened.volume_key(), None);
+        let add = |link: &KeyLink| link.add(opened.luks(), opened.volume_key());
         let link = self.link.as_ref().map(add).transpose()?;
         found.mapper.resume_with_key(name, &key).map_err(|error| {
             if let Some(link) = link {

@@ -50,7 +50,7 @@ impl BackgroundRequest for OwnDoor {
         let data = if read_only { Data::Show } else { Data::Write };
         let unlocked = self.opening.unlock(data)?;
         self.flags.keep(target, &unlocked);
-        let discards = self.flags.of(&unlocked.format).allow_discards;
+        let discards = self.flags.pass_discards(unlocked.parts.header.as_ref());
         let (gate, mut facts) = session::behind_gate(unlocked, Rights { read_only, discards })?;
         let gate = Arc::new(gate);
         let is_quiet = target.manner.batch_mode || self.is_told;

@@ -1,10 +1,11 @@
 //! The flags that a volume is opened with, and whether its header stores them (`--persistent`).
 
 use crate::device::{self, Target, Versions, explain};
-use crate::mapping::{self, GivenFlags};
+use crate::mapping::GivenFlags;
 use crate::output::failure::{Exit, Result};
 use crate::process::encoding::encoded;
-use crate::volume::{Format, Unlocked};
+use crate::volume::Unlocked;
+use keyway::MapOptions;
 use keyway_attach::dm::crypt::Options;
 use keyway_crypto::Secret;
 use keyway_volume::{Access, Luks};
@@ -20,24 +21,29 @@ pub(super) struct PersistentFlags {
 encoded!(PersistentFlags { given, kept });
 
 impl PersistentFlags {
-    /// The flags, with those that the header has stored; `--persistent` replaces these.
-    pub(super) fn of(&self, format: &Format) -> Options {
+    /// Whether discards are passed on, by these flags or those that the header has stored; `--persistent`
+    /// replaces these.
+    pub(super) fn pass_discards(&self, header: Option<&Luks>) -> bool {
         let mut options = Options::default();
         self.given.apply(&mut options);
-        if let Format::Luks { luks, .. } = format
-            && !self.kept
-        {
-            mapping::apply_kept(luks, &mut options);
+        if let Some(luks) = header.filter(|_| !self.kept) {
+            options.set_stored(luks);
         }
-        options
+        options.allow_discards
+    }
+
+    /// A mapping with these flags.
+    pub(super) fn onto(&self, how: MapOptions) -> MapOptions {
+        let how = self.given.onto(how);
+        if self.kept { how.without_stored_flags() } else { how }
     }
 
     /// Stores the flags in the header of the opened volume, if requested; as with cryptsetup, an
     /// error is reported but does not make the command fail.
     pub(super) fn keep(&self, target: &Target, unlocked: &Unlocked) {
-        let Format::Luks { luks, .. } = &unlocked.format else { return };
+        let Some(luks) = &unlocked.parts.header else { return };
         if self.kept
-            && let Err(failure) = self.write(target, luks, &unlocked.volume_key)
+            && let Err(failure) = self.write(target, luks, &unlocked.parts.volume_key)
         {
             say!("Device activated but cannot make flags persistent.");
             if failure.exit() == Exit::Unmet {

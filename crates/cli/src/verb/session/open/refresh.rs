@@ -104,7 +104,7 @@ impl Refresh {
         let mut options = Options::default();
         self.flags.apply(&mut options);
         if let (Some((luks, _)), false) = (&header, self.persistent) {
-            mapping::apply_kept(luks, &mut options);
+            options.set_stored(luks);
         }
         let rights = Rights { discards: options.allow_discards, read_only: self.read_only };
         session.set_rights(rights).map_err(explain::session)?;
@@ -193,9 +193,9 @@ impl Refresh {
         let mut flags = Options::default();
         self.flags.apply(&mut flags);
         if let (Some(luks), false) = (luks, self.persistent) {
-            mapping::apply_kept(luks, &mut flags);
+            flags.set_stored(luks);
         }
-        mapping::drop_unknown(&mut flags, &mapping::features(&found.mapper)?);
+        flags.drop_unknown(&mapping::features(&found.mapper)?);
         Ok(line.with_flags(&flags))
     }
 

@@ -1,7 +1,7 @@
 //! `open --test-passphrase`: unlocks, and does nothing else, unless the key is to be left in a keyring.
 
 use crate::device::{self, Target, Versions};
-use crate::mapping::{KeyLink, LinkedKey};
+use crate::mapping::KeyLink;
 use crate::output::failure::Result;
 use crate::unlock::admission::Demands;
 use crate::unlock::{self, KeyOptions};
@@ -44,8 +44,7 @@ impl TestPassphrase {
 
     /// Leaves the volume key in the keyring that `--link-vk-to-keyring` names.
     fn link(&self, luks: &Luks, volume_key: &Secret) -> Result<()> {
-        let add = |link| LinkedKey::add(link, luks.version() == 2, volume_key, None);
-        self.link.as_ref().map(add).transpose().map(drop)
+        self.link.as_ref().map(|link| link.add(luks, volume_key)).transpose().map(drop)
     }
 
     /// The data device, if the command line demands anything of the volume.

@@ -1,15 +1,22 @@
 //! The kernel's door: a dm-crypt mapping, set up as cryptsetup does.
 
-use crate::admitted::Ready;
+mod link;
+mod make;
+mod options;
+
+#[cfg(feature = "parts")]
+pub use link::LinkedKeys;
+pub use link::{KeyLink, KeyLinks, Unlinkable};
+pub use options::{MapOptions, WatchMapping};
+
 use crate::error::At;
-use crate::{Admitted, Error, ErrorKind, Location, Result, VolumeKey};
-use keyway_attach::dm::chain::Plan;
-use keyway_attach::dm::crypt::{Features, Options};
-use keyway_attach::dm::volume::{self, Below, KeyPlace, Places};
-use keyway_attach::dm::{Backing, Mapper, node, uuid};
-use keyway_volume::device::in_use::{self, Access, InUse};
-use keyway_volume::{Header, Luks, Storage};
+use crate::{Admitted, Error, Location, Result, VolumeKey};
+use keyway_attach::dm::{Mapper, node, uuid};
 use std::path::{Path, PathBuf};
+
+/// A flag of dm-crypt's, which changes how it processes requests but not what it decrypts. See
+/// [`MapOptions`] for an example.
+pub use keyway_attach::dm::Flag as MappingFlag;
 
 /// A mapping of the kernel's dm-crypt, /dev/mapper/NAME: from [`Admitted::map`]; see there for an
 /// example. It needs no process, and outlives this value until it is removed or the machine stops.
@@ -80,79 +87,55 @@ impl Admitted {
     /// lacks dm-crypt or a cipher; [`ErrorKind::Refused`] for anything that is neither a file nor a
     /// block device.
     pub fn map(self, key: VolumeKey, name: &str) -> Result<Mapping> {
+        self.map_with(key, name, &MapOptions::new(), &mut Silent)
+    }
+
+    /// As [`Admitted::map`], with options; `watch` is told what happens meanwhile.
+    ///
+    /// ```no_run
+    /// # use keyway::*;
+    /// struct Told;
+    ///
+    /// impl WatchMapping for Told {
+    ///     fn unknown_flag(&mut self, flag: MappingFlag) -> Result<()> {
+    ///         println!("This kernel does without {flag:?}.");
+    ///         Ok(())
+    ///     }
+    /// }
+    ///
+    /// let admitted = Device::open_rw("/dev/sda2")?.admit(&Unlock::new())?;
+    /// let key = admitted.try_key(&Key::passphrase("correct horse"))?;
+    /// let how = MapOptions::new().flag(MappingFlag::HighPriority);
+    /// admitted.map_with(key, "home", &how, &mut Told)?;
+    /// # Ok::<(), keyway::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Those of [`Admitted::map`] and of `watch`; one whose source is [`Unlinkable`]. Nothing is mapped then.
+    pub fn map_with(
+        self,
+        key: VolumeKey,
+        name: &str,
+        how: &MapOptions,
+        watch: &mut dyn WatchMapping,
+    ) -> Result<Mapping> {
         let (place, unclaimed, options) = self.for_the_kernel();
         let Some(path) = place.path().map(Path::to_owned) else {
             return Err(Error::refused("the kernel maps block devices and files alone").at(&place));
         };
-        let mapper = Mapper::open().at(&place)?;
-        let terms = Terms { read_only: self.is_read_only(), discards: options.passes_discards() };
+        // Before what a re-encryption left is completed: without device-mapper, nothing is changed.
+        Mapper::open().at(&place)?;
+        let how = how.clone().on(&options, self.is_read_only());
         let data = self.claimed();
-        let kind = self.kind();
-        let uuid = uuid::of_mapping(kind, Some(self.uuid()).filter(|uuid| !uuid.is_empty()), name);
-        let ready = self.ready_for_the_kernel(key, data, &unclaimed, terms.read_only)?;
-        let _mark = match options.is_shared() {
-            true => None,
-            false => Some(leave_to_the_kernel(&*unclaimed, &path).at(&place)?),
-        };
-        map(&ready, &mapper, (name, &uuid), (&*unclaimed, &path), terms).at(&place)?;
-        Ok(Mapping { name: name.to_owned() })
+        let parts = self.ready_for_the_kernel(key, data, &unclaimed, how.read_only)?;
+        make::map(&parts, &path, name, &how, watch).at(&place)
     }
 }
 
-/// What the caller permits.
-struct Terms {
-    read_only: bool,
-    discards: bool,
-}
+/// Nothing is said.
+struct Silent;
 
-fn map(
-    ready: &Ready,
-    mapper: &Mapper,
-    (name, uuid): (&str, &str),
-    (storage, path): (&dyn Storage, &Path),
-    terms: Terms,
-) -> keyway_attach::Result<()> {
-    let features = Features::of(mapper.target_version("crypt")?);
-    let segments = &ready.layout.segments;
-    let backing = Backing::attach(storage, path, terms.read_only, volume::sector_size(segments))?;
-    let luks2 = |digest| {
-        let luks = ready.header.as_ref().filter(|luks| luks.version() == 2);
-        luks.map(|luks| (luks.uuid(), digest))
-    };
-    let key = match volume::encrypts_nothing(segments) {
-        true => KeyPlace::Absent,
-        false => KeyPlace::find(true, &ready.volume_key, luks2(ready.digest), &features)?,
-    };
-    let second = ready.second_key.as_ref();
-    let second = second.map(|second| KeyPlace::find(true, &second.key, luks2(second.digest), &features));
-    let second = second.transpose()?;
-    let mut options = ready.header.as_ref().map(kept_options).unwrap_or_default();
-    options.allow_discards |= terms.discards;
-    options.drop_unknown(&features);
-    let below = Below { device: backing.number, len: storage.len(), options };
-    let places = Places { first: &key, second: second.as_ref() };
-    let plan = Plan { layout: &ready.layout, places, below: &below, read_only: backing.read_only };
-    mapper.map(name, uuid, plan)
-}
-
-/// Marks the volume as in use, but leaves the exclusive claim to dm-crypt: if two processes map it
-/// at once, one of them is refused.
-fn leave_to_the_kernel(storage: &dyn Storage, path: &Path) -> Result<InUse> {
-    let mut mark = InUse::acquire(storage, Access::Write, false)?;
-    if let Some(node) = in_use::loop_device_of(path) {
-        return Err(Error::new(ErrorKind::InUse { by: format!("attached to {}", node.display()) }));
-    }
-    mark.leave_to_the_kernel();
-    Ok(mark)
-}
-
-/// The flags stored in the header (LUKS2 on-disk format, section 3.5, "config").
-fn kept_options(luks: &Luks) -> Options {
-    let Header::Luks2 { metadata, .. } = luks.header() else { return Options::default() };
-    let mut options = Options::default();
-    options.set_kept(&metadata.config.flags);
-    options
-}
+impl WatchMapping for Silent {}
 
 impl From<&Mapping> for Location {
     fn from(mapping: &Mapping) -> Self {
