@@ -110,7 +110,7 @@ pub use admitted::Admitted;
 #[cfg(any(feature = "nbd", feature = "fuse", feature = "ublk"))]
 pub use attach::Attached;
 #[cfg(feature = "parts")]
-pub use create::{Building, OuterVolume};
+pub use create::{Building, Built, NotBuilt, OuterVolume};
 pub use create::{Content, Create, NewVeracrypt};
 pub use device::{Device, DeviceOptions};
 pub use error::{Error, ErrorKind, Result};

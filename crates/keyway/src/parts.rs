@@ -282,7 +282,7 @@ impl Create {
     }
 
     /// Plans the volume and makes room for its content on a target of the caller's own, for
-    /// [`Building::fill`] and [`Building::finish`]. From now on a device holds no volume.
+    /// [`Building::complete`]. From now on a device holds no volume.
     ///
     /// ```
     /// # use keyway::{Create, Key, NewKdf, storage::Memory};
@@ -296,9 +296,8 @@ impl Create {
     /// let create = Create::luks2().kdf(NewKdf::pbkdf2(1000));
     /// let key = Key::passphrase("correct horse");
     /// let building = create.begin(Target::Existing(&claimed), &key, &content())?;
-    /// let moved = building.fill(content(), Options::default(), &Meter::new())?;
-    /// assert_eq!(building.padding(moved.length), 0);
-    /// building.finish(moved.length)?;
+    /// let built = building.complete(content(), Options::default(), &Meter::new()).map_err(keyway::Error::from)?;
+    /// assert_eq!((built.length, built.holes, built.padding), (8192, 0, 0));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///

@@ -13,7 +13,7 @@ use crate::output::manner::Manner;
 use crate::output::progress::{self, Progress};
 use crate::output::transfer;
 use keyway::storage::Storage;
-use keyway::{ErrorKind, Key, Version};
+use keyway::{Built, ErrorKind, Key, NotBuilt, Version};
 use keyway_crypto::Secret;
 use keyway_volume::Unneeded;
 use keyway_volume::data::build::{Content, ImageHoles, Target};
@@ -76,7 +76,7 @@ impl NewVolume {
         content: Content<'_>,
         name: &str,
         passphrase: Secret,
-    ) -> Result<Filled> {
+    ) -> Result<Built> {
         let create = self.seal.of(self.params.create()?);
         let create = match self.first_boot {
             Some(first_boot) => first_boot.of(create),
@@ -85,31 +85,28 @@ impl NewVolume {
         let (path, total) = (destination.path().to_owned(), content.len);
         let building = create.begin(destination.target(), &Key::Passphrase(passphrase), &content);
         let building = building.map_err(|e| destination.refused(e))?;
-        let moved = progress::watch(self.progress, &path, total, |meter| {
-            building.fill(content, Options::default(), meter)
+        let built = progress::watch(self.progress, &path, total, |meter| {
+            building.complete(content, Options::default(), meter)
         })
-        .map_err(|e| transfer::failed(e, &name, &path.display()))?;
-        let padding = building.padding(moved.length);
-        building.finish(moved.length).map_err(|error| match error.kind() {
-            ErrorKind::NoContent => {
-                let message = format!("{name} is empty; there is nothing to encrypt.");
-                Failure::new(Exit::Parameters, message)
-            }
-            _ => explain::placed(error.into(), Some(&path)),
-        })?;
+        .map_err(|why| not_built(why, name, &path))?;
         destination.complete()?;
-        Ok(Filled { length: moved.length, holes: moved.holes, padding })
+        Ok(built)
     }
 }
 
-/// What is in a new volume, in bytes.
-pub(crate) struct Filled {
-    /// The content, with the room that was asked for after it.
-    pub(crate) length: u64,
-    /// The part of it that was holes, left unwritten.
-    pub(crate) holes: u64,
-    /// Zeros after it, up to the end of a sector.
-    pub(crate) padding: u64,
+/// The line for content, called `name`, of which no volume on `path` could be made.
+fn not_built(why: NotBuilt, name: &str, path: &Path) -> Failure {
+    let error = match why {
+        NotBuilt::Moving(failure) => return transfer::failed(failure, &name, &path.display()),
+        other => keyway::Error::from(other),
+    };
+    match error.kind() {
+        ErrorKind::NoContent => {
+            let message = format!("{name} is empty; there is nothing to encrypt.");
+            Failure::new(Exit::Parameters, message)
+        }
+        _ => explain::placed(error.into(), Some(path)),
+    }
 }
 
 /// `--fill` or `--keep-holes`, or the default for the file system in the image.

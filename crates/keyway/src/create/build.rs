@@ -113,8 +113,8 @@ impl Create {
         }
         let building = self.building(target, key, &content)?;
         let meter = self.limits.begin(content.len);
-        let moved = building.fill(content, self.limits.transfer(), &meter)?;
-        building.finish(moved.length)
+        building.complete(content, self.limits.transfer(), &meter)?;
+        Ok(())
     }
 
     /// Plans the volume, and makes room for its content. From now on a device holds no volume.

@@ -5,7 +5,7 @@ use super::Additions;
 use crate::{Error, ErrorKind, Result};
 use keyway_crypto::Secret;
 use keyway_volume::data::build::{Build, Content, Target};
-use keyway_volume::device::stream::{self, Meter, Moved};
+use keyway_volume::device::stream::{self, Meter};
 use keyway_volume::{Locking, Random, Storage};
 use std::sync::Arc;
 
@@ -20,33 +20,27 @@ pub struct Building<'a> {
 }
 
 impl Building<'_> {
-    /// Encrypts the content into its place; `meter` counts its bytes and can stop it. See
-    /// [`Create::begin`](crate::Create::begin) for an example.
+    /// Encrypts the content into its place, then writes the header: only now is there a volume. `meter` counts
+    /// the content's bytes and can stop it. See [`Create::begin`](crate::Create::begin) for an example.
     ///
     /// # Errors
-    /// The first failure of either side.
-    pub fn fill(
-        &self,
+    /// [`NotBuilt::Moving`] for the first failure of either side; [`ErrorKind::NoContent`] for no content at all;
+    /// the header cannot be written.
+    pub fn complete(
+        self,
         content: Content<'_>,
         options: stream::Options,
         meter: &Meter,
-    ) -> Result<Moved, stream::Failure> {
-        self.build.fill(content, options, meter)
+    ) -> Result<Built, NotBuilt> {
+        let moved = self.build.fill(content, options, meter).map_err(NotBuilt::Moving)?;
+        let (length, holes) = (moved.length, moved.holes);
+        let padding = self.build.padding(length);
+        self.finish(length).map_err(NotBuilt::Other)?;
+        Ok(Built { length, holes, padding })
     }
 
-    /// The zeros that follow `length` bytes of content, up to the end of a sector. See
-    /// [`Create::begin`](crate::Create::begin) for an example.
-    #[cfg(feature = "parts")]
-    pub fn padding(&self, length: u64) -> u64 {
-        self.build.padding(length)
-    }
-
-    /// Writes the header, after `length` bytes of content: only now is there a volume. See
-    /// [`Create::begin`](crate::Create::begin) for an example.
-    ///
-    /// # Errors
-    /// [`ErrorKind::NoContent`] for no content at all; writing fails.
-    pub fn finish(self, length: u64) -> Result<()> {
+    /// Writes the header, after `length` bytes of content.
+    fn finish(self, length: u64) -> Result<()> {
         let Self { build, target, volume_key, mut random, additions } = self;
         if length == 0 {
             return Err(Error::new(ErrorKind::NoContent));
@@ -60,5 +54,38 @@ impl Building<'_> {
         };
         let len = storage.len();
         additions.put_on(storage, locking, &volume_key, len, &mut *random)
+    }
+}
+
+/// What is in a new volume, in bytes: from [`Building::complete`]. See [`Create::begin`](crate::Create::begin) for an
+/// example.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+#[cfg_attr(not(feature = "parts"), allow(dead_code))]
+pub struct Built {
+    /// The content, with the room that was asked for after it.
+    pub length: u64,
+    /// The part of it that was holes, left unwritten.
+    pub holes: u64,
+    /// Zeros after it, up to the end of a sector.
+    pub padding: u64,
+}
+
+/// Why there is no new volume: from [`Building::complete`].
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum NotBuilt {
+    /// The content could not be read to its end, or not be written: the failure tells which, and where.
+    Moving(stream::Failure),
+    /// Anything else.
+    Other(Error),
+}
+
+impl From<NotBuilt> for Error {
+    fn from(why: NotBuilt) -> Self {
+        match why {
+            NotBuilt::Moving(failure) => failure.into(),
+            NotBuilt::Other(error) => error,
+        }
     }
 }

@@ -7,10 +7,10 @@ mod options;
 mod plan;
 mod veracrypt;
 
-#[cfg(feature = "parts")]
-pub use building::Building;
 #[cfg(not(feature = "parts"))]
 use building::Building;
+#[cfg(feature = "parts")]
+pub use building::{Building, Built, NotBuilt};
 pub use content::Content;
 use options::{Additions, Geometry, Names, Secrets};
 pub use veracrypt::NewVeracrypt;

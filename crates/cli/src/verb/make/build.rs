@@ -9,7 +9,7 @@ use crate::door::{self, Args, Command, Example, Group, Kind, Offers, Operand, Op
 use crate::make::comparison::{self, zeros};
 use crate::make::directory;
 use crate::make::first_boot::{self, FirstBoot, REKEY_AT_FIRST_BOOT};
-use crate::make::new_volume::{self, Destination, FILL, Filled, KEEP_HOLES, NewVolume};
+use crate::make::new_volume::{self, Destination, FILL, KEEP_HOLES, NewVolume};
 use crate::make::replacing::Replacing;
 use crate::make::seal::{NewSeal, SEAL};
 use crate::output::failure::{Exit, Failure, Result};
@@ -19,7 +19,7 @@ use crate::output::size::human;
 use crate::output::stdio;
 use crate::unlock::{self, KeyOptions};
 use keyway::storage::Storage;
-use keyway::{Device, Key, Version};
+use keyway::{Built, Device, Key, Version};
 use keyway_crypto::Secret;
 use keyway_volume::data::build::{Content, ImageHoles, MOST, NoLength, plaintext_len};
 use keyway_volume::device::stream::{Holes, Source};
@@ -300,7 +300,7 @@ impl Build {
 
     /// Tells an interactive user what to know about the volume that was made; scripts use
     /// `--batch-mode`.
-    fn warn(&self, filled: &Filled, image: Option<u64>, name: &str) {
+    fn warn(&self, filled: &Built, image: Option<u64>, name: &str) {
         if self.manner.batch_mode {
             return;
         }
