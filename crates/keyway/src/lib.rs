@@ -99,6 +99,7 @@ mod predict;
 mod prepared;
 mod probe;
 mod reencrypt;
+pub mod storage;
 mod token;
 mod unlock;
 mod users;
@@ -120,8 +121,16 @@ pub use key::{Key, KeyFile};
 /// Bytes that are locked in memory, left out of core dumps, and wiped on drop; never copied, never
 /// printed. See [`Key`] for an example.
 pub use keyway_crypto::Secret;
+/// What a file, a device or a header is opened for, by a program that opens it itself (feature `parts`). See
+/// [`Header::luks`] for a header that is open.
+#[cfg(feature = "parts")]
+pub use keyway_volume::Access;
 /// See [`Header::keyslots`] for an example.
 pub use keyway_volume::KeyslotState;
+/// Whether a header's lock is taken, and how long it is waited for: ten seconds unless told otherwise (feature
+/// `parts`). See [`DeviceOptions::without_header_lock`] for the choice.
+#[cfg(feature = "parts")]
+pub use keyway_volume::Locking;
 pub use kind::{Bitlk, Fvault2, Kind, NewTcryptKey, Plain, Tcrypt, TcryptHeader, TcryptRestore};
 pub use limits::{Cancel, Limits, Progress};
 pub use location::Location;
@@ -148,37 +157,6 @@ pub use volume_key::VolumeKey;
 /// What a repair finds: see [`Device::repair`] and [`Device::diagnose`].
 pub mod repair {
     pub use keyway_volume::change::repair::{Found, KeyslotArea, State};
-}
-
-/// Storage: the interface to a volume's bytes, and to its plaintext.
-///
-/// To keep a volume's bytes in a place of your own, implement [`Storage`](storage::Storage). A file
-/// system that reads from a `Storage` can read from a [`Volume`] too.
-///
-/// ```
-/// # use keyway::*;
-/// use keyway::storage::{Memory, Storage};
-/// use std::sync::Arc;
-///
-/// /// A file system's own reader.
-/// fn magic(disk: &dyn Storage) -> std::io::Result<[u8; 2]> {
-///     let mut magic = [0; 2];
-///     disk.read_at(&mut magic, 1024 + 56)?;
-///     Ok(magic)
-/// }
-///
-/// # let key = Key::passphrase("correct horse");
-/// let bytes: Arc<dyn Storage> = Arc::new(Memory::zeroed(4 << 20));
-/// assert_eq!(Device::from_storage(bytes).probe()?, Probe::Nothing);
-///
-/// # let device = Create::luks2().kdf(NewKdf::pbkdf2(1000)).in_memory(1 << 20, &key)?;
-/// let volume = device.unlock(&key)?;
-/// volume.write_at(&[0x53, 0xef], 1024 + 56)?;
-/// assert_eq!(magic(&*volume.storage())?, [0x53, 0xef]);
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
-pub mod storage {
-    pub use keyway_volume::device::storage::{Memory, Storage};
 }
 
 /// The examples of the README.

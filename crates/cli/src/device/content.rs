@@ -30,7 +30,7 @@ fn words(signature: &Signature) -> (&'static str, &'static str) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use keyway_volume::device::storage::Memory;
+    use keyway::storage::Memory;
 
     #[test]
     fn each_find_is_a_line_in_cryptsetups_words() {

@@ -2,11 +2,10 @@
 //! kernel's block devices, by what is on each. And whether such a name means a given device.
 
 use crate::device::{self, hardware};
-use keyway::storage::Storage;
+use keyway::storage::{File, Storage};
 use keyway_boot::device_spec::{Tag, Tagged};
 use keyway_volume::device::block_devices::{self, BlockDevice};
 use keyway_volume::device::probe::{Reach, identity, probe_range};
-use keyway_volume::device::storage::File;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 

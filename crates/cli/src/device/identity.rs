@@ -2,9 +2,8 @@
 
 use crate::device::location::url;
 use crate::process::encoding::encoded;
-use keyway::storage::Storage;
+use keyway::storage::{Extent, File, LockTarget, PartitionName, Storage, image_of};
 use keyway_attach::dm::{DeviceNumber, loopback};
-use keyway_volume::device::storage::{Extent, File, LockTarget, PartitionName, image_of};
 use rustix::fd::AsFd;
 use rustix::fs::fstat;
 use std::fs::Metadata;

@@ -2,9 +2,8 @@
 
 use crate::device;
 use crate::output::failure::{Exit, Failure, Result};
-use keyway::storage::Storage;
-use keyway_volume::Access;
-use keyway_volume::device::storage::{File, PartitionName};
+use keyway::Access;
+use keyway::storage::{File, PartitionName, Storage};
 use keyway_volume::device::stream::Source;
 use std::fmt;
 use std::fs;

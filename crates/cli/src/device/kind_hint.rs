@@ -5,8 +5,8 @@
 
 use crate::device;
 use crate::output::failure::{Cause, Failure};
+use keyway::Access;
 use keyway::storage::Storage;
-use keyway_volume::Access;
 use keyway_volume::device::probe::{Found, Kind, is_noise, probe};
 use std::path::Path;
 

@@ -1,8 +1,8 @@
 //! What an operand names (a path, a device by its UUID, a URL), and whether that exists.
 
 use crate::device::{nbd, remote};
+use keyway::storage::{PartitionName, Readers, image_of};
 use keyway_volume::device::block_devices;
-use keyway_volume::device::storage::{PartitionName, Readers, image_of};
 use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 

@@ -6,13 +6,13 @@
 
 use crate::device::remote;
 use crate::output::failure::{Exit, Failure, Result};
+use keyway::Access;
 use keyway::storage::Storage;
 use keyway_attach::Error;
 use keyway_attach::nbd::Uri;
 use keyway_attach::nbd::client::{Client, Options};
 use keyway_attach::nbd::uri::Address;
 use keyway_attach::session;
-use keyway_volume::Access;
 use std::io::{self, Write};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;

@@ -3,10 +3,10 @@
 use crate::device::location::{is_url, url};
 use crate::device::{explain, nbd, partitions, place, remote};
 use crate::output::failure::{Exit, Failure, Result};
-use keyway::storage::Storage;
+use keyway::Access;
+use keyway::storage::{Direct, Exclusive, File, NoPartition, PartitionName, Storage, image_of};
 use keyway_volume::device::in_use;
-use keyway_volume::device::storage::{Direct, Exclusive, File, NoPartition, PartitionName, image_of};
-use keyway_volume::{Access, Error, InUse};
+use keyway_volume::{Error, InUse};
 use std::fmt::Display;
 use std::io::ErrorKind;
 use std::os::unix::fs::FileTypeExt;

@@ -5,12 +5,11 @@ use crate::device::storage;
 use crate::output::failure::{Exit, Failure};
 use crate::output::shell;
 use crate::output::size::human;
-use keyway::storage::Storage;
-use keyway_volume::Access;
+use keyway::Access;
+use keyway::storage::{File, NoPartition, PartitionName, Storage};
 use keyway_volume::device::block_devices;
 use keyway_volume::device::partitions::{Partition, Partitions};
 use keyway_volume::device::probe::Kind;
-use keyway_volume::device::storage::{File, NoPartition, PartitionName};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 

@@ -2,7 +2,7 @@
 
 use crate::output::failure::{Exit, Failure, Result};
 use crate::output::transfer::cannot_write;
-use keyway_volume::device::storage::{Place, Planted};
+use keyway::storage::{Place, Planted};
 use std::io::{self, ErrorKind};
 use std::path::Path;
 

@@ -7,11 +7,10 @@ use crate::output::failure::{Cause, Exit, Failure, Result};
 use crate::output::manner::Manner;
 use crate::output::stdio;
 use crate::process::encoding::{Encoded, encoded};
-use keyway::storage::Storage;
-use keyway::{Device, DeviceOptions, Unlock, Version};
-use keyway_volume::device::storage::{Exclusive, File};
+use keyway::storage::{Exclusive, File, Storage};
+use keyway::{Access, Device, DeviceOptions, Locking, Unlock, Version};
 use keyway_volume::reencrypt::luks1;
-use keyway_volume::{Access, DataDevice, Header, Locking, Luks};
+use keyway_volume::{DataDevice, Header, Luks};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 

@@ -7,9 +7,9 @@
 
 use crate::door::table::{Commands, Kind, Opt};
 use crate::process::sys;
+use keyway::storage::PartitionName;
 use keyway_crypto::Secret;
 use keyway_volume::Address;
-use keyway_volume::device::storage::PartitionName;
 use std::ffi::OsString;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 

@@ -58,7 +58,7 @@ pub(crate) enum Effect {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Proof {
     /// No other program uses it, or can claim it before the last write
-    /// (`keyway_volume::device::storage::Exclusive`, `InUse`).
+    /// (`keyway::storage::Exclusive`, `InUse`).
     Claim,
     /// The LUKS header to be changed exists and is still the one that was read, under its lock
     /// (`Luks::lock_for`).

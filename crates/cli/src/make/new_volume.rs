@@ -12,13 +12,12 @@ use crate::output::failure::{Exit, Failure, Result};
 use crate::output::manner::Manner;
 use crate::output::progress::{self, Progress};
 use crate::output::transfer;
-use keyway::storage::Storage;
+use keyway::storage::{Exclusive, Readers, Storage};
 use keyway::{Built, ErrorKind, Key, NotBuilt, Version};
 use keyway_crypto::Secret;
 use keyway_volume::Unneeded;
 use keyway_volume::data::build::{Content, ImageHoles, Target};
 use keyway_volume::device::probe;
-use keyway_volume::device::storage::{Exclusive, Readers};
 use keyway_volume::device::stream::Options;
 use std::path::{Path, PathBuf};
 

@@ -1,8 +1,8 @@
 //! The device below a mapping: its node, named as cryptsetup names it, and whether it is read-only.
 
+use keyway::storage::{File, PartitionName, image_of};
 use keyway_attach::dm::{DeviceNumber, Mapper, loopback};
 use keyway_volume::device::partitions::Partitions;
-use keyway_volume::device::storage::{File, PartitionName, image_of};
 use std::fs;
 use std::path::{Path, PathBuf};
 

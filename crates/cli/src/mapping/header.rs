@@ -7,10 +7,11 @@ use crate::output::failure::{Exit, Failure, Result};
 use crate::unlock::KeyOptions;
 use crate::unlock::admission::{self, Demands};
 use crate::volume::kinds::plain;
+use keyway::{Access, Locking};
 use keyway_attach::dm::crypt;
 use keyway_attach::session::Facts;
 use keyway_crypto::{CipherSpec, Secret};
-use keyway_volume::{Access, Layout, Locking, Luks, Mapping as Stored, Opened};
+use keyway_volume::{Layout, Luks, Mapping as Stored, Opened};
 use std::path::{Path, PathBuf};
 
 /// How to get the header and the key of an open volume again.

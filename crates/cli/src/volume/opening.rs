@@ -12,11 +12,11 @@ use crate::volume::kinds::{self, Asked, Described, Given};
 use crate::volume::unlocked::{Plaintext, Unlocked};
 use crate::volume::usage::{Data, Sharing};
 use keyway::storage::Storage;
-use keyway::{Admitted, Device, ErrorKind, Unlock, VolumeKey};
+use keyway::{Access, Admitted, Device, ErrorKind, Unlock, VolumeKey};
 use keyway_crypto::Cpu;
 use keyway_format::text::Shown;
+use keyway_volume::Volume;
 use keyway_volume::device::probe::{is_noise, probe};
-use keyway_volume::{Access, Volume};
 use std::fmt;
 use std::sync::Arc;
 

@@ -5,8 +5,8 @@
 mod object;
 
 use crate::output::failure::{Exit, Failure, Result};
+use keyway::Access;
 use keyway::storage::Storage;
-use keyway_volume::Access;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;

@@ -13,9 +13,9 @@ use crate::unlock::{self, KeyOptions, tokens};
 use crate::verb::key::keyslot::{self, KeyslotOptions};
 use std::path::PathBuf;
 
-use keyway::{Header, Key, NewKeyslot, VolumeKey};
+use keyway::{Access, Header, Key, NewKeyslot, VolumeKey};
 use keyway_crypto::Secret;
-use keyway_volume::{Access, OsRandom, Random, UnlockOptions};
+use keyway_volume::{OsRandom, Random, UnlockOptions};
 use std::path::Path;
 
 /// `keyway luksAddKey`.

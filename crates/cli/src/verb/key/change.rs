@@ -10,7 +10,7 @@ use crate::output::stdio;
 use crate::unlock::admission::Demands;
 use crate::unlock::{self, KeyOptions};
 use crate::verb::key::keyslot::KeyslotOptions;
-use keyway_volume::Access;
+use keyway::Access;
 use std::path::Path;
 use std::path::PathBuf;
 

@@ -10,7 +10,7 @@ use crate::make::label;
 use crate::output::failure::{Exit, Failure, Result};
 use crate::unlock::{KeyOptions, admission};
 use crate::verb::key::keyslot;
-use keyway::Priority;
+use keyway::{Access, Priority};
 
 /// `keyway config`.
 pub(crate) static COMMAND: Command = Command {
@@ -44,7 +44,6 @@ static PRIORITY: Opt = Opt {
     help: "ignore, normal or prefer.",
     man: "",
 };
-use keyway_volume::Access;
 
 struct Config {
     target: Target,

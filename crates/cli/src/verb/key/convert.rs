@@ -8,6 +8,7 @@ use crate::output::stdio;
 use crate::unlock::KeyOptions;
 use crate::unlock::admission::Demands;
 use crate::verb::key::keyslot::{self, KeyslotOptions};
+use keyway::Access;
 
 /// `keyway luksConvertKey`.
 pub(crate) static COMMAND: Command = Command {
@@ -35,7 +36,6 @@ pub(crate) static COMMAND: Command = Command {
     risks: &[risk("DEVICE", Effect::Edits, Proof::Header, "luksConvertKey -q -d KEY TARGET")],
     run: door::run::<ConvertKey>,
 };
-use keyway_volume::Access;
 
 struct ConvertKey {
     target: Target,

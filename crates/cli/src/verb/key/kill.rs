@@ -12,8 +12,7 @@ use crate::output::{question, stdio};
 use crate::process::sys;
 use crate::unlock::{self, KeyOptions, admission};
 use crate::verb::key::keyslot;
-use keyway::{Header, Key, LastKeyslot, Unlock};
-use keyway_volume::Access;
+use keyway::{Access, Header, Key, LastKeyslot, Unlock};
 use std::path::Path;
 use std::path::PathBuf;
 

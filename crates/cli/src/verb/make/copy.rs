@@ -13,13 +13,12 @@ use crate::output::progress::{self, Progress};
 use crate::output::transfer::{self, cannot_write};
 use crate::unlock;
 use crate::volume::{Data, Opening, Plaintext};
-use keyway::Version;
-use keyway::storage::Storage;
+use keyway::storage::{Readers, Storage};
+use keyway::{Access, Version};
 use keyway_crypto::Secret;
 use keyway_volume::data::build::{Content, ImageHoles};
-use keyway_volume::device::storage::Readers;
 use keyway_volume::device::stream::{self, Holes, Options, Sink, Source};
-use keyway_volume::{Access, Error, Luks};
+use keyway_volume::{Error, Luks};
 use std::path::Path;
 use std::path::PathBuf;
 

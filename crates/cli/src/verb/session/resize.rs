@@ -6,11 +6,11 @@ use crate::door::{self, Args, Command, Example, Group, Offers, Operand, Request,
 use crate::mapping::{self, Mapping, Open, Reopening};
 use crate::output::failure::{Exit, Failure, Result};
 use crate::volume::kinds::plain::given;
+use keyway::Access;
 use keyway_attach::dm::crypt::{Key, Line};
 use keyway_attach::dm::volume::KeyPlace;
 use keyway_attach::dm::{self, DeviceNumber, Target, loopback};
 use keyway_attach::session::Session;
-use keyway_volume::Access;
 use std::fs;
 
 /// `keyway resize`.

@@ -5,8 +5,8 @@ use crate::door::risk::{Effect, Proof, risk};
 use crate::door::{self, Args, Command, Example, Group, Offers, Operand, Request, Topic, groups, shared};
 use crate::mapping::{self, KeyLink, Mapping, Open, Reopening};
 use crate::output::failure::{Exit, Failure, Result};
+use keyway::Access;
 use keyway_attach::dm::crypt::Key;
-use keyway_volume::Access;
 
 /// `keyway luksResume`.
 pub(crate) static COMMAND: Command = Command {

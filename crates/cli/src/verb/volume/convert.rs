@@ -5,8 +5,7 @@ use crate::door::risk::{Effect, Proof, risk};
 use crate::door::{self, Args, Command, Example, Group, Offers, Operand, Request, Topic, shared};
 use crate::output::failure::{Exit, Failure, Result};
 use crate::output::question;
-use keyway::{Unlock, Version};
-use keyway_volume::Access;
+use keyway::{Access, Unlock, Version};
 use std::sync::Arc;
 
 /// `keyway convert`.

@@ -9,7 +9,7 @@ use crate::output::failure::{Exit, Failure, Result};
 use crate::output::progress::{self, Progress};
 use crate::output::transfer::{self, cannot_write};
 use crate::volume::{self, Data, Opening, Plaintext};
-use keyway_volume::device::storage::{Exclusive, Readers};
+use keyway::storage::{Exclusive, Readers};
 use keyway_volume::device::stream::{self, Options, Sink, Source};
 use std::fs;
 use std::io::{self, IsTerminal};

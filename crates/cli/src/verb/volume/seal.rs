@@ -7,9 +7,9 @@ use crate::output::failure::{Exit, Failure, Result};
 use crate::output::{question, stdio};
 use crate::unlock::KeyOptions;
 use crate::unlock::admission::Demands;
-use keyway::{Key, Unlock};
+use keyway::{Access, Key, Unlock};
+use keyway_volume::Luks;
 use keyway_volume::header::seal::{Broken, Seal};
-use keyway_volume::{Access, Luks};
 use std::sync::Arc;
 
 /// `keyway seal`.

@@ -8,7 +8,7 @@ use crate::output::failure::{Cause, Exit, Failure, Result};
 use crate::output::paint::printable;
 use crate::output::{question, stdio};
 use crate::unlock::{KeyOptions, admission};
-use keyway_volume::Access;
+use keyway::Access;
 
 /// `keyway luksUUID`.
 pub(crate) static UUID: Command = Command {

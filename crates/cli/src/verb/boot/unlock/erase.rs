@@ -1,7 +1,6 @@
 //! keyfile-erase of crypttab(5): a key file is overwritten and removed, whether or not it opened the volume.
 
-use keyway::storage::Storage;
-use keyway_volume::device::storage::File;
+use keyway::storage::{File, Storage};
 use std::fs;
 use std::io;
 use std::path::Path;

@@ -6,7 +6,7 @@
 
 use crate::device::found;
 use crate::mapping::{self, is_read_only};
-use keyway::storage::Storage;
+use keyway::storage::{File, Storage};
 use keyway_attach::dm::{self, DeviceNumber, Flags, Mapper, Target};
 use keyway_boot::cmdline;
 use keyway_boot::crypttab::Entry;
@@ -18,7 +18,6 @@ use keyway_boot::root::Root;
 use keyway_volume::device::block_devices;
 use keyway_volume::device::layers::{self, Layer, below};
 use keyway_volume::device::probe::{Reach, probe_range};
-use keyway_volume::device::storage::File;
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::fs;

@@ -1,10 +1,10 @@
 //! Mounting: read-only at a place of this process's own, for a file that is needed; and as whatever file system is there.
 
 use crate::output::failure::{Exit, Failure, Result};
+use keyway::storage::File;
 use keyway_attach::dm::{DeviceNumber, WriteProtection};
 use keyway_volume::device::mounts::{self, Mount};
 use keyway_volume::device::probe::{Reach, file_system};
-use keyway_volume::device::storage::File;
 use rustix::mount::{MountFlags, UnmountFlags, mount, unmount};
 use std::ffi::{CStr, CString, OsStr};
 use std::fs;

@@ -3,11 +3,11 @@
 use super::mounting::{c_string, mount_any};
 use super::{Plan, find, lvm};
 use crate::mapping;
+use keyway::storage::File;
 use keyway_attach::initramfs::Initramfs;
 use keyway_boot::root::{RDONLY, Root};
 use keyway_volume::device::block_devices::{self, BlockDevice};
 use keyway_volume::device::probe::{Reach, file_system};
-use keyway_volume::device::storage::File;
 use rustix::io::Errno;
 use rustix::mount::{MountFlags, UnmountFlags, mount, mount_move, unmount};
 use std::ffi::{CStr, OsStr};

@@ -5,11 +5,10 @@
 use crate::output::failure::Failure;
 use crate::output::paint::printable;
 use crate::output::size::human;
-use keyway::storage::Storage;
+use keyway::storage::{File, Storage};
 use keyway_attach::initramfs::Initramfs;
 use keyway_volume::device::block_devices::{self, BlockDevice};
 use keyway_volume::device::probe::{Reach, probe_range};
-use keyway_volume::device::storage::File;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::sync;
 use rustix::stdio::stdin;

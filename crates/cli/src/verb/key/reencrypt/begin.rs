@@ -7,12 +7,12 @@ use crate::output::failure::{Exit, Failure, Result};
 use crate::output::shell;
 use crate::unlock::{self, GivenKey};
 use crate::verb::key::keyslot;
-use keyway::{Device, Header, Key, Reencrypt, VolumeKey};
+use keyway::storage::Exclusive;
+use keyway::{Access, Device, Header, Key, Reencrypt, VolumeKey};
 use keyway_crypto::CipherSpec;
 use keyway_volume::change::create;
-use keyway_volume::device::storage::Exclusive;
 use keyway_volume::header::seal::Seal;
-use keyway_volume::{Access, Error, Luks};
+use keyway_volume::{Error, Luks};
 use std::path::Path;
 use std::sync::Arc;
 

@@ -5,9 +5,8 @@ use super::header_backup::copy_to;
 use super::size::len_of;
 use crate::device;
 use crate::output::failure::{Exit, Failure, Result};
-use keyway::{Device, Header};
-use keyway_volume::Access;
-use keyway_volume::device::storage::Exclusive;
+use keyway::storage::Exclusive;
+use keyway::{Access, Device, Header};
 use std::path::Path;
 use std::sync::Arc;
 

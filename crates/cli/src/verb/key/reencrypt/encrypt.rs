@@ -4,11 +4,10 @@ use super::Asked;
 use crate::device::{self, Versions};
 use crate::output::failure::{Exit, Failure, Result};
 use crate::output::stdio;
-use keyway::storage::Storage;
-use keyway::{Device, Probe};
-use keyway_volume::device::storage::{Exclusive, File};
+use keyway::storage::{Exclusive, File, Storage};
+use keyway::{Access, Device, Probe};
+use keyway_volume::OsRandom;
 use keyway_volume::random::random_uuid;
-use keyway_volume::{Access, OsRandom};
 use std::path::Path;
 use std::sync::Arc;
 

@@ -3,9 +3,8 @@
 use super::{Asked, State};
 use crate::output::failure::Result;
 use crate::output::stdio;
-use keyway::Header;
-use keyway_volume::Access;
-use keyway_volume::device::storage::Exclusive;
+use keyway::storage::Exclusive;
+use keyway::{Access, Header};
 
 impl Asked {
     /// Whether nothing is to be done, for the volume waits for no first boot.

@@ -3,8 +3,8 @@
 use super::{Asked, State, What};
 use crate::door::{Args, Kind, Opt};
 use crate::output::failure::{Exit, Failure, Result};
+use keyway::storage::Exclusive;
 use keyway::{Reencrypt, Unused};
-use keyway_volume::device::storage::Exclusive;
 use keyway_volume::reencrypt::check_unused_plaintext;
 use std::sync::Arc;
 

@@ -5,10 +5,10 @@ use crate::mapping::GivenFlags;
 use crate::output::failure::{Exit, Result};
 use crate::process::encoding::encoded;
 use crate::volume::Unlocked;
-use keyway::MapOptions;
+use keyway::{Access, MapOptions};
 use keyway_attach::dm::crypt::Options;
 use keyway_crypto::Secret;
-use keyway_volume::{Access, Luks};
+use keyway_volume::Luks;
 
 /// The flags, and whether to store them.
 #[derive(Debug, Clone, Default)]

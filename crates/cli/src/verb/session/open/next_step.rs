@@ -7,7 +7,7 @@
 use crate::device::{self, sessions};
 use crate::output::failure::Result;
 use crate::output::stdio;
-use keyway_volume::Access;
+use keyway::Access;
 use keyway_volume::device::probe::probe;
 use std::path::Path;
 

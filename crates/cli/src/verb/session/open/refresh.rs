@@ -10,11 +10,12 @@ use crate::output::failure::{Exit, Failure, Result};
 use crate::output::sentence;
 use crate::unlock::admission;
 use crate::volume::kinds::plain::given::GivenPlain;
+use keyway::Access;
 use keyway_attach::dm::crypt::{Key, Line, Options};
 use keyway_attach::dm::{self, Target};
 use keyway_attach::session::Session;
 use keyway_crypto::{CipherSpec, Secret};
-use keyway_volume::{Access, Error, Luks, Rights};
+use keyway_volume::{Error, Luks, Rights};
 
 /// `keyway refresh`.
 pub(crate) static COMMAND: Command = Command {

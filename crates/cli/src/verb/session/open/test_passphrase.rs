@@ -5,8 +5,9 @@ use crate::mapping::KeyLink;
 use crate::output::failure::Result;
 use crate::unlock::admission::Demands;
 use crate::unlock::{self, KeyOptions};
+use keyway::Access;
 use keyway_crypto::Secret;
-use keyway_volume::{Access, DataDevice, Luks, UnlockOptions};
+use keyway_volume::{DataDevice, Luks, UnlockOptions};
 
 /// A volume, and the key to be tested.
 pub(super) struct TestPassphrase {

@@ -6,8 +6,8 @@ use crate::door::{self, Args, Command, Example, Group, Offers, Operand, Request,
 use crate::output::failure::{Exit, Result};
 use crate::output::{question, stdio};
 use crate::unlock::{self, KeyOptions};
+use keyway::Access;
 use keyway::storage::Storage;
-use keyway_volume::Access;
 use keyway_volume::kind::fvault2::{Header, JudgedFvault2, ROW, dump};
 use keyway_volume::kind::{Judged, Key, Subject};
 use std::sync::Arc;

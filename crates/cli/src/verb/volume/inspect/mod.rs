@@ -17,7 +17,7 @@ use crate::output::stdio;
 use crate::unlock::KeyOptions;
 use crate::unlock::admission::Demands;
 use glance::Glance;
-use keyway_volume::Access;
+use keyway::Access;
 use keyway_volume::trust::admission::Audit;
 use keyway_volume::trust::facts::{Concern, Facts, SealState};
 use keyway_volume::trust::policy::Subject;

@@ -11,7 +11,7 @@ use crate::output::failure::{Exit, Failure, Result};
 use crate::output::paint::Paint;
 use crate::output::stdio;
 use keyway::storage::Storage;
-use keyway::{Device, Key, Luks1Files, NewKdf};
+use keyway::{Access, Device, Key, Luks1Files, NewKdf};
 use keyway_crypto::CipherSpec;
 use keyway_format::interval::Interval;
 use keyway_format::luks2::DigestId;
@@ -19,7 +19,7 @@ use keyway_volume::change::create;
 use keyway_volume::device::storage::Topology;
 use keyway_volume::header::seal::Seal;
 use keyway_volume::reencrypt::{self, Amounts, Plan, Planned, Rates, Setting, Terms, UnderWay, luks1};
-use keyway_volume::{Access, Error, Header, Luks};
+use keyway_volume::{Error, Header, Luks};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 

@@ -6,9 +6,10 @@ use crate::door::{Args, shared};
 use crate::output::failure::{Exit, Failure, Result};
 use crate::unlock::KeyOptions;
 use crate::unlock::passphrase::PassphraseSource;
+use keyway::{Access, Locking};
 use keyway_boot::loader::grub::typing::Layout;
 use keyway_crypto::Secret;
-use keyway_volume::{Access, Error, Locking, Luks, UnlockOptions};
+use keyway_volume::{Error, Luks, UnlockOptions};
 use std::path::Path;
 
 /// A passphrase to be judged.

@@ -5,12 +5,11 @@ use super::installed::{Installed, Named};
 use crate::device;
 use crate::output::failure::Result;
 use crate::verb::tools::cpu::Cpu;
-use keyway::Device;
 use keyway::storage::Storage;
+use keyway::{Access, Device, Locking};
 use keyway_boot::loader::grub::typing;
 use keyway_boot::loader::grub::{Finding, Judgement, Loader, Verdict};
 use keyway_format::interval::Interval;
-use keyway_volume::{Access, Locking};
 use std::path::{Path, PathBuf};
 
 /// The prediction.

@@ -8,13 +8,14 @@ use crate::output::document::{self, document};
 use crate::output::failure::{Exit, Failure, Result};
 use crate::output::paint::{Paint, printable};
 use crate::verb::tools::boot::files::{self, unusable};
+use keyway::{Access, Locking};
 use keyway_boot::initramfs;
 use keyway_crypto::CipherSpec;
 use keyway_format::json::{Object, Value};
 use keyway_format::luks2::SegmentKind;
 use keyway_kernel::modules::{self, Found, Inventory};
 use keyway_kernel::{Need, Version, needs};
-use keyway_volume::{Access, Header, Locking, Luks};
+use keyway_volume::{Header, Luks};
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 

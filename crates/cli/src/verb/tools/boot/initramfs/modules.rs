@@ -9,10 +9,11 @@ use crate::door::{Args, shared};
 use crate::output::failure::{Exit, Failure, Result};
 use crate::verb::tools::boot::files::{Ingredients, unusable};
 use crate::verb::tools::boot::options::KERNEL;
+use keyway::{Access, Locking};
 use keyway_crypto::CipherSpec;
 use keyway_kernel::modules::{Found, Inventory};
 use keyway_kernel::{Version, needs, needs_of_tags};
-use keyway_volume::{Access, DataCiphers, Locking, Luks};
+use keyway_volume::{DataCiphers, Luks};
 use std::path::{Path, PathBuf};
 
 /// Which modules to take, and where they are.

@@ -7,7 +7,7 @@ use crate::output::cure;
 use crate::output::failure::Result;
 use crate::output::figures::seconds as time;
 use crate::unlock::KeyOptions;
-use keyway::{PredictedKeyslot, Prediction};
+use keyway::{Access, PredictedKeyslot, Prediction};
 use keyway_boot::advice::{Candidate, Standing};
 use keyway_boot::attack::{self, Cost};
 use keyway_boot::loader::grub::{Finding, Verdict};
@@ -16,7 +16,7 @@ use keyway_format::interval::Interval;
 use keyway_format::luks2::Priority;
 use keyway_volume::reencrypt::rekey::FirstBoot;
 use keyway_volume::trust::facts::{self, Concern, Facts};
-use keyway_volume::{Access, Luks, UnlockOptions, UnlockTimes};
+use keyway_volume::{Luks, UnlockOptions, UnlockTimes};
 use std::time::Instant;
 
 /// A volume's keyslots, from the point of view of their owner and of an attacker.

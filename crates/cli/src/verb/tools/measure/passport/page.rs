@@ -5,10 +5,10 @@ use super::sentences;
 use super::words::{derivation, dollars, large, years};
 use crate::output::failure::{Exit, Failure, Result};
 use crate::output::figures::span;
+use keyway::storage::Place;
 use keyway_boot::loader::grub::Verdict;
 use keyway_format::interval::Interval;
 use keyway_measure::report::{self, PassportPage, PassportSlot};
-use keyway_volume::device::storage::Place;
 use std::io::Write;
 use std::path::Path;
 

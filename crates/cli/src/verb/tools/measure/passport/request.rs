@@ -10,7 +10,7 @@ use crate::output::failure::Result;
 use crate::output::paint::Paint;
 use crate::output::stdio;
 use crate::unlock::KeyOptions;
-use keyway_volume::Access;
+use keyway::Access;
 use std::path::{Path, PathBuf};
 
 /// `keyway passport`.

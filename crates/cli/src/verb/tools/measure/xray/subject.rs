@@ -3,10 +3,10 @@
 use crate::device::{self, Target, Versions};
 use crate::door::did_you_mean;
 use crate::output::failure::{Exit, Failure, Result};
+use keyway::Access;
 use keyway_crypto::CipherSpec;
 use keyway_crypto::spec::space;
 use keyway_kernel::{Need, needs_of_tags};
-use keyway_volume::Access;
 use std::path::Path;
 
 /// What to examine.

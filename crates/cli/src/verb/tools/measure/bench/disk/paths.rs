@@ -6,11 +6,10 @@
 
 use super::kernel::{self, Below, Mapping, Queues};
 use super::target::{self, Target};
-use keyway::storage::Storage;
+use keyway::storage::{Direct, File, Storage};
 use keyway_measure::disk::cpu::Whose;
 use keyway_measure::disk::{self, Access, Encryption, Engine, Path, Scratch};
 use keyway_measure::results::{By, Outcome};
-use keyway_volume::device::storage::{Direct, File};
 use std::io;
 use std::sync::Arc;
 
