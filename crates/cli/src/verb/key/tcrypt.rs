@@ -5,7 +5,7 @@ use crate::door::rule::Rule;
 use crate::door::{self, Args, Command, Example, Group, Kind, Offers, Operand, Opt, Request, groups, shared};
 use crate::make::output_file;
 use crate::make::replacing::Replacing;
-use crate::output::failure::{Exit, Failure, Result};
+use crate::output::failure::Result;
 use crate::volume::kinds::tcrypt::header_key::{self, HeaderKey};
 use keyway::{Key, NewTcryptKey, TcryptHeader};
 use keyway_format::tcrypt::LARGEST_PIM;
