@@ -5,6 +5,7 @@
 //! /dev/disk/by-uuid/… by-label by-partuuid by-partlabel   udev's links for the same: read as tags, so that no udev is needed
 //! UUID=luks-…      as dracut(8) takes it;  UUID=477e*  the one whose UUID begins so (rd.luks.uuid= of dracut.cmdline(7))
 //! PARTUUID=…/PARTNROFF=1   the partition after that one (the kernel's root=, admin-guide/kernel-parameters)
+//! ID=… WWID=…  HWPATH=…    udev's links by-id and by-path (blkid(8), booster(1))
 //! ```
 
 use std::ffi::OsStr;
@@ -95,7 +96,11 @@ pub fn same_form(spec: &OsStr) -> String {
             let star = if tagged.is_start { "*" } else { "" };
             format!("{:?}={value}{star}+{}", tagged.tag, tagged.after)
         }
-        None => spec.to_string_lossy().to_ascii_lowercase(),
+        None => {
+            let text = spec.to_string_lossy();
+            let link = link_by_hardware(&text).map(|link| link.to_string_lossy().into_owned());
+            link.unwrap_or_else(|| text.into_owned()).to_ascii_lowercase()
+        }
     }
 }
 
@@ -113,9 +118,40 @@ pub fn is_one(one: &OsStr, other: &OsStr) -> bool {
     same_form(one) == same_form(other) || begins(one, other) || begins(other, one)
 }
 
+/// udev's link that `ID=…` and the like are written for.
+pub fn link_by_hardware(text: &str) -> Option<PathBuf> {
+    let text = unquoted(text);
+    let (links, name) = HARDWARE.iter().find_map(|(tag, links)| Some((links, tag_value(text, tag)?)))?;
+    Some(Path::new("/dev/disk").join(links).join(unquoted(name)))
+}
+
 /// Whether the text names a device, and no file elsewhere.
 pub fn is_device(text: &str) -> bool {
-    text.starts_with("/dev/") || text.starts_with("ID=") || Tagged::parse(text.as_ref()).is_some()
+    text.starts_with("/dev/") || is_tag(text)
+}
+
+/// Whether the text names a device by a tag and a value.
+pub fn is_tag(text: &str) -> bool {
+    link_by_hardware(text).is_some() || (!text.starts_with('/') && Tagged::parse(text.as_ref()).is_some())
+}
+
+/// `TAG=VALUE` and what follows the next `=`.
+pub fn split_tag(text: &str) -> Option<(&str, &str)> {
+    let value = text.find('=').filter(|_| is_tag(text))? + 1;
+    let end = text[value..].find('=').map(|end| value + end)?;
+    Some((&text[..end], &text[end + 1..]))
+}
+
+/// The name of a device with `*` behind a UUID that is shorter than any file system's: a beginning.
+pub fn or_beginning(text: &str) -> String {
+    let uuid =
+        tag_value(text, "UUID").filter(|uuid| uuid.bytes().all(|b| b == b'-' || b.is_ascii_hexdigit()));
+    let is_whole =
+        |uuid: &str| WHOLE_UUIDS.contains(&uuid.len()) || uuid.len() == 9 && uuid.as_bytes()[4] == b'-';
+    match uuid {
+        Some(uuid) if !uuid.is_empty() && !is_whole(uuid) => format!("{text}*"),
+        _ => text.to_owned(),
+    }
 }
 
 /// `PATH[:DEVICE[:DEVICE]]` in its parts. Names of devices may have colons (by-path).
@@ -158,6 +194,10 @@ fn escaped(text: &str) -> String {
     text.chars().map(|c| if plain(c) { c.to_string() } else { format!("\\x{:02x}", u32::from(c)) }).collect()
 }
 
+/// Names that only hardware has, and the folder of udev's links for them.
+const HARDWARE: &[(&str, &str)] = &[("ID", "by-id"), ("WWID", "by-id"), ("HWPATH", "by-path")];
+/// How long UUIDs are: NTFS's and UDF's, ISO 9660's, all others; FAT's are `0815-4711`.
+const WHOLE_UUIDS: &[usize] = &[16, 22, 36];
 const TAGS: &[(&str, Tag, &str)] = &[
     ("UUID", Tag::Uuid, "by-uuid"),
     ("LABEL", Tag::Label, "by-label"),
@@ -198,6 +238,7 @@ mod tests {
             ("/dev/disk/by-partlabel/EFI\\x20system", "PARTLABEL=EFI system"),
             ("/dev/disk/by-partuuid/0815-01", "PARTUUID=0815-01"),
             ("/dev/SDA", "/dev/sda"),
+            ("HWPATH=pci-0000:00:1f.2-ata-1", "/dev/disk/by-path/pci-0000:00:1f.2-ata-1"),
         ] {
             assert_eq!(same_form(one.as_ref()), same_form(other.as_ref()), "{one}");
         }
@@ -241,5 +282,42 @@ mod tests {
         assert_eq!(parts("/a:b"), ["/a:b"]);
         assert_eq!(parts("/k:*"), ["/k:*"], "no device is any device");
         assert_eq!(parts("/h:ID=usb-x"), ["/h", "ID=usb-x"]);
+        assert_eq!(parts("/h:HWPATH=pci-0000:00:1f.2-ata-1"), ["/h", "HWPATH=pci-0000:00:1f.2-ata-1"]);
+    }
+
+    #[test]
+    fn hardware_is_named_by_udevs_links() {
+        for (text, link) in [
+            ("ID=usb-x", Some("/dev/disk/by-id/usb-x")),
+            ("wwid=\"nvme-A_B-part3\"", Some("/dev/disk/by-id/nvme-A_B-part3")),
+            ("HWPATH=pci-0000:02:00.0-nvme-1-part2", Some("/dev/disk/by-path/pci-0000:02:00.0-nvme-1-part2")),
+            ("UUID=ab", None),
+            ("/dev/sda", None),
+        ] {
+            assert_eq!(link_by_hardware(text).as_deref(), link.map(Path::new), "{text}");
+        }
+        assert_eq!(split_tag("PARTLABEL=crypt=root"), Some(("PARTLABEL=crypt", "root")));
+        assert_eq!(
+            (split_tag("477e=root"), split_tag("LABEL=crypt"), split_tag("/dev/a=r")),
+            (None, None, None)
+        );
+    }
+
+    #[test]
+    fn a_uuid_that_no_file_system_has_is_a_beginning() {
+        let whole = "UUID=477e9f69-b3a3-4ae7-b62c-53577e62fa50";
+        for (text, read) in [
+            ("UUID=0a1b", "UUID=0a1b*"),
+            ("uuid=477e9f69-b3a3", "uuid=477e9f69-b3a3*"),
+            (whole, whole),
+            ("UUID=ABCD-1234", "UUID=ABCD-1234"),
+            ("UUID=01D0AFFE01D0AFFE", "UUID=01D0AFFE01D0AFFE"),
+            ("UUID=2026-11-28-07-00-00-00", "UUID=2026-11-28-07-00-00-00"),
+            ("LABEL=0a1b", "LABEL=0a1b"),
+            ("/dev/sdb1", "/dev/sdb1"),
+            ("UUID=", "UUID="),
+        ] {
+            assert_eq!(or_beginning(text), read, "{text}");
+        }
     }
 }

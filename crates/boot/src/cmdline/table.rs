@@ -96,6 +96,7 @@ pub fn is_of_known_family(name: &str) -> bool {
         "swap_key",
         "root_header",
         "swap_header",
+        "keyctl_key",
     ];
     // The kernel's own cryptomgr.notests has a point.
     let crypt = name.starts_with("crypt") && !name.contains('.');
@@ -148,12 +149,13 @@ pub static PARAMETERS: &[Parameter] = parameters! {
     "rd.luks.data" "UUID=DEVICE" [Systemd] Some(Reading::data),
         "the data of that volume are on DEVICE, which has no header (header= in its options)";
     "rd.luks.key" "[UUID=]PATH[:DEVICE]" [Systemd, Booster] Some(Reading::key),
-        "its key file, in the image or on DEVICE; dracut's PATH:DEVICE:VOLUME, too";
+        "its key file, in the image or on DEVICE; dracut's PATH:DEVICE:VOLUME, too, with the beginnings of UUIDs";
     "rd.luks.options" "[UUID=]OPTION,…" [Systemd, Booster] Some(Reading::options),
         "crypttab's options; those for a UUID take the place of those for all";
     "rd.luks.allow-discards" "[UUID]" [Dracut] Some(Reading::discards), "the option discard, for that volume or for all";
     "rd.luks.partuuid" "UUID" [Dracut] Some(Reading::partuuid), "opens the volume on that partition";
     "rd.luks.serial" "SERIAL" [Dracut] None, "name the volume by rd.luks.uuid=";
+    "rd.auto" "yes|no" [Dracut] Some(|_, _| ()), "nothing: what is opened has to be named";
     "rd.luks.timeout" "SECONDS" [Dracut] Some(Reading::timeout), "how long a passphrase is waited for";
     "rd.luks.key.tout" "TRIES" [Dracut] Some(Reading::key_tries), "seconds to wait for the key's device, if that is longer than 30";
     "rd.timeout" "SECONDS" [Dracut] Some(Reading::waits_or_forever), "how long devices are waited for, if that is longer than 30 s; 0: for ever";
@@ -190,13 +192,23 @@ pub static PARAMETERS: &[Parameter] = parameters! {
     "root_keydev_fstype" "TYPE" [Gentoo] Some(|_, _| ()), "nothing: the file system is recognised";
     "root_header" "PATH" [Gentoo] Some(Reading::root_header), "the header of crypt_root=: on root_headerdev=, else as root_key=";
     "root_headerdev" "DEVICE" [Gentoo] Some(Reading::root_headerdev), "where root_header= is";
+    "root_headerdev_fstype" "TYPE" [Gentoo] Some(|_, _| ()), "nothing: the file system is recognised";
+    "crypt_root_options" "OPTION,…" [Gentoo] Some(Reading::root_options),
+        "cryptsetup's options for crypt_root=, those that crypttab(5) has too; --allow-discards is discard";
     "real_root" "DEVICE" [Gentoo] Some(|_, _| ()), "the root, in place of root=, which may be /dev/ram0; so are real_rootflags=, real_resume= and real_init=";
-    "root_trim" "yes|no" [Gentoo] Some(Reading::root_trim), "yes: the option discard";
+    "root_trim" "yes|no" [Gentoo] Some(Reading::root_trim), "the option discard, unless it says no";
     "crypt_swap" "DEVICE" [Gentoo] Some(Reading::crypt_swap), "opens DEVICE as swap";
     "crypt_swaps" "DEVICE" [Gentoo] Some(Reading::crypt_swap), "the same, several times: swap, swap1 …";
     "swap_key" "PATH" [Gentoo] Some(Reading::swap_key), "the same for the swap";
     "swap_keydev" "DEVICE" [Gentoo] Some(Reading::swap_keydev), "where swap_key= is";
     "swap_keydev_fstype" "TYPE" [Gentoo] Some(|_, _| ()), "nothing: the file system is recognised";
+    "swap_header" "PATH" [Gentoo] Some(Reading::swap_header), "the header of crypt_swap=";
+    "swap_headerdev" "DEVICE" [Gentoo] Some(Reading::swap_headerdev), "where swap_header= is";
+    "swap_headerdev_fstype" "TYPE" [Gentoo] Some(|_, _| ()), "nothing: the file system is recognised";
+    "crypt_swap_options" "OPTION,…" [Gentoo] Some(Reading::swap_options), "as crypt_root_options=, for the swap";
+    "keyctl_keydesc" "NAME" [Gentoo] None, "no passphrase is put into the kernel's keyring; what opened a volume is tried on the others anyway";
+    "keyctl_keytimeout" "SECONDS" [Gentoo] Some(|_, _| ()), "nothing: it is for keyctl_keydesc=";
+    "keyctl_keykeep" "" [Gentoo] Some(|_, _| ()), "nothing: it is for keyctl_keydesc=";
     "crypt_silent" "" [Gentoo] Some(|_, _| ()), "nothing: only what is wrong is printed anyway";
     "keyway.device" "DEVICE" [Keyway] Some(Reading::own_device), "opens DEVICE as root";
     "keyway.name" "NAME" [Keyway] Some(Reading::own_name), "by this name";

@@ -68,7 +68,7 @@ impl Root {
         let offset = said("resume_offset").and_then(|pages| pages.parse().ok());
         Self {
             // What genkernel's guides once wrote names this very image.
-            device: gentoos("root").filter(|device| device != "/dev/ram0"),
+            device: gentoos("root").filter(|device| device != "/dev/ram0").map(plain),
             kinds: kinds.map(str::to_owned).collect(),
             options,
             overlay,
@@ -78,12 +78,45 @@ impl Root {
     }
 }
 
+/// dracut's `block:DEVICE` is the device.
+fn plain(device: String) -> String {
+    device.strip_prefix("block:").map_or_else(|| device.clone(), str::to_owned)
+}
+
 /// Whether it says ro or rw, whichever comes last: true for ro.
 fn access(line: &str) -> Option<bool> {
     let words = options::split(line, |c| c.is_ascii_whitespace()).map(|word| word.trim_matches('"'));
     let word = words.filter(|word| matches!(*word, "ro" | "rw")).last();
     word.map(|word| word == "ro")
 }
+
+impl Root {
+    /// Why the root cannot be mounted here, if root= names no device: none is waited for then.
+    pub fn refusal(&self) -> Option<String> {
+        let device = self.device.as_deref()?;
+        let is = |name: &str| match name.ends_with([':', '=']) {
+            true => device.get(..name.len()).is_some_and(|start| start.eq_ignore_ascii_case(name)),
+            false => device == name,
+        };
+        let (_, what) = NO_DEVICES.iter().find(|(names, _)| names.iter().any(|name| is(name)))?;
+        Some(format!(
+            "root={device}: that is {what}; an image of nothing but Keyway mounts a device that root= names: \
+             write that, or wrap the distribution's own image"
+        ))
+    }
+}
+
+/// What root= can say that is no device: kernel-command-line(7) of systemd, dracut.cmdline(7), the kernel's nfsroot.
+const NO_DEVICES: &[(&[&str], &str)] = &[
+    (&["ZFS", "ZFS=", "zfs:"], "ZFS, whose pools its own tools import"),
+    (&["/dev/nfs", "nfs:", "nfs4:", "cifs:", "iscsi:", "nbd:", "nvmf:", "fcoe:"], "a root on the network"),
+    (&["live:", "livenet:"], "the image of a live system"),
+    (
+        &["gpt-auto", "dissect", "gpt-auto-force", "dissect-force"],
+        "the partition that systemd finds by its type",
+    ),
+    (&["fstab"], "the root of a table that systemd reads"),
+];
 
 /// How long devices are waited for at most.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -144,6 +177,30 @@ mod tests {
             let options = Root::parse(line).options;
             assert_eq!((options.flags, &options.data[..]), (flags, data), "{line}");
         }
+    }
+
+    #[test]
+    fn what_is_no_device_is_said() {
+        let refusal = |line| Root::parse(line).refusal();
+        for (line, what) in [
+            ("root=ZFS=rpool/ROOT/debian", "ZFS, whose pools its own tools import"),
+            ("root=zfs:AUTO", "ZFS, whose pools its own tools import"),
+            ("root=/dev/nfs nfsroot=10.0.0.1:/r", "a root on the network"),
+            ("root=nbd:10.0.0.1:r", "a root on the network"),
+            ("root=live:LABEL=Fedora", "the image of a live system"),
+            ("root=gpt-auto", "the partition that systemd finds by its type"),
+            ("root=fstab", "the root of a table that systemd reads"),
+        ] {
+            let said = refusal(line).unwrap();
+            let word = line.split(' ').next().unwrap();
+            assert!(said.starts_with(&format!("{word}: that is {what}; an image")), "{said}");
+        }
+        for line in ["root=/dev/sda2", "root=UUID=ab", "root=/dev/mapper/zfs", "root=LABEL=fstab", "quiet"] {
+            assert_eq!(refusal(line), None, "{line}");
+        }
+        let device = |line| Root::parse(line).device;
+        assert_eq!(device("root=block:/dev/mapper/root").as_deref(), Some("/dev/mapper/root"));
+        assert_eq!(device("root=block:UUID=ab").as_deref(), Some("UUID=ab"));
     }
 
     #[test]

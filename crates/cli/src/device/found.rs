@@ -3,7 +3,7 @@
 
 use crate::device::{self, hardware};
 use keyway::storage::{File, Storage};
-use keyway_boot::device_spec::{Tag, Tagged};
+use keyway_boot::device_spec::{Tag, Tagged, link_by_hardware};
 use keyway_volume::device::block_devices::{self, BlockDevice};
 use keyway_volume::device::probe::{Reach, identity, probe_range};
 use std::ffi::OsStr;
@@ -61,8 +61,8 @@ pub(crate) fn is_meant(spec: &OsStr, path: &Path) -> bool {
 
 /// A device's path as a table writes it; udev keeps links for each kind of name.
 pub(crate) fn path_of(spec: &OsStr) -> PathBuf {
-    if let Some(name) = spec.to_string_lossy().strip_prefix("ID=") {
-        return Path::new("/dev/disk/by-id").join(name.trim_matches('"'));
+    if let Some(link) = link_by_hardware(&spec.to_string_lossy()) {
+        return link;
     }
     let Some(tagged) = Tagged::parse(spec) else { return device::resolve(Path::new(spec)) };
     let lower = || Tagged { value: tagged.value.to_ascii_lowercase(), ..tagged.clone() }.link();

@@ -72,7 +72,7 @@ impl Reading {
     pub(super) fn finish_alpine(&mut self) {
         let mut entry = std::mem::take(&mut self.alpine);
         if entry.device.is_empty() {
-            return;
+            return self.alpine_for_nobody(entry);
         }
         if entry.name.is_empty() {
             entry.name = "root".into();
@@ -89,6 +89,17 @@ impl Reading {
             },
         }
         self.add(entry, key.is_some_and(|key| key.is_empty() || key == "yes"));
+    }
+
+    fn alpine_for_nobody(&mut self, entry: Entry) {
+        let name = Some(entry.name.to_string_lossy()).filter(|name| !name.is_empty());
+        let options = entry.options.iter().map(|(option, value)| match option.as_str() {
+            "discard" => "cryptdiscards".to_owned(),
+            _ => format!("crypt{option}={value}"),
+        });
+        for word in name.map(|name| format!("cryptdm={name}")).into_iter().chain(options) {
+            self.undone(&word, "there is no cryptroot= that it is for");
+        }
     }
 
     pub(super) fn finish_encrypt(&mut self) {

@@ -1,7 +1,7 @@
 //! The words of Gentoo's genkernel(8).
 
-use super::Reading;
-use crate::crypttab::Entry;
+use super::{Reading, is_yes};
+use crate::crypttab::{Entry, is_known};
 
 /// Gentoo's parameters for the root or the swap.
 #[derive(Default)]
@@ -11,12 +11,17 @@ pub(super) struct Gentoo {
     key_device: Option<String>,
     header: Option<String>,
     header_device: Option<String>,
-    trim: bool,
+    /// In crypttab's words.
+    options: Vec<(String, String)>,
+    /// What was written for the devices, each with its parameter.
+    words: Vec<String>,
 }
 
 /// The place of the root in `Reading::gentoo`, and of the swap.
 const ROOT: usize = 0;
 const SWAP: usize = 1;
+/// What they are called.
+const NAMES: [&str; 2] = ["root", "swap"];
 
 impl Reading {
     pub(in crate::cmdline) fn crypt_root(&mut self, value: &str) {
@@ -24,23 +29,30 @@ impl Reading {
     }
 
     pub(in crate::cmdline) fn root_key(&mut self, value: &str) {
-        self.gentoo[ROOT].key = Some(value.to_owned());
+        self.gentoo_word(ROOT, "key", value).key = Some(value.to_owned());
     }
 
     pub(in crate::cmdline) fn root_keydev(&mut self, value: &str) {
-        self.gentoo[ROOT].key_device = Some(value.to_owned());
+        self.gentoo_word(ROOT, "keydev", value).key_device = Some(value.to_owned());
     }
 
     pub(in crate::cmdline) fn root_header(&mut self, value: &str) {
-        self.gentoo[ROOT].header = Some(value.to_owned());
+        self.gentoo_word(ROOT, "header", value).header = Some(value.to_owned());
     }
 
     pub(in crate::cmdline) fn root_headerdev(&mut self, value: &str) {
-        self.gentoo[ROOT].header_device = Some(value.to_owned());
+        self.gentoo_word(ROOT, "headerdev", value).header_device = Some(value.to_owned());
     }
 
     pub(in crate::cmdline) fn root_trim(&mut self, value: &str) {
-        self.gentoo[ROOT].trim = value == "yes";
+        let given = self.gentoo_word(ROOT, "trim", value);
+        if is_yes(value) {
+            given.options.push(("discard".into(), String::new()));
+        }
+    }
+
+    pub(in crate::cmdline) fn root_options(&mut self, value: &str) {
+        self.cryptsetups_options(ROOT, value);
     }
 
     pub(in crate::cmdline) fn crypt_swap(&mut self, value: &str) {
@@ -48,40 +60,94 @@ impl Reading {
     }
 
     pub(in crate::cmdline) fn swap_key(&mut self, value: &str) {
-        self.gentoo[SWAP].key = Some(value.to_owned());
+        self.gentoo_word(SWAP, "key", value).key = Some(value.to_owned());
     }
 
     pub(in crate::cmdline) fn swap_keydev(&mut self, value: &str) {
-        self.gentoo[SWAP].key_device = Some(value.to_owned());
+        self.gentoo_word(SWAP, "keydev", value).key_device = Some(value.to_owned());
+    }
+
+    pub(in crate::cmdline) fn swap_header(&mut self, value: &str) {
+        self.gentoo_word(SWAP, "header", value).header = Some(value.to_owned());
+    }
+
+    pub(in crate::cmdline) fn swap_headerdev(&mut self, value: &str) {
+        self.gentoo_word(SWAP, "headerdev", value).header_device = Some(value.to_owned());
+    }
+
+    pub(in crate::cmdline) fn swap_options(&mut self, value: &str) {
+        self.cryptsetups_options(SWAP, value);
+    }
+
+    /// Keeps a parameter in case that it is for nobody.
+    fn gentoo_word(&mut self, place: usize, what: &str, value: &str) -> &mut Gentoo {
+        let given = &mut self.gentoo[place];
+        given.words.push(format!("{}_{what}={value}", NAMES[place]));
+        given
+    }
+
+    /// genkernel gives them to cryptsetup as they are, a comma for each space.
+    fn cryptsetups_options(&mut self, place: usize, list: &str) {
+        for option in list.split(',').filter(|option| !option.is_empty()) {
+            let bare = option.strip_prefix("--").unwrap_or(option);
+            let (name, value) = bare.split_once('=').unwrap_or((bare, ""));
+            let name = if name == "allow-discards" { "discard" } else { name };
+            let word = format!("crypt_{}_options={option}", NAMES[place]);
+            match is_known(name) {
+                true => {
+                    let given = &mut self.gentoo[place];
+                    given.options.push((name.to_owned(), value.to_owned()));
+                    given.words.push(word);
+                }
+                false => self.undone(&word, "no option of crypttab(5) does that"),
+            }
+        }
     }
 
     pub(super) fn finish_gentoo(&mut self) {
-        for (mut given, name) in std::mem::take(&mut self.gentoo).into_iter().zip(["root", "swap"]) {
-            let on = |file: String, device: &Option<String>| match device {
-                Some(device) => format!("/{}:{device}", file.trim_start_matches('/')),
-                // genkernel looks on everything that can be mounted, too: whoever adds a partition would supply the key.
-                None => format!("/{}", file.trim_start_matches('/')),
-            };
-            if given.key.as_deref().is_some_and(|key| key.ends_with(".gpg")) {
-                self.undone(&format!("{name}_key="), "a key that GPG encrypted is not read here");
-                given.key = None;
-            }
-            for (number, device) in given.devices.iter().enumerate() {
-                let number = if number == 0 { String::new() } else { number.to_string() };
-                let mut entry = Entry {
-                    name: format!("{name}{number}").into(),
-                    device: device.into(),
-                    key_file: given.key.clone().map(|key| on(key, &given.key_device).into()),
-                    options: Vec::new(),
-                };
-                if let Some(header) = given.header.clone() {
-                    entry.options.push(("header".into(), on(header, &given.header_device)));
-                }
-                if given.trim {
-                    entry.options.push(("discard".into(), String::new()));
-                }
-                self.add(entry, false);
+        for (given, name) in std::mem::take(&mut self.gentoo).into_iter().zip(NAMES) {
+            match given.devices.is_empty() {
+                true => given.words.iter().for_each(|word| {
+                    self.undone(word, &format!("there is no crypt_{name}= that it is for"));
+                }),
+                false => self.gentoos_volumes(given, name),
             }
         }
+    }
+
+    fn gentoos_volumes(&mut self, mut given: Gentoo, name: &str) {
+        if given.key.as_deref().is_some_and(|key| key.ends_with(".gpg")) {
+            self.undone(&format!("{name}_key="), "a key that GPG encrypted is not read here");
+            given.key = None;
+        } else if let (None, Some(device)) = (&given.key, &given.key_device) {
+            self.undone(
+                &format!("{name}_keydev={device}"),
+                &format!("there is no {name}_key= that is on it"),
+            );
+        }
+        for (number, device) in given.devices.iter().enumerate() {
+            let number = if number == 0 { String::new() } else { number.to_string() };
+            let header =
+                given.header.as_ref().map(|file| ("header".to_owned(), on(file, &given.header_device)));
+            self.add(
+                Entry {
+                    name: format!("{name}{number}").into(),
+                    device: device.into(),
+                    key_file: given.key.as_ref().map(|key| on(key, &given.key_device).into()),
+                    options: header.into_iter().chain(given.options.iter().cloned()).collect(),
+                },
+                false,
+            );
+        }
+    }
+}
+
+/// A file on a device. Without one it is in the image: genkernel looks on everything that can be mounted, too, and whoever adds
+/// a partition would supply the key.
+fn on(file: &str, device: &Option<String>) -> String {
+    let file = file.trim_start_matches('/');
+    match device {
+        Some(device) => format!("/{file}:{device}"),
+        None => format!("/{file}"),
     }
 }

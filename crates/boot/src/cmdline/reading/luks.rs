@@ -1,9 +1,9 @@
 //! The words of systemd-cryptsetup-generator(8), dracut.cmdline(7) and booster(1).
 
-use super::{Reading, USUAL_WAIT, Whose, is_yes, of_uuid, uuid_spec};
+use super::{Reading, USUAL_WAIT, UUID_LEN, Whose, is_yes, of_uuid, uuid_spec};
 use crate::cmdline::What;
 use crate::crypttab::duration;
-use crate::device_spec::parts;
+use crate::device_spec::{or_beginning, parts, split_tag};
 use std::time::Duration;
 
 impl Reading {
@@ -31,7 +31,7 @@ impl Reading {
 
     pub(in crate::cmdline) fn name(&mut self, value: &str) {
         let value = value.strip_prefix("UUID=").unwrap_or(value);
-        let (uuid, name) = value.split_once('=').unwrap_or((value, ""));
+        let (uuid, name) = split_tag(value).or_else(|| value.split_once('=')).unwrap_or((value, ""));
         self.named(&uuid_spec("UUID", uuid), name);
     }
 
@@ -44,11 +44,12 @@ impl Reading {
 
     pub(in crate::cmdline) fn key(&mut self, value: &str) {
         let (whose, key) = match of_uuid(value) {
-            (Whose::All, _) => match parts(value)[..] {
-                [path, device, whose] => (Whose::Device(whose.to_owned()), format!("{path}:{device}")),
-                _ => (Whose::All, value.to_owned()),
-            },
+            (Whose::All, _) => dracuts_key(value),
             of_uuid => of_uuid,
+        };
+        let key = match parts(&key)[..] {
+            [path, device] => format!("{path}:{}", or_beginning(device)),
+            _ => key,
         };
         if parts(&key)[0].ends_with(".gpg") {
             return self.undone(&format!("rd.luks.key={value}"), "a key that GPG encrypted is not read here");
@@ -111,4 +112,22 @@ impl Reading {
             None => self.undone(&format!("rd.timeout={value}"), "a number of seconds is needed"),
         }
     }
+}
+
+/// dracut's `PATH[:DEVICE[:VOLUME]]`: the volume as `UUID=…`, `luks-…` or a UUID, the parts between empty or not.
+fn dracuts_key(value: &str) -> (Whose, String) {
+    let value = value.trim_end_matches(':');
+    let (key, volume) = match parts(value)[..] {
+        [path, device, volume] => (format!("{path}:{device}"), Some(volume)),
+        [path, volume] if path.ends_with(':') => (path.to_owned(), Some(volume)),
+        _ => match value
+            .rsplit_once(':')
+            .filter(|(_, last)| last.starts_with("luks-") || last.len() == UUID_LEN)
+        {
+            Some((key, volume)) => (key.to_owned(), Some(volume)),
+            None => (value.to_owned(), None),
+        },
+    };
+    let whose = |volume| Whose::Device(uuid_spec("UUID", volume).trim_end_matches('*').to_owned());
+    (volume.map_or(Whose::All, whose), key.trim_end_matches(':').to_owned())
 }

@@ -9,7 +9,7 @@ mod own;
 
 use super::{CommandLine, Given, Takes, What, give};
 use crate::crypttab::{Entry, list_of, options_of, writes_demand};
-use crate::device_spec::{Tagged, is_one, same_form};
+use crate::device_spec::{Tagged, is_device, is_one, same_form};
 use gentoo::Gentoo;
 use std::ffi::OsString;
 use std::time::Duration;
@@ -181,9 +181,7 @@ fn uuid_spec(tag: &str, value: &str) -> String {
     let bare = bare.strip_prefix("luks-").unwrap_or(bare).to_ascii_lowercase();
     let is_hex = bare.bytes().all(|b| b == b'-' || b.is_ascii_hexdigit());
     match bare.len() {
-        _ if !is_hex && (value.starts_with('/') || Tagged::parse(value.as_ref()).is_some()) => {
-            value.to_owned()
-        }
+        _ if !is_hex && (value.starts_with('/') || is_device(value)) => value.to_owned(),
         UUID_LEN.. => format!("{tag}={bare}"),
         _ if tag == "UUID" && is_hex => format!("{tag}={bare}*"),
         _ => format!("{tag}={bare}"),

@@ -111,15 +111,16 @@ pub(super) fn show(asked: &Unlock) -> Result<()> {
     if !has_original() {
         text += &lvm::in_lines(&wanted, &plan.entries, &plan.listed);
     }
-    text += &match (has_original(), root::device(&wanted, &plan)) {
-        (true, _) => format!("# puts {ORIGINAL} back as /init, removes /keyway, starts /init\n"),
-        (false, Some(device)) => {
+    text += &match (has_original(), wanted.refusal(), root::device(&wanted, &plan)) {
+        (true, ..) => format!("# puts {ORIGINAL} back as /init, removes /keyway, starts /init\n"),
+        (false, None, Some(device)) => {
             let how = root::in_words(&wanted);
             format!(
                 "{how}# mounts {device} on {SYSROOT}, makes it the root, empties the image, starts its init\n"
             )
         }
-        (false, None) => format!("# then stops: {}\n", root::NOTHING_TO_START),
+        (false, Some(why), _) => format!("# then stops: {why}.\n"),
+        (false, None, None) => format!("# then stops: {}\n", root::NOTHING_TO_START),
     };
     stdio::print(&text)
 }
