@@ -94,7 +94,17 @@ fn debians_own_image_goes_on_to_the_root() {
     let mut console = board.args("-m 1024").start();
     console.expect("Enter passphrase for /dev/vda: ").types(&format!("{PASSPHRASE}\n"));
     console.expect("Begin: Mounting root file system");
-    root::assert_reached(&console.ends());
+    let said = console.ends();
+    root::assert_reached(&said);
+    // Its udev took the mapping for one that is in use, and so will that of the system, whose /run is the same.
+    let told =
+        |name: &str| said.lines().find_map(|line| line.strip_prefix(&format!("{name}="))).unwrap_or_default();
+    for link in
+        ["dm-name-root", &format!("dm-uuid-CRYPT-LUKS2-{}-root", UUID.replace('-', "")), "system", "root"]
+    {
+        assert!(told("LINKS").split(' ').any(|found| found == link), "{link}: {}", told("LINKS"));
+    }
+    assert_eq!(told("KNOWN"), "1");
 }
 
 /// Which modules Adiantum needs is known from the volume's header alone; the key is in the image.

@@ -29,7 +29,7 @@ mod reply;
 mod sys;
 mod target;
 mod udev;
-pub use udev::introduce;
+pub use udev::{introduce, introduce_by_rule};
 pub mod uuid;
 pub mod volume;
 mod write_protection;

@@ -8,6 +8,7 @@
 
 use super::DeviceNumber;
 use super::sys::Semaphore;
+use crate::initramfs::Initramfs;
 use crate::{Error, Result};
 use rustix::io::Errno;
 use std::io::Write;
@@ -41,6 +42,32 @@ fn introduce_in(database: &Path, DeviceNumber { major, minor }: DeviceNumber) ->
     }
 }
 
+/// The same for the udev of an image's own /init, which mounts another /run: a rule ahead of device-mapper's, in the image. The
+/// mark stays when the database is cleaned before the system starts (`db_persist`, udev(7)). Does nothing in an image without udev.
+///
+/// # Errors
+/// The rule cannot be written.
+pub fn introduce_by_rule(_proof: &Initramfs, devices: &[DeviceNumber]) -> std::io::Result<()> {
+    match RULES.iter().any(|directory| Path::new(directory).is_dir()) && !devices.is_empty() {
+        true => write_rule(Path::new(OWN_RULES), devices),
+        false => Ok(()),
+    }
+}
+
+fn write_rule(directory: &Path, devices: &[DeviceNumber]) -> std::io::Result<()> {
+    std::fs::create_dir_all(directory)?;
+    let kernels: Vec<_> = devices.iter().map(|device| format!("dm-{}", device.minor)).collect();
+    let rule = format!(
+        "ACTION==\"add\", SUBSYSTEM==\"block\", KERNEL==\"{}\", ENV{{DM_UDEV_PRIMARY_SOURCE_FLAG}}=\"1\", \
+         OPTIONS+=\"db_persist\"\n",
+        kernels.join("|")
+    );
+    std::fs::write(directory.join(OWN_RULE), rule)
+}
+
+const OWN_RULES: &str = "/etc/udev/rules.d";
+/// Before 10-dm.rules, or Debian's 55-dm.rules.
+const OWN_RULE: &str = "09-keyway.rules";
 const DATABASE: &str = "/run/udev/data";
 const ENTRY: &[u8] = b"E:DM_UDEV_PRIMARY_SOURCE_FLAG=1\n";
 
@@ -130,5 +157,18 @@ mod tests {
         introduce_in(&database, device).unwrap();
         assert_eq!(fs::read_to_string(&entry).unwrap(), "of udev's own");
         fs::remove_dir_all(database.parent().unwrap()).unwrap();
+    }
+
+    #[test]
+    fn a_rule_names_the_mappings_that_are_there() {
+        let directory = std::env::temp_dir().join(format!("keyway-udev-rules-{}", std::process::id()));
+        let devices = [0, 3].map(|minor| DeviceNumber { major: 254, minor });
+        write_rule(&directory, &devices).unwrap();
+        assert_eq!(
+            fs::read_to_string(directory.join("09-keyway.rules")).unwrap(),
+            "ACTION==\"add\", SUBSYSTEM==\"block\", KERNEL==\"dm-0|dm-3\", ENV{DM_UDEV_PRIMARY_SOURCE_FLAG}=\"1\", \
+             OPTIONS+=\"db_persist\"\n"
+        );
+        fs::remove_dir_all(directory).unwrap();
     }
 }

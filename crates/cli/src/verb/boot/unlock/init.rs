@@ -80,6 +80,7 @@ fn start(
     // Until now, since a device may ask for it late.
     drop(firmware.take());
     if has_original() {
+        introduce_mappings(image);
         mounts.take_back();
         hand_over(image)
     } else {
@@ -218,7 +219,7 @@ fn switch_root(image: &Initramfs, plan: &Plan, wanted: &Root) -> Result<()> {
     root::mount_on(image, SYSROOT, wanted, plan).map_err(|why| failed(&why))?;
     let init = first_program(&plan.command_line)?;
     let change = image.replaceable_by(Path::new(SYSROOT)).map_err(|why| failed(&why.to_string()))?;
-    introduce_mappings();
+    introduce_mappings(image);
     for (place, ..) in NEEDED {
         let below = format!("{SYSROOT}{place}");
         if !Path::new(&below).is_dir() || mount_move(*place, &below).is_err() {
@@ -230,13 +231,17 @@ fn switch_root(image: &Initramfs, plan: &Plan, wanted: &Root) -> Result<()> {
     Err(failed(&format!("{} cannot be started: {error}", init.display())))
 }
 
-/// The udev of the system that starts learns of the mappings from what is in /run, which goes along.
-fn introduce_mappings() {
+/// Whose udev starts next learns of the mappings: that of the system from what is in /run, which goes along; that of the
+/// image's own /init, whose /run is another one, from a rule.
+fn introduce_mappings(image: &Initramfs) {
     let all = Mapper::open().and_then(|mapper| mapper.list()).unwrap_or_default();
-    for (name, device) in all {
-        if let Err(why) = dm::introduce(device) {
-            say!("keyway: udev cannot be told of {name}: {why}.");
-        }
+    let devices: Vec<_> = all.into_iter().map(|(_, device)| device).collect();
+    let told = match has_original() {
+        true => dm::introduce_by_rule(image, &devices),
+        false => devices.into_iter().try_for_each(dm::introduce),
+    };
+    if let Err(why) = told {
+        say!("keyway: udev cannot be told of the opened volumes: {why}.");
     }
 }
 
