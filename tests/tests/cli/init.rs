@@ -131,6 +131,11 @@ fn unlock_names_what_is_unknown_and_the_way_without_dm_crypt() {
         refused.errors().ends_with("\n\"keyway open data\" opens it through another door.\n"),
         "{refused}"
     );
+    fs::write(root.join("etc/crypttab"), "data /bin/keyway none luks,x-keyway.requires=sealed\n").unwrap();
+    assert_eq!(
+        inside("unlock --dry-run").ok().errors(),
+        "WARNING: data: the option \"x-keyway.requires\" does not exist, and may have been meant as a demand: the volume is not opened.\n"
+    );
     // open finds no other names.
     let elsewhere = inside("unlock --cmdline 'keyway.device=/bin/keyway keyway.name=other'");
     elsewhere.fails(4).says("This kernel has no dm-crypt: ").lacks("keyway open");

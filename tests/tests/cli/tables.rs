@@ -248,7 +248,7 @@ fn unlock_shows_what_command_lines_of_others_mean() {
         ("rd.luks.uuid=luks-477e9f69".to_owned(), "luks-477e9f69 UUID=477e9f69* none".to_owned()),
         (
             "cryptdevice=/dev/sda2:root crypto=sha512:twofish-xts-plain64:512:0:".to_owned(),
-            "root /dev/sda2 none crypto=sha512:twofish-xts-plain64:512:0:".to_owned(),
+            "root /dev/sda2 none plain,hash=sha512,cipher=twofish-xts-plain64,size=512,offset=0".to_owned(),
         ),
         (
             "cryptdevice=/dev/sda2:root cryptkey=PARTUUID=22222222-2222-4222-8222-222222222222:512:2"

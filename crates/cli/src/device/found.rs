@@ -79,11 +79,11 @@ pub(crate) fn uuid(device: &Path) -> Option<String> {
     Some(identity.uuid).filter(|uuid| !uuid.is_empty())
 }
 
-/// Whether the device certainly has no LUKS header.
-pub(crate) fn has_no_luks(device: &Path) -> bool {
-    let Ok(storage) = File::open(device) else { return false };
-    let found = probe_range(&storage, 0..storage.len(), Reach::Start);
-    found.is_ok_and(|found| found.iter().all(|found| found.signature.blkid != "crypto_LUKS"))
+/// Whether the device has a LUKS header; `None` if it cannot be read.
+pub(crate) fn has_luks(device: &Path) -> Option<bool> {
+    let storage = File::open(device).ok()?;
+    let found = probe_range(&storage, 0..storage.len(), Reach::Start).ok()?;
+    Some(found.iter().any(|found| found.signature.blkid == "crypto_LUKS"))
 }
 
 /// Whether `spec` is the UUID of the volume whose header is at `header`, apart from its data.
@@ -133,13 +133,13 @@ mod tests {
         const UUID: &str = "477e9f69-b3a3-4ae7-b62c-53577e62fa50";
         let file = std::env::temp_dir().join(format!("keyway-header-{}", std::process::id()));
         let mut header = vec![0; 16384];
-        assert!(!has_no_luks(&file), "it may have one: it cannot be read");
+        assert_eq!(has_luks(&file), None, "it may have one: it cannot be read");
         fs::write(&file, &header).unwrap();
-        assert!(has_no_luks(&file));
+        assert_eq!(has_luks(&file), Some(false));
         header[..8].copy_from_slice(b"LUKS\xba\xbe\0\x02");
         header[168..168 + UUID.len()].copy_from_slice(UUID.as_bytes());
         fs::write(&file, &header).unwrap();
-        assert!(!has_no_luks(&file));
+        assert_eq!(has_luks(&file), Some(true));
         let is_of = |spec: &str| is_header_of(OsStr::new(spec), &file);
         assert!(is_of(&format!("UUID={UUID}")) && is_of("UUID=477E*"));
         assert!(!is_of(&format!("PARTUUID={UUID}")) && !is_of("UUID=577e*") && !is_of("/dev/sda"));

@@ -46,7 +46,7 @@ use std::fs;
 use std::path::Path;
 use std::time::Duration;
 use typed::Typed;
-use volume::{say_unknown, whole_name};
+use volume::{say_unknown, settle_crypto, whole_name};
 
 /// `keyway unlock`.
 pub(crate) static COMMAND: Command = Command {
@@ -290,10 +290,16 @@ impl Plan {
         meant.demanding(&self.demanding).into_iter().for_each(|other| there.demand_as(other));
     }
 
-    /// The entry with these demands, if its device is there.
+    /// The entry with these demands, if its device is there; what has no LUKS header that is seen here is shown as plain.
     fn shown(&self, entry: &Entry) -> Entry {
-        let Some(device) = found::find(&entry.device) else { return entry.clone() };
-        let mut there = Entry { device: device.into(), ..entry.clone() };
+        let found = found::find(&entry.device);
+        let is_there = found.is_some();
+        let device = found.map_or_else(|| entry.device.clone(), Into::into);
+        let mut there = Entry { device, ..entry.clone() };
+        settle_crypto(&mut there, |device| found::has_luks(device) != Some(true));
+        if !is_there {
+            return there;
+        }
         self.demand(&mut there);
         Entry { name: whole_name(entry, Path::new(&there.device)), options: there.options, ..entry.clone() }
     }

@@ -168,7 +168,7 @@ fn reached(entry: &Entry, waits: Waits, lvm: Lvm) -> Result<(Entry, Option<KeyFi
         // A swap and a /tmp that have a key of their own are opened as they are: what is on them stays.
         !["keyscript", "swap", "tmp"].contains(&option.as_str()) && !UNDONE.contains(&option.as_str())
     });
-    settle_crypto(&mut there);
+    settle_crypto(&mut there, |device| found::has_luks(device) == Some(false));
     if entry.option("swap").or(entry.option("tmp")).is_some() && entry.option("luks").is_none() {
         there.options.push(("plain".into(), String::new()));
     }
@@ -185,10 +185,10 @@ fn reached(entry: &Entry, waits: Waits, lvm: Lvm) -> Result<(Entry, Option<KeyFi
 }
 
 /// With `crypto=` a volume is plain where its device has no LUKS header, as mkinitcpio's hook encrypt has it.
-fn settle_crypto(there: &mut Entry) {
+pub(super) fn settle_crypto(there: &mut Entry, is_plain: impl FnOnce(&Path) -> bool) {
     let Some(place) = there.options.iter().position(|(option, _)| option == CRYPTO) else { return };
     let (_, crypto) = there.options.remove(place);
-    if there.option("header").is_none() && found::has_no_luks(Path::new(&there.device)) {
+    if there.option("header").is_none() && is_plain(Path::new(&there.device)) {
         there.options.extend(plain_options(&crypto).unwrap_or_default());
     } else {
         say!("{}: crypto= is ignored: the volume has a LUKS header.", there.name.to_string_lossy());
@@ -212,7 +212,11 @@ pub(super) fn say_unknown(entry: &Entry) {
         say!("WARNING: {name}: only udev knows {device}; where none runs, write {better}.");
     }
     for (option, _) in entry.options.iter().filter(|(option, _)| !crypttab::is_known(option)) {
-        say!("WARNING: {}: the option \"{option}\" is unknown, and ignored.", entry.name.to_string_lossy());
+        let what = match crypttab::is_demand(option) {
+            true => "does not exist, and may have been meant as a demand: the volume is not opened",
+            false => "is unknown, and ignored",
+        };
+        say!("WARNING: {}: the option \"{option}\" {what}.", entry.name.to_string_lossy());
     }
 }
 
