@@ -5,19 +5,27 @@ use crate::scratch::Scratch;
 use crate::timeouts;
 use crate::vm::prepared;
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// An image for Debian's kernel, with these modules in addition to its default ones. mkinitramfs
 /// looks for the kernel in the usual system paths: it runs as root of a new namespace, where an
 /// overlay puts the kernel there. `None` if namespaces are not permitted. Call `need!` for
 /// mkinitramfs, unshare and zstd first.
 pub fn initramfs(scratch: &Scratch, name: &str, modules: &str) -> Option<PathBuf> {
+    initramfs_beside(scratch, name, modules, Path::new("/none"))
+}
+
+/// The same with packages that are not installed here: trees to be laid over /usr and /etc, in a folder.
+pub fn initramfs_beside(scratch: &Scratch, name: &str, modules: &str, packages: &Path) -> Option<PathBuf> {
     let (image, work) = (scratch.path(name), scratch.path(&format!("{name}.work")));
     for directory in ["upper", "inner", "config/conf.d", "config/hooks", "config/scripts"] {
         fs::create_dir_all(work.join(directory)).expect("a directory");
     }
     fs::write(work.join("config/modules"), modules).expect("a file");
-    let mount = "lib=$(readlink -f /lib)
+    let mount = "for place in usr etc; do
+            [ ! -d $4/$place ] || mount -t overlay packages -o lowerdir=$4/$place:/$place /$place
+        done
+        lib=$(readlink -f /lib)
         mount -t overlay keyway -o lowerdir=$lib,upperdir=$1/upper,workdir=$1/inner $lib
         mkdir -p $lib/modules
         mount --bind $2/lib/modules $lib/modules
@@ -26,7 +34,7 @@ pub fn initramfs(scratch: &Scratch, name: &str, modules: &str) -> Option<PathBuf
         mkinitramfs -d $1/config -l 1 -o $3 $(ls $2/lib/modules)";
     let run = |script: &str| {
         let unshare = peer("unshare", "--map-root-user --mount sh -euc").arg(script).arg("sh");
-        unshare.arg(&work).arg(prepared("kernel")).arg(&image)
+        unshare.arg(&work).arg(prepared("kernel")).arg(&image).arg(packages)
     };
     if run(mount).outcome().code != Some(0) {
         return None;

@@ -2,6 +2,7 @@
 //! other way round.
 
 mod aarch64;
+mod clevis;
 mod fit;
 mod images;
 mod kernel;
