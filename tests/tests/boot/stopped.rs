@@ -60,3 +60,33 @@ fn the_reason_stays_and_enter_tries_again() {
     assert!(said.contains(&format!("] keyway: {reason}\n")), "not in the kernel's log\n{said}");
     assert!(!said.contains("Kernel panic"), "{said}");
 }
+
+/// What root= should have said.
+#[test]
+fn a_root_that_cannot_be_mounted_is_named_as_what_it_is() {
+    need!("busybox", "mke2fs", "qemu-system-x86_64");
+    need_that!(is_prepared(), "the virtual machine's kernel was not fetched (./dev test vm)");
+    let scratch = Scratch::new();
+    let ext4 = root::ext4(&scratch, Path::new("/bin/busybox"));
+    let volume = root::encrypted(&scratch, &ext4, "volume", "");
+    let image = scratch.path("image");
+    let make = root::boot_initramfs(&image).arg("--modules").arg(prepared("kernel"));
+    make.args("--rootfstype ext4 --keymap none").ok();
+    for (root, reason) in [
+        (
+            "/dev/vda",
+            "; it is a LUKS volume: rd.luks.name=UUID=NAME or \
+             keyway.device= opens it, and root=/dev/mapper/NAME is what it holds.",
+        ),
+        (
+            "zfs:AUTO",
+            "root=zfs:AUTO: that is ZFS, whose pools its own tools import; an image of nothing but Keyway mounts a device that \
+             root= names: write that, or wrap the distribution's own image.",
+        ),
+    ] {
+        let line = format!("console=ttyS0 panic=-1 quiet cryptomgr.notests=1 root={root} rootwait");
+        let board = Board::pc().kernel(&prepared("vmlinuz")).initrd(&image).append(&line).disk(&volume);
+        let said = board.start().ends();
+        assert!(said.lines().any(|line| line.ends_with(reason)), "{reason}\n{said}");
+    }
+}

@@ -2,6 +2,7 @@
 
 use super::mounting::{c_string, mount_any};
 use super::{Plan, find, lvm};
+use crate::device::found;
 use crate::mapping;
 use keyway::storage::File;
 use keyway_attach::initramfs::Initramfs;
@@ -70,11 +71,19 @@ pub(super) fn mount_on(proof: &Initramfs, place: &str, wanted: &Root, plan: &Pla
         [] => mount_any(&node, Path::new(place), flags, data.as_ref()),
         kinds => mount_first(&node, place, kinds, flags, data.as_deref()),
     };
-    mounted.map_err(|why| format!("{} cannot be mounted: {why}{}", node.display(), lvm::instead(&node)))?;
+    mounted.map_err(|why| format!("{} cannot be mounted: {why}{}", node.display(), instead(&node)))?;
     if wanted.overlay {
         cover(proof, place).map_err(|why| format!("the root cannot get an overlay in memory: {why}"))?;
     }
     Ok(())
+}
+
+/// What a root is that cannot be mounted, if that helps: the end of a sentence.
+fn instead(node: &Path) -> &'static str {
+    match found::has_luks(node) {
+        Some(true) => ENCRYPTED,
+        _ => lvm::instead(node),
+    }
 }
 
 /// A root of btrfs may be over several devices, which udev would tell the kernel of.
@@ -139,5 +148,6 @@ fn cover(_proof: &Initramfs, place: &str) -> Result<(), String> {
 
 pub(super) const NOTHING_TO_START: &str =
     "there is nothing to start: no /init in the image, no root= on the kernel's command line";
+const ENCRYPTED: &str = "; it is a LUKS volume: rd.luks.name=UUID=NAME or keyway.device= opens it, and root=/dev/mapper/NAME is what it holds";
 const BTRFS: &str = "btrfs";
 const MEMORY: &str = "/run/keyway-overlay";
