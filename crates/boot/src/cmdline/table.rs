@@ -89,10 +89,12 @@ pub fn is_of_known_family(name: &str) -> bool {
     let starts = [
         "rd.luks",
         "luks.",
+        "rdluks",
         "rd_LUKS",
         "rd.lvm",
         "rd_LVM",
         "root_key",
+        "root_trim",
         "swap_key",
         "root_header",
         "swap_header",
