@@ -1,4 +1,4 @@
-//! fio's own verification of a volume behind a door: random writes of any length at any offset,
+//! fio's own verification of a volume behind a front end: random writes of any length at any offset,
 //! with trims and flushes in between; every block contains its position and a CRC32C of its random
 //! content. Another fio elsewhere regenerates the same blocks and looks for them.
 //!
@@ -26,7 +26,7 @@ pub enum Target<'a> {
 
 /// The jobs that filled a volume: the information needed to find their blocks again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Door {
+pub enum FrontEnd {
     /// Trims are NBD_CMD_TRIM; what was trimmed is undefined until it is written again.
     Nbd,
     /// Trims are fallocate(2)'s FALLOC_FL_PUNCH_HOLE; what was trimmed reads as zeros.
@@ -57,26 +57,26 @@ pub const LEN: u64 = STRIPES * STRIPE;
 
 /// Writes, trims and flushes; then fio reads back what it wrote.
 pub fn write(scratch: &Scratch, target: Target<'_>, round: Round) -> Run {
-    let door = match target {
-        Target::Nbd(_) => Door::Nbd,
-        Target::File(_) => Door::Fuse,
+    let front_end = match target {
+        Target::Nbd(_) => FrontEnd::Nbd,
+        Target::File(_) => FrontEnd::Fuse,
     };
-    run(scratch, "write.fio", jobs(door, target, round, false))
+    run(scratch, "write.fio", jobs(front_end, target, round, false))
 }
 
-/// Reads only: every block that [`write()`] of that round wrote through `door` must be there.
-pub fn verify(scratch: &Scratch, door: Door, target: Target<'_>, round: Round) -> Run {
-    run(scratch, "verify.fio", jobs(door, target, round, true))
+/// Reads only: every block that [`write()`] of that round wrote through `front_end` must be there.
+pub fn verify(scratch: &Scratch, front_end: FrontEnd, target: Target<'_>, round: Round) -> Run {
+    run(scratch, "verify.fio", jobs(front_end, target, round, true))
 }
 
 /// The jobs of [`verify`], as a file for fio.
-pub fn verifying_jobs(door: Door, target: Target<'_>, round: Round) -> String {
-    jobs(door, target, round, true)
+pub fn verifying_jobs(front_end: FrontEnd, target: Target<'_>, round: Round) -> String {
+    jobs(front_end, target, round, true)
 }
 
 /// The stripes that a round trims.
-pub fn trimmed(door: Door, round: Round) -> impl Iterator<Item = Range<usize>> {
-    let trimmed = (0..STRIPES).filter(move |number| job(door, round, *number) == Job::Trim);
+pub fn trimmed(front_end: FrontEnd, round: Round) -> impl Iterator<Item = Range<usize>> {
+    let trimmed = (0..STRIPES).filter(move |number| job(front_end, round, *number) == Job::Trim);
     trimmed.map(|number| (number * STRIPE) as usize..((number + 1) * STRIPE) as usize)
 }
 
@@ -102,29 +102,29 @@ fn run(scratch: &Scratch, name: &str, jobs: String) -> Run {
 }
 
 /// Mostly, what one round trims the other writes.
-fn job(door: Door, round: Round, stripe: u64) -> Job {
-    let trims = match (door, round) {
-        (Door::Nbd, Round::First) => stripe % 4 == 3,
-        (Door::Nbd, Round::Second) => stripe % 4 == 1,
-        (Door::Fuse, Round::First) => stripe.is_multiple_of(2),
-        (Door::Fuse, Round::Second) => stripe % 2 == 1,
+fn job(front_end: FrontEnd, round: Round, stripe: u64) -> Job {
+    let trims = match (front_end, round) {
+        (FrontEnd::Nbd, Round::First) => stripe % 4 == 3,
+        (FrontEnd::Nbd, Round::Second) => stripe % 4 == 1,
+        (FrontEnd::Fuse, Round::First) => stripe.is_multiple_of(2),
+        (FrontEnd::Fuse, Round::Second) => stripe % 2 == 1,
     };
-    match (door, stripe) {
+    match (front_end, stripe) {
         _ if trims => Job::Trim,
         // On a file fio can only trim without writing; with an offset too (3.33).
-        (Door::Nbd, 0) => Job::TrimAndWrite,
+        (FrontEnd::Nbd, 0) => Job::TrimAndWrite,
         _ => Job::Write,
     }
 }
 
-fn jobs(door: Door, target: Target<'_>, round: Round, only_verify: bool) -> String {
+fn jobs(front_end: FrontEnd, target: Target<'_>, round: Round, only_verify: bool) -> String {
     let (checksum, seed) = match round {
         Round::First => ("xxhash", 100),
         Round::Second => ("crc32c", 200),
     };
     let mut text = String::from(ALL);
     for number in 0..STRIPES {
-        let job = job(door, round, number);
+        let job = job(front_end, round, number);
         if job == Job::Trim && only_verify {
             continue;
         }
@@ -205,10 +205,10 @@ mod tests {
     #[test]
     fn stripes_share_sectors_and_only_trims_are_left_out_when_verifying() {
         assert!((1..STRIPES).all(|number| !(number * STRIPE).is_multiple_of(512)));
-        let text = verifying_jobs(Door::Nbd, Target::File(Path::new("/dev/x")), Round::Second);
+        let text = verifying_jobs(FrontEnd::Nbd, Target::File(Path::new("/dev/x")), Round::Second);
         assert_eq!(text.matches("[stripe-").count(), 12);
         assert_eq!(text.matches("verify_only=1").count(), 12);
-        assert_eq!(trimmed(Door::Nbd, Round::Second).count(), 4);
-        assert_eq!(trimmed(Door::Fuse, Round::Second).count(), 8);
+        assert_eq!(trimmed(FrontEnd::Nbd, Round::Second).count(), 4);
+        assert_eq!(trimmed(FrontEnd::Fuse, Round::Second).count(), 8);
     }
 }

@@ -25,7 +25,7 @@ pub struct Reads {
 }
 
 /// Has clients work side by side, each with so many requests, in a volume that holds `plaintext`; if
-/// the door `is_whole`, half of a write is wrong, too.
+/// the front end `is_whole`, half of a write is wrong, too.
 pub fn side_by_side<C: Client>(
     plaintext: &[u8],
     is_whole: bool,

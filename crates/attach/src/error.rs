@@ -1,4 +1,4 @@
-//! Why a door could not be opened, or why it ended.
+//! Why a front end could not be opened, or why it ended.
 
 use std::fmt;
 use std::io;
@@ -69,9 +69,9 @@ pub enum Refusal {
     NotMappable,
     /// The device ends before the data would start.
     NoRoom,
-    /// The door keeps the size that it was opened with.
+    /// The front end keeps the size that it was opened with.
     FixedSize,
-    /// The door told its users at the start that there are no discards.
+    /// The front end told its users at the start that there are no discards.
     FixedDiscards,
     /// A network would get the plaintext in the clear.
     Exposed,

@@ -1,7 +1,7 @@
-//! The doors out of the process: the ways in which other programs use an opened volume.
+//! The front ends out of the process: the ways in which other programs use an opened volume.
 //!
-//! A door serves an [`Export`], which is any [`Storage`] under a name; an unlocked
-//! [`Volume`](keyway_volume::Volume) is one. While a door is open its process holds the key; only
+//! A front end serves an [`Export`], which is any [`Storage`] under a name; an unlocked
+//! [`Volume`](keyway_volume::Volume) is one. While a front end is open its process holds the key; only
 //! the kernel's own dm-crypt needs no process.
 #![deny(unsafe_code)]
 
@@ -30,7 +30,7 @@ pub use watched::Watched;
 use keyway_volume::{Rights, Storage};
 use std::sync::Arc;
 
-/// What a door serves.
+/// What a front end serves.
 #[derive(Clone)]
 pub struct Export {
     /// The export's name among others; empty for the only one.
@@ -43,17 +43,17 @@ pub struct Export {
     pub rights: Rights,
 }
 
-/// An open door.
-pub trait Door: Send + Sync {
-    /// Where users find the door: a socket's URI, a file, a device node.
+/// An open front end.
+pub trait FrontEnd: Send + Sync {
+    /// Where users find the front end: a socket's URI, a file, a device node.
     fn place(&self) -> String;
 
-    /// How many clients use the door now: connections, open files. Zero where this is unknown.
+    /// How many clients use the front end now: connections, open files. Zero where this is unknown.
     fn clients(&self) -> usize {
         0
     }
 
-    /// Checks whether the storage may change its length while the door is open.
+    /// Checks whether the storage may change its length while the front end is open.
     ///
     /// # Errors
     /// [`Refusal::FixedSize`] where users would not notice the change.
@@ -73,13 +73,13 @@ pub trait Door: Send + Sync {
     /// Notifies users that the length of the storage has changed, or that it has become read-only.
     fn refresh(&self) {}
 
-    /// Returns when the door is closed, by [`Door::stop`] or from outside (`umount`).
+    /// Returns when the front end is closed, by [`FrontEnd::stop`] or from outside (`umount`).
     ///
     /// # Errors
-    /// If the door can no longer be served.
+    /// If the front end can no longer be served.
     fn wait(&self) -> Result<()>;
 
-    /// Checks whether [`Door::stop`] would find the door in use in a way that cannot be ended, as
+    /// Checks whether [`FrontEnd::stop`] would find the front end in use in a way that cannot be ended, as
     /// far as possible without disturbing its users.
     ///
     /// # Errors
@@ -88,10 +88,10 @@ pub trait Door: Send + Sync {
         Ok(())
     }
 
-    /// Closes the door: pending requests are answered, and everything acknowledged is flushed.
-    /// [`Door::wait`] in another thread then returns.
+    /// Closes the front end: pending requests are answered, and everything acknowledged is flushed.
+    /// [`FrontEnd::wait`] in another thread then returns.
     ///
     /// # Errors
-    /// [`Error::Busy`] when the door is in use in a way that cannot be ended; it then stays open.
+    /// [`Error::Busy`] when the front end is in use in a way that cannot be ended; it then stays open.
     fn stop(&self) -> Result<()>;
 }

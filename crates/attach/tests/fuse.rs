@@ -1,7 +1,7 @@
-//! The FUSE door over storage in memory, used through the kernel.
+//! The FUSE front end over storage in memory, used through the kernel.
 
 use keyway_attach::fuse::{Mount, Options};
-use keyway_attach::{Door, Error, Export, Refusal};
+use keyway_attach::{Error, Export, FrontEnd, Refusal};
 use keyway_volume::device::storage::Memory;
 use keyway_volume::{Rights, Storage};
 use std::fs::{self, File};

@@ -1,6 +1,6 @@
 //! `keyway`: Linux disk encryption without root.
 //!
-//! A command is a table (`door`) and a function (`verb`); a failure carries cryptsetup's exit code
+//! A command is a table (`args`) and a function (`verb`); a failure carries cryptsetup's exit code
 //! (`output::failure`).
 #![deny(unsafe_code)]
 
@@ -8,8 +8,8 @@
 #[macro_use]
 mod output;
 
+mod args;
 mod device;
-mod door;
 mod make;
 mod mapping;
 mod process;
@@ -18,8 +18,8 @@ mod unlock;
 mod verb;
 mod volume;
 
+use crate::args::{Args, shared};
 use crate::device::{Target, explain};
-use crate::door::{Args, shared};
 use crate::output::manner::Manner;
 use crate::verb::COMMANDS;
 use std::ffi::OsString;
@@ -63,7 +63,7 @@ impl Task {
             Some(request) => Self::BackgroundRequest(request),
             None => {
                 let argv: Vec<_> = std::env::args_os().collect();
-                Self::Typed(door::address::take_secrets(&COMMANDS, &argv))
+                Self::Typed(args::address::take_secrets(&COMMANDS, &argv))
             }
         }
     }
@@ -83,9 +83,9 @@ impl Task {
 }
 
 fn run(command_line: Vec<OsString>) -> ExitCode {
-    match door::parse(&COMMANDS, command_line.into_iter()) {
-        Ok(door::Invocation::Run(args)) => run_command(&args),
-        Ok(door::Invocation::Print(text)) => match output::stdio::print(&text) {
+    match args::parse(&COMMANDS, command_line.into_iter()) {
+        Ok(args::Invocation::Run(args)) => run_command(&args),
+        Ok(args::Invocation::Print(text)) => match output::stdio::print(&text) {
             Ok(()) => ExitCode::SUCCESS,
             Err(failure) => failure.report(),
         },

@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn what_runs_counts() {
+    fn the_running_kernel_meets_needs() {
         let drivers = crate::proc_crypto::parse(
             "name : xts(aes)\ndriver : xts-aes-aesni\n\nname : cbc(serpent)\ndriver : cbc(serpent-generic)\n\nname : aes\ndriver : aes-generic\n",
         );

@@ -11,10 +11,10 @@ fn main() -> Result<(), Box<dyn Error>> {
     let [device, key_file, socket] = paths.as_slice() else {
         return Err("usage: serve_nbd DEVICE KEY-FILE SOCKET".into());
     };
-    let door = serve_nbd(device, key_file, socket)?;
-    println!("{}", door.place());
+    let front_end = serve_nbd(device, key_file, socket)?;
+    println!("{}", front_end.place());
     io::stdin().read_line(&mut String::new())?;
-    Ok(door.stop()?)
+    Ok(front_end.stop()?)
 }
 
 pub(crate) fn serve_nbd(device: &Path, key_file: &Path, socket: &Path) -> keyway::Result<Attached> {

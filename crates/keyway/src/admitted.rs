@@ -24,7 +24,7 @@ pub struct Admitted {
     place: Location,
     options: Unlock,
     read_only: bool,
-    /// It is written to all the same, by a door that makes its own claim.
+    /// It is written to all the same, by a front end that makes its own claim.
     writes_later: bool,
     /// Identifies this value by its address.
     mark: Arc<()>,

@@ -1,26 +1,26 @@
-//! The doors: the ways in which other programs use an unlocked volume.
+//! The front ends: the ways in which other programs use an unlocked volume.
 
 use crate::error::At;
 use crate::{Result, Volume};
-use keyway_attach::{Door, Export};
+use keyway_attach::{Export, FrontEnd};
 use std::fmt;
 #[cfg(any(feature = "nbd", feature = "fuse"))]
 use std::path::Path;
 
-/// An open door: other programs use the volume through it until it is [stopped](Attached::stop) or
+/// An open front end: other programs use the volume through it until it is [stopped](Attached::stop) or
 /// dropped.
 ///
 /// The key is in the memory of the process that holds this value; if that process is killed, the
 /// volume is no longer available. See [`Volume::serve_nbd`] for an example.
 pub struct Attached {
-    door: Box<dyn Door>,
+    front_end: Box<dyn FrontEnd>,
     place: String,
 }
 
 impl Attached {
-    fn new(door: impl Door + 'static) -> Self {
-        let place = door.place();
-        Self { door: Box::new(door), place }
+    fn new(front_end: impl FrontEnd + 'static) -> Self {
+        let place = front_end.place();
+        Self { front_end: Box::new(front_end), place }
     }
 
     /// Where other programs find it: an NBD URI, a file or a device node. See [`Volume::serve_nbd`]
@@ -32,33 +32,33 @@ impl Attached {
     /// The number of current users: connections or open files; zero where the number cannot be
     /// determined. See [`Volume::serve_nbd`] for an example.
     pub fn clients(&self) -> usize {
-        self.door.clients()
+        self.front_end.clients()
     }
 
-    /// Waits until the door is closed: from outside (`umount`), or by another thread's
+    /// Waits until the front end is closed: from outside (`umount`), or by another thread's
     /// [`Attached::stop`]. See [`Volume::serve_nbd`] for an example.
     ///
     /// # Errors
-    /// The door can no longer be served.
+    /// The front end can no longer be served.
     pub fn wait(&self) -> Result<()> {
-        self.door.wait().at(&self.place)
+        self.front_end.wait().at(&self.place)
     }
 
-    /// Closes the door: pending requests are answered, and acknowledged writes are flushed. The
+    /// Closes the front end: pending requests are answered, and acknowledged writes are flushed. The
     /// volume stays claimed until this value is dropped, too. See [`Volume::serve_nbd`] for an
     /// example.
     ///
     /// # Errors
     /// [`ErrorKind::InUse`](crate::ErrorKind::InUse) where it is in use in a way that cannot be
-    /// ended; the door then stays open.
+    /// ended; the front end then stays open.
     pub fn stop(&self) -> Result<()> {
-        self.door.stop().at(&self.place)
+        self.front_end.stop().at(&self.place)
     }
 }
 
 impl Drop for Attached {
     fn drop(&mut self) {
-        let _ = self.door.stop();
+        let _ = self.front_end.stop();
     }
 }
 
@@ -79,14 +79,14 @@ impl Volume {
     /// # let key = Key::passphrase("correct horse");
     /// # let device = Create::luks2().kdf(NewKdf::pbkdf2(1000)).in_memory(1 << 20, &key)?;
     /// let volume = device.unlock(&key)?;
-    /// let door = volume.serve_nbd(&socket)?;
+    /// let front_end = volume.serve_nbd(&socket)?;
     ///
     /// // Any NBD client, in any process; here this library's own.
-    /// let client = Device::open_rw(door.place())?;
-    /// assert_eq!((client.len(), door.clients()), (1 << 20, 1));
+    /// let client = Device::open_rw(front_end.place())?;
+    /// assert_eq!((client.len(), front_end.clients()), (1 << 20, 1));
     /// drop(client);
-    /// door.stop()?;
-    /// door.wait()?;
+    /// front_end.stop()?;
+    /// front_end.wait()?;
     /// # std::fs::remove_dir_all(&directory)?;
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
@@ -109,9 +109,9 @@ impl Volume {
     /// ```no_run
     /// # use keyway::*;
     /// let volume = Device::open_rw("disk.luks")?.unlock(&Key::passphrase("correct horse"))?;
-    /// let door = volume.mount("mnt")?;
-    /// assert!(door.place().ends_with("mnt/plain"));
-    /// door.wait()?;
+    /// let front_end = volume.mount("mnt")?;
+    /// assert!(front_end.place().ends_with("mnt/plain"));
+    /// front_end.wait()?;
     /// # Ok::<(), keyway::Error>(())
     /// ```
     ///
@@ -132,9 +132,9 @@ impl Volume {
     /// ```no_run
     /// # use keyway::*;
     /// let volume = Device::open_rw("disk.luks")?.unlock(&Key::passphrase("correct horse"))?;
-    /// let door = volume.add_ublk()?;
-    /// println!("{}", door.place());
-    /// door.wait()?;
+    /// let front_end = volume.add_ublk()?;
+    /// println!("{}", front_end.place());
+    /// front_end.wait()?;
     /// # Ok::<(), keyway::Error>(())
     /// ```
     ///

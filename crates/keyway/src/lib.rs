@@ -65,7 +65,7 @@
 //! | `dm` | `Admitted::map`: a dm-crypt mapping of the kernel's, for root |
 //! | `keyring` | `Key::Token`: passphrases that a header's tokens name in the kernel's keyring |
 //! | `predict` | `Device::predict`: the time to unlock on other machines, and what GRUB makes of a volume |
-//! | `parts` | what a volume consists of, in `keyway-volume`'s types, for storage, keys and doors of your own |
+//! | `parts` | what a volume consists of, in `keyway-volume`'s types, for storage, keys and front ends of your own |
 //! | `remote` | volumes behind HTTP and in S3-compatible stores (`https://`, `s3://`), to be read |
 //!
 //! # Stability

@@ -1,4 +1,4 @@
-//! What a volume consists of, for programs that bring storage, keys or doors of their own.
+//! What a volume consists of, for programs that bring storage, keys or front ends of their own.
 
 use crate::error::At;
 use crate::opened::Parts;

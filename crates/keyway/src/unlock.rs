@@ -121,7 +121,7 @@ impl Unlock {
         self
     }
 
-    /// Opens the volume although others use it, and lets others use it at the same time. Two
+    /// Opens a volume that others use, and lets others use it at the same time. Two
     /// writers destroy a volume: the caller must prevent that. See [`Unlock`] for an example.
     #[must_use]
     pub fn shared(mut self) -> Self {

@@ -73,19 +73,19 @@ fn each_does_what_it_says() {
 
     #[cfg(feature = "nbd")]
     {
-        let door = serve_nbd::serve_nbd(&volume, &key, &directory.join("socket")).unwrap();
+        let front_end = serve_nbd::serve_nbd(&volume, &key, &directory.join("socket")).unwrap();
         let mut bytes = [0; 5000];
-        let client = keyway::Device::open(door.place()).unwrap();
+        let client = keyway::Device::open(front_end.place()).unwrap();
         assert_eq!(client.probe().unwrap(), keyway::Probe::Nothing);
         assert_eq!(client.len(), 20_480);
         drop(client);
-        door.stop().unwrap();
-        drop(door);
+        front_end.stop().unwrap();
+        drop(front_end);
         keyway::Device::open(&volume)
             .and_then(|device| device.unlock(&keyway::Key::key_file(&key)))
             .and_then(|volume| volume.read_at(&mut bytes, 0))
             .unwrap();
-        assert!(bytes == content[..5000], "the door has let go of it");
+        assert!(bytes == content[..5000], "the backend has let go of it");
     }
     fs::remove_dir_all(&directory).unwrap();
 }

@@ -58,7 +58,7 @@ const DEVICES: &[(&str, usize, &str)] = &[
 ];
 
 /// Stands in for the program, which would list what is open on this machine.
-const LIST: &str = "printf 'NAME  DOOR  MODE\\nhome  nbd   read/write\\nwork  fuse  read/write\\n'";
+const LIST: &str = "printf 'NAME  BACKEND  MODE\\nhome  nbd   read/write\\nwork  fuse  read/write\\n'";
 
 fn prepared(shell: &str) -> (Scratch, String) {
     let scratch = Scratch::new();

@@ -1,10 +1,10 @@
-//! fio writes, trims and flushes through the doors, unaligned and from several jobs at once, and
+//! fio writes, trims and flushes through the front ends, unaligned and from several jobs at once, and
 //! finds all its data again: immediately, and after reopening the volume; but not where a byte of
 //! the image was changed.
 
 use crate::mounted::Mounted;
 use crate::served::{Served, Volume};
-use keyway_tests::fio::{self, Door, Round, Target};
+use keyway_tests::fio::{self, FrontEnd, Round, Target};
 use keyway_tests::{Run, Scratch, assert_same_bytes, need, need_that, random};
 use std::fs::{self, File, OpenOptions};
 use std::os::unix::fs::{FileExt, MetadataExt};
@@ -37,15 +37,15 @@ fn over_nbd() {
         verify();
     };
     opened_anew(&|| {
-        fio::verify(&scratch, Door::Nbd, target, Round::Second).ok();
+        fio::verify(&scratch, FrontEnd::Nbd, target, Round::Second).ok();
         // The previous round was overwritten everywhere.
-        finds_a_difference(fio::verify(&scratch, Door::Nbd, target, Round::First));
+        finds_a_difference(fio::verify(&scratch, FrontEnd::Nbd, target, Round::First));
     });
     let behind = volume.read(fio::LEN, (volume.size() - fio::LEN) as usize);
     assert_same_bytes("behind it", &behind, "as before", &before[fio::LEN as usize..]);
     flip(volume.path(), fs::metadata(volume.path()).unwrap().len() - volume.size() + 500_000);
     opened_anew(&|| {
-        finds_a_difference(fio::verify(&scratch, Door::Nbd, target, Round::Second));
+        finds_a_difference(fio::verify(&scratch, FrontEnd::Nbd, target, Round::Second));
     });
 }
 
@@ -64,18 +64,18 @@ fn over_fuse() {
         m.unmount();
 
         let holds = m.read();
-        for range in fio::trimmed(Door::Fuse, Round::Second) {
+        for range in fio::trimmed(FrontEnd::Fuse, Round::Second) {
             assert!(holds[range.clone()].iter().all(|byte| *byte == 0), "{range:?} is not trimmed");
         }
         let behind = fio::LEN as usize;
         assert_same_bytes("behind it", &holds[behind..], "as before", &m.plaintext[behind..]);
         m.mount("").ok();
-        fio::verify(&m.scratch, Door::Fuse, target, Round::Second).ok();
-        finds_a_difference(fio::verify(&m.scratch, Door::Fuse, target, Round::First));
+        fio::verify(&m.scratch, FrontEnd::Fuse, target, Round::Second).ok();
+        finds_a_difference(fio::verify(&m.scratch, FrontEnd::Fuse, target, Round::First));
         m.unmount();
         flip(&m.volume, fs::metadata(&m.volume).unwrap().len() - holds.len() as u64 + 500_000);
         m.mount("").ok();
-        finds_a_difference(fio::verify(&m.scratch, Door::Fuse, target, Round::Second));
+        finds_a_difference(fio::verify(&m.scratch, FrontEnd::Fuse, target, Round::Second));
         m.unmount();
     }
 }

@@ -42,7 +42,7 @@ fn bytes_go_both_ways_and_unmounting_brings_them_to_the_volume() {
 }
 
 #[test]
-fn the_file_is_what_it_is() {
+fn the_plaintext_file_cannot_be_resized_renamed_or_removed() {
     need!("fusermount3");
     need_that!(has_fuse(), "/dev/fuse cannot be opened");
     let m = Mounted::with("");
@@ -313,7 +313,7 @@ const NBD: &str =
     "\nNBD needs neither FUSE nor rights: \"keyway open --backend nbd VOLUME NAME\", or keyway serve.\n";
 
 #[test]
-fn an_ordinary_user_without_fusermount_is_shown_another_door() {
+fn an_ordinary_user_without_fusermount_is_shown_another_front_end() {
     need!("setpriv");
     need_that!(rustix::process::getuid().is_root(), "only root becomes another user");
     need_that!(has_fuse(), "/dev/fuse cannot be opened");

@@ -1,4 +1,4 @@
-//! The doors, used by third-party programs: NBD clients, FUSE users, several processes and several
+//! The front ends, used by third-party programs: NBD clients, FUSE users, several processes and several
 //! users.
 
 mod block_device;

@@ -1,4 +1,4 @@
-//! Several clients at once in one encryption sector ([`keyway_tests::neighbours`]), through every door
+//! Several clients at once in one encryption sector ([`keyway_tests::neighbours`]), through every front end
 //! and in every mode. (ublk has a machine of its own: tests/vm/neighbours.rs.)
 
 use crate::mounted::Mounted;
@@ -57,19 +57,24 @@ fn volume((cipher, bits): (&str, &str)) -> Mounted {
     Mounted::built(&format!("{format} --cipher {cipher} --key-size {bits}"), LEN)
 }
 
-/// Has the clients work side by side, and counts what they read that they must not; if the door
+/// Has the clients work side by side, and counts what they read that they must not; if the front end
 /// `is_whole`, that is also half of a write.
 #[track_caller]
-fn check<C>(mode: (&str, &str), door: &str, volume: &Mounted, is_whole: bool, client: impl Fn() -> C + Sync)
-where
+fn check<C>(
+    mode: (&str, &str),
+    front_end: &str,
+    volume: &Mounted,
+    is_whole: bool,
+    client: impl Fn() -> C + Sync,
+) where
     Own<C>: Client,
 {
     let Reads { all, wrong } = side_by_side(&volume.plaintext, is_whole, ROUNDS, || Own(client()));
-    eprintln!("{door}, {}: {wrong} of {all} reads are wrong", mode.0);
-    assert_eq!(wrong, 0, "of {all} reads; {door}, {}", mode.0);
+    eprintln!("{front_end}, {}: {wrong} of {all} reads are wrong", mode.0);
+    assert_eq!(wrong, 0, "of {all} reads; {front_end}, {}", mode.0);
 }
 
-/// A client of this door's.
+/// A client of this front end's.
 struct Own<C>(C);
 
 impl Client for Own<Nbd> {

@@ -1,4 +1,4 @@
-//! `keyway open` without the kernel's dm-crypt: the volume behind one of Keyway's own doors,
+//! `keyway open` without the kernel's dm-crypt: the volume behind one of Keyway's own front ends,
 //! through `status`, `luksSuspend`, `luksResume`, `resize` and `close`.
 
 use keyway_tests::peers::CHEAP_LUKS2_PBKDF2;
@@ -33,7 +33,7 @@ impl Opened {
         keyway(line).directory(self.scratch.root()).env("XDG_RUNTIME_DIR", self.scratch.root())
     }
 
-    /// The file of the FUSE door.
+    /// The file of the FUSE front end.
     fn file(&self, name: &str) -> PathBuf {
         self.scratch.path("keyway").join(name).join("fuse/plain")
     }
@@ -77,7 +77,7 @@ fn a_volume_is_a_file_until_it_is_closed() {
         format!(
             "home is active.\n  type:    LUKS2\n  cipher:  aes-xts-plain64\n  keysize: 512 [bits]\n  device:  {}\n  \
              sector size:  512 [bytes]\n  offset:  {offset} [512-byte units] ({} [bytes])\n  \
-             size:    8192 [512-byte units] (4194304 [bytes])\n  mode:    {mode}\n  door:    fuse\n  place:   \
+             size:    8192 [512-byte units] (4194304 [bytes])\n  mode:    {mode}\n  backend: fuse\n  place:   \
              {place}\n",
             volume.display(),
             offset * 512
@@ -145,7 +145,7 @@ fn a_volume_is_served_on_a_socket_read_only() {
     assert_eq!(peer("nbdinfo", "--size").arg(&uri).ok().text(), "4194304\n");
     let copied = peer("nbdcopy", "").arg(&uri).arg("-").ok();
     assert_same_bytes("nbdcopy", &copied.stdout, "original", &o.plaintext);
-    assert!(o.status("served").contains("  mode:    readonly\n  door:    nbd\n"));
+    assert!(o.status("served").contains("  mode:    readonly\n  backend: nbd\n"));
     assert!(o.keyway("list").ok().text().contains(&uri));
     // A reader that stays open beside it.
     o.keyway("open --backend nbd volume home --key-file key").fails(5).says("in use");

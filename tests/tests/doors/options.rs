@@ -1,5 +1,5 @@
-//! What `open` takes from cryptsetup's command lines, with Keyway's own doors: options that apply
-//! there, those that do not apply and are kept, and volumes that no door can serve.
+//! What `open` takes from cryptsetup's command lines, with Keyway's own front ends: options that apply
+//! there, those that do not apply and are kept, and volumes that no front end can serve.
 
 use crate::served::Volume;
 use keyway_crypto::Hash;
@@ -11,7 +11,7 @@ use std::path::Path;
 use std::time::Duration;
 
 /// Flags for dm-crypt's work queues do not apply to a process; the header keeps them for the
-/// kernel's door anyway.
+/// kernel's front end anyway.
 #[test]
 fn flags_of_the_kernels_are_taken_and_kept() {
     let scratch = Scratch::new();
@@ -39,9 +39,9 @@ fn flags_of_the_kernels_are_taken_and_kept() {
 }
 
 /// A script that calls cryptsetup expects /dev/mapper/NAME, and would go on without it: nothing is
-/// opened unless the environment or the command line names another door. -q leaves the usage lines away.
+/// opened unless the environment or the command line names another front end. -q leaves the usage lines away.
 #[test]
-fn called_as_cryptsetup_only_a_named_door_is_opened_in_the_kernels_place() {
+fn called_as_cryptsetup_only_a_named_front_end_is_opened_in_the_kernels_place() {
     let has_mapper = fs::read_to_string("/proc/devices").is_ok_and(|text| text.contains(" device-mapper\n"));
     need_that!(!has_mapper, "this kernel maps volumes");
     let scratch = Scratch::new();
@@ -84,7 +84,7 @@ fn called_as_cryptsetup_only_a_named_door_is_opened_in_the_kernels_place() {
         "WARNING: home is open through nbd, as the environment says: there is no /dev/mapper/home; \"status home\" shows \
          where it is.\n"
     );
-    in_scratch(&scratch, "status home").ok().says("door:    nbd");
+    in_scratch(&scratch, "status home").ok().says("backend: nbd");
     in_scratch(&scratch, "close home").ok();
     open(&program, "luksOpen --backend nbd").ok().says("home is open through nbd");
     in_scratch(&scratch, "close home").ok();
@@ -142,9 +142,9 @@ fn a_locked_header_is_waited_for_and_not_shared() {
     write.fails(5).says(&format!("Device {} is busy: ", path.display())).lacks("--shared");
 }
 
-/// LUKS2 with authenticated encryption needs dm-integrity below it, which no door has.
+/// LUKS2 with authenticated encryption needs dm-integrity below it, which no front end has.
 #[test]
-fn volumes_with_integrity_are_refused_by_name_at_every_door() {
+fn volumes_with_integrity_are_refused_by_name_at_every_front_end() {
     let scratch = Scratch::new();
     let volume = Volume::new(&scratch, "disk.luks", 1);
     add_integrity(volume.path());

@@ -165,7 +165,7 @@ fn a_plain_volume_gets_its_own_key_back_only() {
     assert_eq!(read.stdout, b"before");
 }
 
-/// Bypassing the page cache: the same bytes; the kernel's door has no such option.
+/// Bypassing the page cache: the same bytes; the kernel's front end has no such option.
 #[test]
 fn direct_access_below_a_session() {
     need_that!(

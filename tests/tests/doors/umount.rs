@@ -139,7 +139,7 @@ fn nothing_else_is_unmounted() {
 
 /// Something mounted on top of a volume's directory is not Keyway's.
 #[test]
-fn the_door_takes_away_its_own_mount_only() {
+fn the_front_end_takes_away_its_own_mount_only() {
     need!("fusermount3", "mount", "umount", "kill");
     need_that!(geteuid().is_root() && has_fuse(), "only root mounts tmpfs");
     let m = Mounted::with("");

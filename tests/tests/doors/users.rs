@@ -1,4 +1,4 @@
-//! A second user, without rights: refused at every door and at its files and processes, even if a
+//! A second user, without rights: refused at every front end and at its files and processes, even if a
 //! directory was left open to everybody.
 
 use crate::mounted::Mounted;

@@ -1,5 +1,5 @@
 //! Volumes that cryptsetup began to re-encrypt and was killed over: Keyway reads them as they are, takes
-//! writes through a door, and cryptsetup goes on afterwards and ends with the same data.
+//! writes through a front end, and cryptsetup goes on afterwards and ends with the same data.
 
 use crate::volume::Tool;
 use keyway_tests::background::Background;
@@ -85,8 +85,8 @@ impl Volume {
         assert!(now[data..] == before[data..], "reading has changed the volume");
     }
 
-    /// Through a door: reads all, and changes some of it.
-    fn write_through_a_door(&mut self) {
+    /// Through a front end: reads all, and changes some of it.
+    fn write_through_a_front_end(&mut self) {
         let socket = self.scratch.path("socket");
         let run = self.run(keyway, "serve").arg("--socket").arg(&socket);
         let mut served = Background::start(&run, || listens(&socket));
@@ -132,7 +132,7 @@ impl Volume {
 fn visit(mut volume: Volume, options: &str, [first, second]: [u64; 2]) {
     volume.kill_in_the_middle(options, first);
     volume.assert_reads();
-    volume.write_through_a_door();
+    volume.write_through_a_front_end();
     volume.assert_reads();
     volume.kill_in_the_middle("--resume-only", second);
     volume.assert_reads();

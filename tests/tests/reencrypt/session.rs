@@ -88,7 +88,7 @@ impl Drop for Open<'_> {
     }
 }
 
-/// A client of a door.
+/// A client of a front end.
 pub(crate) enum Client {
     Nbd(Box<Nbd>),
     File(File),

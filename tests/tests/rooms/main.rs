@@ -11,7 +11,7 @@ use std::path::Path;
 
 /// The program's, from the top: each may import from those after it.
 const ROOMS: [&str; 10] =
-    ["verb", "mapping", "session", "make", "volume", "unlock", "device", "door", "output", "process"];
+    ["verb", "mapping", "session", "make", "volume", "unlock", "device", "args", "output", "process"];
 
 /// Those of `keyway-crypto`, from the top: construction from a specification, what is constructed,
 /// the traits between them, and what all of it stands on.
@@ -119,9 +119,9 @@ fn arguments_stop_where_requests_are_read() {
     let imports = program();
     let mut found = Vec::new();
     for (module, function) in imports.functions_with("&Args") {
-        let is_door = room_of(module).is_none_or(|room| room == "door");
+        let is_front_end = room_of(module).is_none_or(|room| room == "args");
         let is_known = function == "from_args" || READERS.contains(&(module, function));
-        if !is_door && !is_known {
+        if !is_front_end && !is_known {
             found.push(format!("{module}::{function}"));
         }
     }

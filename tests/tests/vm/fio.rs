@@ -1,11 +1,11 @@
-//! What fio wrote through Keyway's doors, found again by fio itself behind the kernel's dm-crypt.
+//! What fio wrote through Keyway's front ends, found again by fio itself behind the kernel's dm-crypt.
 //!
 //! fio runs in the machine too, from a disk with fio and its libraries: it regenerates the blocks
 //! and compares position, content and checksum of each, where a list of checksums made outside
 //! would only say that something differs.
 
 use crate::need_machine;
-use keyway_tests::fio::{self, Door, Round, Target};
+use keyway_tests::fio::{self, FrontEnd, Round, Target};
 use keyway_tests::peers::CHEAP_LUKS2_PBKDF2;
 use keyway_tests::vm::Machine;
 use keyway_tests::{Background, Scratch, keyway, need, need_that};
@@ -57,8 +57,8 @@ fn the_kernel_finds_what_fio_wrote_through_the_doors() {
     let machine = Machine::new().processors(2).disk(&served).disk(&mounted).disk(&fio::disk(&scratch));
     let machine = machine
         .file("key", fs::read(&key).unwrap())
-        .file("nbd.fio", fio::verifying_jobs(Door::Nbd, mapping, Round::Second))
-        .file("fuse.fio", fio::verifying_jobs(Door::Fuse, mapping, Round::Second));
+        .file("nbd.fio", fio::verifying_jobs(FrontEnd::Nbd, mapping, Round::Second))
+        .file("fuse.fio", fio::verifying_jobs(FrontEnd::Fuse, mapping, Round::Second));
     let report = machine.run(SCENARIO);
     for key in ["NBD", "FUSE"] {
         // "0 0 issued rwts: total=READS,WRITES,TRIMS,SYNCS …"

@@ -1,5 +1,5 @@
 //! Several clients at once in one encryption sector of 4096 bytes, each in a part of its own, through ublk:
-//! as tests/doors/neighbours.rs has it for the other doors. The kernel asks this door for whole sectors
+//! as tests/doors/neighbours.rs has it for the other front ends. The kernel asks this front end for whole sectors
 //! only, as it does dm-crypt. Small writes reach it as pages of the cache, while others read the sector
 //! past the cache.
 

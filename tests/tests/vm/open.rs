@@ -1,4 +1,4 @@
-//! The kernel's door through the usual commands, compared with cryptsetup: each program shows
+//! The kernel's front end through the usual commands, compared with cryptsetup: each program shows
 //! exactly what the other opened, and resizes, suspends and closes it.
 
 use crate::need_machine;

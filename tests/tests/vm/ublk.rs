@@ -1,4 +1,4 @@
-//! The ublk door under a kernel that has it (Linux 6.12): a file system on /dev/ublkbN, discards, a
+//! The ublk front end under a kernel that has it (Linux 6.12): a file system on /dev/ublkbN, discards, a
 //! read-only disk, a server that dies, a session that is re-encrypted under fio, an ordinary user; and
 //! cryptsetup's mapping of the written data.
 

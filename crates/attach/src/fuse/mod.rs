@@ -1,4 +1,4 @@
-//! The FUSE door: a directory with one file, the plaintext.
+//! The FUSE front end: a directory with one file, the plaintext.
 //!
 //! `plain` has the export's size and belongs to the user who mounted it. It can be read, written
 //! and memory-mapped like any file, but can neither grow nor shrink. It is accessed through the
@@ -15,7 +15,7 @@ mod directory;
 mod mounting;
 mod users;
 
-use crate::{Door, Error, Export, Result};
+use crate::{Error, Export, FrontEnd, Result};
 use directory::Directory;
 use fuser::{Config, Notifier, Session, SessionACL};
 use keyway_volume::device::mounts;
@@ -162,7 +162,7 @@ impl Mount {
     }
 
     /// Detaches the directory at once, and keeps serving those who have the file open;
-    /// [`Door::wait`] returns when the last of them is done.
+    /// [`FrontEnd::wait`] returns when the last of them is done.
     ///
     /// # Errors
     /// If the kernel or fusermount3 refuses.
@@ -180,7 +180,7 @@ pub fn is_available() -> bool {
     mounting::open_device().is_ok() && (rustix::process::geteuid().is_root() || mounting::has_helper())
 }
 
-impl Door for Mount {
+impl FrontEnd for Mount {
     fn place(&self) -> String {
         self.directory.join(FILE_NAME).display().to_string()
     }

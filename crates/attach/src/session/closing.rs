@@ -11,9 +11,9 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 impl Session {
-    /// The directory that the session's FUSE door is mounted on.
+    /// The directory that the session's FUSE front end is mounted on.
     pub fn mount_point(&self) -> Option<&Path> {
-        Path::new(&self.facts.place).parent().filter(|_| self.facts.door == "fuse")
+        Path::new(&self.facts.place).parent().filter(|_| self.facts.backend == "fuse")
     }
 
     /// Whether the session is mounted at `place`, or its file is there.
@@ -96,7 +96,7 @@ pub fn wait_until(
     waits: impl FnOnce(&Waiting),
     is_over: impl Fn() -> bool,
 ) -> Result<()> {
-    let busy = || Error::Door(crate::Error::Busy(format!("{} is still in use", mount.display())));
+    let busy = || Error::FrontEnd(crate::Error::Busy(format!("{} is still in use", mount.display())));
     patiently(mount, limit, waits, || if is_over() { Ok(()) } else { Err(busy()) })
 }
 

@@ -165,7 +165,7 @@ impl Control {
     /// end.
     ///
     /// # Errors
-    /// The door's, and [`Error::Lost`].
+    /// The front end's, and [`Error::Lost`].
     pub fn serve(self, life: &Arc<Life>) -> Result<()> {
         let asked = Arc::clone(life);
         thread::spawn(move || self.answer(&asked));

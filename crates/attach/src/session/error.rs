@@ -11,8 +11,8 @@ pub type Result<T> = std::result::Result<T, Error>;
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Error {
-    /// The door could not be opened, changed or closed.
-    Door(crate::Error),
+    /// The front end could not be opened, changed or closed.
+    FrontEnd(crate::Error),
     /// The volume on `device` cannot be used, or not with this key.
     Volume {
         /// The data device.
@@ -68,7 +68,7 @@ pub enum Error {
     NotReencrypting,
     /// The volume could not be flushed, and was not suspended.
     NotFlushed(io::Error),
-    /// The door is closed, but what was written last may be lost.
+    /// The front end is closed, but what was written last may be lost.
     Lost(io::Error),
     /// The volume cannot get that size.
     Size {
@@ -136,7 +136,7 @@ impl Error {
     /// Whether it may work later: another program uses what is to be closed or opened.
     pub fn is_busy(&self) -> bool {
         match self {
-            Self::Door(crate::Error::Busy(_)) | Self::Taken(_) | Self::StillUsed { .. } => true,
+            Self::FrontEnd(crate::Error::Busy(_)) | Self::Taken(_) | Self::StillUsed { .. } => true,
             Self::Volume { error, .. } => {
                 matches!(error, keyway_volume::Error::Busy(_) | keyway_volume::Error::InUse(_))
             }
@@ -149,7 +149,7 @@ impl Error {
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Door(error) => error.fmt(f),
+            Self::FrontEnd(error) => error.fmt(f),
             Self::Volume { device, error } => write!(f, "{}: {error}", device.display()),
             Self::NoPlace(passed_over) => {
                 let why: Vec<String> = passed_over.iter().map(ToString::to_string).collect();
@@ -224,7 +224,7 @@ fn write_size_fault(
 impl std::error::Error for Error {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
-            Self::Door(error) => Some(error),
+            Self::FrontEnd(error) => Some(error),
             Self::Volume { error, .. } => Some(error),
             Self::Directory { source, .. }
             | Self::Socket { source, .. }
@@ -240,7 +240,7 @@ impl std::error::Error for Error {
 
 impl From<crate::Error> for Error {
     fn from(error: crate::Error) -> Self {
-        Self::Door(error)
+        Self::FrontEnd(error)
     }
 }
 

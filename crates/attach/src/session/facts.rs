@@ -1,4 +1,4 @@
-//! The public facts of a session: the header's public part, and where the door is.
+//! The public facts of a session: the header's public part, and where the front end is.
 //!
 //! The file `facts` in a session's directory holds one line per fact: its name, a space, and its
 //! value with `\` and newline escaped. Unknown lines are ignored, so that different versions can
@@ -13,10 +13,10 @@ pub struct Facts {
     /// The session's name, unique among the user's sessions.
     pub name: String,
     /// "nbd", "fuse" or "ublk".
-    pub door: String,
+    pub backend: String,
     /// Where clients find the plaintext: a socket's URI, a file or a device node.
     pub place: String,
-    /// The device number of the mount, if the door is one.
+    /// The device number of the mount, if the front end is one.
     pub mount: u64,
     /// The volume, as an absolute path or URL.
     pub device: String,
@@ -94,7 +94,7 @@ impl Facts {
     pub(super) fn to_text(&self) -> String {
         let mut lines = Lines::default();
         lines.put("name", &self.name);
-        lines.put("door", &self.door);
+        lines.put("backend", &self.backend);
         lines.put("place", &self.place);
         lines.put("mount", &self.mount.to_string());
         lines.put("device", &self.device);
@@ -116,7 +116,7 @@ impl Facts {
     fn from_map(map: &Map) -> Self {
         Self {
             name: text(map, "name"),
-            door: text(map, "door"),
+            backend: text(map, "backend"),
             place: text(map, "place"),
             mount: number(map, "mount"),
             device: text(map, "device"),
@@ -220,7 +220,7 @@ mod tests {
     fn facts_survive_their_file() {
         let facts = Facts {
             name: "home".into(),
-            door: "nbd".into(),
+            backend: "nbd".into(),
             place: "nbd+unix:///?socket=/run/a b".into(),
             device: "/srv/with\nnewline and \\n".into(),
             key_bits: 512,

@@ -3,9 +3,9 @@
 
 use super::error::{Error, Result};
 use super::facts::{Facts, Status};
-use super::gate::Gate;
+use super::suspendable::SuspendableDevice;
 use super::work::{Pace, Work};
-use crate::Door;
+use crate::FrontEnd;
 use keyway_crypto::Secret;
 use keyway_volume::reencrypt::VolumeKeys;
 use keyway_volume::{Rights, Storage};
@@ -14,12 +14,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-/// An open door, and what is behind it.
+/// An open front end, and what is behind it.
 pub struct Opened {
-    /// The door, which shows `gate`.
-    pub door: Arc<dyn Door>,
+    /// The front end, which shows `device`.
+    pub front_end: Arc<dyn FrontEnd>,
     /// The volume behind it.
-    pub gate: Arc<Gate>,
+    pub device: Arc<SuspendableDevice>,
     /// The public facts.
     pub facts: Facts,
 }
@@ -40,12 +40,12 @@ pub struct Life {
     opened: Opened,
     closing: AtomicBool,
     work: Work,
-    /// Held while the door is being closed.
+    /// Held while the front end is being closed.
     stopping: Mutex<()>,
 }
 
 impl Life {
-    /// Of a door that is open.
+    /// Of a front end that is open.
     pub fn new(opened: Opened) -> Arc<Self> {
         Arc::new(Self {
             opened,
@@ -59,25 +59,25 @@ impl Life {
     /// answers questions meanwhile.
     ///
     /// # Errors
-    /// The door's, and [`Error::Lost`].
+    /// The front end's, and [`Error::Lost`].
     pub(super) fn last(&self) -> Result<()> {
-        let ended = self.opened.door.wait().map_err(Error::Door);
-        // The thread that stopped the door may still be flushing and answering.
+        let ended = self.opened.front_end.wait().map_err(Error::FrontEnd);
+        // The thread that stopped the front end may still be flushing and answering.
         let _stopped = self.stopping.lock().unwrap_or_else(PoisonError::into_inner);
-        // A client's `umount` ends a door as well. If the key is away then, there is nothing to
+        // A client's `umount` ends a front end as well. If the key is away then, there is nothing to
         // flush, and no request to wait for.
         let _ = self.work.stop();
-        self.opened.gate.shut();
-        let flushed = flush(&*self.opened.gate);
-        self.opened.gate.wipe();
+        self.opened.device.shut();
+        let flushed = flush(&*self.opened.device);
+        self.opened.device.wipe();
         ended.and(flushed)
     }
 
-    /// Closes the session now. If the door stays open, what was written so far is flushed, and it
+    /// Closes the session now. If the front end stays open, what was written so far is flushed, and it
     /// closes when its last client disconnects.
     pub fn stop_soon(self: &Arc<Self>) {
         if self.stop().is_err() {
-            let _ = flush(&*self.opened.gate);
+            let _ = flush(&*self.opened.device);
             self.defer();
         }
     }
@@ -85,17 +85,18 @@ impl Life {
     /// The public facts and the current state.
     pub(super) fn status(&self) -> Status {
         let mut facts = self.opened.facts.clone();
-        facts.size = self.gate().len();
-        facts.read_only = self.gate().is_read_only();
-        facts.discards = self.gate().passes_discards();
+        facts.size = self.device().len();
+        facts.read_only = self.device().is_read_only();
+        facts.discards = self.device().passes_discards();
         let moved = self.work.moved();
-        if let Some((cipher, sector_size, key_bits)) = self.gate().encryption().filter(|_| moved.is_done()) {
+        if let Some((cipher, sector_size, key_bits)) = self.device().encryption().filter(|_| moved.is_done())
+        {
             (facts.cipher, facts.sector_size, facts.key_bits) = (cipher, sector_size, key_bits);
         }
         Status {
             facts,
-            clients: self.opened.door.clients() as u64,
-            suspended: self.gate().is_suspended(),
+            clients: self.opened.front_end.clients() as u64,
+            suspended: self.device().is_suspended(),
             closing: self.closing.load(Ordering::Relaxed),
             moved,
         }
@@ -105,7 +106,7 @@ impl Life {
     pub(super) fn close(self: &Arc<Self>, when: Close, done: impl FnOnce(Result<String>)) {
         match when {
             Close::Now => self.stop_then(done),
-            Close::Deferred if self.opened.door.clients() == 0 => self.stop_then(done),
+            Close::Deferred if self.opened.front_end.clients() == 0 => self.stop_then(done),
             Close::Deferred => {
                 self.defer();
                 done(Ok(String::new()));
@@ -119,38 +120,38 @@ impl Life {
 
     /// Wipes the key; requests wait.
     pub(super) fn suspend(&self) -> Result<()> {
-        self.gate().suspend()
+        self.device().suspend()
     }
 
     /// Takes the key back; requests go on.
     pub(super) fn resume(&self, key: &Secret) -> Result<()> {
-        self.gate().resume(key)
+        self.device().resume(key)
     }
 
     /// Resizes the volume to `size` bytes, or to all that the device has now.
     pub(super) fn resize(&self, size: Option<u64>) -> Result<()> {
-        let door = &self.opened.door;
-        door.check_resizable()?;
-        self.gate().resize(size)?;
-        door.refresh();
+        let front_end = &self.opened.front_end;
+        front_end.check_resizable()?;
+        self.device().resize(size)?;
+        front_end.refresh();
         Ok(())
     }
 
     /// Changes the access rights. A read-only volume stays read-only.
     pub(super) fn set_rights(&self, rights: Rights) -> Result<()> {
-        let door = &self.opened.door;
-        door.pass_discards(rights.discards)?;
-        self.gate().pass_discards(rights.discards);
+        let front_end = &self.opened.front_end;
+        front_end.pass_discards(rights.discards)?;
+        self.device().pass_discards(rights.discards);
         if rights.read_only {
-            self.gate().make_read_only();
+            self.device().make_read_only();
         }
-        door.refresh();
+        front_end.refresh();
         Ok(())
     }
 
     /// Goes on with the re-encryption that the volume's header describes.
     pub(super) fn reencrypt(&self, keys: VolumeKeys, pace: Pace) -> Result<()> {
-        self.work.start(&self.opened.gate, keys, pace, |_| ())
+        self.work.start(&self.opened.device, keys, pace, |_| ())
     }
 
     /// Stops that where the data is whole.
@@ -158,8 +159,8 @@ impl Life {
         self.work.stop()
     }
 
-    fn gate(&self) -> &Gate {
-        &self.opened.gate
+    fn device(&self) -> &SuspendableDevice {
+        &self.opened.device
     }
 
     fn stop(&self) -> Result<()> {
@@ -168,24 +169,24 @@ impl Life {
         result
     }
 
-    /// Stops the door; `done` gets the message to show.
+    /// Stops the front end; `done` gets the message to show.
     fn stop_then(&self, done: impl FnOnce(Result<String>)) {
         let _held = self.stopping.lock().unwrap_or_else(PoisonError::into_inner);
-        done(self.stop_door().map_err(Error::Door).and_then(|()| {
-            flush(self.gate())?;
-            let lost = self.gate().has_turned_away();
+        done(self.stop_front_end().map_err(Error::FrontEnd).and_then(|()| {
+            flush(self.device())?;
+            let lost = self.device().has_turned_away();
             Ok(if lost { "Writes that waited for its key were refused.\n".into() } else { String::new() })
         }));
     }
 
-    fn stop_door(&self) -> crate::Result<()> {
-        let door = &self.opened.door;
-        if self.gate().is_suspended() {
+    fn stop_front_end(&self) -> crate::Result<()> {
+        let front_end = &self.opened.front_end;
+        if self.device().is_suspended() {
             // Before waiting requests are refused in vain.
-            door.check_stoppable()?;
+            front_end.check_stoppable()?;
         }
-        self.gate().shut();
-        door.stop().inspect_err(|_| self.gate().stay())
+        self.device().shut();
+        front_end.stop().inspect_err(|_| self.device().stay())
     }
 
     fn defer(self: &Arc<Self>) {
@@ -197,7 +198,7 @@ impl Life {
 
     fn close_when_unused(&self) {
         while self.closing.load(Ordering::Relaxed) {
-            if self.opened.door.clients() == 0 && self.stop().is_ok() {
+            if self.opened.front_end.clients() == 0 && self.stop().is_ok() {
                 return;
             }
             thread::sleep(POLL);
@@ -205,7 +206,7 @@ impl Life {
     }
 }
 
-/// Flushes a volume whose door is closed.
+/// Flushes a volume whose front end is closed.
 ///
 /// # Errors
 /// [`Error::Lost`]

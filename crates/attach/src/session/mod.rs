@@ -2,7 +2,7 @@
 //! of the same user find it and talk to it.
 //!
 //! The process that opens a volume takes a name ([`Registry::claim`]), puts the volume behind a
-//! [`Gate`], shows that through a door, and runs a [`Life`] until it is told to stop. Others find it
+//! [`SuspendableDevice`], shows that through a front end, and runs a [`Life`] until it is told to stop. Others find it
 //! with [`Registry::find`] and ask through its [`Session`]. No module here prints anything.
 //!
 //! | module     | what it does                                                       |
@@ -13,7 +13,7 @@
 //! | `control`  | the socket through which other processes ask for status and close  |
 //! | `closing`  | waits for programs that use a session, and names them              |
 //! | `life`     | serves until told to stop; then waits, flushes and wipes           |
-//! | `gate`     | the volume behind the door, which can be taken away and put back   |
+//! | `suspendable`     | the volume behind the front end, which can be taken away and put back   |
 //! | `source`   | rebuilds the volume, and checks that a key is the right one        |
 //! | `work`     | re-encrypts the volume in the background, giving way to its users  |
 
@@ -21,22 +21,22 @@ mod closing;
 mod control;
 mod error;
 mod facts;
-mod gate;
 mod life;
 mod registry;
 mod runtime;
 mod source;
+mod suspendable;
 mod work;
 
 pub use closing::{Waiting, patiently, wait_until};
 pub use control::Control;
 pub use error::{Answer, Error, NameFault, Result, SizeFault};
 pub use facts::{Facts, Moved, Status};
-pub use gate::Gate;
 pub use life::{Close, Life, Opened, flush};
 pub use registry::{Claim, Name, Registry, is_inside};
 pub use runtime::Runtime;
 pub use source::{KeyDigest, Origin, Source};
+pub use suspendable::SuspendableDevice;
 pub use work::{Pace, Work};
 
 use crate::local::Directory;

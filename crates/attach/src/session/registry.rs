@@ -213,7 +213,7 @@ fn clear(directory: &Directory) {
         let facts = Facts::from_text(&facts);
         // Errors are ignored, since there is nobody to report them to; a user who mounts there gets
         // them.
-        match (facts.door.as_str(), Path::new(&facts.place).parent()) {
+        match (facts.backend.as_str(), Path::new(&facts.place).parent()) {
             ("fuse", Some(mount)) => drop(fuse::clear_dead(mount, facts.mount)),
             // If this user may not remove the device, it stays; that only takes up a device number.
             ("ublk", _) => drop(ublk::remove_dead(Path::new(&facts.place))),

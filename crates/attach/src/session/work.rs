@@ -2,7 +2,7 @@
 
 use super::error::{Error, Result};
 use super::facts::Moved;
-use super::gate::Gate;
+use super::suspendable::SuspendableDevice;
 use keyway_volume::OsRandom;
 use keyway_volume::reencrypt::{Online, Progress, VolumeKeys};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -18,7 +18,7 @@ pub struct Pace {
     pub limit: Option<u64>,
 }
 
-/// The re-encryption of a volume behind a [`Gate`], in the background.
+/// The re-encryption of a volume behind a [`SuspendableDevice`], in the background.
 #[derive(Default)]
 pub struct Work {
     state: Arc<(Mutex<State>, Condvar)>,
@@ -68,10 +68,10 @@ impl Work {
     /// Goes on in the background, at this pace; `ended` is told how that ended.
     ///
     /// # Errors
-    /// Those of [`Gate::reencrypt`]; [`Error::Running`].
+    /// Those of [`SuspendableDevice::reencrypt`]; [`Error::Running`].
     pub fn start(
         &self,
-        gate: &Arc<Gate>,
+        device: &Arc<SuspendableDevice>,
         keys: VolumeKeys,
         pace: Pace,
         ended: impl FnOnce(&Moved) + Send + 'static,
@@ -80,17 +80,17 @@ impl Work {
         if matches!(unpoisoned(&self.state.0).stage, Stage::Running | Stage::Stopping) {
             return Err(Error::Running);
         }
-        let online = gate.reencrypt(keys, pace.zone)?;
+        let online = device.reencrypt(keys, pace.zone)?;
         if let Some(ended) = thread.take() {
             let _ = ended.join();
         }
         *unpoisoned(&self.state.0) =
             State { volume: Moving::Now(Arc::clone(&online)), stage: Stage::Running };
-        let (state, gate) = (Arc::clone(&self.state), Arc::clone(gate));
+        let (state, device) = (Arc::clone(&self.state), Arc::clone(device));
         *thread = Some(thread::spawn(move || {
             let stage = run(&online, &state, pace);
             if stage == Stage::Done {
-                gate.settle();
+                device.settle();
                 unpoisoned(&state.0).volume = Moving::Then(online.progress());
             }
             drop(online);

@@ -112,7 +112,7 @@ fn cannot_read(path: &Path, why: pem::Error) -> Error {
             Error::NotFound(format!("{} does not exist", path.display()))
         }
         pem::Error::Io(source) => Error::Io { what: format!("reading {}", path.display()), source },
-        pem::Error::NoItemsFound => refused(path, &"it does not contain, in PEM, what its name says"),
+        pem::Error::NoItemsFound => refused(path, &"it contains no PEM block of the expected kind"),
         why => refused(path, &why),
     }
 }

@@ -53,7 +53,7 @@ fn revoked_clients_are_refused() {
     assert!(!serves());
     fs::write(directory.0.join("ca-crl.pem"), "").unwrap();
     let why = refused(Server::from_directory(&directory.0, true));
-    assert!(why.ends_with("ca-crl.pem: it does not contain, in PEM, what its name says"), "{why}");
+    assert!(why.ends_with("ca-crl.pem: it contains no PEM block of the expected kind"), "{why}");
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! The ublk door: a block device, /dev/ublkbN, in the kernel, served by this process.
+//! The ublk front end: a block device, /dev/ublkbN, in the kernel, served by this process.
 //!
 //! Linux's user-space block devices (Documentation/block/ublk.rst; module `ublk_drv`, in the form
 //! of Linux 6.4 or later). A control device adds, starts, stops and removes devices; each queue has
@@ -22,7 +22,7 @@ mod queue;
 #[allow(unsafe_code)]
 mod sys;
 
-use crate::{Door, Error, Export, Refusal, Result};
+use crate::{Error, Export, FrontEnd, Refusal, Result};
 use control::ControlDevice;
 use protocol::DeviceInfo;
 use rustix::fs::{Mode, OFlags};
@@ -150,7 +150,7 @@ impl Device {
     }
 }
 
-impl Door for Device {
+impl FrontEnd for Device {
     fn place(&self) -> String {
         format!("/dev/ublkb{}", self.info.id)
     }

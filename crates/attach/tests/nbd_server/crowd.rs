@@ -2,7 +2,7 @@
 
 use crate::client::{Handshake, TIMEOUT, info};
 use crate::listening::memory;
-use keyway_attach::Door;
+use keyway_attach::FrontEnd;
 use keyway_attach::nbd::protocol::handshake::{option, reply};
 use keyway_attach::nbd::protocol::{Headers, OptionHeader, OptionReply};
 use keyway_attach::nbd::server::{Listening, Options, Server};
@@ -16,44 +16,44 @@ use std::time::{Duration, Instant};
 #[test]
 fn silent_strangers_make_room() {
     let server = Server::new(vec![memory()], Options { handshake: TIMEOUT, ..Options::default() });
-    let door = server.tcp(&["127.0.0.1:0".parse().unwrap()]).unwrap();
-    let mut silent: Vec<TcpStream> = (0..128).map(|_| connect_tcp(&door)).collect();
+    let front_end = server.tcp(&["127.0.0.1:0".parse().unwrap()]).unwrap();
+    let mut silent: Vec<TcpStream> = (0..128).map(|_| connect_tcp(&front_end)).collect();
     for round in 0..3 {
-        let mut client = begin_tcp(&door).go(Headers::Structured);
+        let mut client = begin_tcp(&front_end).go(Headers::Structured);
         assert_eq!(client.read(0, 512), [0; 512], "{round}");
-        silent.extend((0..8).map(|_| connect_tcp(&door)));
+        silent.extend((0..8).map(|_| connect_tcp(&front_end)));
     }
     // Those that had to go were not as many as came.
     let deadline = Instant::now() + TIMEOUT;
-    while door.clients() > 32 {
-        assert!(Instant::now() < deadline, "{} connections", door.clients());
+    while front_end.clients() > 32 {
+        assert!(Instant::now() < deadline, "{} connections", front_end.clients());
         thread::sleep(Duration::from_millis(10));
     }
-    assert!(door.clients() > 16);
-    door.stop().unwrap();
+    assert!(front_end.clients() > 16);
+    front_end.stop().unwrap();
 }
 
 /// Who has to make room is told so, if it asks for something, and has a moment to leave.
 #[test]
 fn a_stranger_that_has_to_go_is_told_so() {
     let server = Server::new(vec![memory()], Options { handshake: TIMEOUT, ..Options::default() });
-    let door = server.tcp(&["127.0.0.1:0".parse().unwrap()]).unwrap();
+    let front_end = server.tcp(&["127.0.0.1:0".parse().unwrap()]).unwrap();
     for (last, replies) in [(option::ABORT, 1), (option::EXPORT_NAME, 0)] {
         let deadline = Instant::now() + TIMEOUT;
         // (On a machine that has much to do, all of the moment may
         // pass before the client has its turn.)
-        let attempts = || (Instant::now() < deadline).then(|| crowded_out(&door, last));
+        let attempts = || (Instant::now() < deadline).then(|| crowded_out(&front_end, last));
         let answer = std::iter::from_fn(attempts).find_map(Result::ok).expect("nobody was told");
         assert_eq!(answer.len(), replies * OptionReply::SIZE, "{last}");
     }
-    door.stop().unwrap();
+    front_end.stop().unwrap();
 }
 
 /// What a client gets for its `last` option, once it was told that it
 /// has to go. Until then it gets what it asks for.
-fn crowded_out(door: &Listening, last: u32) -> io::Result<Vec<u8>> {
-    let mut client = begin_tcp(door);
-    let _crowd: Vec<TcpStream> = (0..32).map(|_| connect_tcp(door)).collect();
+fn crowded_out(front_end: &Listening, last: u32) -> io::Result<Vec<u8>> {
+    let mut client = begin_tcp(front_end);
+    let _crowd: Vec<TcpStream> = (0..32).map(|_| connect_tcp(front_end)).collect();
     while client.try_ask(option::LIST, &[])?.0 == reply::ACK {
         thread::sleep(Duration::from_millis(5));
     }
@@ -67,15 +67,15 @@ fn crowded_out(door: &Listening, last: u32) -> io::Result<Vec<u8>> {
     if answer.is_empty() && last == option::ABORT { Err(ErrorKind::TimedOut.into()) } else { Ok(answer) }
 }
 
-pub(crate) fn connect_tcp(door: &Listening) -> TcpStream {
-    let place = door.place();
+pub(crate) fn connect_tcp(front_end: &Listening) -> TcpStream {
+    let place = front_end.place();
     let address = place.strip_prefix("nbd://").and_then(|rest| rest.split('/').next()).unwrap();
     TcpStream::connect(address).unwrap()
 }
 
 /// (Most tests are about Unix sockets.)
-pub(crate) fn begin_tcp(door: &Listening) -> Handshake {
-    let stream = UnixStream::from(std::os::fd::OwnedFd::from(connect_tcp(door)));
+pub(crate) fn begin_tcp(front_end: &Listening) -> Handshake {
+    let stream = UnixStream::from(std::os::fd::OwnedFd::from(connect_tcp(front_end)));
     stream.set_read_timeout(Some(TIMEOUT)).unwrap();
     Handshake::begin(stream)
 }

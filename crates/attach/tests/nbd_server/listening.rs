@@ -6,7 +6,7 @@ use keyway_attach::nbd::protocol::handshake::{info as fact, option, reply};
 use keyway_attach::nbd::protocol::transmission::command;
 use keyway_attach::nbd::protocol::{Errno, Headers, Request};
 use keyway_attach::nbd::server::{Listening, Options, Server};
-use keyway_attach::{Door, Error, Export, Refusal, Watched};
+use keyway_attach::{Error, Export, FrontEnd, Refusal, Watched};
 use keyway_volume::device::storage::faulty::Event;
 use keyway_volume::device::storage::{Faulty, Memory};
 use keyway_volume::{Rights, Storage};
@@ -51,29 +51,29 @@ fn connect(place: &Place) -> Handshake {
 fn a_unix_socket_is_its_owners_and_goes_with_the_server() {
     let place = Place::new("unix");
     let server = Server::new(vec![memory()], Options::default());
-    let door = server.unix(&place.0).unwrap();
-    assert!(door.place().starts_with("nbd+unix:///disk?socket=/"), "{}", door.place());
-    assert!(door.place().ends_with("/a%20socket"), "{}", door.place());
+    let front_end = server.unix(&place.0).unwrap();
+    assert!(front_end.place().starts_with("nbd+unix:///disk?socket=/"), "{}", front_end.place());
+    assert!(front_end.place().ends_with("/a%20socket"), "{}", front_end.place());
     assert_eq!(std::fs::metadata(&place.0).unwrap().permissions().mode() & 0o777, 0o600);
     assert!(matches!(server.unix(&place.0), Err(Error::Busy(_))), "another process already listens");
 
     let mut client = connect(&place).go(Headers::Structured);
     assert_eq!(client.read(0, 4096), [0; 4096]);
     // Whoever only looked whether somebody listens is gone soon.
-    let patience = Instant::now() + Duration::from_secs(30);
-    while door.clients() != 1 && Instant::now() < patience {
+    let deadline = Instant::now() + Duration::from_secs(30);
+    while front_end.clients() != 1 && Instant::now() < deadline {
         thread::sleep(Duration::from_millis(5));
     }
-    assert_eq!(door.clients(), 1);
+    assert_eq!(front_end.clients(), 1);
     thread::scope(|scope| {
-        let waiting = scope.spawn(|| door.wait());
-        door.stop().unwrap();
+        let waiting = scope.spawn(|| front_end.wait());
+        front_end.stop().unwrap();
         waiting.join().unwrap().unwrap();
     });
     assert_eq!(client.stream.read(&mut [0; 16]).unwrap(), 0, "hung up");
     assert!(!place.0.exists());
-    assert_eq!(door.clients(), 0);
-    door.stop().unwrap();
+    assert_eq!(front_end.clients(), 0);
+    front_end.stop().unwrap();
 }
 
 #[test]
@@ -81,9 +81,9 @@ fn a_socket_left_behind_is_replaced_and_other_files_are_not() {
     let place = Place::new("stale");
     drop(std::os::unix::net::UnixListener::bind(&place.0).unwrap());
     let server = Server::new(vec![memory()], Options::default());
-    let door = server.unix(&place.0).unwrap();
+    let front_end = server.unix(&place.0).unwrap();
     connect(&place).go(Headers::Simple).read(0, 512);
-    door.stop().unwrap();
+    front_end.stop().unwrap();
     std::fs::write(&place.0, "precious").unwrap();
     assert!(matches!(server.unix(&place.0), Err(Error::Busy(_))));
     assert_eq!(std::fs::read(&place.0).unwrap(), b"precious");
@@ -94,7 +94,7 @@ fn stopping_answers_what_was_asked_and_flushes() {
     let place = Place::new("stop");
     let storage = Arc::new(Faulty::new(vec![0; 1 << 20]));
     let server = Server::new(vec![export(storage.clone())], Options::default());
-    let door: Listening = server.unix(&place.0).unwrap();
+    let front_end: Listening = server.unix(&place.0).unwrap();
     let mut client = connect(&place).go(Headers::Structured);
     let mut busy = client.another();
     thread::scope(|scope| {
@@ -116,7 +116,7 @@ fn stopping_answers_what_was_asked_and_flushes() {
             acknowledged
         });
         thread::sleep(Duration::from_millis(30));
-        door.stop().unwrap();
+        front_end.stop().unwrap();
         let acknowledged = writer.join().unwrap();
         assert!(acknowledged > 0);
         let events = storage.events();
@@ -131,18 +131,18 @@ fn stopping_answers_what_was_asked_and_flushes() {
 fn more_clients_than_allowed_are_turned_away_and_the_others_go_on() {
     let place = Place::new("many");
     let server = Server::new(vec![memory()], Options { connections: 2, ..Options::default() });
-    let door = server.unix(&place.0).unwrap();
+    let front_end = server.unix(&place.0).unwrap();
     let mut first = connect(&place).go(Headers::Structured);
     let second = connect(&place).go(Headers::Structured);
     let mut third = connect(&place);
     assert_eq!(third.ask(option::GO, &info("disk", &[])).0, reply::ERR_POLICY);
     assert_eq!(first.read(0, 512), [0; 512]);
     drop((second, third));
-    while door.clients() > 1 {
+    while front_end.clients() > 1 {
         thread::sleep(Duration::from_millis(5));
     }
     connect(&place).go(Headers::Structured).read(0, 512);
-    door.stop().unwrap();
+    front_end.stop().unwrap();
 }
 
 /// A client of a network that stops in the middle of a request, that takes no replies, or that asks
@@ -169,21 +169,21 @@ fn a_networks_client_that_stops_is_dropped() {
     ];
     for (what, options, stops) in cases {
         let server = Server::new(vec![export(storage.clone())], options);
-        let (door, local) =
+        let (front_end, local) =
             (server.tcp(&["127.0.0.1:0".parse().unwrap()]).unwrap(), server.unix(&place.0).unwrap());
         let mut waited_for = connect(&place).go(Headers::Structured);
         stops(&mut waited_for);
-        let mut dropped = begin_tcp(&door).go(Headers::Structured);
+        let mut dropped = begin_tcp(&front_end).go(Headers::Structured);
         stops(&mut dropped);
         let deadline = Instant::now() + TIMEOUT;
-        while door.clients() > 0 {
+        while front_end.clients() > 0 {
             assert!(Instant::now() < deadline, "{what}: it is still there");
             thread::sleep(Duration::from_millis(10));
         }
         assert_eq!(local.clients(), 1, "{what}");
         drop(waited_for);
         local.stop().unwrap();
-        door.stop().unwrap();
+        front_end.stop().unwrap();
     }
     let bytes = storage.to_vec();
     assert!(bytes.iter().all(|byte| *byte == 5), "half a write was done");
@@ -196,7 +196,7 @@ fn all_clients_share_the_memory_that_there_is() {
     let place = Place::new("memory");
     let storage = export(Arc::new(Memory::zeroed(32 << 20)));
     let server = Server::new(vec![storage], Options::default());
-    let door = server.unix(&place.0).unwrap();
+    let front_end = server.unix(&place.0).unwrap();
     let payload = vec![9; 31 << 20];
     let stuck: Vec<_> = (0..100).map(|_| stop_in_a_write(connect(&place), &payload)).collect();
     let taken = stuck.iter().filter(|(_, taken)| *taken).count();
@@ -206,7 +206,7 @@ fn all_clients_share_the_memory_that_there_is() {
     drop(stuck);
     assert_eq!(other.write(0, 0, &[7; 32 << 20]).error, 0);
     assert_eq!(other.read((32 << 20) - 1, 1), [7]);
-    door.stop().unwrap();
+    front_end.stop().unwrap();
 }
 
 /// A client that sends so much of a write of 32 MiB, and whether all of it was taken.
@@ -267,7 +267,7 @@ fn a_hung_storage_is_waited_for_only_when_something_is_unwritten() {
         let hanging = Hanging { memory: Memory::zeroed(1 << 20), hangs: Arc::clone(&hangs) };
         let storage = Arc::new(Watched::new(hanging, |_| ()));
         let export = Export { rights: Rights { read_only, discards: true }, ..export(storage) };
-        let door = Server::new(vec![export], Options::default()).unix(&place.0).unwrap();
+        let front_end = Server::new(vec![export], Options::default()).unix(&place.0).unwrap();
         let mut client = connect(&place).go(Headers::Structured);
         if !read_only {
             client.write(0, 0, &[1; 512]);
@@ -279,7 +279,7 @@ fn a_hung_storage_is_waited_for_only_when_something_is_unwritten() {
         client.send(command::READ, 0, 0, 512, &[]);
         thread::sleep(Duration::from_millis(100));
         thread::scope(|scope| {
-            let stopping = scope.spawn(|| door.stop());
+            let stopping = scope.spawn(|| front_end.stop());
             thread::sleep(Duration::from_secs(if unwritten { 6 } else { 0 }));
             assert!(!unwritten || !stopping.is_finished(), "something was lost");
             hangs.store(!unwritten, Ordering::SeqCst);
@@ -293,17 +293,17 @@ fn a_hung_storage_is_waited_for_only_when_something_is_unwritten() {
 fn what_lies_at_the_sockets_path_in_the_end_stays() {
     let place = Place::new("other");
     let server = Server::new(vec![memory()], Options::default());
-    let door = server.unix(&place.0).unwrap();
+    let front_end = server.unix(&place.0).unwrap();
     std::fs::remove_file(&place.0).unwrap();
     std::fs::write(&place.0, "precious").unwrap();
-    door.stop().unwrap();
+    front_end.stop().unwrap();
     assert_eq!(std::fs::read(&place.0).unwrap(), b"precious");
     std::fs::remove_file(&place.0).unwrap();
 
-    let door = server.unix(&place.0).unwrap();
+    let front_end = server.unix(&place.0).unwrap();
     std::fs::remove_file(&place.0).unwrap();
     let another = Server::new(vec![memory()], Options::default()).unix(&place.0).unwrap();
-    door.stop().unwrap();
+    front_end.stop().unwrap();
     assert_eq!(connect(&place).go(Headers::Simple).read(0, 512), [0; 512], "the other server's socket");
     another.stop().unwrap();
     assert!(!place.0.exists());
@@ -329,8 +329,8 @@ fn several_exports_are_told_apart_by_name() {
         ],
         Options::default(),
     );
-    let door = server.tcp(&["127.0.0.1:0".parse().unwrap()]).unwrap();
-    let mut client = begin_tcp(&door);
+    let front_end = server.tcp(&["127.0.0.1:0".parse().unwrap()]).unwrap();
+    let mut client = begin_tcp(&front_end);
     let (end, list) = client.ask(option::LIST, &[]);
     assert_eq!((end, list.len()), (reply::ACK, 2));
     let none = info("", &[fact::NAME]);
@@ -338,5 +338,5 @@ fn several_exports_are_told_apart_by_name() {
     let mut client: Client = client.go(Headers::Structured);
     assert_eq!(client.read(512, 512), [0; 512]);
     assert_eq!(client.ask(command::READ, 0, 1024, 1).error, Errno::INVAL.0);
-    door.stop().unwrap();
+    front_end.stop().unwrap();
 }

@@ -4,9 +4,9 @@
 //! All options that name a file count, all operands that do, and standard input; except for those
 //! that name what the command makes or edits.
 
+use crate::args::{Args, Opt, shared};
 use crate::device::identity::Identity;
 use crate::device::resolve;
-use crate::door::{Args, Opt, shared};
 use crate::output::failure::{Exit, Failure, Result};
 use crate::process::encoding::encoded;
 use keyway::storage::Storage;

@@ -60,7 +60,7 @@ pub(crate) fn is_url(spec: &Path) -> bool {
     url(spec).is_some()
 }
 
-/// Whether an operand is read-only by nature: doors then show it read-only without an option.
+/// Whether an operand is read-only by nature: front ends then show it read-only without an option.
 pub(crate) fn is_read_only(spec: &Path) -> bool {
     spec.to_str().is_some_and(remote::is_url)
 }

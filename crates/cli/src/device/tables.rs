@@ -3,8 +3,8 @@
 //! An entry means a volume that has its name, its device or its header, however these are written;
 //! the demands of all that do so count together.
 
+use crate::args::address;
 use crate::device::{found, is_same};
-use crate::door::address;
 use keyway_boot::crypttab::{self, Entry};
 use std::ffi::OsStr;
 use std::fs;

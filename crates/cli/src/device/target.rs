@@ -1,8 +1,8 @@
 //! The volume that a command works on: its data device, where its header is, and how the header is
 //! locked.
 
+use crate::args::{Args, shared};
 use crate::device::{self, Inputs, explain, kind_hint, partitions};
-use crate::door::{Args, shared};
 use crate::output::failure::{Cause, Exit, Failure, Result};
 use crate::output::manner::Manner;
 use crate::output::stdio;

@@ -1,6 +1,6 @@
 //! The options for a server that encrypts its connections, with nbdkit's names.
 
-use crate::door::{Args, Kind, Opt};
+use crate::args::{Args, Kind, Opt};
 use crate::output::failure::{Exit, Failure, Result};
 use crate::output::sentence;
 use keyway_attach::nbd::server::Encryption;
@@ -54,7 +54,7 @@ impl TlsOptions {
     /// Reads the certificates.
     pub(crate) fn encryption(&self) -> Result<Encryption> {
         let Some(directory) = &self.certificates else { return Ok(Encryption::Off) };
-        let server = Server::from_directory(directory, self.verify).map_err(|e| sentence::door(&e))?;
+        let server = Server::from_directory(directory, self.verify).map_err(|e| sentence::attaching(&e))?;
         let server = Arc::new(server);
         Ok(if self.is_optional { Encryption::Offered(server) } else { Encryption::Required(server) })
     }

@@ -1,6 +1,6 @@
 //! `--rekey-at-first-boot`: a new volume whose key is replaced on each machine that gets a clone of it.
 
-use crate::door::{Args, Kind, Opt};
+use crate::args::{Args, Kind, Opt};
 use crate::output::failure::{Exit, Failure, Result};
 use keyway::{Create, Version};
 
@@ -47,7 +47,7 @@ pub(crate) const SEALED: &str = "Options --rekey-at-first-boot and --seal cannot
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::door::typed;
+    use crate::args::typed;
 
     #[test]
     fn what_cannot_be_marked_is_refused_before_it_is_made() {

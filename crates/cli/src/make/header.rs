@@ -3,7 +3,7 @@
 //! Invalid combinations are refused when this is created, before anything is asked, read or
 //! written.
 
-use crate::door::{Args, Group, Opt, shared};
+use crate::args::{Args, Group, Opt, shared};
 use crate::make::calibration::Data;
 use crate::make::kdf::KdfOptions;
 #[cfg(feature = "tools")]

@@ -1,6 +1,6 @@
 //! The key derivation that the command line asks for, by cryptsetup's rules.
 
-use crate::door::{Args, shared};
+use crate::args::{Args, shared};
 use crate::make::calibration::Data;
 use crate::make::slow_kdf::SlowKdf;
 use crate::output::failure::{Exit, Failure, Result};
@@ -155,7 +155,7 @@ pub(crate) fn cost(args: &Args) -> Result<Option<Cost>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::door::Kind;
+    use crate::args::Kind;
     use keyway_crypto::kdf::Argon2Variant;
 
     #[test]

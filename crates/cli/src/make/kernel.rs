@@ -15,7 +15,7 @@ pub(super) fn warn_of_no_mapping(manner: Manner, cipher: &str) {
         let (release, missing) = (system.release, missing.join(", "));
         say!(
             "WARNING: The kernel of this machine ({release}) cannot map {cipher}: it has no {missing}, neither loaded nor \
-             as a module. Here, only Keyway's own doors (nbd, fuse, ublk) open the volume."
+             as a module. Here, only Keyway's own backends (nbd, fuse, ublk) open the volume."
         );
     }
 }

@@ -1,6 +1,6 @@
 //! Labels of LUKS2 headers, which have a fixed size there.
 
-use crate::door::{Args, Opt};
+use crate::args::{Args, Opt};
 use crate::output::failure::{Exit, Failure, Result};
 use keyway_format::luks2::BinaryHeader;
 

@@ -1,8 +1,8 @@
 //! A volume that is made together with its content, in one pass: its properties and its
 //! destination, from the command line. [`keyway::Create::begin`] makes it.
 
+use crate::args::{Args, Kind, Opt};
 use crate::device::{self, explain};
-use crate::door::{Args, Kind, Opt};
 use crate::make::first_boot::FirstBoot;
 use crate::make::header::HeaderParams;
 use crate::make::output_file::{self, Creation};

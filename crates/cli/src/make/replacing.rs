@@ -1,7 +1,7 @@
 //! What a command that makes a file or overwrites a device may replace, and what never.
 
+use crate::args::{Args, Opt, shared};
 use crate::device::Inputs;
-use crate::door::{Args, Opt, shared};
 
 /// Whether a command may overwrite existing files (`--force`), and the files that it must not
 /// overwrite even then: those that it reads. Without them, the new volume or the source that it was

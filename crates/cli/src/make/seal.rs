@@ -1,6 +1,6 @@
 //! `--seal`: a new volume that is sealed as soon as it exists.
 
-use crate::door::{Args, Kind, Opt};
+use crate::args::{Args, Kind, Opt};
 use crate::output::failure::{Exit, Failure, Result};
 use crate::unlock::seal_context::SealContext;
 use keyway::{Create, Version};
@@ -51,7 +51,7 @@ impl NewSeal {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::door::typed;
+    use crate::args::typed;
 
     #[test]
     fn what_cannot_be_sealed_is_refused_before_it_is_made() {

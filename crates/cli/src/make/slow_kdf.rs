@@ -1,7 +1,7 @@
 //! Key derivations of more than a minute: said beforehand and asked for, because every unlocking
 //! takes as long. Passes of Argon2 that were meant as iterations of PBKDF2 take hours.
 
-use crate::door::Args;
+use crate::args::Args;
 use crate::make::calibration::{self, Data};
 use crate::output::failure::{Exit, Failure, Result};
 use crate::output::figures::{argon2, grouped, seconds};

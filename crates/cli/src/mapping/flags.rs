@@ -1,10 +1,10 @@
 //! How dm-crypt treats requests: flags from the command line, stored in a LUKS2 header, written
 //! into a table, shown by `status`.
 
-use crate::door::shared::{
+use crate::args::shared::{
     ALLOW_DISCARDS, PERF_HIGH_PRIORITY, PERF_NO_READ, PERF_NO_WRITE, PERF_SAME_CPU, PERF_SUBMIT,
 };
-use crate::door::{Args, Opt};
+use crate::args::{Args, Opt};
 use crate::process::encoding::Encoded;
 use keyway::{MapOptions, MappingFlag as Flag};
 use keyway_attach::dm::crypt::Options;

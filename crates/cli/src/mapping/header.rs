@@ -1,8 +1,8 @@
 //! The header of a mapped volume: at the start of its device, or where `--header` says.
 
 use super::{Mapping, device_path};
+use crate::args::{Args, shared};
 use crate::device::{self, explain};
-use crate::door::{Args, shared};
 use crate::output::failure::{Exit, Failure, Result};
 use crate::unlock::KeyOptions;
 use crate::unlock::admission::{self, Demands};

@@ -1,9 +1,9 @@
 //! Where a mapping's volume key is: in dm-crypt's table line, or in the kernel's keyring, which
 //! cryptsetup uses for LUKS2.
 
+use crate::args::Args;
+use crate::args::shared::LINK_VK;
 use crate::device::explain;
-use crate::door::Args;
-use crate::door::shared::LINK_VK;
 use crate::output::failure::{Exit, Failure, Result};
 use crate::output::sentence;
 use keyway::{ErrorKind, KeyLink as Link, KeyLinks, LinkedKeys, MapOptions, Unlinkable};
@@ -24,12 +24,12 @@ pub(crate) fn place_key<'a>(
     luks2: Option<(&str, u32)>,
     features: &Features,
 ) -> Result<KeyPlace<'a>> {
-    KeyPlace::find(allowed, key, luks2, features).map_err(|e| sentence::door(&e))
+    KeyPlace::find(allowed, key, luks2, features).map_err(|e| sentence::attaching(&e))
 }
 
 /// Adds a LUKS2 volume's key to the keyring, under the name that its mapping refers to.
 pub(crate) fn hold_key(key: &Secret, uuid: &str, digest: u32) -> Result<KeyPlace<'static>> {
-    VolumeKey::add(uuid, digest, key).map(KeyPlace::Keyring).map_err(|e| sentence::door(&e))
+    VolumeKey::add(uuid, digest, key).map(KeyPlace::Keyring).map_err(|e| sentence::attaching(&e))
 }
 
 /// Where a volume key is left, too (`--link-vk-to-keyring`).
@@ -88,7 +88,7 @@ fn front_end(error: &keyway::Error) -> Failure {
         return Failure::new(Exit::Parameters, unlinkable(*why));
     }
     match cause::<keyway_attach::Error>(error) {
-        Some(error) => sentence::door(error),
+        Some(error) => sentence::attaching(error),
         None => Failure::new(Exit::Parameters, sentence::sentence(&error.to_string())),
     }
 }

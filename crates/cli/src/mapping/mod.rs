@@ -71,7 +71,7 @@ impl Mapping {
 
     /// Its table; keys in it are zeros unless requested.
     pub(crate) fn table(&self, with_keys: bool) -> Result<Vec<Target>> {
-        self.mapper.table(self.name(), with_keys).map_err(|e| sentence::door(&e))
+        self.mapper.table(self.name(), with_keys).map_err(|e| sentence::attaching(&e))
     }
 
     /// dm-crypt's table line, if it is the whole table.
@@ -98,7 +98,7 @@ impl Mapping {
                 Step::Resume => "resume",
             };
             let message = format!("Failed to {what} device {}: {source}.", self.name());
-            Failure::new(sentence::door(&source).exit(), message)
+            Failure::new(sentence::attaching(&source).exit(), message)
         })
     }
 }
@@ -125,7 +125,7 @@ pub(crate) fn find_mapping(name: &str) -> Result<Option<Mapping>> {
     match found {
         Ok(info) => Ok(Some(Mapping { mapper, info })),
         Err(Error::NotFound(_)) => Ok(None),
-        Err(error) => Err(sentence::door(&error)),
+        Err(error) => Err(sentence::attaching(&error)),
     }
 }
 
@@ -148,7 +148,7 @@ pub(crate) fn mapper() -> Result<Mapper> {
 
 /// What this kernel's dm-crypt can do; its module is loaded when a table first needs it.
 pub(crate) fn features(mapper: &Mapper) -> Result<Features> {
-    mapper.target_version("crypt").map(Features::of).map_err(|e| sentence::door(&e))
+    mapper.target_version("crypt").map(Features::of).map_err(|e| sentence::attaching(&e))
 }
 
 /// Whether this user can have the kernel map volumes.

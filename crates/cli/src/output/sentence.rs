@@ -3,24 +3,24 @@
 
 use crate::output::failure::{Exit, Failure};
 
-/// An error of a door.
-pub(crate) fn door(error: &keyway_attach::Error) -> Failure {
-    use keyway_attach::Error as Door;
+/// An error of a front end.
+pub(crate) fn attaching(error: &keyway_attach::Error) -> Failure {
+    use keyway_attach::Error as Attaching;
     let exit = match error {
-        Door::Permission(_) => Exit::Permission,
-        Door::Busy(_) => Exit::Busy,
-        Door::Io { .. } | Door::Connect(_) | Door::NotFound(_) => Exit::Device,
+        Attaching::Permission(_) => Exit::Permission,
+        Attaching::Busy(_) => Exit::Busy,
+        Attaching::Io { .. } | Attaching::Connect(_) | Attaching::NotFound(_) => Exit::Device,
         _ => Exit::Parameters,
     };
     Failure::new(exit, sentence(&error.to_string()))
 }
 
-/// An error of FUSE's door. Where this user may not mount, or cannot, NBD needs no rights.
+/// An error of FUSE's front end. Where this user may not mount, or cannot, NBD needs no rights.
 pub(crate) fn fuse(error: &keyway_attach::Error) -> Failure {
-    use keyway_attach::Error as Door;
-    let failure = door(error);
+    use keyway_attach::Error as Attaching;
+    let failure = attaching(error);
     match error {
-        Door::Permission(_) | Door::Unavailable(_) => failure.hinting(
+        Attaching::Permission(_) | Attaching::Unavailable(_) => failure.hinting(
             "NBD needs neither FUSE nor rights: \"keyway open --backend nbd VOLUME NAME\", or keyway serve.",
         ),
         _ => failure,

@@ -3,14 +3,14 @@
 //!
 //! It starts on the user's terminal, where it asks for passphrases and reports errors. Its standard
 //! output is a pipe to the process that the user started. That process passes all output on until a
-//! zero byte says that the door is open, or until end of file says that it is not. The pipe is a
+//! zero byte says that the front end is open, or until end of file says that it is not. The pipe is a
 //! socket, and its first bytes travel in the other direction: the secrets of addresses, then the
 //! request. The command line consists of the process name alone. Just before the zero byte the
 //! process starts a session of its own (setsid(2)), so that it receives no more signals from the
 //! terminal.
 
+use crate::args::address;
 use crate::device::remote;
-use crate::door::address;
 use crate::output::failure::{Exit, Failure, Result};
 use crate::process::background::{NAME, enter};
 use crate::process::sys;
@@ -27,7 +27,7 @@ use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::Command;
 
-/// Starts the background process with this request and returns when its door is open.
+/// Starts the background process with this request and returns when its front end is open.
 pub(super) fn start(request: &[u8]) -> Result<()> {
     let mut command = Command::new("/proc/self/exe");
     let (mut ours, theirs) = UnixStream::pair().map_err(|e| cannot_start(&e))?;
@@ -101,7 +101,7 @@ fn receive(mut buf: &mut [u8]) -> io::Result<()> {
     Ok(())
 }
 
-/// Reports that the door is open, then detaches from the terminal and leaves the directory that the
+/// Reports that the front end is open, then detaches from the terminal and leaves the directory that the
 /// process was started in.
 pub(super) fn leave_terminal(message: &str) -> Result<()> {
     // Before the report: a terminal that is closed right away must not end the session.
@@ -147,5 +147,5 @@ fn cannot_start(why: &io::Error) -> Failure {
     Failure::new(Exit::Parameters, format!("Cannot start a background process: {why}."))
 }
 
-/// The byte that says that the door is open. It occurs in no text.
+/// The byte that says that the front end is open. It occurs in no text.
 const OPEN: u8 = 0;

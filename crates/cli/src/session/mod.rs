@@ -1,19 +1,19 @@
 //! Volumes opened without root: a background process of the user
-//! holds the key and keeps the door open.
+//! holds the key and keeps the front end open.
 //!
 //! What is to be opened is an [`BackgroundRequest`]. [`start`], in the process that the user started, runs
 //! this program once more, hands it the request through a pipe and waits for it. [`live`], in that
-//! background process, claims the name, asks on the inherited terminal, unlocks, opens the door,
+//! background process, claims the name, asks on the inherited terminal, unlocks, opens the front end,
 //! reports that and leaves the terminal. A key never leaves the process that derived it.
 //!
-//! What is not this program's own is [`keyway_attach::session`]: registry, protocol, gate and life.
+//! What is not this program's own is [`keyway_attach::session`]: registry, protocol, suspendable device and life.
 //!
 //! | module       | what it does                                                       |
 //! |--------------|--------------------------------------------------------------------|
 //! | `background` | starts the background process, and detaches it from the terminal   |
 //! | `request`     | what the background process is asked to do                         |
 //! | `signals`    | ends what is served when a signal says so                          |
-//! | `volume`     | turns an unlocked volume into its gate and its facts               |
+//! | `volume`     | turns an unlocked volume into its suspendable device and its facts               |
 
 mod background;
 mod request;
@@ -23,7 +23,7 @@ mod volume;
 pub(crate) use background::request;
 pub(crate) use request::{BackgroundRequest, Shown, live, start};
 pub(crate) use signals::serve_until_stopped;
-pub(crate) use volume::{behind_gate, keys_under_way};
+pub(crate) use volume::{keys_under_way, suspendable};
 
 use crate::device::{explain, sessions};
 use crate::output::failure::Result;

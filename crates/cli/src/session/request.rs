@@ -12,10 +12,10 @@ use std::path::Path;
 
 /// What a command opens.
 pub(crate) struct Shown {
-    /// The open door, and the volume behind it. Of the facts, name, place and process are filled in
+    /// The open front end, and the volume behind it. Of the facts, name, place and process are filled in
     /// here.
     pub(crate) opened: Opened,
-    /// The message for the user on standard output once the door is open.
+    /// The message for the user on standard output once the front end is open.
     pub(crate) message: String,
 }
 
@@ -30,8 +30,8 @@ pub(crate) trait BackgroundRequest: Encoded {
     /// The volume, which failure messages name.
     fn target(&self) -> &Target;
 
-    /// Asks for what is needed, unlocks and opens the door; runs in the background process.
-    /// `directory` is the session's private one, where a door may put a socket.
+    /// Asks for what is needed, unlocks and opens the front end; runs in the background process.
+    /// `directory` is the session's private one, where a front end may put a socket.
     fn open(&self, directory: &Directory) -> Result<Shown>;
 }
 
@@ -54,9 +54,9 @@ fn serve<E: BackgroundRequest>(request: &E) -> Result<()> {
     let claim = sessions::registry().claim(&request.name()).map_err(explain::session)?;
     let Shown { mut opened, message } = request.open(claim.directory())?;
     opened.facts.name = claim.name().to_owned();
-    opened.facts.place = opened.door.place();
+    opened.facts.place = opened.front_end.place();
     opened.facts.pid = std::process::id();
-    let mount = Path::new(&opened.facts.place).parent().filter(|_| opened.facts.door == "fuse");
+    let mount = Path::new(&opened.facts.place).parent().filter(|_| opened.facts.backend == "fuse");
     opened.facts.mount = mount.and_then(fuse::device_at).unwrap_or_default();
     let control = Control::listen(claim.directory(), in_words).map_err(explain::session)?;
     claim.publish(&opened.facts).map_err(explain::session)?;

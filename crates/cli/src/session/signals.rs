@@ -1,4 +1,4 @@
-//! Serving until a signal says stop, or the door is closed by `keyway close` or from outside
+//! Serving until a signal says stop, or the front end is closed by `keyway close` or from outside
 //! (`umount`).
 
 use crate::device::explain;
@@ -6,32 +6,32 @@ use crate::output::failure::Result;
 use crate::output::sentence;
 use crate::process::interrupt;
 use keyway::storage::Storage;
-use keyway_attach::Door;
+use keyway_attach::FrontEnd;
 use keyway_attach::session::{self, Control, Life};
 use signal_hook::consts::SIGHUP;
 use std::sync::Arc;
 
-/// Serves in the foreground until SIGINT, SIGTERM or SIGHUP closes the door, or it is closed from
+/// Serves in the foreground until SIGINT, SIGTERM or SIGHUP closes the front end, or it is closed from
 /// outside. Signals take effect from the moment `announce` runs.
 pub(crate) fn serve_until_stopped(
-    door: &Arc<dyn Door>,
+    front_end: &Arc<dyn FrontEnd>,
     volumes: &[Arc<dyn Storage>],
     announce: impl FnOnce() -> Result<()>,
 ) -> Result<()> {
-    let (stopping, behind) = (Arc::clone(door), volumes.to_vec());
+    let (stopping, behind) = (Arc::clone(front_end), volumes.to_vec());
     let _watch = interrupt::stop_by(move |_| {
         if let Err(why) = stopping.stop() {
-            // The door stays open; at least what was written so far is safe.
+            // The front end stays open; at least what was written so far is safe.
             behind.iter().for_each(|volume| drop(volume.flush()));
-            sentence::door(&why).report();
+            sentence::attaching(&why).report();
         }
     });
     if let Err(failure) = announce() {
-        // Nobody would know where the door is.
-        let _ = door.stop();
+        // Nobody would know where the front end is.
+        let _ = front_end.stop();
         return Err(failure);
     }
-    let ended = door.wait().map_err(|e| sentence::door(&e));
+    let ended = front_end.wait().map_err(|e| sentence::attaching(&e));
     let flush = |volume: &Arc<dyn Storage>| session::flush(&**volume).map_err(explain::session);
     volumes.iter().map(flush).fold(ended, Result::and)
 }

@@ -1,4 +1,4 @@
-//! From an unlocked volume to what a session keeps of it: the gate in front of its plaintext, and
+//! From an unlocked volume to what a session keeps of it: the suspendable device in front of its plaintext, and
 //! the public facts.
 
 use crate::device::{self, explain};
@@ -6,13 +6,13 @@ use crate::output::failure::Result;
 use crate::volume::Unlocked;
 use keyway::Parts;
 use keyway::storage::Storage;
-use keyway_attach::session::{Facts, Gate, KeyDigest, Origin, Source};
+use keyway_attach::session::{Facts, KeyDigest, Origin, Source, SuspendableDevice};
 use keyway_crypto::Secret;
 use keyway_volume::reencrypt::{UnderWay, VolumeKeys};
 use keyway_volume::{Keys, Layout, Rights};
 
-/// Puts the plaintext of `unlocked` behind a gate; the volume key is wiped when this returns.
-pub(crate) fn behind_gate(unlocked: Unlocked, rights: Rights) -> Result<(Gate, Facts)> {
+/// Puts the plaintext of `unlocked` behind a suspendable device; the volume key is wiped when this returns.
+pub(crate) fn suspendable(unlocked: Unlocked, rights: Rights) -> Result<(SuspendableDevice, Facts)> {
     let mut facts = facts(&unlocked);
     let Unlocked { device, parts, hash: _ } = unlocked;
     let Parts { data, layout, volume_key, second_key, header, holds_header, hold, .. } = parts;
@@ -23,11 +23,11 @@ pub(crate) fn behind_gate(unlocked: Unlocked, rights: Rights) -> Result<(Gate, F
     let source = Source { device, storage: data, layout, declared_len, origin };
     (facts.cipher, facts.sector_size) = source.encryption();
     let keys = Keys::new(&volume_key, second_key.as_ref().map(|second| &second.key));
-    let gate = Gate::open(source, keys, rights).map_err(explain::session)?;
-    facts.size = gate.len();
-    facts.read_only = gate.is_read_only();
-    facts.discards = gate.passes_discards();
-    Ok((gate, facts))
+    let device = SuspendableDevice::open(source, keys, rights).map_err(explain::session)?;
+    facts.size = device.len();
+    facts.read_only = device.is_read_only();
+    facts.discards = device.passes_discards();
+    Ok((device, facts))
 }
 
 /// The keys of the re-encryption in whose middle a volume is; `None` where it is in none.

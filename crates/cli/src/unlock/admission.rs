@@ -5,8 +5,8 @@
 //! the program accepts weak ciphers with a warning, because scripts written for cryptsetup use
 //! them; it does not accept forged segments.
 
+use crate::args::{Args, Opt, shared};
 use crate::device::explain;
-use crate::door::{Args, Opt, shared};
 use crate::output::failure::{Exit, Failure, Result};
 use crate::process::encoding::{Encoded, encoded};
 use crate::unlock::policy::PolicyText;

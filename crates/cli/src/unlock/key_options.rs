@@ -1,6 +1,6 @@
 //! Where a volume's key comes from, according to the options, and what deriving it may cost.
 
-use crate::door::{Args, shared};
+use crate::args::{Args, shared};
 use crate::output::failure::Result;
 use crate::output::manner::Manner;
 use crate::process::encoding::{Encoded, encoded};

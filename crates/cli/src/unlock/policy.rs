@@ -1,7 +1,7 @@
 //! `--require`: the policies that a volume must meet. They are read once, before anything is asked
 //! for.
 
-use crate::door::{Args, shared};
+use crate::args::{Args, shared};
 use crate::output::failure::{Exit, Failure, Result};
 use crate::process::encoding::encoded;
 use keyway_volume::trust::admission::Required;
@@ -64,7 +64,7 @@ const SEALED: &str = "sealed";
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::door::typed;
+    use crate::args::typed;
     use std::fs;
 
     #[test]

@@ -1,6 +1,6 @@
 //! The string that a seal is bound to: from an option, or from where no list of processes shows it.
 
-use crate::door::{Args, shared};
+use crate::args::{Args, shared};
 use crate::output::failure::{Exit, Failure, Result};
 use std::env;
 use std::fs::File;

@@ -4,8 +4,8 @@
 //! The library knows the types of tokens, and the order in which they are tried; tokens of other types
 //! are passed over. (cryptsetup: cryptsetup-open(8), lib/luks2/luks2_token.c.)
 
+use crate::args::{Args, shared};
 use crate::device::explain;
-use crate::door::{Args, shared};
 use crate::output::failure::{Cause, Exit, Failure, Result};
 use crate::output::paint::printable;
 use crate::output::stdio;

@@ -9,7 +9,7 @@ pub(crate) mod session;
 mod tools;
 pub(crate) mod volume;
 
-use crate::door::{Command, Commands};
+use crate::args::{Command, Commands};
 
 /// The program's commands.
 pub(crate) static COMMANDS: Commands = Commands { all: ALL, left_out: LEFT_OUT };

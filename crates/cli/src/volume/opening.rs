@@ -1,8 +1,8 @@
 //! The volume that the command line names: where it is, what kind it is, and where its key comes
 //! from.
 
+use crate::args::{Args, Opt, shared};
 use crate::device::{self, Target, Versions, explain};
-use crate::door::{Args, Opt, shared};
 use crate::output::failure::{Exit, Failure, Result};
 use crate::output::stdio;
 use crate::process::encoding::{Encoded, encoded};
@@ -145,7 +145,7 @@ impl Opening {
     }
 
     /// The volume with its key, its data device marked as in use in the way that `data` asks for,
-    /// for doors of Keyway's own.
+    /// for front ends of Keyway's own.
     pub(crate) fn unlock(&self, data: Data) -> Result<Unlocked> {
         self.take_apart(data, true)
     }

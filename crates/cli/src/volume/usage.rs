@@ -1,6 +1,6 @@
 //! What is done with a volume's data, and whether other programs may use it at the same time.
 
-use crate::door::{Args, shared};
+use crate::args::{Args, shared};
 use crate::output::failure::{Exit, Failure};
 use crate::process::encoding::encoded;
 
@@ -9,7 +9,7 @@ use crate::process::encoding::encoded;
 pub(crate) enum Data {
     /// Read, even while other programs write.
     Read,
-    /// Read while a door is open: no other program may write in the meantime.
+    /// Read while a front end is open: no other program may write in the meantime.
     Show,
     /// Read and write, exclusively.
     Write,

@@ -98,7 +98,9 @@ impl Create {
         if self.secrets.seed.is_some() {
             create::check_reproducible(&spec)?;
             if self.kdf.is_measured() {
-                return Err(Error::refused("a cost that is measured is not the same twice: force one"));
+                return Err(Error::refused(
+                    "a reproducible volume needs a fixed cost: a measured one differs each time",
+                ));
             }
         }
         Ok(())

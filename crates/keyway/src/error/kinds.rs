@@ -172,14 +172,14 @@ impl From<key_file::Error> for Error {
 #[cfg(any(feature = "nbd", feature = "fuse", feature = "ublk", feature = "dm", feature = "keyring"))]
 impl From<keyway_attach::Error> for Error {
     fn from(error: keyway_attach::Error) -> Self {
-        use keyway_attach::Error as Door;
+        use keyway_attach::Error as FrontEnd;
         let kind = match &error {
-            Door::Io { source, .. } | Door::Connect(source) => of_io(source.kind()),
-            Door::Permission(_) => ErrorKind::PermissionDenied,
-            Door::Unavailable(what) => ErrorKind::Unsupported { what: what.clone() },
-            Door::Busy(by) => ErrorKind::InUse { by: by.clone() },
-            Door::NotFound(_) => ErrorKind::NotFound,
-            Door::Refused { why, .. } => ErrorKind::Refused { why: why.clone() },
+            FrontEnd::Io { source, .. } | FrontEnd::Connect(source) => of_io(source.kind()),
+            FrontEnd::Permission(_) => ErrorKind::PermissionDenied,
+            FrontEnd::Unavailable(what) => ErrorKind::Unsupported { what: what.clone() },
+            FrontEnd::Busy(by) => ErrorKind::InUse { by: by.clone() },
+            FrontEnd::NotFound(_) => ErrorKind::NotFound,
+            FrontEnd::Refused { why, .. } => ErrorKind::Refused { why: why.clone() },
             _ => ErrorKind::Io,
         };
         Self::because(kind, error)

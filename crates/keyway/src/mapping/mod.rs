@@ -1,4 +1,4 @@
-//! The kernel's door: a dm-crypt mapping, set up as cryptsetup does.
+//! The kernel's front end: a dm-crypt mapping, set up as cryptsetup does.
 
 mod link;
 mod make;

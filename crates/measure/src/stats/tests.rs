@@ -42,7 +42,7 @@ fn a_few_numbers_by_hand() {
 }
 
 #[test]
-fn samples_that_are_all_the_same_have_no_outliers_and_one_that_is_not_is_one() {
+fn the_one_sample_that_differs_is_an_outlier() {
     let same = summarise(&[5.0; 20]).unwrap();
     assert_eq!((same.mad, same.interval, same.outliers.len()), (0.0, Some((5.0, 5.0)), 0));
     let mut one = vec![5.0; 20];

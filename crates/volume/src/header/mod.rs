@@ -1,7 +1,7 @@
 //! A header on its storage, read and judged by itself: no key, and no write but of a damaged copy.
 //!
 //! ```text
-//! luks         the header, its lock, the gate that every edit passes
+//! luks         the header, its lock, the check that every edit passes
 //! luks1_disk luks2_disk   its copies on storage: read, recovered, written in an order that survives a kill
 //! layout       plaintext → bytes of the data device
 //! under_way    a re-encryption in the middle, as far as the header shows it

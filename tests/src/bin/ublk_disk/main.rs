@@ -1,4 +1,4 @@
-//! Runs inside the test machine: Keyway's ublk door called directly, in front of a plain volume
+//! Runs inside the test machine: Keyway's ublk front end called directly, in front of a plain volume
 //! (aes-xts-plain64).
 //!
 //! ```text
@@ -10,7 +10,7 @@
 //! Every answer is a line on standard output; an error is its kind and its text.
 
 use keyway_attach::ublk::{self, Device, Options};
-use keyway_attach::{Door, Error, Export};
+use keyway_attach::{Error, Export, FrontEnd};
 use keyway_crypto::{CipherSpec, Cpu, Secret, SectorSize};
 use keyway_format::Sectors;
 use keyway_tests::neighbours::{Client, Reads, side_by_side};
@@ -89,7 +89,7 @@ fn neighbours(disk: &str, plaintext: &str, rounds: &str) {
 }
 
 /// A disk, whose requests are whole sectors. What is smaller is written through the kernel's cache, whose
-/// page goes to the door before what is read past it.
+/// page goes to the front end before what is read past it.
 struct OnDisk {
     cached: File,
     direct: File,

@@ -79,9 +79,9 @@ fn a_session_shows_no_secret_and_works_by_them() {
     let server = protected(&volume);
     let runtime = volume.scratch.root().to_owned();
     let inside = |line: &str| keyway(line).env("XDG_RUNTIME_DIR", &runtime);
-    let door = if Path::new("/dev/fuse").exists() { "fuse" } else { "nbd" };
-    for door in ["nbd", door] {
-        let open = inside("open --debug --backend").arg(door).arg("-d").arg(&volume.key);
+    let front_end = if Path::new("/dev/fuse").exists() { "fuse" } else { "nbd" };
+    for front_end in ["nbd", front_end] {
+        let open = inside("open --debug --backend").arg(front_end).arg("-d").arg(&volume.key);
         let open = open.arg(secret_url(&server)).arg("far").ok();
         assert_silent("open", [open.stdout, open.stderr].concat());
         let list = inside("list --json").ok();
@@ -98,7 +98,7 @@ fn a_session_shows_no_secret_and_works_by_them() {
         for file in files_below(&runtime.join("keyway")) {
             assert_silent(&file.display().to_string(), fs::read(&file).unwrap_or_default());
         }
-        if door == "nbd" {
+        if front_end == "nbd" {
             let uri = format!("nbd+unix:///?socket={}", runtime.join("keyway/far/nbd").display());
             let info = peer("nbdinfo", "").arg(&uri).ok().says(&server.url());
             assert_silent("nbdinfo", [info.stdout, info.stderr].concat());

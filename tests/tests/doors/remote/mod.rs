@@ -208,7 +208,7 @@ fn certificate(scratch: &Scratch) {
 }
 
 #[test]
-fn a_door_shows_it_read_only() {
+fn a_front_end_shows_it_read_only() {
     need!("nbdcopy", "nbdinfo");
     let volume = Volume::new(8);
     let server = volume.served(|_| Manner::Proper);

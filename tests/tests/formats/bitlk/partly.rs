@@ -52,9 +52,9 @@ fn copies_that_disagree_on_the_state_are_not_written_to() {
     assert_eq!(judge(&storage(&paused)).unwrap().header().troubles().count(), 1);
 }
 
-/// Every door: the program, and the library where the kernel is to claim the device itself.
+/// Every front end: the program, and the library where the kernel is to claim the device itself.
 #[test]
-fn no_door_writes_to_it() {
+fn no_front_end_writes_to_it() {
     let (scratch, plain) = (Scratch::new(), plaintext());
     let made = Bitlk { state: [5, 4], encrypted: 1 << 20, ..Bitlk::default() }.make(&plain);
     let volume = scratch.file("volume", &made);

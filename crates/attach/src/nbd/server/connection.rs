@@ -50,7 +50,7 @@ pub(super) fn serve(
         taken: AtomicU64::new(0),
         end: Mutex::default(),
     };
-    let _seat = agreed.seat;
+    let _slot = agreed.slot;
     thread::scope(|scope| connection.work(scope));
     connection.end.into_inner().unwrap_or_else(PoisonError::into_inner).unwrap_or(Ok(()))
 }

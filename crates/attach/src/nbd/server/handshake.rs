@@ -6,7 +6,7 @@
 //! limit, however slowly the bytes arrive.
 
 use super::transport::{Incoming, Outgoing};
-use super::{Seat, Server, Socket};
+use super::{Server, Slot, Socket};
 use crate::Export;
 use crate::nbd::protocol::handshake::{
     BASE_ALLOCATION, IHAVEOPT, MAX_OPTION, NBDMAGIC, export, flags, info, option, put_string, reply,
@@ -25,7 +25,7 @@ pub(super) struct Agreed<'a> {
     pub(super) allocation: bool,
     pub(super) incoming: Incoming,
     pub(super) outgoing: Outgoing,
-    pub(super) seat: Seat<'a>,
+    pub(super) slot: Slot<'a>,
 }
 
 /// Performs the handshake with a client; `None` when the client ends it.
@@ -54,9 +54,9 @@ pub(super) fn shake_hands<'a>(
     socket.stay().set(false);
     socket.receive_until(None);
     socket.send_until(None);
-    Ok(chosen.map(|(export, seat)| Agreed {
+    Ok(chosen.map(|(export, slot)| Agreed {
         export,
-        seat,
+        slot,
         headers: handshake.headers,
         allocation: handshake.allocation_of.as_deref() == Some(export.name.as_str()),
         incoming: handshake.incoming,
@@ -98,12 +98,12 @@ struct Handshake<'a, 's> {
 /// The outcome of an option.
 enum Next<'a> {
     Option,
-    Transmission(&'a Export, Seat<'a>),
+    Transmission(&'a Export, Slot<'a>),
     End,
 }
 
 impl<'a> Handshake<'a, '_> {
-    fn run(&mut self) -> io::Result<Option<(&'a Export, Seat<'a>)>> {
+    fn run(&mut self) -> io::Result<Option<(&'a Export, Slot<'a>)>> {
         self.greet()?;
         loop {
             let mut header = [0; OptionHeader::SIZE];
@@ -111,7 +111,7 @@ impl<'a> Handshake<'a, '_> {
             let header = OptionHeader::parse(&header).ok_or_else(|| broken("this is not an option"))?;
             match self.answer(header)? {
                 Next::Option => {}
-                Next::Transmission(export, seat) => return Ok(Some((export, seat))),
+                Next::Transmission(export, slot) => return Ok(Some((export, slot))),
                 Next::End => return Ok(None),
             }
         }
@@ -190,13 +190,13 @@ impl<'a> Handshake<'a, '_> {
     fn export_name(&mut self, name: &[u8]) -> io::Result<Next<'a>> {
         let export = std::str::from_utf8(name).ok().and_then(|name| self.server.export(name));
         let export = export.ok_or_else(|| broken("there is no such export"))?;
-        let seat = self.server.seat().ok_or_else(|| broken("there are too many clients"))?;
+        let slot = self.server.slot().ok_or_else(|| broken("there are too many clients"))?;
         let mut facts = self.facts(export);
         if !self.no_zeroes {
             facts.extend_from_slice(&[0; 124]);
         }
         self.send(&facts)?;
-        Ok(Next::Transmission(export, seat))
+        Ok(Next::Transmission(export, slot))
     }
 
     /// Size and transmission flags.
@@ -226,8 +226,8 @@ impl<'a> Handshake<'a, '_> {
         let Some(export) = self.server.export(name) else {
             return self.reply(option, reply::ERR_UNKNOWN, b"there is no such export");
         };
-        let seat = if option == option::GO { Some(self.server.seat()) } else { None };
-        if let Some(None) = seat {
+        let slot = if option == option::GO { Some(self.server.slot()) } else { None };
+        if let Some(None) = slot {
             return self.reply(option, reply::ERR_POLICY, b"too many clients are connected; try again later");
         }
         self.tell(option, info::EXPORT, &self.facts(export))?;
@@ -240,7 +240,7 @@ impl<'a> Handshake<'a, '_> {
             }
         }
         self.reply(option, reply::ACK, &[])?;
-        Ok(seat.flatten().map_or(Next::Option, |seat| Next::Transmission(export, seat)))
+        Ok(slot.flatten().map_or(Next::Option, |slot| Next::Transmission(export, slot)))
     }
 
     fn tell(&mut self, option: u32, kind: u16, fact: &[u8]) -> io::Result<()> {

@@ -4,7 +4,7 @@ use super::node::Node;
 use super::unauthenticated::{Origin, Room, Unauthenticated};
 use super::{Server, Socket, exposed};
 use crate::local::peer;
-use crate::{Door, Error, Refusal, Result};
+use crate::{Error, FrontEnd, Refusal, Result};
 use rustix::fs::Mode;
 use rustix::net::{AddressFamily, Shutdown, SocketAddrUnix, SocketFlags, SocketType};
 use std::collections::HashMap;
@@ -114,7 +114,7 @@ impl Listening {
     }
 }
 
-impl Door for Listening {
+impl FrontEnd for Listening {
     /// The NBD URI.
     fn place(&self) -> String {
         self.shared.place.clone()

@@ -43,7 +43,7 @@ pub struct Server {
     exports: Vec<Export>,
     options: Options,
     /// How many clients have chosen an export.
-    seats: AtomicUsize,
+    slots: AtomicUsize,
     spaces: Spaces,
     polling: Polling,
 }
@@ -101,8 +101,8 @@ impl Server {
     /// Serves `exports`, which must have distinct names. A client that names none gets the one
     /// without a name, or the only one.
     pub fn new(exports: Vec<Export>, options: Options) -> Arc<Self> {
-        let (seats, spaces) = (AtomicUsize::new(0), Spaces::default());
-        Arc::new(Self { exports, options, seats, spaces, polling: Polling::new() })
+        let (slots, spaces) = (AtomicUsize::new(0), Spaces::default());
+        Arc::new(Self { exports, options, slots, spaces, polling: Polling::new() })
     }
 
     /// Listens on a Unix socket that only its owner may connect to. A socket that nobody listens on
@@ -116,7 +116,7 @@ impl Server {
     }
 
     /// Listens on the first of these addresses that is usable; port 0 selects a free port, which
-    /// [`Door::place`](crate::Door::place) then reports.
+    /// [`FrontEnd::place`](crate::FrontEnd::place) then reports.
     ///
     /// # Errors
     /// If the address is unknown or taken; [`Error::Refused`](crate::Error::Refused) when unauthenticated clients
@@ -143,11 +143,11 @@ impl Server {
     }
 
     /// Reserves a place for a client, if there is one left.
-    fn seat(&self) -> Option<Seat<'_>> {
+    fn slot(&self) -> Option<Slot<'_>> {
         let most = self.options.connections;
         let one_more = |taken: usize| (taken < most).then_some(taken + 1);
-        self.seats.fetch_update(Ordering::SeqCst, Ordering::SeqCst, one_more).ok()?;
-        Some(Seat(&self.seats))
+        self.slots.fetch_update(Ordering::SeqCst, Ordering::SeqCst, one_more).ok()?;
+        Some(Slot(&self.slots))
     }
 
     fn flush(&self) -> io::Result<()> {
@@ -169,9 +169,9 @@ impl Server {
 }
 
 /// A client's place, released on drop.
-struct Seat<'a>(&'a AtomicUsize);
+struct Slot<'a>(&'a AtomicUsize);
 
-impl Drop for Seat<'_> {
+impl Drop for Slot<'_> {
     fn drop(&mut self) {
         self.0.fetch_sub(1, Ordering::SeqCst);
     }

@@ -1,6 +1,6 @@
 //! What to do about an error, where more than one thing helps.
 
-use crate::door::shared;
+use crate::args::shared;
 use keyway_crypto::CipherSpec;
 use keyway_volume::header::seal::Broken;
 use keyway_volume::trust::admission::{Exemption, Finding, Unmet};

@@ -217,7 +217,7 @@ pub(crate) fn on_volume(device: &Path, error: &Error) -> Failure {
 pub(crate) fn session(error: session::Error) -> Failure {
     use session::Error as Session;
     let exit = match &error {
-        Session::Door(error) => return sentence::door(error),
+        Session::FrontEnd(error) => return sentence::attaching(error),
         Session::Volume { device, error } => return on_volume(device, error),
         Session::Answered(answer) => {
             return Failure::new(Exit::from_code(i32::from(answer.code)), answer.sentence.clone());

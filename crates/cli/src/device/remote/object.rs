@@ -1,6 +1,6 @@
 //! Objects as storage, opened once per process. Their errors become a line that says what to do.
 
-use crate::door::address;
+use crate::args::address;
 use crate::output::failure::{Exit, Failure, Result};
 use keyway::storage::Storage;
 use keyway_remote::{Cause, Error, Notice, Object, Options};

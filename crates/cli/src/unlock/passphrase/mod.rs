@@ -12,7 +12,7 @@ mod new;
 mod remembered;
 mod terminal;
 
-use crate::door::{Args, shared};
+use crate::args::{Args, shared};
 use crate::output::failure::{Cause, Exit, Failure, Result};
 use crate::process::encoding::encoded;
 use crate::unlock::keyring;

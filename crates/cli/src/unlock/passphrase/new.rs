@@ -2,7 +2,7 @@
 //! or an unset variable would make a volume that Enter opens; a newline that an editor or echo put at
 //! a file's end is part of the key, and nobody types it.
 
-use crate::door::{Args, shared};
+use crate::args::{Args, shared};
 use crate::output::failure::{Exit, Failure, Result};
 use crate::process::encoding::encoded;
 use keyway_crypto::Secret;

@@ -1,8 +1,8 @@
 //! `man`: shows a page of the manual, or writes all of them for a package.
 
+use crate::args::risk::{Effect, Proof, risk};
+use crate::args::{self, Args, Command, Example, Group, Kind, Offers, Operand, Opt, Request, man};
 use crate::device::Inputs;
-use crate::door::risk::{Effect, Proof, risk};
-use crate::door::{self, Args, Command, Example, Group, Kind, Offers, Operand, Opt, Request, man};
 use crate::make::output_file;
 use crate::output::failure::{Exit, Failure, Result};
 use crate::output::stdio;
@@ -37,7 +37,7 @@ pub(crate) static COMMAND: Command = Command {
         Proof::NewName,
         "man --output TARGET",
     )],
-    run: door::run::<Manual>,
+    run: args::run::<Manual>,
 };
 
 static OUTPUT: Opt = Opt {

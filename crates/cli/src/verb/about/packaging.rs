@@ -1,6 +1,6 @@
 //! `completions`: what a package gives to shells. Not listed in `--help`.
 
-use crate::door::{self, Args, Command, Group, Offers, Operand, Request, completion};
+use crate::args::{self, Args, Command, Group, Offers, Operand, Request, completion};
 use crate::output::failure::{Exit, Failure, Result};
 use crate::output::stdio;
 use crate::verb::COMMANDS;
@@ -22,7 +22,7 @@ pub(crate) static COMPLETIONS: Command = Command {
     rules: &[],
     examples: &[],
     risks: &[],
-    run: door::run::<Completions>,
+    run: args::run::<Completions>,
 };
 
 struct Completions {

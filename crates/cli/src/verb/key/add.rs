@@ -1,11 +1,11 @@
 //! `luksAddKey`: adds a passphrase to a volume.
 
-use crate::device::{Target, Versions};
-use crate::door::risk::{Effect, Proof, risk};
-use crate::door::rule::Rule;
-use crate::door::{
+use crate::args::risk::{Effect, Proof, risk};
+use crate::args::rule::Rule;
+use crate::args::{
     self, Args, Command, Example, Group, Kind, Offers, Operand, Opt, Request, Topic, groups, shared,
 };
+use crate::device::{Target, Versions};
 use crate::output::failure::{Exit, Failure, Result};
 use crate::output::stdio;
 use crate::unlock::admission::Demands;
@@ -69,7 +69,7 @@ pub(crate) static COMMAND: Command = Command {
         },
     ],
     risks: &[risk("DEVICE", Effect::Edits, Proof::Header, "luksAddKey -q -d KEY TARGET KEY")],
-    run: door::run::<AddKey>,
+    run: args::run::<AddKey>,
 };
 
 static NEW_KEY_SLOT: Opt = Opt {

@@ -1,10 +1,10 @@
 //! `luksChangeKey`: replaces an existing passphrase.
 
-use crate::device::{Target, Versions, explain};
-use crate::door::risk::{Effect, Proof, risk};
-use crate::door::{
+use crate::args::risk::{Effect, Proof, risk};
+use crate::args::{
     self, Args, Command, Example, Group, Kind, Offers, Operand, Opt, Request, Topic, groups, shared,
 };
+use crate::device::{Target, Versions, explain};
 use crate::output::failure::Result;
 use crate::output::stdio;
 use crate::unlock::admission::Demands;
@@ -50,7 +50,7 @@ pub(crate) static COMMAND: Command = Command {
         does: "Asks for the old one, then for the new one twice.",
     }],
     risks: &[risk("DEVICE", Effect::Edits, Proof::Header, "luksChangeKey -q -d KEY TARGET KEY")],
-    run: door::run::<ChangeKey>,
+    run: args::run::<ChangeKey>,
 };
 
 static FORCE: Opt = Opt {

@@ -1,11 +1,11 @@
 //! `config`: what a LUKS2 header stores besides its keys: priorities and labels.
 
-use crate::device::{Target, Versions};
-use crate::door::risk::{Effect, Proof, risk};
-use crate::door::rule::Rule;
-use crate::door::{
+use crate::args::risk::{Effect, Proof, risk};
+use crate::args::rule::Rule;
+use crate::args::{
     self, Alias, Args, Command, Example, Group, Kind, Offers, Operand, Opt, Request, Topic, groups, shared,
 };
+use crate::device::{Target, Versions};
 use crate::make::label;
 use crate::output::failure::{Exit, Failure, Result};
 use crate::unlock::{KeyOptions, admission};
@@ -33,7 +33,7 @@ pub(crate) static COMMAND: Command = Command {
         does: "Keyslot 1 is tried before the others.",
     }],
     risks: &[risk("DEVICE", Effect::Edits, Proof::Header, "config -q --label label TARGET")],
-    run: door::run::<Config>,
+    run: args::run::<Config>,
 };
 
 static PRIORITY: Opt = Opt {

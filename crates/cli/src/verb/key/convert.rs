@@ -1,8 +1,8 @@
 //! `luksConvertKey`: another key derivation function for the same passphrase (LUKS2).
 
+use crate::args::risk::{Effect, Proof, risk};
+use crate::args::{self, Args, Command, Example, Group, Offers, Operand, Request, Topic, groups, shared};
 use crate::device::{Target, Versions};
-use crate::door::risk::{Effect, Proof, risk};
-use crate::door::{self, Args, Command, Example, Group, Offers, Operand, Request, Topic, groups, shared};
 use crate::output::failure::Result;
 use crate::output::stdio;
 use crate::unlock::KeyOptions;
@@ -34,7 +34,7 @@ pub(crate) static COMMAND: Command = Command {
         does: "A keyslot that GRUB opens in two seconds.",
     }],
     risks: &[risk("DEVICE", Effect::Edits, Proof::Header, "luksConvertKey -q -d KEY TARGET")],
-    run: door::run::<ConvertKey>,
+    run: args::run::<ConvertKey>,
 };
 
 struct ConvertKey {

@@ -1,7 +1,7 @@
 //! What all commands that write a keyslot share: its KDF and encryption from the command line, and
 //! a free number.
 
-use crate::door::{Args, shared};
+use crate::args::{Args, shared};
 use crate::make::calibration::Data;
 use crate::make::kdf::KdfOptions;
 use crate::output::failure::{Exit, Failure, Result};

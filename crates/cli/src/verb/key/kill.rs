@@ -1,11 +1,11 @@
 //! `luksKillSlot`, `luksRemoveKey` and `erase`: keyslots are overwritten and removed.
 
-use crate::device::{Target, Versions};
-use crate::door::risk::{Effect, Proof, risk};
-use crate::door::rule::Rule;
-use crate::door::{
+use crate::args::risk::{Effect, Proof, risk};
+use crate::args::rule::Rule;
+use crate::args::{
     self, Alias, Args, Command, Example, Group, Offers, Operand, Request, Topic, groups, shared,
 };
+use crate::device::{Target, Versions};
 use crate::output::failure::{Cause, Exit, Failure, Result};
 use crate::output::manner::Manner;
 use crate::output::{question, stdio};
@@ -45,7 +45,7 @@ pub(crate) static KILL_SLOT: Command = Command {
         does: "Asks for a passphrase of another keyslot.",
     }],
     risks: &[risk("DEVICE", Effect::Edits, Proof::Header, "luksKillSlot -q TARGET 0")],
-    run: door::run::<KillSlot>,
+    run: args::run::<KillSlot>,
 };
 
 /// `keyway luksRemoveKey`.
@@ -71,7 +71,7 @@ pub(crate) static REMOVE_KEY: Command = Command {
         does: "Asks for the passphrase to remove.",
     }],
     risks: &[risk("DEVICE", Effect::Edits, Proof::Header, "luksRemoveKey -q TARGET KEY")],
-    run: door::run::<RemoveKey>,
+    run: args::run::<RemoveKey>,
 };
 
 /// `keyway erase`.
@@ -86,7 +86,7 @@ pub(crate) static ERASE: Command = Command {
     rules: &[],
     examples: &[Example { line: "keyway erase disk.img", does: "Asks for the word YES first." }],
     risks: &[risk("DEVICE", Effect::Edits, Proof::Header, "erase -q TARGET")],
-    run: door::run::<Erase>,
+    run: args::run::<Erase>,
 };
 
 const LAST_SLOT: &str = "This is the last keyslot. Device will become unusable after purging this key.";

@@ -1,8 +1,8 @@
 //! `tcryptChangeKey`: another passphrase, PIM, hash or other key files for a TrueCrypt or VeraCrypt volume.
 
-use crate::door::risk::{Effect, Proof, risk};
-use crate::door::rule::Rule;
-use crate::door::{self, Args, Command, Example, Group, Kind, Offers, Operand, Opt, Request, groups, shared};
+use crate::args::risk::{Effect, Proof, risk};
+use crate::args::rule::Rule;
+use crate::args::{self, Args, Command, Example, Group, Kind, Offers, Operand, Opt, Request, groups, shared};
 use crate::make::output_file;
 use crate::make::replacing::Replacing;
 use crate::output::failure::Result;
@@ -65,7 +65,7 @@ pub(crate) static COMMAND: Command = Command {
         Proof::Claim,
         "tcryptChangeKey -q --password-command true TARGET",
     )],
-    run: door::run::<ChangeKey>,
+    run: args::run::<ChangeKey>,
 };
 
 static NEW_KEY_FILE: Opt = Opt {

@@ -1,12 +1,12 @@
 //! `token`: adds, removes, imports, exports and unassigns LUKS2 tokens.
 
-use crate::device::{Inputs, Target, Versions, explain};
-use crate::door::risk::{Effect, Proof, risk};
-use crate::door::rule::Rule;
-use crate::door::{
+use crate::args::risk::{Effect, Proof, risk};
+use crate::args::rule::Rule;
+use crate::args::{
     self, Args, Command, Example, Group, Kind, Offers, Operand, Opt, Request, Topic, Verb, did_you_mean,
     quoted, shared,
 };
+use crate::device::{Inputs, Target, Versions, explain};
 use crate::make::output_file;
 use crate::output::failure::{Exit, Failure, Result};
 use crate::output::manner::Manner;
@@ -57,7 +57,7 @@ pub(crate) static COMMAND: Command = Command {
         Example { line: "keyway token export --token-id 0 disk.img", does: "Prints token 0 as JSON." },
     ],
     risks: &[risk("DEVICE", Effect::Edits, Proof::Header, "token remove -q --token-id 0 TARGET")],
-    run: door::run::<TokenRequest>,
+    run: args::run::<TokenRequest>,
 };
 
 /// cryptsetup takes any option with any of them.

@@ -1,11 +1,11 @@
 //! `build`: turns an image, a disk or standard input into a LUKS volume of exactly the needed size,
 //! in one pass.
 
+use crate::args::risk::{Effect, Proof, risk};
+use crate::args::rule::Rule;
+use crate::args::{self, Args, Command, Example, Group, Kind, Offers, Operand, Opt, Request, groups, shared};
 use crate::device::input::Input;
 use crate::device::{self, Versions};
-use crate::door::risk::{Effect, Proof, risk};
-use crate::door::rule::Rule;
-use crate::door::{self, Args, Command, Example, Group, Kind, Offers, Operand, Opt, Request, groups, shared};
 use crate::make::comparison::{self, zeros};
 use crate::make::directory;
 use crate::make::first_boot::{self, FirstBoot, REKEY_AT_FIRST_BOOT};
@@ -110,7 +110,7 @@ pub(crate) static COMMAND: Command = Command {
         risk("OUT", Effect::Overwrites, Proof::Claim, "build -q -d KEY RAW TARGET"),
         risk("OUT", Effect::Replaces, Proof::NewName, "build -q --force -d KEY RAW TARGET"),
     ],
-    run: door::run::<Build>,
+    run: args::run::<Build>,
 };
 
 static SIZE: Opt = Opt {

@@ -1,9 +1,9 @@
 //! `copy`: a volume to raw, raw to LUKS, or a volume to LUKS under a new key and cipher.
 
+use crate::args::risk::{Effect, Proof, risk};
+use crate::args::rule::Rule;
+use crate::args::{self, Args, Command, Example, Group, Kind, Offers, Operand, Opt, Request, groups, shared};
 use crate::device::{self, explain, kind_hint};
-use crate::door::risk::{Effect, Proof, risk};
-use crate::door::rule::Rule;
-use crate::door::{self, Args, Command, Example, Group, Kind, Offers, Operand, Opt, Request, groups, shared};
 use crate::make::new_volume::{self, Destination, FILL, KEEP_HOLES, NewVolume, refuse_itself};
 use crate::make::output_file::{self, Creation};
 use crate::make::replacing::Replacing;
@@ -113,7 +113,7 @@ pub(crate) static COMMAND: Command = Command {
             "copy -q --to raw --force -d KEY VOLUME TARGET",
         ),
     ],
-    run: door::run::<Copy>,
+    run: args::run::<Copy>,
 };
 
 static TO: Opt = Opt {

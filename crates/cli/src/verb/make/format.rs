@@ -1,10 +1,10 @@
 //! `luksFormat`: makes a LUKS volume on an existing file or device.
 
-use crate::device::{self, Target, Versions, content};
-use crate::door::risk::{Effect, Proof, risk};
-use crate::door::{
+use crate::args::risk::{Effect, Proof, risk};
+use crate::args::{
     self, Args, Command, Example, Group, Offers, Operand, Opt, Request, Topic, groups, shared,
 };
+use crate::device::{self, Target, Versions, content};
 use crate::make::header::HeaderParams;
 use crate::make::seal::{NewSeal, SEAL};
 use crate::output::failure::{Exit, Failure, Result};
@@ -80,7 +80,7 @@ pub(crate) static COMMAND: Command = Command {
             "luksFormat -q --type luks1 --header TARGET RAW KEY",
         ),
     ],
-    run: door::run::<Format>,
+    run: args::run::<Format>,
 };
 
 /// Options that are refused by name instead of being carried out halfway.

@@ -1,9 +1,9 @@
 //! `close` and its old names: closes a mapping or a session.
 
+use crate::args::risk::{Effect, Proof, risk};
+use crate::args::rule::Rule;
+use crate::args::{self, Alias, Args, Command, Example, Group, Kind, Offers, Operand, Opt, Request, Topic};
 use crate::device::explain;
-use crate::door::risk::{Effect, Proof, risk};
-use crate::door::rule::Rule;
-use crate::door::{self, Alias, Args, Command, Example, Group, Kind, Offers, Operand, Opt, Request, Topic};
 use crate::mapping::{self, Mapping, Open};
 use crate::output::failure::{self, Exit, Failure, Result};
 use crate::output::{sentence, stdio};
@@ -55,7 +55,7 @@ pub(crate) static COMMAND: Command = Command {
         risk("NAME", Effect::Unmounts, Proof::Mapping, "close TARGET"),
         risk("NAME", Effect::Unmounts, Proof::Session, "close PLACE"),
     ],
-    run: door::run::<CloseVolume>,
+    run: args::run::<CloseVolume>,
 };
 
 static DEFERRED: Opt = Opt {
@@ -127,7 +127,7 @@ fn close_mapping(found: &Mapping, when: Close) -> Result<()> {
         Close::Now | Close::Deferred => {
             mapper.unmap(name, when == Close::Deferred).map_err(|error| match error {
                 Error::Busy(_) if mapper.status(name).is_ok() => in_use(),
-                error => sentence::door(&error),
+                error => sentence::attaching(&error),
             })?;
             match mapper.status(name) {
                 Ok(_) if when == Close::Deferred => say_scheduled(name),

@@ -1,9 +1,9 @@
-//! `list`: open volumes, through any kind of door.
+//! `list`: open volumes, through any kind of front end.
 
+use crate::args::risk::{Effect, Proof, risk};
+use crate::args::rule::Rule;
+use crate::args::{self, Args, Command, Example, Group, Kind, Offers, Operand, Opt, Request, shared};
 use crate::device::sessions;
-use crate::door::risk::{Effect, Proof, risk};
-use crate::door::rule::Rule;
-use crate::door::{self, Args, Command, Example, Group, Kind, Offers, Operand, Opt, Request, shared};
 use crate::mapping::{self, Mapping};
 use crate::output::document;
 use crate::output::failure::Result;
@@ -27,12 +27,12 @@ pub(crate) static COMMAND: Command = Command {
         offers: Offers::OpenVolumes,
     }],
     about: "Show what is open, and where.",
-    man: "Prints one line for each volume that this user has opened: its name, the door (nbd, fuse, ublk, \
+    man: "Prints one line for each volume that this user has opened: its name, the backend (nbd, fuse, ublk, \
           kernel), whether it is writable, its size, its place, and the file or device that holds it. A session \
           whose process was killed is not open: what it left behind is removed. Root also sees the kernel's \
-          mappings. Exit code 4 means that nothing is open under NAME.\n\n--json prints an object: \"version\" (1) and \"volumes\", an array of objects: name, door, place, device, format, cipher, key_bits, size \
+          mappings. Exit code 4 means that nothing is open under NAME.\n\n--json prints an object: \"version\" (1) and \"volumes\", an array of objects: name, backend, place, device, format, cipher, key_bits, size \
           (bytes), read_only, suspended, closing, reencryption (of a session: an object with stage, \
-          \"running\", \"stopped\", \"failed\" or \"done\", failure, done and size in bytes), clients, pid; null where a door \
+          \"running\", \"stopped\", \"failed\" or \"done\", failure, done and size in bytes), clients, pid; null where a backend \
           cannot tell.",
     options: &[&[&PLACE, &shared::JSON]],
     rules: &[Rule::excludes(&PLACE, &[&shared::JSON])],
@@ -42,7 +42,7 @@ pub(crate) static COMMAND: Command = Command {
         Example { line: "keyway list --json | jq -r '.volumes[].place'", does: "the places, for a script" },
     ],
     risks: &[risk("dead sessions", Effect::Deletes, Proof::Session, "")],
-    run: door::run::<List>,
+    run: args::run::<List>,
 };
 
 static PLACE: Opt = Opt {
@@ -119,7 +119,7 @@ pub(super) fn of_mapping(mapping: &Mapping) -> Option<Status> {
     let device = mapping::device_path(&mapping.mapper, through.device).unwrap_or_default();
     let facts = Facts {
         name: mapping.name().to_owned(),
-        door: "kernel".to_owned(),
+        backend: "kernel".to_owned(),
         place: mapping::place(mapping.name()).display().to_string(),
         device: mapping::image_behind(through.device).unwrap_or(device).display().to_string(),
         format: format.to_owned(),
@@ -138,13 +138,14 @@ pub(super) fn of_mapping(mapping: &Mapping) -> Option<Status> {
 }
 
 fn table(rows: &[Status]) -> String {
-    let mut cells = vec![["NAME", "DOOR", "MODE", "SIZE", "PLACE", "VOLUME"].map(str::to_owned)];
+    let mut cells = vec![["NAME", "BACKEND", "MODE", "SIZE", "PLACE", "VOLUME"].map(str::to_owned)];
     cells.extend(rows.iter().map(|row| {
         let facts = &row.facts;
         let mode = if facts.read_only { "read-only" } else { "read/write" };
         let mode = if row.suspended { "suspended" } else { mode };
         let mode = if row.moved.is_running() { "reencrypting" } else { mode };
-        [&facts.name, &facts.door, mode, &facts.size.to_string(), &facts.place, &facts.device].map(printable)
+        [&facts.name, &facts.backend, mode, &facts.size.to_string(), &facts.place, &facts.device]
+            .map(printable)
     }));
     if rows.is_empty() {
         return String::new();
@@ -171,7 +172,7 @@ pub(super) fn object(status: &Status) -> Object {
     let facts = &status.facts;
     Object::new()
         .with("name", facts.name.as_str())
-        .with("door", facts.door.as_str())
+        .with("backend", facts.backend.as_str())
         .with("place", facts.place.as_str())
         .with("device", facts.device.as_str())
         .with("header", optional(&facts.header))

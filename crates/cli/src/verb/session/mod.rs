@@ -14,12 +14,12 @@ pub(crate) mod umount;
 use crate::output::failure::{Exit, Failure, Result};
 use crate::session::{self, BackgroundRequest};
 use mount::MountVolume;
-use open::OwnDoor;
+use open::OwnFrontEnd;
 
 /// Carries out a request that another process of this program handed over.
 pub(crate) fn run_errand(bytes: &[u8]) -> Result<()> {
     match bytes.split_first() {
-        Some((&OwnDoor::KIND, request)) => live::<OwnDoor>(request),
+        Some((&OwnFrontEnd::KIND, request)) => live::<OwnFrontEnd>(request),
         Some((&MountVolume::KIND, request)) => live::<MountVolume>(request),
         _ => Err(not_told()),
     }

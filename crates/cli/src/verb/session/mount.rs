@@ -1,9 +1,9 @@
 //! `mount`: shows a volume as a file in a directory, through FUSE.
 
+use crate::args::risk::{Effect, Proof, risk};
+use crate::args::rule::Rule;
+use crate::args::{self, Args, Command, Example, Group, Kind, Offers, Operand, Opt, Request, groups, shared};
 use crate::device::{self, Target};
-use crate::door::risk::{Effect, Proof, risk};
-use crate::door::rule::Rule;
-use crate::door::{self, Args, Command, Example, Group, Kind, Offers, Operand, Opt, Request, groups, shared};
 use crate::output::failure::Result;
 use crate::output::{sentence, stdio};
 use crate::process::encoding::encoded;
@@ -13,7 +13,7 @@ use keyway::storage::Storage;
 use keyway_attach::fuse::{self, Mount};
 use keyway_attach::local::Directory;
 use keyway_attach::session::{Facts, Name, Opened};
-use keyway_attach::{Door, Export};
+use keyway_attach::{Export, FrontEnd};
 use keyway_volume::Rights;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -46,7 +46,7 @@ pub(crate) static COMMAND: Command = Command {
           root) \"umount DIR\" do the same, but are refused while a program such as fuse2fs is still writing. \
           \"keyway list\" shows it.\n\nHoles: a hole in a file reads as zeros, but a discarded part of an encrypted \
           volume does not. Punching holes is therefore refused or, with --allow-discards, done by writing zeros, \
-          which take room; an fstrim through a loop device then fills the image. To free space, use a door that \
+          which take room; an fstrim through a loop device then fills the image. To free space, use a backend that \
           tells a discard from zeros: \"keyway serve\", or \"keyway open\" with --backend nbd, ublk or kernel. See \
           also --discard-holes.\n\nA killed process leaves a directory that says \"Transport endpoint is not \
           connected\": fusermount3 -u DIR clears it.",
@@ -91,7 +91,7 @@ pub(crate) static COMMAND: Command = Command {
         ),
         risk("DIR", Effect::Mounts, Proof::EmptyDirectory, "mount -d KEY VOLUME TARGET"),
     ],
-    run: door::run::<MountVolume>,
+    run: args::run::<MountVolume>,
 };
 
 static FOREGROUND: Opt =
@@ -176,8 +176,8 @@ impl Request for MountVolume {
             return session::start(&self);
         }
         let Shown { opened, message } = self.show()?;
-        let volumes: [Arc<dyn Storage>; 1] = [opened.gate];
-        session::serve_until_stopped(&opened.door, &volumes, || stdio::print(&message))
+        let volumes: [Arc<dyn Storage>; 1] = [opened.device];
+        session::serve_until_stopped(&opened.front_end, &volumes, || stdio::print(&message))
     }
 }
 
@@ -203,7 +203,7 @@ impl MountVolume {
     fn show(&self) -> Result<Shown> {
         let dir = &*self.directory;
         // Before asking for a passphrase.
-        let failed = if fuse::is_available() { sentence::door } else { sentence::fuse };
+        let failed = if fuse::is_available() { sentence::attaching } else { sentence::fuse };
         fuse::check(dir).map_err(|e| failed(&e))?;
         let data = if self.read_only { Data::Show } else { Data::Write };
         if self.discards && !self.read_only {
@@ -211,21 +211,21 @@ impl MountVolume {
         }
         let unlocked = self.opening.unlock(data)?;
         let rights = Rights { read_only: self.read_only, discards: self.discards };
-        let (gate, mut facts) = session::behind_gate(unlocked, rights)?;
-        let gate = Arc::new(gate);
-        facts.door = "fuse".to_owned();
+        let (device, mut facts) = session::suspendable(unlocked, rights)?;
+        let device = Arc::new(device);
+        facts.backend = "fuse".to_owned();
         let export = Export {
             name: String::new(),
             description: facts.device.clone(),
-            storage: Arc::clone(&gate) as _,
-            rights: gate.rights(),
+            storage: Arc::clone(&device) as _,
+            rights: device.rights(),
         };
         // That others may use a mount is what /etc/fuse.conf decides; NBD's socket is for this user alone.
-        let failed = if self.allow_other { sentence::door } else { sentence::fuse };
-        let door: Arc<dyn Door> =
+        let failed = if self.allow_other { sentence::attaching } else { sentence::fuse };
+        let front_end: Arc<dyn FrontEnd> =
             Arc::new(Mount::new(export, dir, self.options(&facts)).map_err(|e| failed(&e))?);
-        let message = usage(&door.place(), dir, &facts);
-        Ok(Shown { opened: Opened { door, gate, facts }, message })
+        let message = usage(&front_end.place(), dir, &facts);
+        Ok(Shown { opened: Opened { front_end, device, facts }, message })
     }
 
     fn options(&self, facts: &Facts) -> fuse::Options {

@@ -1,8 +1,8 @@
 //! `resize`: an open mapping grows or shrinks; its content is left alone.
 
+use crate::args::risk::{Effect, Proof, risk};
+use crate::args::{self, Args, Command, Example, Group, Offers, Operand, Request, Topic, groups, shared};
 use crate::device::explain;
-use crate::door::risk::{Effect, Proof, risk};
-use crate::door::{self, Args, Command, Example, Group, Offers, Operand, Request, Topic, groups, shared};
 use crate::mapping::{self, Mapping, Open, Reopening};
 use crate::output::failure::{Exit, Failure, Result};
 use crate::volume::kinds::plain::given;
@@ -45,7 +45,7 @@ pub(crate) static COMMAND: Command = Command {
         Example { line: "keyway resize --device-size 1G home", does: "Use one GiB of it." },
     ],
     risks: &[risk("NAME", Effect::Mounts, Proof::Mapping, "resize --size 8 TARGET")],
-    run: door::run::<Resize>,
+    run: args::run::<Resize>,
 };
 
 struct Resize {

@@ -1,8 +1,8 @@
 //! `luksResume`: gives a suspended volume its key back; waiting requests go on.
 
+use crate::args::risk::{Effect, Proof, risk};
+use crate::args::{self, Args, Command, Example, Group, Offers, Operand, Request, Topic, groups, shared};
 use crate::device::explain;
-use crate::door::risk::{Effect, Proof, risk};
-use crate::door::{self, Args, Command, Example, Group, Offers, Operand, Request, Topic, groups, shared};
 use crate::mapping::{self, KeyLink, Mapping, Open, Reopening};
 use crate::output::failure::{Exit, Failure, Result};
 use keyway::Access;
@@ -34,7 +34,7 @@ pub(crate) static COMMAND: Command = Command {
     rules: &[],
     examples: &[Example { line: "keyway luksResume home", does: "After opening the lid." }],
     risks: &[risk("NAME", Effect::Mounts, Proof::Mapping, "luksResume -d KEY TARGET")],
-    run: door::run::<Resume>,
+    run: args::run::<Resume>,
 };
 
 struct Resume {

@@ -2,8 +2,8 @@
 //!
 //! The text is that of cryptsetup 2.8, or of 2.6 where the environment says so: scripts parse it.
 
+use crate::args::{self, Args, Command, Example, Group, Offers, Operand, Release, Request, Topic, shared};
 use crate::device::{self, explain};
-use crate::door::{self, Args, Command, Example, Group, Offers, Operand, Release, Request, Topic, shared};
 use crate::mapping::{self, Mapping, Open, Reopening};
 use crate::output::document;
 use crate::output::failure::{Exit, Failure, Result};
@@ -33,7 +33,7 @@ pub(crate) static COMMAND: Command = Command {
     }],
     about: "Show what is open under a name.",
     man: "Exit code 4 means that nothing is open under this name. For a volume opened with nbd, fuse or ublk, \
-          two more lines show the door and its place. A mapping with a detached header is of type n/a unless \
+          two more lines show the backend and its place. A mapping with a detached header is of type n/a unless \
           --header names the header.\n\n--json prints an object: \"version\" (1), \"active\", and \"volume\", an object as \
           \"keyway list --json\" prints it, or null if nothing of dm-crypt's or Keyway's is open under the name.",
     options: &[&[&shared::HEADER, &shared::JSON]],
@@ -43,7 +43,7 @@ pub(crate) static COMMAND: Command = Command {
         Example { line: "keyway status --json home | jq -r .volume.place", does: "Its place, for a script." },
     ],
     risks: &[],
-    run: door::run::<ShowStatus>,
+    run: args::run::<ShowStatus>,
 };
 
 struct ShowStatus {
@@ -194,7 +194,7 @@ fn of_session(session: &Session, is_cryptsetup: bool) -> Result<String> {
     if let (Some(moved), false) = (&moved, is_cryptsetup) {
         row("reencryption:  ", moved);
     }
-    row("door:    ", &facts.door);
+    row("backend: ", &facts.backend);
     row("place:   ", &facts.place);
     Ok(text)
 }

@@ -1,8 +1,8 @@
 //! `luksSuspend`: programs that use the volume wait, and the key is wiped from memory.
 
+use crate::args::risk::{Effect, Proof, risk};
+use crate::args::{self, Args, Command, Example, Group, Offers, Operand, Request, Topic, shared};
 use crate::device::explain;
-use crate::door::risk::{Effect, Proof, risk};
-use crate::door::{self, Args, Command, Example, Group, Offers, Operand, Request, Topic, shared};
 use crate::mapping::{self, Mapping, Open};
 use crate::output::failure::{Exit, Failure, Result};
 
@@ -26,7 +26,7 @@ pub(crate) static COMMAND: Command = Command {
     rules: &[],
     examples: &[Example { line: "keyway luksSuspend home", does: "Before closing the lid." }],
     risks: &[risk("NAME", Effect::Mounts, Proof::Mapping, "luksSuspend TARGET")],
-    run: door::run::<Suspend>,
+    run: args::run::<Suspend>,
 };
 
 struct Suspend {

@@ -1,9 +1,9 @@
 //! `umount`: unmounts a volume's directory, or a file system in its file, once everything is
 //! written.
 
+use crate::args::risk::{Effect, Proof, risk};
+use crate::args::{self, Args, Command, Example, Group, Kind, Offers, Operand, Opt, Request};
 use crate::device::{explain, sessions};
-use crate::door::risk::{Effect, Proof, risk};
-use crate::door::{self, Args, Command, Example, Group, Kind, Offers, Operand, Opt, Request};
 use crate::output::failure::{Exit, Failure, Result};
 use crate::session;
 use keyway_attach::dm::loopback;
@@ -45,7 +45,7 @@ pub(crate) static COMMAND: Command = Command {
         risk("PLACE, a session's", Effect::Unmounts, Proof::Session, "umount --wait 0 PLACE"),
         risk("PLACE, a file system in a session's file", Effect::Unmounts, Proof::Session, ""),
     ],
-    run: door::run::<Umount>,
+    run: args::run::<Umount>,
 };
 
 static WAIT: Opt = Opt {
@@ -107,7 +107,7 @@ fn put_away_above(session: &Session, mount: &Mount, limit: Duration) -> Result<(
 }
 
 fn unmount(mount: &Mount, limit: Duration) -> Result<()> {
-    let attempt = || fuse::unmount(mount).map_err(Error::Door);
+    let attempt = || fuse::unmount(mount).map_err(Error::FrontEnd);
     patiently(&mount.point, limit, session::say_waiting, attempt).map_err(explain::session)
 }
 

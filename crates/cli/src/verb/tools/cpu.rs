@@ -1,7 +1,7 @@
 //! The CPU that derives keys: this machine's, or the one of a rate file.
 
+use crate::args::{Args, Kind, Opt, shared};
 use crate::device::whole_file::{self, RESULTS};
-use crate::door::{Args, Kind, Opt, shared};
 use crate::output::failure::{Exit, Failure, Result};
 use keyway::{Device, Machine, Prediction};
 use keyway_boot::unlock_time::Rates;

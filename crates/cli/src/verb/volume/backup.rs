@@ -1,8 +1,8 @@
 //! `luksHeaderBackup` and `luksHeaderRestore`: copy the header and keyslots to a file and back.
 
+use crate::args::risk::{Effect, Proof, risk};
+use crate::args::{self, Args, Command, Example, Group, Offers, Operand, Request, Topic, shared};
 use crate::device::{self, Target, Versions, explain};
-use crate::door::risk::{Effect, Proof, risk};
-use crate::door::{self, Args, Command, Example, Group, Offers, Operand, Request, Topic, shared};
 use crate::output::failure::{Exit, Failure, Result};
 use crate::output::question;
 use keyway::{Access, Restore, Unlock};
@@ -34,7 +34,7 @@ pub(crate) static BACKUP: Command = Command {
         Proof::NewName,
         "luksHeaderBackup VOLUME --header-backup-file TARGET",
     )],
-    run: door::run::<Backup>,
+    run: args::run::<Backup>,
 };
 
 /// `keyway luksHeaderRestore`.
@@ -62,7 +62,7 @@ pub(crate) static RESTORE: Command = Command {
         Proof::Claim,
         "luksHeaderRestore -q TARGET --header-backup-file BACKUP",
     )],
-    run: door::run::<RestoreRequest>,
+    run: args::run::<RestoreRequest>,
 };
 
 struct Backup {

@@ -1,8 +1,8 @@
 //! `compare`: whether a volume holds what an image holds.
 
+use crate::args::rule::Rule;
+use crate::args::{self, Args, Command, Example, Group, Kind, Offers, Operand, Opt, Request, groups, shared};
 use crate::device::input::Input;
-use crate::door::rule::Rule;
-use crate::door::{self, Args, Command, Example, Group, Kind, Offers, Operand, Opt, Request, groups, shared};
 use crate::make::comparison;
 use crate::make::new_volume;
 use crate::output::failure::Result;
@@ -54,7 +54,7 @@ pub(crate) static COMMAND: Command = Command {
         does: "check a volume that was built from an image",
     }],
     risks: &[],
-    run: door::run::<Compare>,
+    run: args::run::<Compare>,
 };
 
 static FILL: Opt = Opt {

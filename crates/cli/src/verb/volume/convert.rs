@@ -1,8 +1,8 @@
 //! `convert`: the header in the other format.
 
+use crate::args::risk::{Effect, Proof, risk};
+use crate::args::{self, Args, Command, Example, Group, Offers, Operand, Request, Topic, shared};
 use crate::device::{Target, Versions};
-use crate::door::risk::{Effect, Proof, risk};
-use crate::door::{self, Args, Command, Example, Group, Offers, Operand, Request, Topic, shared};
 use crate::output::failure::{Exit, Failure, Result};
 use crate::output::question;
 use keyway::{Access, Unlock, Version};
@@ -25,7 +25,7 @@ pub(crate) static CONVERT: Command = Command {
         does: "Asks for the word YES first.",
     }],
     risks: &[risk("DEVICE", Effect::Overwrites, Proof::Claim, "convert -q --type luks2 TARGET")],
-    run: door::run::<Conversion>,
+    run: args::run::<Conversion>,
 };
 
 struct Conversion {

@@ -1,8 +1,8 @@
 //! `read`: copies any range of a volume's plaintext to a file or standard output.
 
+use crate::args::risk::{Effect, Proof, risk};
+use crate::args::{self, Args, Command, Example, Group, Kind, Offers, Operand, Opt, Request, groups, shared};
 use crate::device::{self, place};
-use crate::door::risk::{Effect, Proof, risk};
-use crate::door::{self, Args, Command, Example, Group, Kind, Offers, Operand, Opt, Request, groups, shared};
 use crate::make::output_file::{self, Creation};
 use crate::make::replacing::Replacing;
 use crate::output::failure::{Exit, Failure, Result};
@@ -66,7 +66,7 @@ pub(crate) static COMMAND: Command = Command {
         risk("--output DEVICE", Effect::Overwrites, Proof::Claim, "read VOLUME -d KEY -o TARGET"),
         risk("--output FILE", Effect::Replaces, Proof::NewName, "read VOLUME -d KEY --force -o TARGET"),
     ],
-    run: door::run::<Read>,
+    run: args::run::<Read>,
 };
 
 static OFFSET: Opt = Opt {

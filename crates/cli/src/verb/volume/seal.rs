@@ -1,8 +1,8 @@
 //! `seal`: signs a LUKS2 header with the volume key, so that a forged one is noticed.
 
+use crate::args::risk::{Effect, Proof, risk};
+use crate::args::{self, Args, Command, Example, Group, Kind, Offers, Operand, Opt, Request, groups};
 use crate::device::{self, Target, Versions};
-use crate::door::risk::{Effect, Proof, risk};
-use crate::door::{self, Args, Command, Example, Group, Kind, Offers, Operand, Opt, Request, groups};
 use crate::output::failure::{Exit, Failure, Result};
 use crate::output::{question, stdio};
 use crate::unlock::KeyOptions;
@@ -58,7 +58,7 @@ pub(crate) static COMMAND: Command = Command {
         Example { line: "keyway seal --remove disk.luks", does: "As it was before." },
     ],
     risks: &[risk("DEVICE", Effect::Edits, Proof::Header, "seal -d KEY TARGET")],
-    run: door::run::<SealRequest>,
+    run: args::run::<SealRequest>,
 };
 
 static REMOVE: Opt = Opt {

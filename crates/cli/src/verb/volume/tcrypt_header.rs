@@ -1,9 +1,9 @@
 //! `tcryptHeaderBackup` and `tcryptHeaderRestore`: copy the headers of a TrueCrypt or VeraCrypt volume to a file and back.
 
+use crate::args::risk::{Effect, Proof, risk};
+use crate::args::rule::Rule;
+use crate::args::{self, Args, Command, Example, Group, Kind, Offers, Operand, Opt, Request, groups, shared};
 use crate::device;
-use crate::door::risk::{Effect, Proof, risk};
-use crate::door::rule::Rule;
-use crate::door::{self, Args, Command, Example, Group, Kind, Offers, Operand, Opt, Request, groups, shared};
 use crate::make::output_file;
 use crate::make::replacing::Replacing;
 use crate::output::failure::{Exit, Failure, Result};
@@ -61,7 +61,7 @@ pub(crate) static BACKUP: Command = Command {
         Proof::NewName,
         "tcryptHeaderBackup -q --password-command true VOLUME --header-backup-file TARGET",
     )],
-    run: door::run::<Backup>,
+    run: args::run::<Backup>,
 };
 
 /// `keyway tcryptHeaderRestore`.
@@ -106,7 +106,7 @@ pub(crate) static RESTORE: Command = Command {
         Proof::Claim,
         "tcryptHeaderRestore -q --password-command true TARGET",
     )],
-    run: door::run::<Restore>,
+    run: args::run::<Restore>,
 };
 
 const OF_HIDDEN: &str =

@@ -1,8 +1,8 @@
 //! `luksUUID` and `isLuks`: whether a device is LUKS, and which volume it is.
 
+use crate::args::risk::{Effect, Proof, risk};
+use crate::args::{self, Args, Command, Example, Group, Offers, Operand, Request, Topic, groups, shared};
 use crate::device::{self, Target, Versions};
-use crate::door::risk::{Effect, Proof, risk};
-use crate::door::{self, Args, Command, Example, Group, Offers, Operand, Request, Topic, groups, shared};
 use crate::output::document;
 use crate::output::failure::{Cause, Exit, Failure, Result};
 use crate::output::paint::printable;
@@ -35,7 +35,7 @@ pub(crate) static UUID: Command = Command {
         Proof::Header,
         "luksUUID -q --uuid 6e2b0c27-4ef6-4bd4-b92e-a1ca1c1a6aa1 TARGET",
     )],
-    run: door::run::<Uuid>,
+    run: args::run::<Uuid>,
 };
 
 /// `keyway isLuks`.
@@ -58,7 +58,7 @@ pub(crate) static IS_LUKS: Command = Command {
         does: "Prints yes for a LUKS volume.",
     }],
     risks: &[],
-    run: door::run::<IsLuks>,
+    run: args::run::<IsLuks>,
 };
 
 struct Uuid {

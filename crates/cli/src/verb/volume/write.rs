@@ -1,8 +1,8 @@
 //! `write`: copies plaintext from a file or standard input into a volume, at any offset.
 
+use crate::args::risk::{Effect, Proof, risk};
+use crate::args::{self, Args, Command, Example, Group, Kind, Offers, Operand, Opt, Request, groups, shared};
 use crate::device::input::Input;
-use crate::door::risk::{Effect, Proof, risk};
-use crate::door::{self, Args, Command, Example, Group, Kind, Offers, Operand, Opt, Request, groups, shared};
 use crate::output::failure::Result;
 use crate::output::progress::{self, Progress};
 use crate::output::transfer::{self, cannot_write};
@@ -61,7 +61,7 @@ pub(crate) static COMMAND: Command = Command {
         Proof::Claim,
         "write --type plain -c aes-xts-plain64 -s 512 -d KEY TARGET RAW",
     )],
-    run: door::run::<Write>,
+    run: args::run::<Write>,
 };
 
 static OFFSET: Opt = Opt {

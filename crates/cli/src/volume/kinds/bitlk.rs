@@ -1,7 +1,7 @@
 //! BitLocker volumes (`--type bitlk`): their key. All else is in their header.
 
 use super::{Asked, Described, Row};
-use crate::door::{Opt, shared};
+use crate::args::{Opt, shared};
 use crate::output::failure::{Exit, Failure, Result};
 use keyway::{Admitted, Key, KeyFile, VolumeKey};
 use keyway_volume::kind::bitlk::Bitlk;

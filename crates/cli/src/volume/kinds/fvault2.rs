@@ -1,7 +1,7 @@
 //! FileVault 2 volumes (`--type fvault2`): their key. All else is in their header.
 
 use super::{Asked, Described, Row, bitlk};
-use crate::door::Opt;
+use crate::args::Opt;
 use crate::output::failure::{Exit, Failure, Result};
 use keyway::{Admitted, Key, VolumeKey};
 use keyway_volume::kind::fvault2::Fvault2;

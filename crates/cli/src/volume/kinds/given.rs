@@ -2,7 +2,7 @@
 
 use super::plain::given::GivenPlain;
 use super::tcrypt::given::GivenTcrypt;
-use crate::door::{Args, shared};
+use crate::args::{Args, shared};
 use crate::output::failure::Result;
 
 /// The options of all kinds as given, without defaults.

@@ -1,7 +1,7 @@
 //! Kinds of volume without a LUKS header, as the command line describes them: a file and a row of the table each.
 //! docs/FORMATS.md is how one is added.
 
-use crate::door::Opt;
+use crate::args::Opt;
 use crate::output::failure::{Cause, Failure, Result};
 use crate::output::manner::Manner;
 use crate::unlock::passphrase::{PassphraseOptions, PassphraseSource};

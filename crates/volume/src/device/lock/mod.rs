@@ -104,10 +104,10 @@ impl HeaderLock {
         mode: LockMode,
         locking: Locking,
     ) -> Result<Option<Self>> {
-        let (Locking::Wait(patience), Some(target)) = (locking, storage.lock_target()) else {
+        let (Locking::Wait(timeout), Some(target)) = (locking, storage.lock_target()) else {
             return Ok(None);
         };
-        let deadline = Instant::now() + patience;
+        let deadline = Instant::now() + timeout;
         loop {
             let lock = Self::open(directory, &target, mode)?;
             lock.wait(mode, deadline)?;

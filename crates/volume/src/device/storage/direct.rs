@@ -1,7 +1,7 @@
 //! A file or block device, bypassing the page cache (`O_DIRECT`, open(2)).
 //!
 //! For volumes whose plaintext the user of the volume already caches (a virtual machine, a file
-//! system mounted on a door): the page cache would only store the ciphertext as well. Offsets,
+//! system mounted on a front end): the page cache would only store the ciphertext as well. Offsets,
 //! lengths and memory must then be aligned. Aligned requests go straight through; others go through
 //! an aligned buffer, and a write that covers a block in part reads, changes and writes it back,
 //! with that block locked. Readers need no lock: what is written back around a change was there before.

@@ -8,11 +8,11 @@ use keyway_format::{luks1, luks2};
 use std::sync::Arc;
 
 mod ciphers;
-mod gate;
+mod edit;
 mod keyslots;
 
 pub use ciphers::DataCiphers;
-pub(crate) use gate::Edit;
+pub(crate) use edit::Edit;
 pub use keyslots::KeyslotState;
 
 /// A header of either format.

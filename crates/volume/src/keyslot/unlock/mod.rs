@@ -343,8 +343,8 @@ impl Board {
         let mut best = (winner, unlocked);
         let deadline = Instant::now() + (started.elapsed() / 20).max(GRACE);
         while self.running[..best.0].contains(&true) {
-            let patience = deadline.saturating_duration_since(Instant::now());
-            match results.recv_timeout(patience) {
+            let timeout = deadline.saturating_duration_since(Instant::now());
+            match results.recv_timeout(timeout) {
                 Ok((at, outcome)) => {
                     self.running[at] = false;
                     if let (true, Ok(Some(unlocked))) = (at < best.0, outcome) {

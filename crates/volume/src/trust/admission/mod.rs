@@ -15,7 +15,7 @@
 //! the volume keys vouch for the re-encryption ([`crate::reencrypt`]).
 //!
 //! Only an [`Opened`] gives out the [`Layout`] of a header, and without a layout there is no
-//! [`Volume`](crate::Volume), no kernel table and no door.
+//! [`Volume`](crate::Volume), no kernel table and no front end.
 
 mod audit;
 mod demands;

@@ -24,10 +24,10 @@ mod volume;
 pub(crate) use init::is_first_process;
 
 use self::lvm::Lvm;
+use crate::args::risk::{Effect, Proof, risk};
+use crate::args::{self, Args, Command, Example, Group, Offers, Operand, Opt, Request, groups, shared};
 use crate::device::found;
 use crate::device::tables::{self, Meant};
-use crate::door::risk::{Effect, Proof, risk};
-use crate::door::{self, Args, Command, Example, Group, Offers, Operand, Opt, Request, groups, shared};
 use crate::output::failure::{Exit, Failure, Result};
 use crate::output::manner::Manner;
 use crate::output::paint::printable;
@@ -105,7 +105,7 @@ pub(crate) static COMMAND: Command = Command {
         risk("VOLUME, marked", Effect::Overwrites, Proof::Claim, ""),
         risk("/, with --init", Effect::Deletes, Proof::FirstProcess, ""),
     ],
-    run: door::run::<Unlock>,
+    run: args::run::<Unlock>,
 };
 
 /// Which volumes to open, and on what terms.

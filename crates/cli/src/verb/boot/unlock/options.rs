@@ -1,6 +1,6 @@
 //! The options of `unlock` that no other command has.
 
-use crate::door::{Kind, Opt};
+use crate::args::{Kind, Opt};
 
 pub(super) static CMDLINE: Opt = Opt {
     long: "cmdline",

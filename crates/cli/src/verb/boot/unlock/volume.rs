@@ -5,8 +5,8 @@ use super::key_file::KeyFile;
 use super::lvm::Lvm;
 use super::typed::is_yes;
 use super::{Plan, Terms, find, is_first_process, rekey, script};
+use crate::args::Request;
 use crate::device::{explain, found, hardware};
-use crate::door::Request;
 use crate::mapping;
 use crate::output::failure::{Cause, Exit, Failure, Result};
 use crate::output::stdio;
@@ -145,7 +145,7 @@ fn without_dm_crypt(entry: &Entry) -> Failure {
     // Where a person typed this, and open finds the name.
     match is_in_crypttab(entry) && !is_first_process() {
         true => failure.hinting(format!(
-            "\"keyway open {}\" opens it through another door.",
+            "\"keyway open {}\" opens it through another backend.",
             entry.name.to_string_lossy()
         )),
         false => failure,

@@ -1,9 +1,9 @@
 //! What the command takes, and what its page says.
 
 use super::{Asked, unused};
-use crate::door::risk::{Effect, Proof, risk};
-use crate::door::rule::{Rule, kind};
-use crate::door::{self, Command, Example, Group, Offers, Operand, Topic, groups, shared};
+use crate::args::risk::{Effect, Proof, risk};
+use crate::args::rule::{Rule, kind};
+use crate::args::{self, Command, Example, Group, Offers, Operand, Topic, groups, shared};
 
 /// `keyway reencrypt`.
 pub(crate) static COMMAND: Command = Command {
@@ -157,5 +157,5 @@ pub(crate) static COMMAND: Command = Command {
         ),
         risk("the header backup that it made", Effect::Deletes, Proof::Header, ""),
     ],
-    run: door::run::<Asked>,
+    run: args::run::<Asked>,
 };

@@ -2,8 +2,8 @@
 //! holds the volume key that is to go, and would be wrong to restore from then on.
 
 use super::Asked;
+use crate::args::{Args, shared};
 use crate::device::explain;
-use crate::door::{Args, shared};
 use crate::output::failure::{Exit, Failure, Result};
 use keyway::storage::{File, Storage};
 use keyway::{Device, Header, Luks1Files};

@@ -71,7 +71,7 @@ impl Asked {
         self.go_on_mapped(found, keys, Below { device: number, len: 0, options }, uuid)?;
         if is_decryption {
             note_plaintext(name);
-            found.mapper.remove(name, true).map_err(|error| sentence::door(&error))?;
+            found.mapper.remove(name, true).map_err(|error| sentence::attaching(&error))?;
         }
         Ok(())
     }
@@ -145,7 +145,7 @@ fn one_device(found: &Mapping) -> Result<(DeviceNumber, dm::crypt::Options)> {
     let table = found.table(false)?;
     let lines: Vec<Line> = table.iter().filter_map(|target| target.as_crypt().ok()).collect();
     let unfit = || refused(&format!("{} has a table that cannot be reencrypted.", found.name()));
-    let [number] = found.mapper.deps(found.name()).map_err(|e| sentence::door(&e))?[..] else {
+    let [number] = found.mapper.deps(found.name()).map_err(|e| sentence::attaching(&e))?[..] else {
         return Err(unfit());
     };
     let is_plain = |target: &Target| matches!(target.kind.as_str(), "crypt" | "linear" | "error");
@@ -225,7 +225,7 @@ impl Steps for Reencrypting<'_> {
 
 fn failure(fault: &Fault) -> Failure {
     match fault {
-        Fault::Kernel(error) => sentence::door(error),
+        Fault::Kernel(error) => sentence::attaching(error),
         Fault::Volume(error) => explain::plain(error),
         Fault::Suspended(_) => Failure::new(Exit::Device, sentence::sentence(&fault.to_string())),
     }

@@ -19,8 +19,8 @@ mod size;
 mod tokens;
 mod unused;
 
+use crate::args::{Args, Request, shared};
 use crate::device::{self, Target, Versions, explain};
-use crate::door::{Args, Request, shared};
 use crate::make::header::HeaderParams;
 use crate::mapping::Open;
 use crate::output::failure::{Exit, Failure, Result};

@@ -265,10 +265,10 @@ impl Asked {
     }
 }
 
-/// Closes what is no volume any more with its last user, where its door sees all of them.
+/// Closes what is no volume any more with its last user, where its front end sees all of them.
 fn close_plaintext(session: &Session, facts: &Facts) -> Result<()> {
     let name = &facts.name;
-    if facts.door == "ublk" {
+    if facts.backend == "ublk" {
         say!("{name} is plaintext now: \"keyway close {name}\" once nobody uses {} any more.", facts.place);
         return Ok(());
     }

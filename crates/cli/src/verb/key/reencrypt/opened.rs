@@ -2,7 +2,7 @@
 
 use super::unused::SKIP_UNUSED;
 use super::{Asked, Extent, What};
-use crate::door::{Args, Request};
+use crate::args::{Args, Request};
 use crate::mapping;
 use crate::output::failure::{Exit, Failure, Result};
 use crate::output::{shell, stdio};

@@ -4,7 +4,7 @@
 //! do not open.
 
 use super::{Asked, What};
-use crate::door::{Opt, Release, shared};
+use crate::args::{Opt, Release, shared};
 use crate::output::failure::{Exit, Failure, Result};
 use crate::unlock::{self, KeyOptions, tokens};
 use keyway::{Header, Key, Version, VolumeKey};

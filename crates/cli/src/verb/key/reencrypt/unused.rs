@@ -1,7 +1,7 @@
 //! `--skip-unused` and `--discard-unused`: what the file system inside does not use is not re-encrypted.
 
 use super::{Asked, State, What};
-use crate::door::{Args, Kind, Opt};
+use crate::args::{Args, Kind, Opt};
 use crate::output::failure::{Exit, Failure, Result};
 use keyway::storage::Exclusive;
 use keyway::{Reencrypt, Unused};

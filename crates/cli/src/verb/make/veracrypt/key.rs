@@ -1,6 +1,6 @@
 //! The key of a new VeraCrypt volume: passphrase, key files and PIM, from the command line and from who is asked.
 
-use crate::door::{Args, shared};
+use crate::args::{Args, shared};
 use crate::output::failure::Result;
 use crate::unlock::{self, passphrase::PassphraseOptions};
 use crate::volume::kinds::tcrypt::given::GivenTcrypt;

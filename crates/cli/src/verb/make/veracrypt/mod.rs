@@ -2,10 +2,10 @@
 
 mod key;
 
+use crate::args::risk::{Effect, Proof, risk};
+use crate::args::rule::Rule;
+use crate::args::{self, Args, Command, Example, Group, Kind, Offers, Operand, Opt, Request, groups, shared};
 use crate::device::{self, explain};
-use crate::door::risk::{Effect, Proof, risk};
-use crate::door::rule::Rule;
-use crate::door::{self, Args, Command, Example, Group, Kind, Offers, Operand, Opt, Request, groups, shared};
 use crate::make::output_file::{self, Creation};
 use crate::make::replacing::Replacing;
 use crate::output::failure::{Exit, Failure, Result};
@@ -95,7 +95,7 @@ pub(crate) static COMMAND: Command = Command {
             "tcryptFormat -q --quick --force --size 1M --password-command true TARGET",
         ),
     ],
-    run: door::run::<Make>,
+    run: args::run::<Make>,
 };
 
 const OF_OUTER: &str =

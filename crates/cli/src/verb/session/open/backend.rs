@@ -1,7 +1,7 @@
-//! Which door a volume is opened through.
+//! Which front end a volume is opened through.
 
 use super::options::BACKEND;
-use crate::door::Args;
+use crate::args::Args;
 use crate::output::failure::{Exit, Failure, Result};
 use crate::process::encoding::encoded;
 use crate::{device, mapping};
@@ -10,7 +10,7 @@ use std::env;
 use std::fmt;
 use std::path::Path;
 
-/// A kind of door.
+/// A kind of front end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Backend {
     /// The kernel's dm-crypt.

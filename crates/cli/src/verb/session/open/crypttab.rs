@@ -4,10 +4,10 @@
 //! (crypttab(5) of Debian's cryptsetup and of systemd; keyway-boot parses the format itself.)
 
 use super::Open;
+use crate::args::shared::{self, ALLOW_DISCARDS, PERF_NO_READ, PERF_NO_WRITE, PERF_SAME_CPU, PERF_SUBMIT};
+use crate::args::{Opt, address};
 use crate::device::tables::{self, Meant};
 use crate::device::{self, Target, found};
-use crate::door::shared::{self, ALLOW_DISCARDS, PERF_NO_READ, PERF_NO_WRITE, PERF_SAME_CPU, PERF_SUBMIT};
-use crate::door::{Opt, address};
 use crate::output::failure::{Exit, Failure, Result};
 use crate::output::size;
 use crate::output::stdio;

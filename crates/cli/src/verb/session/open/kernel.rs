@@ -1,4 +1,4 @@
-//! The kernel's door: a dm-crypt mapping, byte for byte as cryptsetup makes it.
+//! The kernel's front end: a dm-crypt mapping, byte for byte as cryptsetup makes it.
 
 use super::backend::Backend;
 use super::flags::PersistentFlags;
@@ -15,7 +15,7 @@ use keyway_crypto::CipherSpec;
 use std::io;
 
 /// A volume to be mapped.
-pub(super) struct KernelDoor {
+pub(super) struct KernelMapping {
     pub(super) name: String,
     pub(super) opening: Opening,
     pub(super) flags: PersistentFlags,
@@ -28,7 +28,7 @@ pub(super) struct KernelDoor {
     pub(super) expects_mapping: bool,
 }
 
-impl KernelDoor {
+impl KernelMapping {
     /// Maps the volume.
     pub(super) fn open(&self) -> Result<()> {
         if self.opening.direct {

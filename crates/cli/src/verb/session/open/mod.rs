@@ -1,10 +1,10 @@
-//! `open` and its old names: opens a volume through a door, the kernel's or one of Keyway's own.
+//! `open` and its old names: opens a volume through a front end, the kernel's or one of Keyway's own.
 
 mod backend;
 mod conflicts;
 pub(crate) mod crypttab;
-mod door;
 mod flags;
+mod front_end;
 mod kernel;
 mod next_step;
 mod options;
@@ -12,14 +12,14 @@ mod refresh;
 mod rules;
 mod test_passphrase;
 
-pub(super) use door::OwnDoor;
+pub(super) use front_end::OwnFrontEnd;
 pub(crate) use refresh::COMMAND as REFRESH_COMMAND;
 
+use crate::args::risk::{Effect, Proof, risk};
+use crate::args::shared::{self, ALLOW_DISCARDS, LINK_VK, SERIALIZE, TEST_PASSPHRASE};
+use crate::args::{Alias, Args, Command, Example, Group, Offers, Operand, Opt, Request, Topic, groups};
 use crate::device::Inputs;
 use crate::device::{Target, Versions, explain, sessions};
-use crate::door::risk::{Effect, Proof, risk};
-use crate::door::shared::{self, ALLOW_DISCARDS, LINK_VK, SERIALIZE, TEST_PASSPHRASE};
-use crate::door::{Alias, Args, Command, Example, Group, Offers, Operand, Opt, Request, Topic, groups};
 use crate::mapping::{self, GivenFlags, KeyLink, Reopening};
 use crate::output::failure::{Exit, Failure, Result};
 use crate::session;
@@ -31,7 +31,7 @@ use crate::volume::{self, Opening, Sharing};
 use backend::Backend;
 use conflicts::Kind;
 use flags::PersistentFlags;
-use kernel::KernelDoor;
+use kernel::KernelMapping;
 use keyway::Locking;
 use keyway_boot::crypttab::Entry;
 use options::{BACKEND, PERSISTENT};
@@ -132,7 +132,7 @@ pub(crate) static COMMAND: Command = Command {
         Proof::Claim,
         "open --type plain -c aes-xts-plain64 -s 512 -d KEY --backend nbd TARGET keyway-attempt",
     )],
-    run: crate::door::run::<Open>,
+    run: crate::args::run::<Open>,
 };
 
 /// What to open, and how. Options are kept as given, apart from their defaults, because a crypttab
@@ -223,7 +223,7 @@ impl Open {
         }
     }
 
-    /// A volume that an entry names, opened through the kernel's door. For options that `is_given`
+    /// A volume that an entry names, opened through the kernel's front end. For options that `is_given`
     /// names, the values in `key` and `demands` are kept.
     pub(crate) fn of_entry(
         entry: &Entry,
@@ -252,7 +252,7 @@ impl Open {
         }
     }
 
-    /// The same request, whose passphrase was read before: it is not asked for again. For the kernel's door only:
+    /// The same request, whose passphrase was read before: it is not asked for again. For the kernel's front end only:
     /// no other process is told.
     pub(crate) fn knowing(mut self, passphrase: impl Into<Known>) -> Self {
         self.key.passphrase.known = Some(passphrase.into());
@@ -324,10 +324,10 @@ impl Open {
             opening.warn_of_discards();
         }
         if backend == Backend::Kernel {
-            return KernelDoor { name, opening, flags, read_only, keyring, link, expects_mapping }.open();
+            return KernelMapping { name, opening, flags, read_only, keyring, link, expects_mapping }.open();
         }
         refuse_taken(&name)?;
-        session::start(&OwnDoor {
+        session::start(&OwnFrontEnd {
             name: name.clone(),
             backend,
             opening,

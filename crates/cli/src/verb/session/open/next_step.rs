@@ -1,6 +1,6 @@
 //! The line after those of an open volume with nothing on it: how it gets a file system.
 //!
-//! The volume is looked at through its door, from the process that the user started: whoever decrypts
+//! The volume is looked at through its front end, from the process that the user started: whoever decrypts
 //! leaves traces of the key in memory, and the session wipes its own when it ends. Nothing of it stays in
 //! the page cache, from which it could be read while the volume is suspended.
 
@@ -20,7 +20,7 @@ pub(super) fn print(name: &str) -> Result<()> {
         return Ok(());
     }
     match is_blank(&facts.place) {
-        true => stdio::print(&line(&facts.door, &facts.place)),
+        true => stdio::print(&line(&facts.backend, &facts.place)),
         false => Ok(()),
     }
 }
@@ -32,8 +32,8 @@ fn is_blank(place: &str) -> bool {
     matches!(found, Ok(Ok(found)) if found.is_empty())
 }
 
-fn line(door: &str, place: &str) -> String {
-    let (place, after) = match door {
+fn line(front_end: &str, place: &str) -> String {
+    let (place, after) = match front_end {
         "nbd" => ("/dev/nbd0", " after nbd-client,"),
         _ => (place, ""),
     };

@@ -1,10 +1,10 @@
 //! `refresh`, or `open --refresh`: gives an open mapping other flags without closing it.
 
 use super::options::PERSISTENT;
+use crate::args::risk::{Effect, Proof, risk};
+use crate::args::shared::{self, ALLOW_DISCARDS};
+use crate::args::{self, Args, Command, Example, Group, Offers, Operand, Request, Topic, groups};
 use crate::device::explain;
-use crate::door::risk::{Effect, Proof, risk};
-use crate::door::shared::{self, ALLOW_DISCARDS};
-use crate::door::{self, Args, Command, Example, Group, Offers, Operand, Request, Topic, groups};
 use crate::mapping::{self, GivenFlags, Mapping, Open, Reopening};
 use crate::output::failure::{Exit, Failure, Result};
 use crate::output::sentence;
@@ -51,7 +51,7 @@ pub(crate) static COMMAND: Command = Command {
         does: "Pass TRIM on from now on.",
     }],
     risks: &[risk("NAME", Effect::Mounts, Proof::Mapping, "refresh -d KEY TARGET")],
-    run: door::run::<Refresh>,
+    run: args::run::<Refresh>,
 };
 
 /// An open volume, and the flags to give it.
@@ -190,7 +190,7 @@ impl Refresh {
     /// The current table line, with the given flags and the header's in place of its own;
     /// `--persistent` replaces the header's.
     fn line(&self, found: &Mapping, luks: Option<&Luks>, target: &Target) -> Result<Line> {
-        let line = target.as_crypt().map_err(|e| sentence::door(&e))?;
+        let line = target.as_crypt().map_err(|e| sentence::attaching(&e))?;
         let mut flags = Options::default();
         self.flags.apply(&mut flags);
         if let (Some(luks), false) = (luks, self.persistent) {

@@ -1,8 +1,8 @@
 //! What `open` and `refresh` refuse of a line, in cryptsetup's words and order.
 
 use super::options::PERSISTENT;
-use crate::door::rule::{Rule, is_luks, is_other_than, is_refreshed, kind};
-use crate::door::shared::{
+use crate::args::rule::{Rule, is_luks, is_other_than, is_refreshed, kind};
+use crate::args::shared::{
     ALLOW_DISCARDS, HASH, IV_LARGE_SECTORS, KEY_SIZE, OFFSET, SECTOR_SIZE, SHARED, SKIP, TCRYPT_HIDDEN,
     TEST_PASSPHRASE, UNBOUND, VOLUME_KEY_FILE, VOLUME_KEY_KEYRING,
 };

@@ -1,10 +1,10 @@
 //! What the command takes, and what its page says.
 
 use super::Serve;
+use crate::args::risk::{Effect, Proof, risk};
+use crate::args::rule::Rule;
+use crate::args::{self, Command, Example, Group, Kind, Offers, Operand, Opt, groups, shared};
 use crate::device::tls;
-use crate::door::risk::{Effect, Proof, risk};
-use crate::door::rule::Rule;
-use crate::door::{self, Command, Example, Group, Kind, Offers, Operand, Opt, groups, shared};
 
 /// `keyway serve`.
 pub(crate) static COMMAND: Command = Command {
@@ -90,7 +90,7 @@ pub(crate) static COMMAND: Command = Command {
         ),
         risk("--socket PATH", Effect::Replaces, Proof::NewName, "serve -d KEY --socket TARGET VOLUME"),
     ],
-    run: door::run::<Serve>,
+    run: args::run::<Serve>,
 };
 
 pub(super) static SOCKET: Opt = Opt {

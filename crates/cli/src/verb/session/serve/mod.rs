@@ -3,9 +3,9 @@
 mod command;
 mod usage;
 
+use crate::args::{Args, Request, shared};
 use crate::device::tls::TlsOptions;
 use crate::device::{self, explain, place, sessions};
-use crate::door::{Args, Request, shared};
 use crate::output::failure::{Exit, Failure, Result};
 use crate::output::paint::printable_lines;
 use crate::output::{sentence, stdio};
@@ -18,8 +18,8 @@ use command::{
 };
 use keyway::storage::Storage;
 use keyway_attach::nbd::server::{Encryption, Options, Server, exposed};
-use keyway_attach::session::{Gate, Moved, Pace, Work};
-use keyway_attach::{Door, Export, Watched};
+use keyway_attach::session::{Moved, Pace, SuspendableDevice, Work};
+use keyway_attach::{Export, FrontEnd, Watched};
 use keyway_volume::Rights;
 use keyway_volume::reencrypt::VolumeKeys;
 use std::collections::BTreeSet;
@@ -99,17 +99,17 @@ impl Request for Serve {
             exports.iter().map(|export| Arc::clone(&export.storage)).collect();
         let told: Vec<Told> = exports.iter().map(Told::new).collect();
         let server = Server::new(exports, options);
-        let door: Arc<dyn Door> = Arc::new(match &socket {
-            Some(path) => server.unix(path).map_err(|e| sentence::door(&e))?,
-            None => server.tcp(&addresses).map_err(|e| sentence::door(&e))?,
+        let front_end: Arc<dyn FrontEnd> = Arc::new(match &socket {
+            Some(path) => server.unix(path).map_err(|e| sentence::attaching(&e))?,
+            None => server.tcp(&addresses).map_err(|e| sentence::attaching(&e))?,
         });
         let listening = if encrypted {
-            usage_with_tls(&door.place(), &told)
+            usage_with_tls(&front_end.place(), &told)
         } else {
-            usage(&door.place(), socket.as_deref(), &told)
+            usage(&front_end.place(), socket.as_deref(), &told)
         };
         let ended =
-            session::serve_until_stopped(&door, &volumes, || stdio::print(&printable_lines(&listening)));
+            session::serve_until_stopped(&front_end, &volumes, || stdio::print(&printable_lines(&listening)));
         // Between two parts. What was not going on any more needs no stop.
         works.iter().for_each(|work: &Work| drop(work.stop()));
         ended
@@ -222,24 +222,24 @@ impl Shown {
         let description = self.opening.target.device.display().to_string();
         let rights = Rights { read_only: self.read_only, discards: self.discards };
         let keys = if self.resumes { session::keys_under_way(&unlocked)? } else { None };
-        let (gate, _) = session::behind_gate(unlocked, rights)?;
-        let gate = Arc::new(gate);
-        let work = keys.map(|keys| resume(&gate, keys, description.clone())).transpose()?;
+        let (device, _) = session::suspendable(unlocked, rights)?;
+        let device = Arc::new(device);
+        let work = keys.map(|keys| resume(&device, keys, description.clone())).transpose()?;
         let place = description.clone();
         // Clients get only an error number.
         let report = move |line: &str| say!("{place}: {line}.");
         let export = Export {
             name: self.name.clone(),
             description,
-            rights: gate.rights(),
-            storage: Arc::new(Watched::over(gate, report)),
+            rights: device.rights(),
+            storage: Arc::new(Watched::over(device, report)),
         };
         Ok((export, work))
     }
 }
 
 /// Goes on with the re-encryption of a volume while it is served, and says how that ends.
-fn resume(gate: &Arc<Gate>, keys: VolumeKeys, place: String) -> Result<Work> {
+fn resume(device: &Arc<SuspendableDevice>, keys: VolumeKeys, place: String) -> Result<Work> {
     let work = Work::default();
     let ended = move |moved: &Moved| match (moved.is_done(), moved.failure()) {
         (true, _) => say!("{place}: its reencryption is complete."),
@@ -248,7 +248,7 @@ fn resume(gate: &Arc<Gate>, keys: VolumeKeys, place: String) -> Result<Work> {
         }
         (false, None) => {}
     };
-    work.start(gate, keys, Pace::default(), ended).map_err(explain::session)?;
+    work.start(device, keys, Pace::default(), ended).map_err(explain::session)?;
     Ok(work)
 }
 

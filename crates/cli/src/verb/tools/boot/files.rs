@@ -1,9 +1,9 @@
 //! The files that images are made of, and the image that is written.
 
 use super::options::OUTPUT;
+use crate::args::Args;
 use crate::device;
 use crate::device::whole_file::{self, BOOT_IMAGE};
-use crate::door::Args;
 use crate::make::output_file::Creation;
 use crate::make::replacing::Replacing;
 use crate::output::failure::{Exit, Failure, Result};

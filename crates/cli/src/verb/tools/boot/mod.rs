@@ -11,8 +11,8 @@ mod own_options;
 mod script;
 mod uki;
 
-use crate::door::risk::{Effect, Proof, risk_of};
-use crate::door::{self, Args, Command, Example, Group, Offers, Operand, Request, did_you_mean, quoted};
+use crate::args::risk::{Effect, Proof, risk_of};
+use crate::args::{self, Args, Command, Example, Group, Offers, Operand, Request, did_you_mean, quoted};
 use crate::output::failure::{Exit, Failure, Result};
 use own_options::VERBS;
 
@@ -41,7 +41,7 @@ pub(crate) static COMMAND: Command = Command {
         risk_of("script", "--output FILE", Effect::Replaces, Proof::NewName, "boot script RAW -o TARGET"),
         risk_of("uki", "--output FILE", Effect::Replaces, Proof::NewName, ""),
     ],
-    run: door::run::<Boot>,
+    run: args::run::<Boot>,
 };
 
 /// One of its verbs.

@@ -1,6 +1,6 @@
 //! Options that several verbs of `boot` take.
 
-use crate::door::{Kind, Opt, shared};
+use crate::args::{Kind, Opt, shared};
 
 /// An option whose value is text.
 pub(super) const fn text(

@@ -2,7 +2,7 @@
 
 use super::options::{ALL, ARCH, DTB, KERNEL, LIST, OUTPUT, RAMDISK};
 use super::{check, fit, initramfs, script, uki};
-use crate::door::{Args, Opt, Verb, shared};
+use crate::args::{Args, Opt, Verb, shared};
 use crate::output::failure::{Exit, Failure, Result};
 
 pub(super) static VERBS: &[Verb] = &[

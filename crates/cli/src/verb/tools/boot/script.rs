@@ -2,7 +2,7 @@
 
 use super::files::{self, Destination, Ingredients, unusable};
 use super::options::{ARCH, LIST, text};
-use crate::door::{Args, Opt, Request};
+use crate::args::{Args, Opt, Request};
 use crate::output::failure::{Exit, Failure, Result};
 use keyway_boot::uboot::{self, Arch, Header};
 use std::io::Write;

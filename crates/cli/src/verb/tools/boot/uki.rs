@@ -3,7 +3,7 @@
 
 use super::files::{self, Destination, Ingredients, unusable};
 use super::options::{DTB, KERNEL, LIST, RAMDISK, file, text};
-use crate::door::{Args, Opt, Request};
+use crate::args::{Args, Opt, Request};
 use crate::output::failure::{Exit, Failure, Result};
 use crate::output::paint::printable;
 use crate::output::size::human;

@@ -2,7 +2,7 @@
 //! cryptsetup's layout; additional columns show the kernel's ciphers if AF_ALG gives access to
 //! them.
 
-use crate::door::{self, Args, Command, Example, Group, Operand, Opt, Request, Topic, shared};
+use crate::args::{self, Args, Command, Example, Group, Operand, Opt, Request, Topic, shared};
 use crate::output::document;
 use crate::output::failure::{Exit, Failure, Result};
 use crate::output::stdio;
@@ -52,7 +52,7 @@ pub(crate) static COMMAND: Command = Command {
         Example { line: "keyway benchmark -c aes-xts-plain64 -s 512", does: "One cipher." },
     ],
     risks: &[],
-    run: door::run::<Benchmark>,
+    run: args::run::<Benchmark>,
 };
 
 /// cryptsetup's list of ciphers, with key sizes in bits.

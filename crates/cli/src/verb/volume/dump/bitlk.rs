@@ -1,8 +1,8 @@
 //! `bitlkDump`: shows the header of a BitLocker volume, line for line as cryptsetup prints it, or with the key.
 
 use super::{KEY_IS_SHOWN, print_secret};
+use crate::args::{self, Args, Command, Example, Group, Offers, Operand, Request, Topic, groups, shared};
 use crate::device::{self, Target, explain};
-use crate::door::{self, Args, Command, Example, Group, Offers, Operand, Request, Topic, groups, shared};
 use crate::output::failure::{Exit, Result};
 use crate::output::{question, stdio};
 use crate::unlock::{self, KeyOptions};
@@ -25,7 +25,7 @@ pub(crate) static COMMAND: Command = Command {
     rules: &[],
     examples: &[Example { line: "keyway bitlkDump windows.img", does: "Cipher, state, and what opens it." }],
     risks: &[],
-    run: door::run::<Dump>,
+    run: args::run::<Dump>,
 };
 
 struct Dump {

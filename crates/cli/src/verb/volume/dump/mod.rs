@@ -8,10 +8,10 @@ mod luks2;
 mod summary;
 pub(crate) mod tcrypt;
 
+use crate::args::risk::{Effect, Proof, risk};
+use crate::args::rule::Rule;
+use crate::args::{self, Args, Command, Example, Group, Offers, Operand, Request, Topic, groups, shared};
 use crate::device::{Target, Versions};
-use crate::door::risk::{Effect, Proof, risk};
-use crate::door::rule::Rule;
-use crate::door::{self, Args, Command, Example, Group, Offers, Operand, Request, Topic, groups, shared};
 use crate::output::failure::{Exit, Failure, Result};
 use crate::output::paint::printable;
 use crate::output::{question, stdio};
@@ -62,7 +62,7 @@ pub(crate) static COMMAND: Command = Command {
         },
     ],
     risks: &[risk("DEVICE, a damaged copy of its header", Effect::Edits, Proof::Header, "luksDump TARGET")],
-    run: door::run::<Dump>,
+    run: args::run::<Dump>,
 };
 
 struct Dump {

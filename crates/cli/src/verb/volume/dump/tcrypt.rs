@@ -2,8 +2,8 @@
 //! the key.
 
 use super::{KEY_IS_SHOWN, print_secret};
+use crate::args::{self, Args, Command, Example, Group, Offers, Operand, Request, Topic, groups, shared};
 use crate::device::Target;
-use crate::door::{self, Args, Command, Example, Group, Offers, Operand, Request, Topic, groups, shared};
 use crate::output::failure::{Exit, Result};
 use crate::output::{question, stdio};
 use crate::unlock::KeyOptions;
@@ -31,7 +31,7 @@ pub(crate) static COMMAND: Command = Command {
     rules: &[],
     examples: &[Example { line: "keyway tcryptDump disk.hc", does: "Whose volume, hash, ciphers." }],
     risks: &[],
-    run: door::run::<Dump>,
+    run: args::run::<Dump>,
 };
 
 struct Dump {

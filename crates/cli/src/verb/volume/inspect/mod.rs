@@ -7,10 +7,10 @@ mod json;
 mod text;
 mod warnings;
 
-use crate::device::{self, Target, Versions, explain, kind_hint};
-use crate::door::{
+use crate::args::{
     self, Alias, Args, Command, Example, Group, Kind, Offers, Operand, Opt, Request, groups, shared,
 };
+use crate::device::{self, Target, Versions, explain, kind_hint};
 use crate::output::failure::Result;
 use crate::output::paint::Paint;
 use crate::output::stdio;
@@ -71,7 +71,7 @@ pub(crate) static COMMAND: Command = Command {
         },
     ],
     risks: &[],
-    run: door::run::<Inspection>,
+    run: args::run::<Inspection>,
 };
 
 static VERIFY: Opt = Opt {

@@ -2,11 +2,11 @@
 
 mod report;
 
-use crate::device::{Target, Versions};
-use crate::door::risk::{Effect, Proof, risk};
-use crate::door::{
+use crate::args::risk::{Effect, Proof, risk};
+use crate::args::{
     self, Args, Command, Example, Group, Kind, Offers, Operand, Opt, Request, Topic, groups, shared,
 };
+use crate::device::{Target, Versions};
 use crate::output::failure::{Exit, Result};
 use crate::output::paint::Paint;
 use crate::output::{question, stdio};
@@ -56,7 +56,7 @@ pub(crate) static COMMAND: Command = Command {
         risk("DEVICE", Effect::Edits, Proof::Header, "repair -q TARGET"),
         risk("DEVICE, over a file system", Effect::Overwrites, Proof::Claim, ""),
     ],
-    run: door::run::<RepairRequest>,
+    run: args::run::<RepairRequest>,
 };
 
 static DRY_RUN: Opt = Opt {

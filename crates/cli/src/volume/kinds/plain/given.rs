@@ -2,7 +2,7 @@
 //! of them are missing decides on defaults and warnings; for a LUKS volume none of them may be
 //! given.
 
-use crate::door::{Args, Release, shared};
+use crate::args::{Args, Release, shared};
 use crate::output::failure::{Exit, Failure, Result};
 use crate::process::encoding::encoded;
 use keyway_crypto::{CipherSpec, SectorSize};

@@ -5,8 +5,8 @@
 //! unnoticed and yields noise.
 
 use super::{Asked, Described, Row};
+use crate::args::{Opt, Release, shared};
 use crate::device::content;
-use crate::door::{Opt, Release, shared};
 use crate::output::failure::{Exit, Failure, Result};
 use crate::output::manner::Manner;
 use crate::output::question;

@@ -1,6 +1,6 @@
 //! The options of a TrueCrypt or VeraCrypt volume, as given on the command line or in a crypttab line.
 
-use crate::door::{Args, Opt, shared};
+use crate::args::{Args, Opt, shared};
 use crate::process::encoding::encoded;
 use std::fmt;
 use std::path::{Path, PathBuf};

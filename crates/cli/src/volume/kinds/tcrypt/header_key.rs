@@ -2,8 +2,8 @@
 
 use super::given::GivenTcrypt;
 use super::{ROW, WRONG, pim_of};
+use crate::args::{Args, Opt, shared};
 use crate::device::{self, explain};
-use crate::door::{Args, Opt, shared};
 use crate::output::failure::{Cause, Exit, Failure, Result};
 use crate::unlock::passphrase::PassphraseOptions;
 use crate::unlock::prompt_for;

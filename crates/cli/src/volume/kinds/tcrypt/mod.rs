@@ -4,8 +4,8 @@
 //! asked for, and every `--key-file` but `-` is mixed into it.
 
 use super::{Asked, Described, Row};
+use crate::args::{Opt, shared};
 use crate::device::{self, explain};
-use crate::door::{Opt, shared};
 use crate::output::failure::{Cause, Exit, Failure, Result};
 use crate::process::encoding::Encoded;
 use crate::unlock::passphrase::{Known, PassphraseOptions};

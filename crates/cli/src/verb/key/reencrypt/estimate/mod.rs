@@ -5,8 +5,8 @@ mod json;
 mod text;
 
 use super::{Asked, What, size};
+use crate::args::{Args, shared};
 use crate::device::{self, explain};
-use crate::door::{Args, shared};
 use crate::output::failure::{Exit, Failure, Result};
 use crate::output::paint::Paint;
 use crate::output::stdio;

@@ -1,8 +1,8 @@
 //! The passphrase that is to be judged.
 
 use super::{AS_KEY_FILE, KEYBOARD};
+use crate::args::{Args, shared};
 use crate::device::{self, explain};
-use crate::door::{Args, shared};
 use crate::output::failure::{Exit, Failure, Result};
 use crate::unlock::KeyOptions;
 use crate::unlock::passphrase::PassphraseSource;

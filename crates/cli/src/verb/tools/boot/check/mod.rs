@@ -12,8 +12,8 @@ mod show;
 mod typed;
 
 use super::options::KERNEL;
+use crate::args::{Args, Kind, Opt, Request, shared};
 use crate::device::{self};
-use crate::door::{Args, Kind, Opt, Request, shared};
 use crate::output::failure::{Exit, Failure, Result};
 use crate::output::stdio;
 use crate::verb::tools::cpu::{Cpu, RATE_FILE, SAMPLE_BUDGET};
@@ -58,8 +58,14 @@ static KEYBOARD: Opt = Opt {
     man: "GRUB's prompt uses the US layout, whatever the keyboard shows, and so does that of an initramfs without a map of \
           the keyboard.",
 };
-static AS_KEY_FILE: Opt =
-    Opt { long: "as-key-file", short: None, value: "", kind: Kind::Flag, help: "Nobody types it.", man: "" };
+static AS_KEY_FILE: Opt = Opt {
+    long: "as-key-file",
+    short: None,
+    value: "",
+    kind: Kind::Flag,
+    help: "It is a key file: no keyboard.",
+    man: "",
+};
 static IMAGE: Opt = Opt {
     long: "image",
     short: None,

@@ -4,7 +4,7 @@ mod source;
 
 use super::files::{self, Destination, Ingredients, unusable};
 use super::options::{ARCH, DTB, KERNEL, LIST, RAMDISK, file, text};
-use crate::door::{Args, Kind, Opt, Request};
+use crate::args::{Args, Kind, Opt, Request};
 use crate::make::output_file::Creation;
 use crate::make::replacing::Replacing;
 use crate::output::failure::{Exit, Failure, Result};
@@ -291,7 +291,7 @@ fn shown(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::door::typed;
+    use crate::args::typed;
 
     #[test]
     fn a_source_says_all_of_it() {

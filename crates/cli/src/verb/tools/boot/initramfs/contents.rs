@@ -5,7 +5,7 @@ use super::keymap::{Keyboard, Original};
 use super::machine;
 use super::modules::Modules;
 use super::options::*;
-use crate::door::{Args, Opt, shared};
+use crate::args::{Args, Opt, shared};
 use crate::output::failure::{Exit, Failure, Result};
 use crate::output::size::human;
 use crate::unlock::seal_context;

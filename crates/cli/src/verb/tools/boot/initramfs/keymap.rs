@@ -2,7 +2,7 @@
 //! image that Keyway is added to.
 
 use super::options::{KEYMAP, MODULES};
-use crate::door::Args;
+use crate::args::Args;
 use crate::output::failure::{Exit, Failure, Result};
 use crate::output::paint::printable;
 use crate::verb::tools::boot::files::{Ingredients, unusable};

@@ -14,7 +14,7 @@ pub(super) use options::OPTIONS;
 
 use super::files::{Destination, Ingredients, unusable};
 use super::options::{LIST, OUTPUT};
-use crate::door::{Args, Opt, Request, shared};
+use crate::args::{Args, Opt, Request, shared};
 use crate::output::failure::{Exit, Failure, Result};
 use crate::output::size::human;
 use contents::Wanted;

@@ -4,8 +4,8 @@
 use super::options::*;
 use super::root::Root;
 use super::{firmware, layers};
+use crate::args::{Args, shared};
 use crate::device::{self, explain};
-use crate::door::{Args, shared};
 use crate::output::failure::{Exit, Failure, Result};
 use crate::verb::tools::boot::files::{Ingredients, unusable};
 use crate::verb::tools::boot::options::KERNEL;

@@ -1,6 +1,6 @@
 //! The options of `boot initramfs`.
 
-use crate::door::{Kind, Opt, shared};
+use crate::args::{Kind, Opt, shared};
 use crate::verb::tools::boot::options::{file, text};
 
 pub(super) static VOLUME: Opt = text(

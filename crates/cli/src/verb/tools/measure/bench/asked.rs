@@ -1,7 +1,7 @@
 //! From the command line to the cases to measure.
 
 use super::options;
-use crate::door::{Args, Opt, did_you_mean, quoted, shared};
+use crate::args::{Args, Opt, did_you_mean, quoted, shared};
 use crate::output::failure::{Exit, Failure, Result};
 use crate::output::size;
 use keyway_measure::results::Direction;

@@ -2,8 +2,8 @@
 
 use super::options;
 use super::outputs::Reports;
+use crate::args::{Args, Request, shared};
 use crate::device::whole_file::{self, RESULTS};
-use crate::door::{Args, Request, shared};
 use crate::output::failure::{Exit, Failure, Result};
 use crate::output::stdio;
 use keyway_measure::{Results, machine, report};

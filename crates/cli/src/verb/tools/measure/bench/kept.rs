@@ -2,7 +2,7 @@
 
 use super::options;
 use super::outputs::{self, Reports, cannot_write};
-use crate::door::{Args, shared};
+use crate::args::{Args, shared};
 use crate::make::replacing::Replacing;
 use crate::output::failure::Result;
 use crate::output::manner::Manner;

@@ -14,8 +14,8 @@ mod options;
 mod outputs;
 mod run;
 
-use crate::door::risk::{Effect, Proof, risk, risk_of};
-use crate::door::{self, Args, Command, Example, Group, Offers, Operand, Request, did_you_mean, quoted};
+use crate::args::risk::{Effect, Proof, risk, risk_of};
+use crate::args::{self, Args, Command, Example, Group, Offers, Operand, Request, did_you_mean, quoted};
 use crate::output::failure::{Exit, Failure, Result};
 use std::ffi::OsStr;
 
@@ -94,7 +94,7 @@ pub(crate) static COMMAND: Command = Command {
         risk("--save FILE", Effect::Replaces, Proof::NewName, ""),
         risk_of("disk", "TARGET", Effect::Overwrites, Proof::Claim, "bench disk -q --time 1 TARGET"),
     ],
-    run: door::run::<Bench>,
+    run: args::run::<Bench>,
 };
 
 /// One of its verbs.

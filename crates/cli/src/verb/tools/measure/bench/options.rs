@@ -1,6 +1,6 @@
 //! The options of `bench`.
 
-use crate::door::{Kind, Opt, Verb, shared};
+use crate::args::{Kind, Opt, Verb, shared};
 
 const fn text(long: &'static str, value: &'static str, help: &'static str, man: &'static str) -> Opt {
     Opt { long, short: None, value, kind: Kind::Text, help, man }

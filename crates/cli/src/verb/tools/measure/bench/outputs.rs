@@ -2,7 +2,7 @@
 //! name that cannot be written does not cost an hour.
 
 use super::options;
-use crate::door::{Args, Opt, shared};
+use crate::args::{Args, Opt, shared};
 use crate::make::output_file;
 use crate::make::replacing::Replacing;
 use crate::output::failure::{Exit, Failure, Result};

@@ -6,7 +6,7 @@ use super::kept::RunOptions;
 use super::live::{Live, announce};
 use super::options;
 use super::outputs::{Report, cannot_write};
-use crate::door::{Args, Request};
+use crate::args::{Args, Request};
 use crate::output::failure::{Exit, Failure, Result};
 use crate::process::interrupt;
 use keyway_measure::clock::{Clock, Machine as MachineClock};

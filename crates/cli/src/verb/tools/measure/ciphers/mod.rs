@@ -9,7 +9,7 @@ mod matrix;
 mod rows;
 mod survey;
 
-use crate::door::{self, Args, Command, Example, Group, Kind, Offers, Operand, Opt, Request, shared};
+use crate::args::{self, Args, Command, Example, Group, Kind, Offers, Operand, Opt, Request, shared};
 use crate::output::failure::Result;
 use crate::output::stdio;
 use kernel::Kernel;
@@ -48,7 +48,7 @@ pub(crate) static COMMAND: Command = Command {
         Example { line: "keyway ciphers --json --all", does: "Everything, for programs." },
     ],
     risks: &[],
-    run: door::run::<Ciphers>,
+    run: args::run::<Ciphers>,
 };
 
 static CIPHER: Opt = Opt {

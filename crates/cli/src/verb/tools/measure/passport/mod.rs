@@ -17,9 +17,9 @@ mod target;
 mod text;
 mod words;
 
-use crate::door::risk::{Effect, Proof, risk};
-use crate::door::rule::Rule;
-use crate::door::{self, Command, Example, Group, Offers, Operand};
+use crate::args::risk::{Effect, Proof, risk};
+use crate::args::rule::Rule;
+use crate::args::{self, Command, Example, Group, Offers, Operand};
 use request::Request;
 
 /// `keyway passport`.
@@ -60,7 +60,7 @@ pub(crate) static COMMAND: Command = Command {
     rules: &[
         Rule::needs(&options::APPLY, &options::WITHIN)
             .saying("--apply makes the change that --within advises: give --within TIME too."),
-        Rule::excludes(&options::APPLY, &[&door::shared::JSON])
+        Rule::excludes(&options::APPLY, &[&args::shared::JSON])
             .saying("--apply is interactive and cannot be combined with --json."),
     ],
     examples: &[
@@ -80,5 +80,5 @@ pub(crate) static COMMAND: Command = Command {
         Proof::Header,
         "passport --apply -q -d KEY --target grub-2.12 --within 4s TARGET",
     )],
-    run: door::run::<Request>,
+    run: args::run::<Request>,
 };

@@ -1,6 +1,6 @@
 //! `passport`'s options.
 
-use crate::door::{Kind, Opt, shared};
+use crate::args::{Kind, Opt, shared};
 use crate::output::failure::{Exit, Failure};
 use crate::verb::tools::cpu::{RATE_FILE, SAMPLE_BUDGET};
 
@@ -124,7 +124,7 @@ pub(super) fn wrong(option: &Opt, given: &str, what: &str) -> Failure {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::door::typed;
+    use crate::args::typed;
     use crate::verb::tools::measure::passport::target::Target;
     use keyway_boot::attack::Hardware;
 

@@ -3,7 +3,7 @@
 
 use super::options::{ENTROPY, HARDWARE, MEASURED, PRICE, WITHIN, wrong};
 use super::target::Target;
-use crate::door::{Args, Opt, shared};
+use crate::args::{Args, Opt, shared};
 use crate::output::failure::{Failure, Result};
 use crate::verb::tools::cpu::SampleKib;
 use keyway_boot::attack::Hardware;

@@ -4,8 +4,8 @@ use super::facts::Passport;
 use super::options::{APPLY, HTML};
 use super::question::Question;
 use super::{apply, json, page, text};
+use crate::args::{self, Args, shared};
 use crate::device::{self, Versions, kind_hint};
-use crate::door::{self, Args, shared};
 use crate::output::failure::Result;
 use crate::output::paint::Paint;
 use crate::output::stdio;
@@ -30,7 +30,7 @@ enum Answer {
     Apply,
 }
 
-impl door::Request for Request {
+impl args::Request for Request {
     fn from_args(args: &Args) -> Result<Self> {
         let question = Question::from_args(args)?;
         let json = args.given(&shared::JSON);

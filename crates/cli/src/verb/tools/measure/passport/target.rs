@@ -1,7 +1,7 @@
 //! The machine that unlocks, how fast it derives keys, and how much memory it has.
 
 use super::options::{TARGET, TARGET_MEMORY, TARGETS, wrong};
-use crate::door::Args;
+use crate::args::Args;
 use crate::output::failure::Result;
 use crate::verb::tools::cpu::{Cpu, RATE_FILE};
 use keyway::{Device, Machine, Prediction};

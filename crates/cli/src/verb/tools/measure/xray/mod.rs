@@ -10,8 +10,8 @@ mod place;
 mod subject;
 mod text;
 
+use crate::args::{self, Args, Command, Example, Group, Kind, Offers, Operand, Opt, Request, shared};
 use crate::device::{Target, Versions};
-use crate::door::{self, Args, Command, Example, Group, Kind, Offers, Operand, Opt, Request, shared};
 use crate::output::failure::{Exit, Failure, Result};
 use crate::output::paint::Paint;
 use crate::output::stdio;
@@ -80,7 +80,7 @@ pub(crate) static COMMAND: Command = Command {
         Example { line: "keyway xray --all", does: "Check the output of every driver that this kernel has." },
     ],
     risks: &[],
-    run: door::run::<Xray>,
+    run: args::run::<Xray>,
 };
 
 static CIPHER: Opt = Opt {

@@ -1,7 +1,7 @@
 //! What to examine: a specification, or the ciphers in a volume's header.
 
+use crate::args::did_you_mean;
 use crate::device::{self, Target, Versions};
-use crate::door::did_you_mean;
 use crate::output::failure::{Exit, Failure, Result};
 use keyway::Access;
 use keyway_crypto::CipherSpec;

@@ -16,7 +16,7 @@ use super::kept::RunOptions;
 use super::live::{Live, announce};
 use super::options;
 use super::outputs::cannot_write;
-use crate::door::{Args, Request};
+use crate::args::{Args, Request};
 use crate::output::failure::{Exit, Failure, Result};
 use crate::process::interrupt;
 use asked::Asked;

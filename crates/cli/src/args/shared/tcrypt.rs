@@ -1,0 +1,125 @@
+//! Options of TrueCrypt and VeraCrypt volumes (`--type tcrypt`).
+
+use super::{READONLY, flag, option};
+use crate::args::rule::{Rule, is_other_than};
+use crate::args::table::{Kind, Opt};
+use keyway_format::tcrypt::LARGEST_PIM;
+
+pub(crate) static MIXED_KEY_FILE: Opt = option(
+    "key-file",
+    Some('d'),
+    "FILE",
+    Kind::Path,
+    "A key file, mixed into the passphrase.",
+    "May be given more than once; a folder stands for the files in it. With -, standard input is the passphrase, \
+     newlines included.",
+);
+pub(crate) static TCRYPT_HIDDEN: Opt = flag(
+    "tcrypt-hidden",
+    None,
+    "The hidden volume of a TrueCrypt or VeraCrypt volume.",
+    "Its own passphrase opens it. While the outer volume is written to, --protect-hidden alone keeps it from harm.",
+);
+pub(crate) static TCRYPT_SYSTEM: Opt = flag(
+    "tcrypt-system",
+    None,
+    "A system that TrueCrypt or VeraCrypt encrypted.",
+    "The device is the disk, or a partition of it (disk.img#2): the header is on the disk.",
+);
+pub(crate) static TCRYPT_BACKUP: Opt = flag(
+    "tcrypt-backup",
+    None,
+    "By the backup header of a TrueCrypt or VeraCrypt volume.",
+    "It lies at the end, and opens a volume whose first header is damaged.",
+);
+pub(crate) static VERACRYPT: Opt = flag(
+    "veracrypt",
+    None,
+    "VeraCrypt's formats too: the default.",
+    "They are tried unless --disable-veracrypt is given.",
+);
+pub(crate) static VERACRYPT_PIM: Opt = option(
+    "veracrypt-pim",
+    None,
+    "N",
+    Kind::Number(LARGEST_PIM as u64),
+    "VeraCrypt's personal iterations multiplier.",
+    "What was given as PIM when the volume was made. TrueCrypt's formats are not tried then.",
+);
+pub(crate) static VERACRYPT_QUERY_PIM: Opt = flag(
+    "veracrypt-query-pim",
+    None,
+    "Ask for VeraCrypt's multiplier.",
+    "After the passphrase, on the terminal or as the next line of standard input.",
+);
+pub(crate) static DISABLE_VERACRYPT: Opt =
+    flag("disable-veracrypt", None, "TrueCrypt's formats only.", "A wrong passphrase is known sooner.");
+pub(crate) static PROTECT_HIDDEN: Opt = flag(
+    "protect-hidden",
+    None,
+    "Keep the hidden volume from being written over.",
+    "Its passphrase is asked for after the outer volume's. The first write that would reach it is refused, and all that \
+     follow: the outer volume is read-only then, until it is opened again. Nothing is discarded.",
+);
+pub(crate) static PROTECTION_KEY_FILE: Opt = option(
+    "protection-key-file",
+    None,
+    "FILE",
+    Kind::Path,
+    "A key file of the hidden volume.",
+    "May be given more than once; a folder stands for the files in it.",
+);
+pub(crate) static PROTECTION_PIM: Opt = option(
+    "protection-pim",
+    None,
+    "N",
+    Kind::Number(LARGEST_PIM as u64),
+    "The PIM of the hidden volume.",
+    "As --veracrypt-pim is the outer volume's.",
+);
+
+pub(crate) static TCRYPT_RULES: &[Rule] = &[
+    Rule::only_of_named(
+        TCRYPT,
+        &[&TCRYPT_HIDDEN, &TCRYPT_SYSTEM, &TCRYPT_BACKUP],
+        "Option --tcrypt-hidden, --tcrypt-system or --tcrypt-backup is supported only for TCRYPT device.",
+    ),
+    Rule::only_of_named(
+        TCRYPT,
+        &[&VERACRYPT, &DISABLE_VERACRYPT],
+        "Option --veracrypt or --disable-veracrypt is supported only for TCRYPT device type.",
+    ),
+    // cryptsetup ignores these.
+    Rule::line(
+        |a| {
+            let given = a.given(&VERACRYPT_PIM) || a.given(&VERACRYPT_QUERY_PIM);
+            given && !a.is_cryptsetup() && is_other_than(a, TCRYPT)
+        },
+        "Options --veracrypt-pim and --veracrypt-query-pim are for --type tcrypt.",
+    ),
+    Rule::line(
+        |a| {
+            let other = a.given(&TCRYPT_HIDDEN) || a.given(&TCRYPT_BACKUP);
+            other && !a.is_cryptsetup() && a.given(&TCRYPT_SYSTEM)
+        },
+        "Option --tcrypt-system cannot be combined with --tcrypt-hidden or --tcrypt-backup.",
+    ),
+    Rule::excludes(&VERACRYPT_PIM, &[&DISABLE_VERACRYPT])
+        .saying("Option --veracrypt-pim is supported only for VeraCrypt compatible devices."),
+    Rule::excludes(&VERACRYPT_QUERY_PIM, &[&DISABLE_VERACRYPT])
+        .saying("Option --veracrypt-query-pim is supported only for VeraCrypt compatible devices."),
+    Rule::excludes(&VERACRYPT_QUERY_PIM, &[&VERACRYPT_PIM])
+        .saying("The options --veracrypt-pim and --veracrypt-query-pim are mutually exclusive."),
+    Rule::only_of_named(TCRYPT, &[&PROTECT_HIDDEN], "Option --protect-hidden is for --type tcrypt."),
+    Rule::excludes(&PROTECT_HIDDEN, &[&TCRYPT_HIDDEN, &TCRYPT_SYSTEM]).saying(
+        "Option --protect-hidden protects what is hidden in an outer volume: it cannot be combined with --tcrypt-hidden or --tcrypt-system.",
+    ),
+    Rule::excludes(&PROTECT_HIDDEN, &[&READONLY])
+        .saying("Option --protect-hidden cannot be combined with --readonly: nothing is written."),
+    Rule::line(
+        |a| (a.given(&PROTECTION_PIM) || a.given(&PROTECTION_KEY_FILE)) && !a.given(&PROTECT_HIDDEN),
+        "Options --protection-key-file and --protection-pim are those of the volume that --protect-hidden protects.",
+    ),
+];
+
+const TCRYPT: &[&str] = &["tcrypt"];
