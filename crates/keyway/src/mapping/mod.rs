@@ -30,8 +30,8 @@ impl Mapping {
     /// [`Admitted::map`] for an example.
     ///
     /// # Errors
-    /// [`ErrorKind::NotFound`]; [`ErrorKind::Refused`] where another program made it;
-    /// [`ErrorKind::PermissionDenied`] for users other than root.
+    /// [`ErrorKind::NotFound`](crate::ErrorKind::NotFound); [`ErrorKind::Refused`](crate::ErrorKind::Refused) where another program made it;
+    /// [`ErrorKind::PermissionDenied`](crate::ErrorKind::PermissionDenied) for users other than root.
     pub fn find(name: &str) -> Result<Self> {
         let info = Mapper::open().and_then(|mapper| mapper.status(name)).at(&name)?;
         match uuid::is_crypt(&info.uuid) {
@@ -54,7 +54,7 @@ impl Mapping {
     /// [`Admitted::map`] for an example.
     ///
     /// # Errors
-    /// [`ErrorKind::InUse`] while it is open or mounted.
+    /// [`ErrorKind::InUse`](crate::ErrorKind::InUse) while it is open or mounted.
     pub fn remove(self) -> Result<()> {
         Mapper::open().and_then(|mapper| mapper.unmap(&self.name, false)).at(&self.name)
     }
@@ -82,9 +82,9 @@ impl Admitted {
     /// ```
     ///
     /// # Errors
-    /// Those of [`Admitted::open`]; [`ErrorKind::PermissionDenied`]; [`ErrorKind::InUse`] where the
-    /// name is taken, or another process was faster; [`ErrorKind::Unsupported`] where the kernel
-    /// lacks dm-crypt or a cipher; [`ErrorKind::Refused`] for anything that is neither a file nor a
+    /// Those of [`Admitted::open`]; [`ErrorKind::PermissionDenied`](crate::ErrorKind::PermissionDenied); [`ErrorKind::InUse`](crate::ErrorKind::InUse) where the
+    /// name is taken, or another process was faster; [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) where the kernel
+    /// lacks dm-crypt or a cipher; [`ErrorKind::Refused`](crate::ErrorKind::Refused) for anything that is neither a file nor a
     /// block device.
     pub fn map(self, key: VolumeKey, name: &str) -> Result<Mapping> {
         self.map_with(key, name, &MapOptions::new(), &mut Silent)
