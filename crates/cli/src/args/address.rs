@@ -5,7 +5,8 @@
 //! messages, facts, descriptions of exports, and sources of mounts. Passwords and signatures are
 //! kept here, and only the code that connects asks for them.
 
-use crate::args::table::{Commands, Kind, Opt};
+use crate::args::option::{Kind, Opt};
+use crate::args::table::Commands;
 use crate::process::sys;
 use keyway::storage::PartitionName;
 use keyway_crypto::Secret;

@@ -1,6 +1,7 @@
 //! Options on a command line that belong to other commands than the one that it names.
 
-use super::table::{Command, Commands, Opt};
+use super::option::Opt;
+use super::table::{Command, Commands};
 use std::ffi::OsString;
 
 /// The option among the arguments that belongs to other commands; if there are several, the first

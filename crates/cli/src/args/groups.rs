@@ -1,8 +1,8 @@
 //! Options that belong together, each list named once: a command is a list of groups, and its own
 //! few options.
 
+use super::option::Opt;
 use super::shared::*;
-use super::table::Opt;
 
 /// Where an existing passphrase comes from.
 pub(crate) const KEY_INPUT: &[&Opt] = &[&KEY_FILE, &KEYFILE_OFFSET, &KEYFILE_SIZE, &PASSWORD_COMMAND];

@@ -12,6 +12,7 @@ pub(crate) mod groups;
 mod habits;
 mod help;
 pub(crate) mod man;
+mod option;
 mod parser;
 mod release;
 pub(crate) mod risk;
@@ -24,11 +25,12 @@ mod values;
 #[cfg(feature = "tools")]
 mod verbs;
 
+pub(crate) use option::{Kind, Opt};
 pub(crate) use parser::{Invocation, parse};
 pub(crate) use release::Release;
 pub(crate) use suggest::{did_you_mean, quoted};
 pub(crate) use table::{
-    Alias, Command, Commands, Example, Group, Kind, Offers, Operand, Opt, Request, Topic, Verb, run,
+    Alias, Command, Commands, Example, Group, Offers, Operand, Request, Topic, Verb, run,
 };
 pub(crate) use values::Args;
 

@@ -3,8 +3,7 @@
 //! parsed.
 
 use super::Args;
-use super::shared::REFRESH;
-use super::table::Opt;
+use super::option::Opt;
 
 /// A combination that is refused.
 #[derive(Debug)]
@@ -80,10 +79,10 @@ impl Rule {
                 format!("Option --{} goes with --{}.", option.long, other.long)
             }
             Refused::OtherThan(kinds, options) => {
-                (is_any_given(args, options) && is_other_than(args, kinds)).then(String::new)?
+                (is_any_given(args, options) && args.is_other_than(kinds)).then(String::new)?
             }
             Refused::Unnamed(kinds, options) => {
-                let is_named = kind(args).is_some_and(|kind| kinds.contains(&kind));
+                let is_named = args.kind().is_some_and(|kind| kinds.contains(&kind));
                 (is_any_given(args, options) && !is_named).then(String::new)?
             }
             Refused::Line(breaks) => breaks(args).then(String::new)?,
@@ -94,32 +93,6 @@ impl Rule {
 
 fn is_any_given(args: &Args, options: &[&Opt]) -> bool {
     options.iter().any(|option| args.given(option))
-}
-
-/// The type of the volume, if there is one to judge by: without `--type` it is LUKS. An open mapping has its own, and so
-/// has a volume that /etc/crypttab names.
-pub(crate) fn kind(args: &Args) -> Option<&str> {
-    let from_crypttab = args.command().name == "open" && !args.is_cryptsetup() && args.operands().len() == 1;
-    match args.device_type() {
-        _ if is_refreshed(args) => None,
-        None if from_crypttab => None,
-        kind => kind.or(Some("luks")),
-    }
-}
-
-/// Whether the volume is open already, and stays so.
-pub(crate) fn is_refreshed(args: &Args) -> bool {
-    args.command().name == "refresh" || args.given(&REFRESH)
-}
-
-/// Whether the type is known and none of these.
-pub(crate) fn is_other_than(args: &Args, kinds: &[&str]) -> bool {
-    kind(args).is_some_and(|kind| !kinds.contains(&kind))
-}
-
-/// Whether the type may be a version of LUKS.
-pub(crate) fn is_luks(args: &Args) -> bool {
-    kind(args).is_none_or(|kind| kind.starts_with("luks"))
 }
 
 #[cfg(test)]
@@ -207,7 +180,7 @@ mod tests {
             ("keyway open name", None),
             ("keyway refresh name", None),
         ] {
-            assert_eq!(kind(&typed(line)), expected, "{line}");
+            assert_eq!(typed(line).kind(), expected, "{line}");
         }
     }
 }

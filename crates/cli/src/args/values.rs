@@ -1,7 +1,8 @@
 //! The values that the user typed, looked up by the table row that defines them.
 
+use super::option::{Kind, Opt};
 use super::shared;
-use super::table::{Command, Kind, Offers, Opt};
+use super::table::{Command, Offers};
 use crate::output::failure::{Exit, Failure, Result};
 use crate::output::manner::Manner;
 use crate::output::progress::Progress;
@@ -148,6 +149,11 @@ impl Args {
         self.operands.get(index).map(Path::new)
     }
 
+    /// Whether the first operand is one of these words.
+    pub(crate) fn names_verb(&self, words: &[&str]) -> bool {
+        self.operand(0).and_then(Path::to_str).is_some_and(|word| words.contains(&word))
+    }
+
     /// All operands.
     pub(crate) fn operands(&self) -> &[OsString] {
         &self.operands
@@ -176,6 +182,32 @@ impl Args {
         let only_tcrypt = self.owns(&shared::TCRYPT_HIDDEN) && !self.owns(&shared::TYPE);
         let implied = self.device_type.or(only_tcrypt.then_some("tcrypt"));
         implied.or_else(|| self.text(&shared::TYPE))
+    }
+
+    /// The type of the volume, if there is one to judge by: without `--type` it is LUKS. An open mapping has its own,
+    /// and so has a volume that /etc/crypttab names.
+    pub(crate) fn kind(&self) -> Option<&str> {
+        let from_crypttab = self.command.name == "open" && !self.is_cryptsetup() && self.operands.len() == 1;
+        match self.device_type() {
+            _ if self.is_refreshed() => None,
+            None if from_crypttab => None,
+            kind => kind.or(Some("luks")),
+        }
+    }
+
+    /// Whether the type is known and none of these.
+    pub(crate) fn is_other_than(&self, kinds: &[&str]) -> bool {
+        self.kind().is_some_and(|kind| !kinds.contains(&kind))
+    }
+
+    /// Whether the type may be a version of LUKS.
+    pub(crate) fn is_luks(&self) -> bool {
+        self.kind().is_none_or(|kind| kind.starts_with("luks"))
+    }
+
+    /// Whether the volume is open already, and stays so.
+    pub(crate) fn is_refreshed(&self) -> bool {
+        self.command.name == "refresh" || self.given(&shared::REFRESH)
     }
 
     /// How much is printed, and whether the user is asked questions.

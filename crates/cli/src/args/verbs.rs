@@ -1,7 +1,8 @@
 //! Which verb of a command takes which option: the verbs share one table, and an option of another
 //! verb would otherwise be accepted and ignored.
 
-use super::table::{Opt, Verb};
+use super::option::Opt;
+use super::table::Verb;
 use super::values::Args;
 use crate::output::failure::{Exit, Failure, Result};
 

@@ -5,8 +5,9 @@ mod bash;
 mod fish;
 mod zsh;
 
+use super::option::{Kind, Opt};
 use super::shared;
-use super::table::{Command, Commands, Kind, Offers, Opt, Verb};
+use super::table::{Command, Commands, Offers, Verb};
 
 /// The completion script for a shell ("bash", "zsh", "fish").
 pub(crate) fn script(commands: &'static Commands, shell: &str) -> Option<String> {

@@ -1,6 +1,7 @@
 //! zsh: a function with `_arguments` for each command (zshcompsys(1)).
 
-use super::super::table::{Command, Commands, Offers, Operand, Opt};
+use super::super::option::Opt;
+use super::super::table::{Command, Commands, Offers, Operand};
 use super::{MOUNT_POINTS, OPEN_VOLUMES, TAGS, command_names, names, of_value, options, quoted, spellings};
 use std::fmt::Write;
 

@@ -2,9 +2,10 @@
 //! layout, whichever action is named; they search it for what this release can do. Words are Keyway's.
 
 use super::{operands_of_cryptsetup, version};
+use crate::args::option::Opt;
 use crate::args::release::Release;
 use crate::args::shared;
-use crate::args::table::{Command, Commands, Group, Opt};
+use crate::args::table::{Command, Commands, Group};
 use std::fmt::Write;
 
 /// `cryptsetup --help`.

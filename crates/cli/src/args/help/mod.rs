@@ -7,8 +7,9 @@ mod first;
 mod page;
 mod usual;
 
+use super::option::Opt;
 use super::release::Release;
-use super::table::{Command, Commands, Group, Opt, Topic};
+use super::table::{Command, Commands, Group, Topic};
 use crate::output::failure::Exit;
 pub(super) use first::screen;
 pub(super) use page::{Extent, command, verb};

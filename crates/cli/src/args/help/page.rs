@@ -1,8 +1,9 @@
 //! The page of one command, or of one verb of it: what most users need on a screen, or everything.
 
 use super::{names, synopsis, usual, wrapped};
+use crate::args::option::Opt;
 use crate::args::shared;
-use crate::args::table::{Command, Opt, Verb};
+use crate::args::table::{Command, Verb};
 use std::fmt::Write;
 
 /// The column where descriptions start in a list of options.

@@ -1,8 +1,9 @@
 //! Which options most users of a command need: the others are behind `--help-all`. Man pages and
 //! completions have all of them.
 
+use crate::args::option::Opt;
 use crate::args::shared;
-use crate::args::table::{Command, Opt};
+use crate::args::table::Command;
 
 /// What every command takes and help shows at once.
 pub(super) static EVERYWHERE: &[&Opt] = &[&shared::BATCH_MODE, &shared::VERBOSE, &shared::HELP_ALL];

@@ -2,8 +2,9 @@
 
 pub(crate) mod plain;
 
+use super::option::Opt;
 use super::parser::look_up;
-use super::table::{Command, Commands, Group, Opt, Topic, Verb};
+use super::table::{Command, Commands, Group, Topic, Verb};
 use super::{help, shared};
 use crate::output::failure::{Exit, Result};
 use std::fmt::Write;

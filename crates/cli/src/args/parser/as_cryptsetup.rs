@@ -1,7 +1,8 @@
 //! What the name cryptsetup changes: scripts that were written for cryptsetup read its messages, which then
 //! begin with cryptsetup's words, and its help, which is one for all actions.
 
-use crate::args::table::{Commands, Opt};
+use crate::args::option::Opt;
+use crate::args::table::Commands;
 use crate::args::{help, shared};
 use crate::output::failure::{Exit, Failure};
 use clap::ArgMatches;

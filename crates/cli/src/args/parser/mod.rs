@@ -14,9 +14,10 @@ pub(crate) use as_cryptsetup::program_name;
 pub(super) use tables::clap_command;
 
 use super::help::{self, Extent};
+use super::option::Opt;
 use super::release::Release;
 use super::suggest::{did_you_mean, quoted};
-use super::table::{Alias, Command, Commands, Opt, Verb};
+use super::table::{Alias, Command, Commands, Verb};
 use super::values::Args;
 use super::{foreign, habits, rules, shared};
 use crate::output::failure::{Exit, Failure, Result};

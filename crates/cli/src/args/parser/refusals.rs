@@ -2,8 +2,9 @@
 
 use super::CRYPTSETUP;
 use crate::args::help;
+use crate::args::option::Opt;
 use crate::args::suggest::did_you_mean;
-use crate::args::table::{Command, Commands, Group, Opt};
+use crate::args::table::{Command, Commands, Group};
 use crate::output::failure::{Exit, Failure, Result};
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use std::ffi::OsString;

@@ -1,6 +1,7 @@
 //! clap's parser of one command, from its table.
 
-use crate::args::table::{Command, Opt};
+use crate::args::option::Opt;
+use crate::args::table::Command;
 use clap::builder::ValueParser;
 use clap::{Arg, ArgAction};
 

@@ -1,10 +1,10 @@
 //! Rules for the value of one option.
 
+use crate::args::option::Opt;
 use crate::args::shared::{
     DEVICE_SIZE, HOTZONE_SIZE, INTEGRITY_KEY_SIZE, KEY_SIZE, KEYSLOT_KEY_SIZE, LIMIT_RATE, LINK_VK,
     REDUCE_DEVICE_SIZE, SECTOR_SIZE, TRIES, VOLUME_KEY_FILE, VOLUME_KEY_KEYRING,
 };
-use crate::args::table::Opt;
 use crate::args::values::Args;
 
 /// Option, what its number must satisfy, and the message otherwise.

@@ -1,8 +1,8 @@
 //! Options that say which passphrase, key file, keyslot or token opens a volume.
 
 use super::{DISABLE_KEYRING, LINK_VK, U32, U64, flag, option};
-use crate::args::rule::{Rule, is_other_than};
-use crate::args::table::{Kind, Opt};
+use crate::args::option::{Kind, Opt};
+use crate::args::rule::Rule;
 
 /// Numbers of keyslots and tokens: LUKS2 has 32 of each, LUKS1 eight keyslots.
 pub(crate) const KEYSLOTS: &[&str] = &[
@@ -136,7 +136,7 @@ pub(crate) const NO_KEYSLOT: &str = "Keyslot specification is required.";
 
 pub(crate) static KEY_RULES: &[Rule] = &[
     Rule::line(
-        |a| a.times(&KEY_FILE) > 1 && is_other_than(a, &["tcrypt"]),
+        |a| a.times(&KEY_FILE) > 1 && a.is_other_than(&["tcrypt"]),
         "Only one --key-file argument is allowed.",
     ),
     Rule::excludes(&PASSWORD_COMMAND, &[&KEY_FILE, &KEYFILE_OFFSET, &KEYFILE_SIZE, &KEY_DESCRIPTION]),

@@ -1,8 +1,8 @@
 //! Options that set the properties of a new keyslot or volume.
 
 use super::{U32, U64, flag, option};
+use crate::args::option::{Kind, Opt};
 use crate::args::rule::Rule;
-use crate::args::table::{Kind, Opt};
 
 /// Ciphers that completion offers; `keyway ciphers` lists all.
 pub(crate) const CIPHERS: &[&str] = &[

@@ -19,8 +19,8 @@ pub(crate) use reencrypting::*;
 pub(crate) use tcrypt::*;
 pub(crate) use unbuilt::*;
 
+use super::option::{Kind, Opt};
 use super::rule::Rule;
-use super::table::{Kind, Opt};
 
 const U32: Kind = Kind::Number(u32::MAX as u64);
 const U64: Kind = Kind::Number(u64::MAX);

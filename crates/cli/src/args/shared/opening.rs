@@ -1,8 +1,8 @@
 //! Options that say which volumes are accepted, and how a volume is used.
 
 use super::{flag, option};
+use crate::args::option::{Kind, Opt};
 use crate::args::rule::Rule;
-use crate::args::table::{Kind, Opt};
 
 pub(crate) static SHARED: Opt = flag(
     "shared",

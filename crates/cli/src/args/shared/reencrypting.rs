@@ -1,7 +1,7 @@
 //! Options of `reencrypt`.
 
 use super::{U32, flag, option};
-use crate::args::table::{Kind, Opt};
+use crate::args::option::{Kind, Opt};
 
 const fn plain(long: &'static str, help: &'static str) -> Opt {
     flag(long, None, help, "")

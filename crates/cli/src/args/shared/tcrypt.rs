@@ -1,8 +1,8 @@
 //! Options of TrueCrypt and VeraCrypt volumes (`--type tcrypt`).
 
 use super::{READONLY, flag, option};
-use crate::args::rule::{Rule, is_other_than};
-use crate::args::table::{Kind, Opt};
+use crate::args::option::{Kind, Opt};
+use crate::args::rule::Rule;
 use keyway_format::tcrypt::LARGEST_PIM;
 
 pub(crate) static MIXED_KEY_FILE: Opt = option(
@@ -93,7 +93,7 @@ pub(crate) static TCRYPT_RULES: &[Rule] = &[
     Rule::line(
         |a| {
             let given = a.given(&VERACRYPT_PIM) || a.given(&VERACRYPT_QUERY_PIM);
-            given && !a.is_cryptsetup() && is_other_than(a, TCRYPT)
+            given && !a.is_cryptsetup() && a.is_other_than(TCRYPT)
         },
         "Options --veracrypt-pim and --veracrypt-query-pim are for --type tcrypt.",
     ),

@@ -2,8 +2,8 @@
 //! that a command can say by name what it does not do. Help does not list them.
 
 use super::{U32, flag, option};
+use crate::args::option::{Kind, Opt};
 use crate::args::rule::Rule;
-use crate::args::table::{Kind, Opt};
 
 const fn no(long: &'static str, help: &'static str) -> Opt {
     flag(long, None, help, "")

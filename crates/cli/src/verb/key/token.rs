@@ -77,30 +77,25 @@ const fn verb(name: &'static str, about: &'static str) -> Verb {
 static RULES: &[Rule] = &[
     // Keyway's own refusal suggests one.
     Rule::line(
-        |a| a.is_cryptsetup() && !acts(a, &["add", "remove", "import", "export", "unassign"]),
+        |a| a.is_cryptsetup() && !a.names_verb(&["add", "remove", "import", "export", "unassign"]),
         "Invalid token action: add, remove, import, export or unassign is needed.",
     ),
     Rule::line(
-        |a| acts(a, &["add"]) && !a.given(&KEY_DESCRIPTION),
+        |a| a.names_verb(&["add"]) && !a.given(&KEY_DESCRIPTION),
         "--key-description parameter is mandatory for token add action.",
     ),
-    Rule::line(|a| acts(a, &["remove", "export"]) && !a.given(&shared::TOKEN_ID), NO_TOKEN),
+    Rule::line(|a| a.names_verb(&["remove", "export"]) && !a.given(&shared::TOKEN_ID), NO_TOKEN),
     Rule::line(
-        |a| a.given(&shared::UNBOUND) && !acts(a, &["add"]),
+        |a| a.given(&shared::UNBOUND) && !a.names_verb(&["add"]),
         "Option --unbound is valid only with token add action.",
     ),
     Rule::excludes(&shared::KEY_SLOT, &[&shared::UNBOUND]),
-    Rule::line(|a| acts(a, &["unassign"]) && !a.given(&shared::KEY_SLOT), NO_KEYSLOT),
-    Rule::line(|a| acts(a, &["unassign"]) && !a.given(&shared::TOKEN_ID), NO_TOKEN),
+    Rule::line(|a| a.names_verb(&["unassign"]) && !a.given(&shared::KEY_SLOT), NO_KEYSLOT),
+    Rule::line(|a| a.names_verb(&["unassign"]) && !a.given(&shared::TOKEN_ID), NO_TOKEN),
 ];
 
 const NO_KEYSLOT: &str = "Action requires specific keyslot. Use --key-slot parameter.";
 const NO_TOKEN: &str = "Action requires specific token. Use --token-id parameter.";
-
-/// Whether the first operand is one of these.
-fn acts(args: &Args, actions: &[&str]) -> bool {
-    args.operand(0).and_then(Path::to_str).is_some_and(|action| actions.contains(&action))
-}
 
 static KEY_DESCRIPTION: Opt = Opt {
     long: "key-description",

@@ -2,7 +2,7 @@
 
 use super::{Asked, unused};
 use crate::args::risk::{Effect, Proof, risk};
-use crate::args::rule::{Rule, kind};
+use crate::args::rule::Rule;
 use crate::args::{self, Command, Example, Group, Offers, Operand, Topic, groups, shared};
 
 /// `keyway reencrypt`.
@@ -103,7 +103,7 @@ pub(crate) static COMMAND: Command = Command {
     ],
     rules: &[
         Rule::line(
-            |a| a.given(&shared::ACTIVE_NAME) && kind(a) == Some("luks1"),
+            |a| a.given(&shared::ACTIVE_NAME) && a.kind() == Some("luks1"),
             "Option --active-name can be set only for LUKS2 device.",
         ),
         Rule::excludes(&shared::ACTIVE_NAME, &[&shared::FORCE_OFFLINE_REENCRYPT]),

@@ -1,7 +1,7 @@
 //! What `open` and `refresh` refuse of a line, in cryptsetup's words and order.
 
 use super::options::PERSISTENT;
-use crate::args::rule::{Rule, is_luks, is_other_than, is_refreshed, kind};
+use crate::args::rule::Rule;
 use crate::args::shared::{
     ALLOW_DISCARDS, HASH, IV_LARGE_SECTORS, KEY_SIZE, OFFSET, SECTOR_SIZE, SHARED, SKIP, TCRYPT_HIDDEN,
     TEST_PASSPHRASE, UNBOUND, VOLUME_KEY_FILE, VOLUME_KEY_KEYRING,
@@ -12,11 +12,11 @@ pub(super) static RULES: &[Rule] = &[
     Rule::excludes(&PERSISTENT, &[&TEST_PASSPHRASE])
         .saying("Option --persistent is not allowed with --test-passphrase."),
     Rule::line(
-        |a| is_refreshed(a) && a.given(&TEST_PASSPHRASE),
+        |a| a.is_refreshed() && a.given(&TEST_PASSPHRASE),
         "Options --refresh and --test-passphrase are mutually exclusive.",
     ),
     // Keyway's own front ends can share any volume.
-    Rule::line(|a| a.is_cryptsetup() && a.given(&SHARED) && is_other_than(a, PLAIN), SHARED_OF_OTHERS),
+    Rule::line(|a| a.is_cryptsetup() && a.given(&SHARED) && a.is_other_than(PLAIN), SHARED_OF_OTHERS),
     Rule::only_of(WITH_OFFSETS, &[&SKIP], SKIP_OF_OTHERS),
     Rule::only_of(
         WITH_OFFSETS,
@@ -29,23 +29,23 @@ pub(super) static RULES: &[Rule] = &[
     Rule::line(
         |a| {
             let has_small = a.numbers(&SECTOR_SIZE).all(|bytes| bytes <= 512);
-            a.given(&IV_LARGE_SECTORS) && (is_other_than(a, PLAIN) || has_small)
+            a.given(&IV_LARGE_SECTORS) && (a.is_other_than(PLAIN) || has_small)
         },
         IV_LARGE_SECTORS_ALONE,
     ),
     Rule::line(
         |a| {
-            let is_tested = is_luks(a) || !is_other_than(a, &["tcrypt", "bitlk", "fvault2"]);
+            let is_tested = a.is_luks() || !a.is_other_than(&["tcrypt", "bitlk", "fvault2"]);
             a.given(&TEST_PASSPHRASE) && !is_tested
         },
         UNTESTED,
     ),
-    Rule::line(|a| a.given(&UNBOUND) && !is_luks(a), UNBOUND_OF_OTHERS),
+    Rule::line(|a| a.given(&UNBOUND) && !a.is_luks(), UNBOUND_OF_OTHERS),
     Rule::needs(&UNBOUND, &TEST_PASSPHRASE).saying(UNBOUND_ALONE),
     Rule::line(
         |a| {
             let other = a.given(&HASH) || a.given(&VOLUME_KEY_FILE);
-            other && a.given(&VOLUME_KEY_KEYRING) && kind(a) == Some("plain")
+            other && a.given(&VOLUME_KEY_KEYRING) && a.kind() == Some("plain")
         },
         "Option --volume-key-keyring cannot be combined with --hash or --volume-key-file.",
     ),
