@@ -128,7 +128,7 @@ fn unlock_names_what_is_unknown_and_the_way_without_dm_crypt() {
     assert_eq!(shown.errors(), "WARNING: data: the option \"frobnicate\" is unknown, and ignored.\n");
     let refused = inside("unlock data").fails(4).says("This kernel has no dm-crypt: ");
     assert!(
-        refused.errors().ends_with("\n\"keyway open data\" opens it through another door.\n"),
+        refused.errors().ends_with("\n\"keyway open data\" opens it through another backend.\n"),
         "{refused}"
     );
     fs::write(root.join("etc/crypttab"), "data /bin/keyway none luks,x-keyway.requires=sealed\n").unwrap();

@@ -126,7 +126,11 @@ fn a_server_without_what_it_needs_says_so() {
     let empty = scratch.path("empty");
     fs::create_dir(&empty).unwrap();
     fs::write(empty.join("server-cert.pem"), "nothing").unwrap();
-    keyway("serve --port 0 --tls-certificates").arg(&empty).arg(&image).fails(1).says("does not contain");
+    keyway("serve --port 0 --tls-certificates")
+        .arg(&empty)
+        .arg(&image)
+        .fails(1)
+        .says("contains no PEM block of the expected kind");
 }
 
 /// `keyway serve` on a TCP port, with a volume of random content.

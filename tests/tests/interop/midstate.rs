@@ -96,7 +96,7 @@ impl Volume {
         for at in (0..DATA).step_by(4 << 20) {
             found.extend(nbd.read(at as u64, 4 << 20).unwrap());
         }
-        assert_same_bytes("through the door", &found, "what was written", &self.plaintext);
+        assert_same_bytes("through the front end", &found, "what was written", &self.plaintext);
         for (number, at) in (0..DATA - 70_000).step_by(1_300_001).enumerate() {
             let new = random(number as u64, 1 + number * 1777);
             nbd.write(at as u64, &new).unwrap();
@@ -107,7 +107,7 @@ impl Volume {
         self.run(keyway, "serve").arg("--socket").arg(self.scratch.path("other")).fails(5).says("in use");
         drop(nbd);
         served.asked_to_end();
-        assert!(self.metadata().contains("online-reencrypt"), "a door ends no re-encryption");
+        assert!(self.metadata().contains("online-reencrypt"), "a front end ends no re-encryption");
         assert!(!self.metadata().contains("in-reencryption"), "the zone was completed first");
     }
 

@@ -17,7 +17,10 @@ fn under_load(backend: &str, options: &str) {
     let expected = {
         let open = Open::new(&f, backend);
         let expected = meanwhile(&open, backend, options);
-        assert!(open.client(backend).read(0, PLAIN) == expected, "{backend}, {options}: through the door");
+        assert!(
+            open.client(backend).read(0, PLAIN) == expected,
+            "{backend}, {options}: through the front end"
+        );
         let status = open.keyway("status home").ok().says("done, 100 %");
         status.says("cipher:  serpent-xts-plain64").says("sector size:  4096 [bytes]");
         open.keyway("close home").ok();
@@ -62,7 +65,7 @@ fn a_volume_in_use_becomes_plaintext() {
         let status = open.keyway("status home").ok().says("done, 100 %").text();
         assert!(!status.contains("aes-xts"), "{status}");
         open.keyway("luksSuspend home").fails(1).says("It was decrypted: there is no key to take away");
-        assert!(stays.read(0, PLAIN) == expected, "{options}: through the door");
+        assert!(stays.read(0, PLAIN) == expected, "{options}: through the front end");
         stays.write(5000, b"still in use");
         stays.flush();
         drop(stays);

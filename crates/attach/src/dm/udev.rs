@@ -47,22 +47,31 @@ fn introduce_in(database: &Path, DeviceNumber { major, minor }: DeviceNumber) ->
 ///
 /// # Errors
 /// The rule cannot be written.
-pub fn introduce_by_rule(_proof: &Initramfs, devices: &[DeviceNumber]) -> std::io::Result<()> {
-    match RULES.iter().any(|directory| Path::new(directory).is_dir()) && !devices.is_empty() {
-        true => write_rule(Path::new(OWN_RULES), devices),
+pub fn introduce_by_rule(_proof: &Initramfs, mappings: &[(String, DeviceNumber)]) -> std::io::Result<()> {
+    match RULES.iter().any(|directory| Path::new(directory).is_dir()) && !mappings.is_empty() {
+        true => write_rules(Path::new(OWN_RULES), mappings),
         false => Ok(()),
     }
 }
 
-fn write_rule(directory: &Path, devices: &[DeviceNumber]) -> std::io::Result<()> {
+/// A rule for each, by number and by name: the number may be another mapping's later.
+fn write_rules(directory: &Path, mappings: &[(String, DeviceNumber)]) -> std::io::Result<()> {
     std::fs::create_dir_all(directory)?;
-    let kernels: Vec<_> = devices.iter().map(|device| format!("dm-{}", device.minor)).collect();
-    let rule = format!(
-        "ACTION==\"add\", SUBSYSTEM==\"block\", KERNEL==\"{}\", ENV{{DM_UDEV_PRIMARY_SOURCE_FLAG}}=\"1\", \
-         OPTIONS+=\"db_persist\"\n",
-        kernels.join("|")
-    );
-    std::fs::write(directory.join(OWN_RULE), rule)
+    let rule = |(name, device): &(String, DeviceNumber)| {
+        // What is none of udev's patterns and quotes stands for itself.
+        let is_plain = name.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_.:+=@#".contains(&b));
+        let name = if is_plain { format!("ATTR{{dm/name}}==\"{name}\", ") } else { String::new() };
+        format!(
+            "ACTION==\"add\", SUBSYSTEM==\"block\", KERNEL==\"dm-{}\", {name}\
+             ENV{{DM_UDEV_PRIMARY_SOURCE_FLAG}}=\"1\", OPTIONS+=\"db_persist\"\n",
+            device.minor
+        )
+    };
+    let path = directory.join(OWN_RULE);
+    // A link there is not followed, and the rules of an earlier try go.
+    let _ = std::fs::remove_file(&path);
+    let mut file = std::fs::File::create_new(path)?;
+    file.write_all(mappings.iter().map(rule).collect::<String>().as_bytes())
 }
 
 const OWN_RULES: &str = "/etc/udev/rules.d";
@@ -160,14 +169,19 @@ mod tests {
     }
 
     #[test]
-    fn a_rule_names_the_mappings_that_are_there() {
+    fn rules_name_the_mappings_that_are_there() {
         let directory = std::env::temp_dir().join(format!("keyway-udev-rules-{}", std::process::id()));
-        let devices = [0, 3].map(|minor| DeviceNumber { major: 254, minor });
-        write_rule(&directory, &devices).unwrap();
+        let mappings = [("root", 0), ("a*b", 3)]
+            .map(|(name, minor)| (name.to_owned(), DeviceNumber { major: 254, minor }));
+        for _ in 0..2 {
+            write_rules(&directory, &mappings).unwrap();
+        }
         assert_eq!(
             fs::read_to_string(directory.join("09-keyway.rules")).unwrap(),
-            "ACTION==\"add\", SUBSYSTEM==\"block\", KERNEL==\"dm-0|dm-3\", ENV{DM_UDEV_PRIMARY_SOURCE_FLAG}=\"1\", \
-             OPTIONS+=\"db_persist\"\n"
+            "ACTION==\"add\", SUBSYSTEM==\"block\", KERNEL==\"dm-0\", ATTR{dm/name}==\"root\", \
+             ENV{DM_UDEV_PRIMARY_SOURCE_FLAG}=\"1\", OPTIONS+=\"db_persist\"\n\
+             ACTION==\"add\", SUBSYSTEM==\"block\", KERNEL==\"dm-3\", \
+             ENV{DM_UDEV_PRIMARY_SOURCE_FLAG}=\"1\", OPTIONS+=\"db_persist\"\n"
         );
         fs::remove_dir_all(directory).unwrap();
     }

@@ -95,7 +95,7 @@ fn what_is_missing_or_broken_is_named() {
     directory.copy(&fixture("pki"), "client-key.pem", "server-key.pem");
     assert!(refused(server(false)).contains("server-key.pem: "));
     fs::write(path.join("server-cert.pem"), "nothing").unwrap();
-    assert!(refused(server(false)).contains("server-cert.pem: it does not contain"));
+    assert!(refused(server(false)).contains("server-cert.pem: it contains no PEM block"));
     // A directory exists, but cannot be read as a file.
     match all::<CertificateDer>(path).unwrap_err() {
         Error::Io { what, .. } => assert!(what.starts_with("reading "), "{what}"),

@@ -82,8 +82,7 @@ impl Rule {
                 (is_any_given(args, options) && args.is_other_than(kinds)).then(String::new)?
             }
             Refused::Unnamed(kinds, options) => {
-                let is_named = args.kind().is_some_and(|kind| kinds.contains(&kind));
-                (is_any_given(args, options) && !is_named).then(String::new)?
+                (is_any_given(args, options) && !args.is_of(kinds)).then(String::new)?
             }
             Refused::Line(breaks) => breaks(args).then(String::new)?,
         };

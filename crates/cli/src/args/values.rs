@@ -195,14 +195,19 @@ impl Args {
         }
     }
 
+    /// Whether the type is known, and one of these.
+    pub(crate) fn is_of(&self, kinds: &[&str]) -> bool {
+        self.kind().is_some_and(|kind| kinds.iter().any(|known| known.eq_ignore_ascii_case(kind)))
+    }
+
     /// Whether the type is known and none of these.
     pub(crate) fn is_other_than(&self, kinds: &[&str]) -> bool {
-        self.kind().is_some_and(|kind| !kinds.contains(&kind))
+        self.kind().is_some() && !self.is_of(kinds)
     }
 
     /// Whether the type may be a version of LUKS.
     pub(crate) fn is_luks(&self) -> bool {
-        self.kind().is_none_or(|kind| kind.starts_with("luks"))
+        !self.is_other_than(&["luks", "luks1", "luks2"])
     }
 
     /// Whether the volume is open already, and stays so.

@@ -230,6 +230,14 @@ pub(super) const LINES: &[(&str, &str)] = &[
     ),
     ("open DEV NAME --refresh", ""),
     ("refresh DEV NAME", ""),
+    (
+        "refresh DEV NAME --tcrypt-hidden",
+        "Option --tcrypt-hidden, --tcrypt-system or --tcrypt-backup is supported only for TCRYPT device.",
+    ),
+    (
+        "refresh DEV NAME --veracrypt",
+        "Option --veracrypt or --disable-veracrypt is supported only for TCRYPT device type.",
+    ),
     ("refresh DEV NAME --test-passphrase", "Options --refresh and --test-passphrase are mutually exclusive."),
     ("reencrypt DEV --reduce-device-size 2G", "Maximum device reduce size is 1 GiB."),
     ("reencrypt DEV --reduce-device-size 67108865", "Reduce size must be multiple of 512 bytes sector."),

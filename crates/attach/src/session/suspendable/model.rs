@@ -3,7 +3,7 @@
 //! asks more often than something has changed; none is answered without the volume; and what was
 //! wiped stays away.
 //!
-//! Whether the model would notice a fault is shown by putting some in: the first is the suspendable device as it was.
+//! Whether the model would notice a fault is shown by putting some in: the first is how the device once was.
 
 use std::collections::HashSet;
 

@@ -1,6 +1,6 @@
 //! The words of Gentoo's genkernel(8).
 
-use super::{Reading, is_yes};
+use super::Reading;
 use crate::crypttab::{Entry, is_known};
 
 /// Gentoo's parameters for the root or the swap.
@@ -46,7 +46,7 @@ impl Reading {
 
     pub(in crate::cmdline) fn root_trim(&mut self, value: &str) {
         let given = self.gentoo_word(ROOT, "trim", value);
-        if is_yes(value) {
+        if matches!(value.to_ascii_lowercase().as_str(), "1" | "yes" | "y" | "on" | "true") {
             given.options.push(("discard".into(), String::new()));
         }
     }
@@ -93,7 +93,8 @@ impl Reading {
             let (name, value) = bare.split_once('=').unwrap_or((bare, ""));
             let name = if name == "allow-discards" { "discard" } else { name };
             let word = format!("crypt_{}_options={option}", NAMES[place]);
-            match is_known(name) {
+            // crypttab's size is the key's.
+            match is_known(name) && name != "size" {
                 true => {
                     let given = &mut self.gentoo[place];
                     given.options.push((name.to_owned(), value.to_owned()));

@@ -1,6 +1,6 @@
 //! The words of systemd-cryptsetup-generator(8), dracut.cmdline(7) and booster(1).
 
-use super::{Reading, USUAL_WAIT, UUID_LEN, Whose, is_yes, of_uuid, uuid_spec};
+use super::{Reading, USUAL_WAIT, Whose, is_uuid, is_yes, of_uuid, uuid_spec};
 use crate::cmdline::What;
 use crate::crypttab::duration;
 use crate::device_spec::{or_beginning, parts, split_tag};
@@ -120,10 +120,7 @@ fn dracuts_key(value: &str) -> (Whose, String) {
     let (key, volume) = match parts(value)[..] {
         [path, device, volume] => (format!("{path}:{device}"), Some(volume)),
         [path, volume] if path.ends_with(':') => (path.to_owned(), Some(volume)),
-        _ => match value
-            .rsplit_once(':')
-            .filter(|(_, last)| last.starts_with("luks-") || last.len() == UUID_LEN)
-        {
+        _ => match value.rsplit_once(':').filter(|(_, last)| last.starts_with("luks-") || is_uuid(last)) {
             Some((key, volume)) => (key.to_owned(), Some(volume)),
             None => (value.to_owned(), None),
         },

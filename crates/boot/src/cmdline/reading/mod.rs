@@ -190,14 +190,17 @@ fn uuid_spec(tag: &str, value: &str) -> String {
 
 /// `UUID=VALUE`, or a value for all volumes.
 fn of_uuid(value: &str) -> (Whose, String) {
-    let is_uuid =
-        |text: &str| text.len() == UUID_LEN && text.bytes().all(|b| b == b'-' || b.is_ascii_hexdigit());
     let bare = value.strip_prefix("UUID=").unwrap_or(value);
     let bare = bare.strip_prefix("luks-").unwrap_or(bare);
     match bare.split_once('=') {
         Some((uuid, value)) if is_uuid(uuid) => (Whose::Uuid(uuid_spec("UUID", uuid)), value.to_owned()),
         _ => (Whose::All, value.to_owned()),
     }
+}
+
+/// Whether it is a whole UUID.
+fn is_uuid(text: &str) -> bool {
+    text.len() == UUID_LEN && text.bytes().all(|b| b == b'-' || b.is_ascii_hexdigit())
 }
 
 pub(super) fn is_key(text: &str) -> bool {

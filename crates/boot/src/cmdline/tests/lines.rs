@@ -60,6 +60,8 @@ pub(super) const LINES: &[Case] = &[
     ("dracut(7), path:keydev:luksdev", "rd.luks.uuid=$A rd.luks.key=/k:LABEL=KEYS:UUID=$A", "luks-$A UUID=$A /k:LABEL=KEYS", &[]),
     ("dracut(7), for the other", "rd.luks.uuid=$A rd.luks.uuid=$B rd.luks.key=/k:LABEL=KEYS:UUID=0a1b", "luks-$A UUID=$A none | luks-$B UUID=$B /k:LABEL=KEYS", &[]),
     ("dracut(7), path:keydev", "rd.luks.uuid=$A rd.luks.key=/k:/dev/sdb1", "luks-$A UUID=$A /k:/dev/sdb1", &[]),
+    ("dracut(7), a device whose name is as long as a UUID", "rd.luks.uuid=$A rd.luks.key=/k:/dev/disk/by-id/usb-SanDisk_Ultra_12", "luks-$A UUID=$A /k:/dev/disk/by-id/usb-SanDisk_Ultra_12", &[]),
+    ("dracut(7), a label as long as a UUID", "rd.luks.uuid=$A rd.luks.key=/k:LABEL=keys-of-the-stick-in-the-drawer", "luks-$A UUID=$A /k:LABEL=keys-of-the-stick-in-the-drawer", &[]),
     ("dracut(7), by path", "rd.luks.uuid=$A rd.luks.key=/k:/dev/disk/by-path/pci-0000:00:14.0-usb-0:1:1.0", "luks-$A UUID=$A /k:/dev/disk/by-path/pci-0000:00:14.0-usb-0:1:1.0", &[]),
     ("dracut(7), GPG", "rd.luks.uuid=$A rd.luks.key=/k.gpg:LABEL=KEYS", "luks-$A UUID=$A none", &["rd.luks.key=/k.gpg:LABEL=KEYS: a key that GPG encrypted is not read here."]),
     ("dracut(7), keysource", "rd.luks.uuid=$A rd.luks.uuid=keysource:cccc", "luks-$A UUID=$A none", &["rd.luks.uuid=keysource:cccc: a volume that holds the key of others is not opened here."]),

@@ -24,7 +24,7 @@ pub(super) fn check(args: &Args) -> Result<()> {
 /// The message of the first rule that is broken.
 fn broken(args: &Args) -> Option<String> {
     let general = shared::RULES.into_iter().flatten();
-    let with = shared::RULES_WITH.into_iter().filter(|(option, _)| args.owns(option));
+    let with = shared::RULES_WITH.into_iter().filter(|(option, _)| args.takes(option));
     let mut rules = general.chain(args.command().rules).chain(with.flat_map(|(_, rules)| rules));
     rules.find_map(|rule: &Rule| rule.broken_by(args))
 }

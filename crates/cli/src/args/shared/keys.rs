@@ -136,7 +136,7 @@ pub(crate) const NO_KEYSLOT: &str = "Keyslot specification is required.";
 
 pub(crate) static KEY_RULES: &[Rule] = &[
     Rule::line(
-        |a| a.times(&KEY_FILE) > 1 && a.is_other_than(&["tcrypt"]),
+        |a| a.times(&KEY_FILE) > 1 && !a.is_of(&["tcrypt"]),
         "Only one --key-file argument is allowed.",
     ),
     Rule::excludes(&PASSWORD_COMMAND, &[&KEY_FILE, &KEYFILE_OFFSET, &KEYFILE_SIZE, &KEY_DESCRIPTION]),

@@ -1,6 +1,6 @@
 //! Options that set the properties of a new keyslot or volume.
 
-use super::{U32, U64, flag, option};
+use super::{INTEGRITY, INTEGRITY_NO_WIPE, U32, U64, flag, option};
 use crate::args::option::{Kind, Opt};
 use crate::args::rule::Rule;
 
@@ -197,7 +197,12 @@ pub(crate) static MAKING_RULES: &[Rule] = &[
         |a| a.given(&KEYSLOT_CIPHER) != a.given(&KEYSLOT_KEY_SIZE),
         "Options --keyslot-cipher and --keyslot-key-size must be used together.",
     ),
+];
+
+/// Those of a new volume, which come after all others.
+pub(crate) static NEW_VOLUME_RULES: &[Rule] = &[
     Rule::excludes(&ALIGN_PAYLOAD, &[&OFFSET]),
-    Rule::excludes(&DEVICE_SIZE, &[&SIZE]),
+    Rule::needs(&INTEGRITY_NO_WIPE, &INTEGRITY)
+        .saying("Option --integrity-no-wipe can be used only for format action with integrity extension."),
     Rule::excludes(&USE_RANDOM, &[&USE_URANDOM]).saying("Only one of --use-[u]random options is allowed."),
 ];

@@ -96,7 +96,8 @@ pub(crate) static EVERYWHERE: &[&Opt] =
     &[&BATCH_MODE, &VERBOSE, &DEBUG, &DEBUG_JSON, &TEST_ARGS, &HELP, &HELP_ALL, &USAGE, &VERSION];
 
 /// What every command refuses that takes these options, before what it refuses itself.
-pub(super) static RULES: [&[Rule]; 4] = [KEY_RULES, MAKING_RULES, UNBUILT_RULES, OPENING_RULES];
+pub(super) static RULES: [&[Rule]; 5] =
+    [KEY_RULES, MAKING_RULES, UNBUILT_RULES, OPENING_RULES, NEW_VOLUME_RULES];
 
 /// What every command that has the option refuses besides, after it.
 pub(super) static RULES_WITH: [(&Opt, &[Rule]); 1] = [(&TCRYPT_HIDDEN, TCRYPT_RULES)];

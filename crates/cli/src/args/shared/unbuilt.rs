@@ -25,9 +25,5 @@ pub(crate) static INTEGRITY_KEY_SIZE: Opt =
     option("integrity-key-size", None, "BITS", U32, "No effect without --integrity.", "");
 pub(crate) static DISABLE_SUM: Opt = no("disable-sum", "Accepted, no effect.");
 
-pub(crate) static UNBUILT_RULES: &[Rule] = &[
-    Rule::needs(&INTEGRITY_INLINE, &INTEGRITY)
-        .saying("Inline integrity must be used together with --integrity option."),
-    Rule::needs(&INTEGRITY_NO_WIPE, &INTEGRITY)
-        .saying("Option --integrity-no-wipe can be used only for format action with integrity extension."),
-];
+pub(crate) static UNBUILT_RULES: &[Rule] = &[Rule::needs(&INTEGRITY_INLINE, &INTEGRITY)
+    .saying("Inline integrity must be used together with --integrity option.")];

@@ -171,7 +171,6 @@ impl PassphraseOptions {
 /// How an existing or first passphrase is given where nobody can be asked.
 const WAY: &str = "Give the passphrase in a file with --key-file FILE, or on standard input.";
 
-/// What `--password-command` stands in the place of.
 /// Where one passphrase is to be read from.
 #[derive(Debug)]
 pub(crate) struct PassphraseSource {

@@ -1,6 +1,7 @@
 //! `resize`: an open mapping grows or shrinks; its content is left alone.
 
 use crate::args::risk::{Effect, Proof, risk};
+use crate::args::rule::Rule;
 use crate::args::{self, Args, Command, Example, Group, Offers, Operand, Request, Topic, groups, shared};
 use crate::device::explain;
 use crate::mapping::{self, Mapping, Open, Reopening};
@@ -39,7 +40,7 @@ pub(crate) static COMMAND: Command = Command {
         groups::LIMITS,
         groups::ADMISSION,
     ],
-    rules: &[],
+    rules: &[Rule::excludes(&shared::DEVICE_SIZE, &[&shared::SIZE])],
     examples: &[
         Example { line: "keyway resize home", does: "Use all of a device that has grown." },
         Example { line: "keyway resize --device-size 1G home", does: "Use one GiB of it." },

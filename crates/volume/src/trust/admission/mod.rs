@@ -237,7 +237,7 @@ impl Opened {
     /// [`Refusal::NotRecoverable`](crate::Refusal::NotRecoverable); the header has changed meanwhile,
     /// or somebody goes on with the re-encryption; the device fails.
     pub fn onto(
-        self,
+        mut self,
         data: Arc<dyn Storage>,
         purpose: Purpose,
         rng: &mut dyn Random,
@@ -245,6 +245,8 @@ impl Opened {
         let Some(under_way) = &self.under_way else { return Ok((self, data)) };
         let keys = self.reencryption_keys(under_way);
         let holds_header = self.holds_header();
+        // The lock of an earlier call would keep this one out.
+        self.hold = None;
         let Ready { luks, data, hold } =
             reencrypt::open(self.luks, data, under_way, &keys, holds_header, purpose, rng)?;
         let under_way = UnderWay::judge(luks.header(), self.data)?;

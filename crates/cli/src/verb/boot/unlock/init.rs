@@ -58,6 +58,10 @@ fn start(
     firmware: &mut Option<modules::Firmware>,
 ) -> Result<()> {
     let mut wanted = Root::parse(&plan.command_line);
+    // Before anybody types a passphrase. Another /init mounts its root itself.
+    if let Some(why) = wanted.refusal().filter(|_| !has_original()) {
+        return Err(failed(&why));
+    }
     // Another /init does that itself.
     let mut resume = wanted.resume.take().filter(|_| !has_original());
     let mut entries: Vec<_> = plan.entries.iter().collect();
@@ -235,13 +239,13 @@ fn switch_root(image: &Initramfs, plan: &Plan, wanted: &Root) -> Result<()> {
 /// image's own /init, whose /run is another one, from a rule.
 fn introduce_mappings(image: &Initramfs) {
     let all = Mapper::open().and_then(|mapper| mapper.list()).unwrap_or_default();
-    let devices: Vec<_> = all.into_iter().map(|(_, device)| device).collect();
-    let told = match has_original() {
-        true => dm::introduce_by_rule(image, &devices),
-        false => devices.into_iter().try_for_each(dm::introduce),
-    };
-    if let Err(why) = told {
-        say!("keyway: udev cannot be told of the opened volumes: {why}.");
+    let untold = |what: &str, why| say!("keyway: udev cannot be told of {what}: {why}.");
+    if has_original() {
+        dm::introduce_by_rule(image, &all).unwrap_or_else(|why| untold("the opened volumes", why));
+        return;
+    }
+    for (name, device) in all {
+        dm::introduce(device).unwrap_or_else(|why| untold(&name, why));
     }
 }
 

@@ -49,7 +49,6 @@ pub(super) fn in_words(wanted: &Root) -> String {
 /// Mounts it on `place`; a failure is told in words.
 pub(super) fn mount_on(proof: &Initramfs, place: &str, wanted: &Root, plan: &Plan) -> Result<(), String> {
     let spec = device(wanted, plan).ok_or(NOTHING_TO_START)?;
-    wanted.refusal().map_or(Ok(()), Err)?;
     let found = find::reach(OsStr::new(&spec), plan.waits.needed, plan.lvm.of_system(plan.opens()));
     let node = found.map_err(|why| format!("root={why}"))?;
     lvm::refuse_unencrypted(&node, plan.opens()).map_err(|why| format!("root={spec}: {why}"))?;

@@ -64,8 +64,7 @@ pub(crate) static COMMAND: Command = Command {
         groups::PROGRESS,
     ],
     rules: &[
-        Rule::needs(&shared::TCRYPT_HIDDEN, &SIZE)
-            .saying("Option --tcrypt-hidden needs --size: how much the hidden volume holds."),
+        Rule::needs(&shared::TCRYPT_HIDDEN, &SIZE).saying(SIZE_OF_HIDDEN),
         Rule::excludes(&QUICK, &[&shared::TCRYPT_HIDDEN])
             .saying("Option --quick cannot be combined with --tcrypt-hidden, which writes only headers."),
         Rule::needs(&OUTER_KEY_FILE, &shared::TCRYPT_HIDDEN).saying(OF_OUTER),
@@ -98,6 +97,7 @@ pub(crate) static COMMAND: Command = Command {
     run: args::run::<Make>,
 };
 
+const SIZE_OF_HIDDEN: &str = "Option --tcrypt-hidden needs --size: how much the hidden volume holds.";
 const OF_OUTER: &str =
     "Options --outer-key-file and --outer-pim are those of the volume that --tcrypt-hidden is for.";
 
@@ -179,7 +179,7 @@ enum Place {
 impl Request for Make {
     fn from_args(args: &Args) -> Result<Self> {
         let device = args.operand(0).ok_or_else(|| Failure::silent(Exit::Parameters))?;
-        let place = Place::from_args(args);
+        let place = Place::from_args(args)?;
         let new = args.text(&HASH).into_iter().fold(NewVeracrypt::new(), NewVeracrypt::hash);
         let new = args.text(&CIPHER).into_iter().fold(new, NewVeracrypt::cipher);
         let new = if args.given(&QUICK) { new.quick() } else { new };
@@ -205,11 +205,13 @@ impl Request for Make {
 }
 
 impl Place {
-    fn from_args(args: &Args) -> Self {
+    fn from_args(args: &Args) -> Result<Self> {
         match (args.number(&SIZE), args.given(&shared::TCRYPT_HIDDEN)) {
-            (Some(size), true) => Self::Hidden(size, OuterKey::from_args(args)),
-            (Some(size), false) => Self::File(size),
-            (None, _) => Self::Whole,
+            // The command's rules have refused it.
+            (None, true) => Err(Failure::new(Exit::Parameters, SIZE_OF_HIDDEN)),
+            (Some(size), true) => Ok(Self::Hidden(size, OuterKey::from_args(args))),
+            (Some(size), false) => Ok(Self::File(size)),
+            (None, false) => Ok(Self::Whole),
         }
     }
 }

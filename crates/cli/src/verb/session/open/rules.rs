@@ -3,8 +3,8 @@
 use super::options::PERSISTENT;
 use crate::args::rule::Rule;
 use crate::args::shared::{
-    ALLOW_DISCARDS, HASH, IV_LARGE_SECTORS, KEY_SIZE, OFFSET, SECTOR_SIZE, SHARED, SKIP, TCRYPT_HIDDEN,
-    TEST_PASSPHRASE, UNBOUND, VOLUME_KEY_FILE, VOLUME_KEY_KEYRING,
+    ALLOW_DISCARDS, DEVICE_SIZE, HASH, IV_LARGE_SECTORS, KEY_SIZE, OFFSET, SECTOR_SIZE, SHARED, SIZE, SKIP,
+    TCRYPT_HIDDEN, TEST_PASSPHRASE, UNBOUND, VOLUME_KEY_FILE, VOLUME_KEY_KEYRING,
 };
 use crate::volume::kinds::plain::given::{IV_LARGE_SECTORS_ALONE, SECTOR_SIZE_OF_OTHERS, SKIP_OF_OTHERS};
 
@@ -40,6 +40,7 @@ pub(super) static RULES: &[Rule] = &[
         },
         UNTESTED,
     ),
+    Rule::excludes(&DEVICE_SIZE, &[&SIZE]),
     Rule::line(|a| a.given(&UNBOUND) && !a.is_luks(), UNBOUND_OF_OTHERS),
     Rule::needs(&UNBOUND, &TEST_PASSPHRASE).saying(UNBOUND_ALONE),
     Rule::line(
