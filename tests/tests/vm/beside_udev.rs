@@ -47,7 +47,10 @@ fn a_udev_that_starts_later_takes_what_it_is_told_of() {
         Machine::new().with_udev(),
         r#"
         for volume in untold told; do
-            udevadm control --exit; rm -rf /run/udev
+            udevadm control --exit
+            # It may still be removing its own links.
+            while pidof systemd-udevd >/dev/null; do sleep 0.1; done
+            until rm -rf /run/udev; do sleep 0.1; done
             keyway open --key-file /key /dev/vda $volume
             if [ $volume = told ]; then
                 mkdir -p /run/udev/data
