@@ -13,22 +13,26 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-const OLD: &str = "correct horse battery staple";
-const NEW: &str = "another one, of 20 bytes";
-const HIDDEN: &str = "what opens the volume in it";
-const LEN: usize = 512 << 10;
+/// What opens the outer volume.
+pub(super) const OLD: &str = "correct horse battery staple";
+/// What is to open it.
+pub(super) const NEW: &str = "another one, of 20 bytes";
+/// What opens the hidden one.
+pub(super) const HIDDEN: &str = "what opens the volume in it";
+/// Bytes of the device.
+pub(super) const LEN: usize = 512 << 10;
 
-fn secret(text: &str) -> Secret {
+pub(super) fn secret(text: &str) -> Secret {
     Secret::copy_from(text.as_bytes())
 }
 
 /// What opens volumes of [`made`].
-fn narrow(hidden: bool, backup: bool) -> Tcrypt {
+pub(super) fn narrow(hidden: bool, backup: bool) -> Tcrypt {
     Tcrypt { pim: Some(1), hash: Some("sha512".into()), ..place(hidden, backup) }
 }
 
 /// An outer volume and a hidden one.
-fn made() -> Vec<u8> {
+pub(super) fn made() -> Vec<u8> {
     let device = Memory::zeroed(LEN);
     let new = NewVolume { pim: Some(1), quick: true, ..NewVolume::default() };
     new.make(&device, &secret(OLD), &mut OsRandom, &Meter::new()).unwrap();
@@ -38,26 +42,31 @@ fn made() -> Vec<u8> {
     bytes(&device)
 }
 
-fn bytes(device: &dyn Storage) -> Vec<u8> {
+pub(super) fn bytes(device: &dyn Storage) -> Vec<u8> {
     let mut bytes = vec![0; device.len() as usize];
     device.read_at(&mut bytes, 0).unwrap();
     bytes
 }
 
-fn opened(device: &dyn Storage, of: &Tcrypt, key: &str) -> Result<Opened> {
+pub(super) fn opened(device: &dyn Storage, of: &Tcrypt, key: &str) -> Result<Opened> {
     Opened::open(device, of, &secret(key), &UnlockOptions::default())
 }
 
-fn change(device: &dyn Storage, of: &Tcrypt, (old, new): (&str, &str), key: &NewKey) -> Result<()> {
+pub(super) fn change(
+    device: &dyn Storage,
+    of: &Tcrypt,
+    (old, new): (&str, &str),
+    key: &NewKey,
+) -> Result<()> {
     let options = UnlockOptions::default();
     opened(device, of, old)?.change_key(device, key, &secret(new), (&mut OsRandom, &options))
 }
 
-fn opens(image: &[u8], of: &Tcrypt, key: &str) -> bool {
+pub(super) fn opens(image: &[u8], of: &Tcrypt, key: &str) -> bool {
     open(of, &Arc::new(Memory::from(image.to_vec())), key).is_ok()
 }
 
-fn decrypted(image: &[u8], of: &Tcrypt, key: &str) -> Vec<u8> {
+pub(super) fn decrypted(image: &[u8], of: &Tcrypt, key: &str) -> Vec<u8> {
     let unlocked = open(of, &Arc::new(Memory::from(image.to_vec())), key).unwrap();
     unlocked.header.to_bytes().expose().to_vec()
 }
@@ -256,11 +265,16 @@ fn a_write_that_fails_leaves_a_header_that_opens() {
     }
 }
 
-fn backup_file(name: &str) -> PathBuf {
+pub(super) fn backup_file(name: &str) -> PathBuf {
     std::env::temp_dir().join(format!("keyway-header-{name}-{}", std::process::id()))
 }
 
-fn restore(device: &dyn Storage, backup: Option<&dyn Storage>, hidden: bool, key: &str) -> Result<Restore> {
+pub(super) fn restore(
+    device: &dyn Storage,
+    backup: Option<&dyn Storage>,
+    hidden: bool,
+    key: &str,
+) -> Result<Restore> {
     Restore::prepare(device, backup, &narrow(hidden, false), &secret(key), &UnlockOptions::default())
 }
 

@@ -1,6 +1,7 @@
 //! TrueCrypt and VeraCrypt volumes: every KDF, cipher and place of a header; key files; what is
 //! refused.
 
+mod careful;
 mod change;
 mod made;
 mod new;

@@ -157,16 +157,30 @@ pub fn locker_of(path: &Path) -> Option<Holder> {
 /// Whether both have the same bytes: one file, one block device under any node, or a loop device
 /// and its backing. Two partitions of an image have none in common.
 pub fn is_same(one: &dyn Storage, other: &dyn Storage) -> bool {
-    let bottom = |storage: &dyn Storage| {
-        let (kernel, mut at) = (Kernel::here(), subject(storage.lock_target()?.fd()).ok()?);
+    let part = |storage: &dyn Storage| storage.lock_target().and_then(|target| target.part());
+    Extent::overlap(part(one), part(other))
+        && Bottom::of_storage(one).is_some_and(|one| Bottom::of_storage(other) == Some(one))
+}
+
+/// The file or block device that holds the bytes, whatever its name; a loop device is the file behind it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Bottom(Subject);
+
+impl Bottom {
+    /// Of an open file; `None` if that cannot be seen.
+    pub(crate) fn of(file: BorrowedFd<'_>) -> Option<Self> {
+        let (kernel, mut at) = (Kernel::here(), subject(file).ok()?);
         while let Subject::Device { number } = at {
             let Some((_, below)) = kernel.below(number) else { break };
             at = below;
         }
-        Some(at)
-    };
-    let part = |storage: &dyn Storage| storage.lock_target().and_then(|target| target.part());
-    Extent::overlap(part(one), part(other)) && bottom(one).is_some_and(|one| bottom(other) == Some(one))
+        Some(Self(at))
+    }
+
+    /// Of a storage; none of memory or an export.
+    pub(crate) fn of_storage(storage: &dyn Storage) -> Option<Self> {
+        Self::of(storage.lock_target()?.fd())
+    }
 }
 
 /// How something is going to be used.

@@ -9,7 +9,7 @@
 //! hidden volume.
 
 use super::headers::Headers;
-use super::opened::{Opened, opens, room_behind};
+use super::opened::{Opened, room_behind};
 use super::{Place, Tcrypt};
 use crate::device::storage::{NewFile, Readers};
 use crate::{Error, Random, Refusal, Result, Storage, UnlockOptions};
@@ -77,10 +77,7 @@ impl Restore {
         let mut opened = Opened::find(backup.unwrap_or(storage), &from, passphrase, options)?;
         opened.unlocked.device_len = storage.len();
         let [first, copy] = opened.positions()?;
-        let on_device =
-            opened.described(Place::Volume { hidden, backup: false }, opened.unlocked.kdf).read(storage);
-        let on_device =
-            opens(on_device.and_then(|locked| locked.unlock(passphrase, options))).unwrap_or(None);
+        let on_device = opened.another(storage, Place::Volume { hidden, backup: false }, options)?;
         let key = opened.unlocked.header.keys();
         let other_key = on_device.as_ref().is_some_and(|found| !found.header.keys().ct_eq(key.expose()));
         let positions = match (backup, on_device) {

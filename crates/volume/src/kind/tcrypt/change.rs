@@ -11,10 +11,10 @@
 
 use super::headers::{Headers, refused};
 use super::key_files::KeyFiles;
-use super::opened::{Opened, opens};
+use super::opened::Opened;
 use super::seal::Sealing;
 use super::{Place, Tcrypt};
-use crate::{Random, Refusal, Result, Storage, UnlockOptions};
+use crate::{Error, Random, Refusal, Result, Storage, UnlockOptions};
 use keyway_crypto::Secret;
 use keyway_format::tcrypt::{Position, Program, check_pim, kdf_of_program};
 use std::path::PathBuf;
@@ -61,12 +61,16 @@ impl Opened {
         let sealing = self.new_sealing(new)?;
         sealing.kdf.check_new(sealing.pim, passphrase).map_err(refused(Refusal::Unusable))?;
         sealing.check_cost(options)?;
-        let key_files = new.key_files.as_ref().unwrap_or(&self.key_files);
+        let key_files = match &new.key_files {
+            Some(paths) => KeyFiles::read(paths)?,
+            None => self.key_files.copy(),
+        };
         if passphrase.is_empty() && key_files.is_empty() {
             return Err(Refusal::Unusable.because("an empty passphrase needs key files"));
         }
-        let password = KeyFiles::read(key_files)?.with(passphrase)?;
-        self.refuse_other(storage, &sealing, key_files, passphrase, options)?;
+        key_files.check_apart(storage)?;
+        let password = key_files.with(passphrase)?;
+        self.refuse_other(storage, &sealing, &password, options)?;
         let positions = match self.unlocked.position {
             Position::Backup | Position::HiddenBackup => [first, backup],
             _ => [backup, first],
@@ -91,20 +95,20 @@ impl Opened {
         &self,
         storage: &dyn Storage,
         sealing: &Sealing,
-        key_files: &[PathBuf],
-        passphrase: &Secret,
+        password: &Secret,
         options: &UnlockOptions,
     ) -> Result<()> {
         let hidden = !self.unlocked.position.is_hidden();
         let place = Place::Volume { hidden, backup: false };
-        let described = self.described(place, sealing.kdf);
-        let of = Tcrypt { pim: sealing.pim, key_files: key_files.to_vec(), ..described };
-        match opens(of.read(storage)?.unlock(passphrase, options))? {
-            None => Ok(()),
-            Some(_) if hidden => {
+        let hash = Some(sealing.kdf.name.to_owned());
+        let of = Tcrypt { place, pim: sealing.pim, hash, ..Tcrypt::default() };
+        match of.read_headers(storage)?.search(password, options) {
+            Err(Error::WrongPassphrase) => Ok(()),
+            Err(error) => Err(error),
+            Ok(_) if hidden => {
                 Err(Refusal::Exists.because("a hidden volume opens with this passphrase already"))
             }
-            Some(_) => Err(Refusal::Exists.because("the outer volume opens with this passphrase already")),
+            Ok(_) => Err(Refusal::Exists.because("the outer volume opens with this passphrase already")),
         }
     }
 }

@@ -3,16 +3,23 @@
 //! A folder stands for the files in it, but for hidden ones and folders. ("VeraCrypt User's Guide",
 //! Keyfiles, Keyfile Search Path.)
 
-use crate::{Error, Refusal, Result};
+use crate::device::in_use::Bottom;
+use crate::{Error, Refusal, Result, Storage};
 use keyway_crypto::Secret;
 use keyway_format::tcrypt::{KEY_FILE_LEN, Pool};
 use std::fs::{self, File};
 use std::io;
+use std::os::fd::AsFd;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-/// Key files, mixed; without any, the passphrase stays as it is.
-pub(super) struct KeyFiles(Option<Pool>);
+/// Key files, mixed; without any, the passphrase stays as it is. They are read once: another time their content may be
+/// another, and a pipe has none.
+#[derive(Default)]
+pub(super) struct KeyFiles {
+    pool: Option<Pool>,
+    files: Vec<(PathBuf, Option<Bottom>)>,
+}
 
 impl KeyFiles {
     /// Reads them all.
@@ -20,20 +27,49 @@ impl KeyFiles {
     /// # Errors
     /// One of them cannot be read or is empty, or a folder has none.
     pub(super) fn read(paths: &[PathBuf]) -> Result<Self> {
-        let mut pool = (!paths.is_empty()).then(Pool::default);
+        let mut read = Self::default();
         for path in paths {
             let files = if path.is_dir() { folder(path)? } else { vec![path.clone()] };
             for file in files {
-                let content = content(&file)?;
-                pool.get_or_insert_default().mix(content.expose());
+                let (content, bottom) = content(&file)?;
+                read.pool.get_or_insert_default().mix(content.expose());
+                read.files.push((file, bottom));
             }
         }
-        Ok(Self(pool))
+        Ok(read)
+    }
+
+    /// The same, read already.
+    pub(super) fn copy(&self) -> Self {
+        Self { pool: self.pool.as_ref().map(Pool::copy), files: self.files.clone() }
+    }
+
+    /// Whether there are none.
+    pub(super) fn is_empty(&self) -> bool {
+        self.files.is_empty()
+    }
+
+    /// Refuses the volume as a key file of itself: with its header its key would change, and nothing would open it.
+    ///
+    /// # Errors
+    /// [`Error::Refused`].
+    pub(super) fn check_apart(&self, from: &dyn Storage) -> Result<()> {
+        let Some(volume) = Bottom::of_storage(from) else { return Ok(()) };
+        match self.files.iter().find(|(_, bottom)| *bottom == Some(volume)) {
+            None => Ok(()),
+            Some((path, _)) => {
+                let why = format!(
+                    "key file {} is the volume itself: with its header the key changes, and nothing would open it",
+                    path.display()
+                );
+                Err(Refusal::Unusable.because(why))
+            }
+        }
     }
 
     /// What the KDFs are given.
     pub(super) fn with(&self, passphrase: &Secret) -> Result<Secret> {
-        match &self.0 {
+        match &self.pool {
             Some(pool) => Ok(pool.with(passphrase)?),
             None => Ok(Secret::copy_from(passphrase.expose())),
         }
@@ -41,7 +77,7 @@ impl KeyFiles {
 
     /// The same with an empty passphrase and one more key file.
     pub(super) fn with_file(&self, content: &Secret) -> Result<Secret> {
-        let mut pool = self.0.as_ref().map(Pool::copy).unwrap_or_default();
+        let mut pool = self.pool.as_ref().map(Pool::copy).unwrap_or_default();
         pool.mix(content.expose());
         Ok(pool.with(&Secret::zeroed(0))?)
     }
@@ -69,9 +105,9 @@ fn folder(path: &Path) -> Result<Vec<PathBuf>> {
     Ok(files)
 }
 
-/// The part of a file that counts.
-fn content(path: &Path) -> Result<Secret> {
-    let read = || -> io::Result<Secret> {
+/// The part of a file that counts, and which file it is.
+fn content(path: &Path) -> Result<(Secret, Option<Bottom>)> {
+    let read = || -> io::Result<(Secret, Option<Bottom>)> {
         let mut file = File::open(path)?;
         let mut buffer = Secret::zeroed(KEY_FILE_LEN);
         let mut filled = 0;
@@ -83,13 +119,13 @@ fn content(path: &Path) -> Result<Secret> {
                 Err(error) => return Err(error),
             }
         }
-        Ok(Secret::copy_from(&buffer.expose()[..filled]))
+        Ok((Secret::copy_from(&buffer.expose()[..filled]), Bottom::of(file.as_fd())))
     };
-    let content = read().map_err(|source| failed(path, source))?;
+    let (content, bottom) = read().map_err(|source| failed(path, source))?;
     if content.is_empty() {
         return Err(Refusal::Unusable.because(format!("key file {} is empty", path.display())));
     }
-    Ok(content)
+    Ok((content, bottom))
 }
 
 fn failed(path: &Path, source: io::Error) -> Error {

@@ -1,13 +1,13 @@
 //! A header that was opened to be written again, with what encrypts it.
 
 use super::headers::Headers;
+use super::key_files::KeyFiles;
 use super::seal::Sealing;
 use super::{Place, Tcrypt, Unlocked};
 use crate::{Error, Random, Refusal, Result, Storage, UnlockOptions};
 use keyway_crypto::Secret;
 use keyway_format::Bytes;
-use keyway_format::tcrypt::{HEADER_LEN, Kdf, Position};
-use std::path::PathBuf;
+use keyway_format::tcrypt::{HEADER_LEN, Position};
 
 /// A header, and the key that opened it.
 pub struct Opened {
@@ -15,10 +15,10 @@ pub struct Opened {
     pub unlocked: Unlocked,
     /// Its passphrase, with its key files.
     pub(super) password: Secret,
-    /// Its PIM.
-    pub(super) pim: Option<u32>,
-    /// Its key files.
-    pub(super) key_files: Vec<PathBuf>,
+    /// Its key files, as they were when it was opened.
+    pub(super) key_files: KeyFiles,
+    /// What the user said of it, but for the key files.
+    of: Tcrypt,
 }
 
 impl Opened {
@@ -48,7 +48,8 @@ impl Opened {
         let locked = of.read(storage)?;
         let unlocked = locked.unlock(passphrase, options)?;
         let password = locked.key_files.with(passphrase)?;
-        Ok(Self { unlocked, password, pim: of.pim, key_files: of.key_files })
+        let of = Tcrypt { key_files: Vec::new(), ..of };
+        Ok(Self { unlocked, password, key_files: locked.key_files, of })
     }
 
     /// The places of the header and of its copy.
@@ -89,7 +90,7 @@ impl Opened {
 
     /// What encrypts it.
     pub(super) fn sealing(&self) -> Sealing {
-        Sealing { kdf: self.unlocked.kdf, pim: self.pim, cipher: self.unlocked.cipher }
+        Sealing { kdf: self.unlocked.kdf, pim: self.of.pim, cipher: self.unlocked.cipher }
     }
 
     /// The same header under a new salt.
@@ -99,10 +100,21 @@ impl Opened {
         Ok(*sealed.copies().next().expect("one place, one copy"))
     }
 
-    /// What describes a header that this key may open, or another one with that KDF.
-    pub(super) fn described(&self, place: Place, kdf: &Kdf) -> Tcrypt {
-        let (pim, key_files, hash) = (self.pim, self.key_files.clone(), Some(kdf.name.to_owned()));
-        Tcrypt { place, pim, key_files, hash, ..Tcrypt::default() }
+    /// Looks at a place for a header that the same key opens.
+    ///
+    /// # Errors
+    /// Whether one is there cannot be told: [`Error::Io`], or its KDF is over the limits.
+    pub(super) fn another(
+        &self,
+        storage: &dyn Storage,
+        place: Place,
+        options: &UnlockOptions,
+    ) -> Result<Option<Unlocked>> {
+        let of = Tcrypt { place, ..self.of.clone() };
+        match of.read_headers(storage)?.search(&self.password, options) {
+            Err(Error::WrongPassphrase | Error::Format(_)) => Ok(None),
+            found => found.map(Some),
+        }
     }
 }
 
@@ -114,13 +126,4 @@ fn room_end(device_len: u64) -> u64 {
 /// How many bytes of data a device has room for behind `start`.
 pub(super) fn room_behind(start: u64, device_len: u64) -> u64 {
     room_end(device_len).saturating_sub(start)
-}
-
-/// Whether a header opened; only a wrong passphrase says that it did not.
-pub(super) fn opens(found: Result<Unlocked>) -> Result<Option<Unlocked>> {
-    match found {
-        Ok(unlocked) => Ok(Some(unlocked)),
-        Err(Error::WrongPassphrase) => Ok(None),
-        Err(error) => Err(error),
-    }
 }

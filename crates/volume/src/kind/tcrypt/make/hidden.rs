@@ -2,7 +2,7 @@
 //! already, or the outer volume's.
 
 use super::super::headers::{Headers, refused};
-use super::super::{Place, Programs, Tcrypt};
+use super::super::{Place, Programs, Sealing, Tcrypt};
 use super::{NewVolume, new_keys};
 use crate::{Error, Random, Refusal, Result, Storage, UnlockOptions};
 use keyway_crypto::Secret;
@@ -64,7 +64,7 @@ impl Outer {
         (rng, options): (&mut dyn Random, &UnlockOptions),
     ) -> Result<()> {
         let data = self.room(storage, size)?;
-        let (sealing, password) = new.password(passphrase)?;
+        let (sealing, password) = new.password(storage, passphrase)?;
         // No PIM is the same as the default one.
         let opens_outer = self.kdf.stretch(new.pim) == self.kdf.stretch(self.pim);
         if password.ct_eq(self.password.expose()) && opens_outer {
@@ -72,7 +72,7 @@ impl Outer {
                        VeraCrypt would open that one";
             return Err(Refusal::Unusable.because(why));
         }
-        self.refuse_another(storage, new, sealing.kdf, passphrase, options)?;
+        self.refuse_another(storage, &sealing, &password, options)?;
         let fields = Fields::of_new(data, self.sector_size, true);
         let header = Header::new(fields, new_keys(sealing.cipher, rng)?)?;
         let positions = [Position::HiddenBackup, Position::Hidden];
@@ -91,16 +91,14 @@ impl Outer {
     fn refuse_another(
         &self,
         storage: &dyn Storage,
-        new: &NewVolume,
-        kdf: &Kdf,
-        passphrase: &Secret,
+        sealing: &Sealing,
+        password: &Secret,
         options: &UnlockOptions,
     ) -> Result<()> {
         let place = Place::Volume { hidden: true, backup: false };
-        let (pim, key_files) = (new.pim, new.key_files.clone());
-        let hash = Some(kdf.name.to_owned());
-        let of = Tcrypt { place, programs: self.programs, pim, key_files, hash, ..Tcrypt::default() };
-        match of.read(storage)?.unlock(passphrase, options) {
+        let (pim, hash) = (sealing.pim, Some(sealing.kdf.name.to_owned()));
+        let of = Tcrypt { place, programs: self.programs, pim, hash, ..Tcrypt::default() };
+        match of.read_headers(storage)?.search(password, options) {
             Err(Error::WrongPassphrase) => Ok(()),
             Err(error) => Err(error),
             Ok(_) => Err(Refusal::Exists.because("a hidden volume opens with this passphrase already")),

@@ -84,7 +84,7 @@ impl NewVolume {
         meter: &Meter,
     ) -> Result<()> {
         let (data, sector_size) = place(storage)?;
-        let (sealing, password) = self.password(passphrase)?;
+        let (sealing, password) = self.password(storage, passphrase)?;
         let fields = Fields::of_new(data.clone(), sector_size, false);
         let header = Header::new(fields, new_keys(sealing.cipher, rng)?)?;
         let headers =
@@ -101,14 +101,15 @@ impl NewVolume {
     }
 
     /// The passphrase with the key files in it, if VeraCrypt takes both.
-    fn password(&self, passphrase: &Secret) -> Result<(Sealing, Secret)> {
+    fn password(&self, storage: &dyn Storage, passphrase: &Secret) -> Result<(Sealing, Secret)> {
         let sealing = self.sealing()?;
         sealing.kdf.check_new(self.pim, passphrase).map_err(refused(Refusal::Unusable))?;
         if passphrase.is_empty() && self.key_files.is_empty() {
             return Err(Refusal::Unusable.because("an empty passphrase needs key files"));
         }
-        let password = KeyFiles::read(&self.key_files)?.with(passphrase)?;
-        Ok((sealing, password))
+        let key_files = KeyFiles::read(&self.key_files)?;
+        key_files.check_apart(storage)?;
+        Ok((sealing, key_files.with(passphrase)?))
     }
 }
 
