@@ -1,5 +1,5 @@
 //! Copies of one header, each under a salt of its own, written one after the other: each is on stable
-//! storage before the next one begins.
+//! storage, and was read back, before the next one begins.
 
 use super::seal::Sealing;
 use crate::{Error, Random, Refusal, Result, Storage};
@@ -35,15 +35,12 @@ impl Headers {
         self.0.iter().map(|(_, copy)| copy)
     }
 
-    /// Writes them, and reads them back.
+    /// Writes them, and reads each back before the next.
     ///
     /// # Errors
     /// [`Error::Io`].
     pub(super) fn write(&self, storage: &dyn Storage) -> Result<()> {
-        for (at, copy) in self.places(storage) {
-            put(storage, copy, at)?;
-        }
-        self.read_back(storage)
+        self.places(storage).try_for_each(|(at, copy)| put_and_read(storage, copy, at))
     }
 
     /// The same over headers that opened with another key: random bytes go over each first, so that
@@ -58,27 +55,27 @@ impl Headers {
                 rng.fill(&mut noise)?;
                 put(storage, &noise, at)?;
             }
-            put(storage, copy, at)?;
+            put_and_read(storage, copy, at)?;
         }
-        self.read_back(storage)
+        Ok(())
     }
 
     fn places(&self, storage: &dyn Storage) -> impl Iterator<Item = (u64, &[u8; HEADER_LEN])> {
         let len = storage.len();
         self.0.iter().filter_map(move |(position, copy)| Some((position.offset(len)?, copy)))
     }
+}
 
-    fn read_back(&self, storage: &dyn Storage) -> Result<()> {
-        for (at, copy) in self.places(storage) {
-            let mut found = [0; HEADER_LEN];
-            storage.read_at(&mut found, at).map_err(io("reading back the header of"))?;
-            if found != *copy {
-                let source = std::io::Error::other("not what was written");
-                return Err(io("reading back the header of")(source));
-            }
-        }
-        Ok(())
+/// Writes a copy, and reads it back before anything is done to the next one.
+fn put_and_read(storage: &dyn Storage, copy: &[u8; HEADER_LEN], at: u64) -> Result<()> {
+    put(storage, copy, at)?;
+    let mut found = [0; HEADER_LEN];
+    storage.read_at(&mut found, at).map_err(io("reading back the header of"))?;
+    if found != *copy {
+        let source = std::io::Error::other("not what was written");
+        return Err(io("reading back the header of")(source));
     }
+    Ok(())
 }
 
 fn put(storage: &dyn Storage, bytes: &[u8; HEADER_LEN], at: u64) -> Result<()> {
