@@ -1,11 +1,15 @@
-//! Headers that are written only when what opens them then is known: key files that change, the volume as a key file.
+//! Headers that are written only when it is known what opens then, and what is lost.
 
-use super::change::{NEW, OLD, bytes, change, made, narrow, opened, opens, secret};
-use keyway_volume::device::storage::File;
+use super::change::{
+    HIDDEN, LEN, NEW, OLD, backup_file, bytes, change, made, narrow, opened, opens, restore, secret,
+};
+use super::place;
+use keyway_volume::device::storage::{File, Memory};
 use keyway_volume::device::stream::Meter;
-use keyway_volume::kind::tcrypt::{NewKey, NewVolume, Outer, Tcrypt};
-use keyway_volume::{OsRandom, UnlockOptions};
-use std::io::Write;
+use keyway_volume::kind::tcrypt::{NewKey, NewVolume, Outer, Restore, Tcrypt};
+use keyway_volume::{Error, OsRandom, Storage, UnlockOptions};
+use std::io::{self, Write};
+use std::ops::Range;
 use std::os::fd::AsRawFd;
 use std::path::PathBuf;
 
@@ -50,7 +54,7 @@ fn key_files_are_read_once() {
     assert!(opens(&bytes(&disk), &of, OLD));
 
     // A pipe has its content once.
-    let (reader, mut writer) = std::io::pipe().unwrap();
+    let (reader, mut writer) = io::pipe().unwrap();
     writer.write_all(b"from a program").unwrap();
     drop(writer);
     let pipe = PathBuf::from(format!("/proc/self/fd/{}", reader.as_raw_fd()));
@@ -84,4 +88,112 @@ fn the_volume_is_no_key_file_of_itself() {
             assert!(bytes(&disk) == before);
         }
     }
+}
+
+/// The outer volume is tried first by every hash: the hidden one would be written over.
+#[test]
+fn another_hash_is_no_way_around_the_hidden_volume() {
+    let (before, sha256) = (made(), NewKey { hash: Some("sha256".into()), ..NewKey::default() });
+    for (hidden, keys, whose) in [(false, (OLD, HIDDEN), "a hidden"), (true, (HIDDEN, OLD), "the outer")] {
+        let device = Memory::from(before.clone());
+        let why = change(&device, &narrow(hidden, false), keys, &sha256).unwrap_err().to_string();
+        assert_eq!(why, format!("{whose} volume opens with this passphrase already"));
+        assert!(bytes(&device) == before);
+    }
+}
+
+/// The end of an older volume, or its start, with the same passphrase.
+#[test]
+fn a_stale_header_replaces_none_that_opens() {
+    let (one, other) = (made(), made());
+    let mixed = [&one[..LEN / 2], &other[LEN / 2..]].concat();
+    for (hidden, key) in [(false, OLD), (true, HIDDEN)] {
+        for copy in [false, true] {
+            let device = Memory::from(mixed.clone());
+            let why = change(&device, &narrow(hidden, copy), (key, NEW), &NewKey::default()).unwrap_err();
+            assert!(why.to_string().contains("belong to different volumes"), "{why}");
+            assert!(bytes(&device) == mixed);
+        }
+    }
+}
+
+fn backup_of(image: &[u8], name: &str) -> Memory {
+    let file = backup_file(name);
+    let device = Memory::from(image.to_vec());
+    opened(&device, &narrow(false, false), OLD).unwrap().back_up(None, &file, &mut OsRandom).unwrap();
+    let backup = Memory::from(std::fs::read(&file).unwrap());
+    std::fs::remove_file(&file).unwrap();
+    backup
+}
+
+/// By its copy at the end, and by another hash than the backup's.
+#[test]
+fn a_restore_sees_a_newer_volume() {
+    let backup = backup_of(&made(), "newer");
+    let mut newer = made();
+    newer[..512].fill(7);
+    let found = restore(&Memory::from(newer.clone()), Some(&backup), false, OLD).unwrap();
+    assert_eq!((found.other_key, found.opens_there), (true, true));
+    newer[LEN - 131_072..LEN - 130_560].fill(7);
+    let found = restore(&Memory::from(newer), Some(&backup), false, OLD).unwrap();
+    assert_eq!((found.other_key, found.opens_there), (false, false));
+
+    let hashed = Memory::zeroed(LEN);
+    let new = NewVolume { hash: Some("sha256".into()), pim: Some(1), quick: true, ..NewVolume::default() };
+    new.make(&hashed, &secret(OLD), &mut OsRandom, &Meter::new()).unwrap();
+    let of = Tcrypt { pim: Some(1), ..place(false, false) };
+    let options = UnlockOptions::default();
+    let found = Restore::prepare(&hashed, Some(&backup), &of, &secret(OLD), &options).unwrap();
+    assert!(found.other_key);
+}
+
+/// A device that fails where its first header is, and forgets what is written to the copy.
+struct Failing {
+    device: Memory,
+    reads: bool,
+}
+
+impl Storage for Failing {
+    fn len(&self) -> u64 {
+        self.device.len()
+    }
+
+    fn read_at(&self, buf: &mut [u8], offset: u64) -> io::Result<()> {
+        match offset < 512 && !self.reads {
+            true => Err(io::Error::other("a bad sector")),
+            false => self.device.read_at(buf, offset),
+        }
+    }
+
+    fn write_at(&self, buf: &[u8], offset: u64) -> io::Result<()> {
+        if offset < self.len() / 2 { self.device.write_at(buf, offset) } else { Ok(()) }
+    }
+
+    fn flush(&self) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn discard(&self, _: Range<u64>) -> io::Result<()> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
+}
+
+/// What cannot be read may be a header that opens.
+#[test]
+fn a_restore_passes_on_what_it_cannot_read() {
+    let before = made();
+    let backup = backup_of(&before, "unread");
+    let device = Failing { device: Memory::from(before), reads: false };
+    let why = restore(&device, Some(&backup), false, OLD).err().unwrap();
+    assert!(matches!(why, Error::Io { .. }), "{why}");
+}
+
+/// The old header is still there.
+#[test]
+fn a_copy_that_did_not_reach_the_disk_stops_the_change() {
+    let before = made();
+    let device = Failing { device: Memory::from(before.clone()), reads: true };
+    let why = change(&device, &narrow(false, false), (OLD, NEW), &NewKey::default()).unwrap_err();
+    assert!(why.to_string().contains("reading back"), "{why}");
+    assert!(bytes(&device) == before);
 }

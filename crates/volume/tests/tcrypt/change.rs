@@ -179,7 +179,7 @@ fn what_is_refused_changes_nothing() {
         refused(system, &of, keys, &same).starts_with("its system is encrypted, and boots by this header")
     );
     let old = Made::new(kdf(Program::TrueCrypt, "sha512", false), cipher("aes", CascadeMode::Lrw)).device();
-    assert!(refused(old, &of, keys, &same).starts_with("it is of TrueCrypt 5 or earlier"));
+    assert!(refused(old, &of, keys, &same).starts_with("it was created by TrueCrypt 5 or earlier"));
     let long = Made::quick().with(|it| {
         it.fields.volume_size = Bytes(196_608);
         it.fields.area_size = Bytes(196_608);

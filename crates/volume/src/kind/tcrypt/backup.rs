@@ -49,8 +49,10 @@ pub struct Restore {
     opened: Opened,
     /// Where it goes, in this order.
     positions: Vec<Position>,
-    /// The header on the device opens with the same key, and has another volume key.
+    /// A header or its copy on the device opens with the same key, and has another volume key.
     pub other_key: bool,
+    /// A header or its copy on the device opens with the same key.
+    pub opens_there: bool,
     /// How many bytes of data it describes, if the device has room for more.
     pub leaves_room: Option<(u64, u64)>,
 }
@@ -60,7 +62,8 @@ impl Restore {
     /// with what is there.
     ///
     /// # Errors
-    /// [`Error::WrongPassphrase`]; [`Error::Refused`]: the file is no backup, or the volume does not fit.
+    /// [`Error::WrongPassphrase`]; [`Error::Refused`]: the file is no backup, or the volume does not fit; whether what is
+    /// there opens cannot be told: [`Error::Io`], or its KDF is over the limits.
     pub fn prepare(
         storage: &dyn Storage,
         backup: Option<&dyn Storage>,
@@ -77,10 +80,12 @@ impl Restore {
         let mut opened = Opened::find(backup.unwrap_or(storage), &from, passphrase, options)?;
         opened.unlocked.device_len = storage.len();
         let [first, copy] = opened.positions()?;
-        let on_device = opened.another(storage, Place::Volume { hidden, backup: false }, options)?;
+        let there = |backup| opened.another(storage, Place::Volume { hidden, backup }, options);
+        let on_device = [there(false)?, if backup.is_some() { there(true)? } else { None }];
         let key = opened.unlocked.header.keys();
-        let other_key = on_device.as_ref().is_some_and(|found| !found.header.keys().ct_eq(key.expose()));
-        let positions = match (backup, on_device) {
+        let other_key = on_device.iter().flatten().any(|found| !found.header.keys().ct_eq(key.expose()));
+        let opens_there = backup.is_none() || on_device.iter().any(Option::is_some);
+        let positions = match (backup, &on_device[0]) {
             (None, _) => vec![first],
             // What opens stays until the other copy does.
             (Some(_), Some(_)) => vec![copy, first],
@@ -89,7 +94,7 @@ impl Restore {
         let (start, len) = (opened.unlocked.header.area_offset.0, opened.unlocked.header.volume_size.0);
         let room = room_behind(start, storage.len());
         let leaves_room = (!hidden && len < room).then_some((len, room));
-        Ok(Self { opened, positions, other_key, leaves_room })
+        Ok(Self { opened, positions, other_key, opens_there, leaves_room })
     }
 
     /// Puts it back under new salts: the header, and from a file its copy at the end, too. The caller has claimed the

@@ -16,7 +16,7 @@ use super::seal::Sealing;
 use super::{Place, Tcrypt};
 use crate::{Error, Random, Refusal, Result, Storage, UnlockOptions};
 use keyway_crypto::Secret;
-use keyway_format::tcrypt::{Position, Program, check_pim, kdf_of_program};
+use keyway_format::tcrypt::{Program, check_pim, kdf_of_program};
 use std::path::PathBuf;
 
 /// What is to open a volume in place of its old key. What is `None` stays.
@@ -71,10 +71,8 @@ impl Opened {
         key_files.check_apart(storage)?;
         let password = key_files.with(passphrase)?;
         self.refuse_other(storage, &sealing, &password, options)?;
-        let positions = match self.unlocked.position {
-            Position::Backup | Position::HiddenBackup => [first, backup],
-            _ => [backup, first],
-        };
+        self.refuse_another_volume(storage, options)?;
+        let positions = if self.is_copy() { [first, backup] } else { [backup, first] };
         Headers::seal(&self.unlocked.header, &sealing, &password, &positions, rng)?.overwrite(storage, rng)
     }
 
@@ -90,7 +88,23 @@ impl Opened {
         Ok(Sealing { kdf, pim: new.pim.unwrap_or(old.pim), cipher: old.cipher })
     }
 
-    /// A key that opens the outer volume never opens the hidden one: the programs try that one second.
+    /// The other copy opens with the same key and is another volume's: one of them is stale, and which one only its user
+    /// knows.
+    fn refuse_another_volume(&self, storage: &dyn Storage, options: &UnlockOptions) -> Result<()> {
+        let hidden = self.unlocked.position.is_hidden();
+        let place = Place::Volume { hidden, backup: !self.is_copy() };
+        let keys = self.unlocked.header.keys();
+        match self.another(storage, place, options)? {
+            Some(other) if !other.header.keys().ct_eq(keys.expose()) => {
+                let why = "the header and its copy at the end both open with this passphrase, and belong to different \
+                           volumes: back up the right one and restore it first";
+                Err(Refusal::Exists.because(why))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// A key that opens the outer volume never opens the hidden one, whatever its KDF: the programs try that one second.
     fn refuse_other(
         &self,
         storage: &dyn Storage,
@@ -100,10 +114,10 @@ impl Opened {
     ) -> Result<()> {
         let hidden = !self.unlocked.position.is_hidden();
         let place = Place::Volume { hidden, backup: false };
-        let hash = Some(sealing.kdf.name.to_owned());
-        let of = Tcrypt { place, pim: sealing.pim, hash, ..Tcrypt::default() };
+        let of = Tcrypt { place, pim: sealing.pim, ..Tcrypt::default() };
         match of.read_headers(storage)?.search(password, options) {
-            Err(Error::WrongPassphrase) => Ok(()),
+            // With these limits, nothing that was not tried opens later, either.
+            Err(Error::WrongPassphrase | Error::KdfMemory { .. } | Error::KdfTime { .. }) => Ok(()),
             Err(error) => Err(error),
             Ok(_) if hidden => {
                 Err(Refusal::Exists.because("a hidden volume opens with this passphrase already"))

@@ -63,7 +63,7 @@ impl Opened {
             return Err(Refusal::Unusable.because(why));
         }
         if !header.has_backup() || *position == Position::OldHidden {
-            let why = "it is of TrueCrypt 5 or earlier, which has no second header: a power cut while the only one is \
+            let why = "it was created by TrueCrypt 5 or earlier, which has no second header: a power cut while the only one is \
                        written would lose the volume";
             return Err(Refusal::Unusable.because(why));
         }
@@ -81,6 +81,11 @@ impl Opened {
             true => [Position::Hidden, Position::HiddenBackup],
             false => [Position::Normal, Position::Backup],
         })
+    }
+
+    /// Whether it is the copy at the end.
+    pub(super) fn is_copy(&self) -> bool {
+        matches!(self.unlocked.position, Position::Backup | Position::HiddenBackup)
     }
 
     /// Whether its passphrase goes with key files.
