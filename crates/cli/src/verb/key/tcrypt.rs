@@ -23,9 +23,10 @@ pub(crate) static COMMAND: Command = Command {
           options say otherwise; the data and the key that it is encrypted with do, too. A volume of TrueCrypt's stays \
           one.\n\nBoth headers are written, the copy at the end before the first, each over two passes of random bytes: \
           whenever that is cut, one of them opens with the old passphrase or the new one. If the old one still opens the \
-          volume after a crash, run it again. With --tcrypt-backup, the copy opens it and the first header is made \
+          volume after a crash, run it again. If neither passphrase opens it, run tcryptHeaderRestore DEVICE with the new \
+          one. With --tcrypt-backup, the copy opens it and the first header is made \
           anew.\n\nWho had the old passphrase and a copy of the old header (a backup of the file, a snapshot, cells that a \
-          flash disk has set aside) opens the volume with them for ever: where that matters, copy the data to a new \
+          flash disk has set aside) can still open the volume with them: where that matters, copy the data to a new \
           volume.\n\nA device that is in use is refused. Encrypted systems are, too, for their boot loader needs its \
           header, and volumes of TrueCrypt 5 and earlier, which have one header only.",
     options: &[
