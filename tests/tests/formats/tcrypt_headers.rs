@@ -146,7 +146,7 @@ fn what_is_typed() {
         let terminal = terminal.expect("Enter VeraCrypt PIM:").type_secretly("1");
         let terminal = terminal.expect("Enter new passphrase:").type_secretly(NEW);
         let terminal = terminal.expect("Verify passphrase:").type_secretly(NEW);
-        let terminal = terminal.expect("Enter VeraCrypt PIM:").type_secretly("2");
+        let terminal = terminal.expect("Enter new VeraCrypt PIM:").type_secretly("2");
         terminal.expect("Verify VeraCrypt PIM:").type_secretly(again).finish()
     };
     let before = fs::read(&file).unwrap();
@@ -239,9 +239,9 @@ fn a_backup_has_both_headers_and_restores_them() {
     damaged[LEN - RESERVED..].fill(0);
     fs::write(&file, damaged).unwrap();
     restore("", &file, Some(&kept), HIDDEN).fails(2);
-    restore("", &file, Some(&kept), OLD).ok().quiet();
+    restore("-q", &file, Some(&kept), OLD).ok().quiet();
     assert!(read("--veracrypt-pim 1", &file, OLD).ok().stdout == data);
-    restore("--tcrypt-hidden", &file, Some(&kept), HIDDEN).ok().quiet();
+    restore("-q --tcrypt-hidden", &file, Some(&kept), HIDDEN).ok().quiet();
     for place in ["", "--tcrypt-backup"] {
         read(&format!("--veracrypt-pim 1 {place}"), &file, OLD).ok();
         read(&format!("--veracrypt-pim 1 --tcrypt-hidden {place}"), &file, HIDDEN).ok();
@@ -320,7 +320,7 @@ fn a_restore_asks_and_refuses() {
     keyway(line).arg(&file).stdin(OLD).ok();
     let other = fs::read(&file).unwrap();
     let said = restore("", &file, Some(&kept), OLD).fails(5).errors();
-    assert!(said.contains("has another volume key: it was made after the backup"), "{said}");
+    assert!(said.contains("belongs to a different volume or was created after this backup."), "{said}");
     assert!(fs::read(&file).unwrap() == other);
     restore("-q", &file, Some(&kept), OLD).ok().quiet();
 
@@ -336,6 +336,39 @@ fn a_restore_asks_and_refuses() {
     );
     let said = refused(&scratch.path("none"), &file, 4);
     assert!(said.ends_with("none does not exist or access denied.\n"), "{said}");
+}
+
+/// A file, and another device than its own: without a word only where a header opens.
+#[test]
+fn a_restore_on_the_wrong_device_needs_a_word() {
+    need!("setsid");
+    let scratch = Scratch::new();
+    let (file, kept) = (made(&scratch), scratch.path("hc.header"));
+    backup("", &file, &kept, &[OLD]).ok();
+    let (noise, table, larger) = (vec![7; LEN], scratch.path("table"), scratch.path("larger"));
+    let mut with_table = noise.clone();
+    with_table[512..520].copy_from_slice(b"EFI PART");
+    let mut grown = fs::read(&file).unwrap();
+    grown.resize(LEN + 4096, 7);
+    fs::write(&table, &with_table).unwrap();
+    fs::write(&larger, &grown).unwrap();
+    let none = scratch.file("none", &noise);
+    for (wrong, why) in [
+        (&none, "No header there opens with this passphrase"),
+        (&table, "already contains a 'gpt' partition signature."),
+        (&larger, "that of a smaller volume: 786432 bytes of data, and there is room for 790528."),
+    ] {
+        let before = fs::read(wrong).unwrap();
+        let said = restore("", wrong, Some(&kept), OLD).fails(5).errors();
+        assert!(said.contains(why) && said.contains("-q replaces it all the same."), "{said}");
+        let terminal = Terminal::start(&restore("", wrong, Some(&kept), ""));
+        let terminal = terminal.expect("Enter passphrase").type_secretly(OLD);
+        let shown = terminal.expect("Are you sure?").type_line("no").finish().screen;
+        let shown = shown.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(shown.contains(why), "{shown}");
+        assert!(fs::read(wrong).unwrap() == before);
+        restore("-q", wrong, Some(&kept), OLD).ok().quiet();
+    }
 }
 
 /// Whoever has it open reads with what the header says.

@@ -150,7 +150,7 @@ fn key_files_pims_and_damage() {
     assert_eq!(read("--hash sha512", &asked, KEY).len(), plain.len());
     let terminal = Terminal::start(&keyway(line).arg(scratch.path("other.hc")));
     let terminal = terminal.expect("Enter passphrase").type_secretly(KEY).expect("Verify").type_secretly(KEY);
-    let terminal = terminal.expect("Enter VeraCrypt PIM:").type_secretly("1");
+    let terminal = terminal.expect("Enter new VeraCrypt PIM:").type_secretly("1");
     let ending = terminal.expect("Verify VeraCrypt PIM:").type_secretly("2").finish();
     assert!(ending.screen.contains("PIMs do not match."), "{}", ending.screen);
     assert!(!scratch.path("other.hc").exists());

@@ -259,10 +259,27 @@ impl TcryptRestore {
         Ok(Self { storage, restore })
     }
 
-    /// Whether the header on the volume opens with the same key, and has another volume key: with the backup, nothing
-    /// that was written with it can be read. See [`TcryptHeader`] for an example.
+    /// Whether a header or its copy on the volume opens with the same key, and has another volume key: with the backup,
+    /// nothing that was written with it can be read. See [`TcryptHeader`] for an example.
     pub fn has_other_key(&self) -> bool {
         self.restore.other_key
+    }
+
+    /// Whether a header or its copy on the volume opens with the same key. Where none does, the device may be another one,
+    /// or both are damaged.
+    ///
+    /// ```no_run
+    /// # use keyway::{Key, Limits, Tcrypt, TcryptRestore};
+    /// # use std::path::Path;
+    /// let (key, file) = (Key::passphrase("correct horse"), Path::new("disk.header"));
+    /// let restore = TcryptRestore::prepare("disk.hc", Some(file), &Tcrypt::new(), &key, &Limits::new())?;
+    /// if !restore.opens_there() {
+    ///     eprintln!("Is it this disk?");
+    /// }
+    /// # Ok::<(), keyway::Error>(())
+    /// ```
+    pub fn opens_there(&self) -> bool {
+        self.restore.opens_there
     }
 
     /// How many bytes of data the header describes, and how many there is room for, if these are more. See

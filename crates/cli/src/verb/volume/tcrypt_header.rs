@@ -3,7 +3,7 @@
 use crate::args::risk::{Effect, Proof, risk};
 use crate::args::rule::Rule;
 use crate::args::{self, Args, Command, Example, Group, Kind, Offers, Operand, Opt, Request, groups, shared};
-use crate::device;
+use crate::device::{self, content};
 use crate::make::output_file;
 use crate::make::replacing::Replacing;
 use crate::output::failure::{Exit, Failure, Result};
@@ -13,6 +13,7 @@ use crate::volume::kinds::tcrypt::{
     self,
     header_key::{self, HeaderKey},
 };
+use keyway::storage::Storage;
 use keyway::{TcryptHeader, TcryptRestore};
 use keyway_format::tcrypt::LARGEST_PIM;
 use std::path::{Path, PathBuf};
@@ -75,8 +76,9 @@ pub(crate) static RESTORE: Command = Command {
           without a file, the header is restored from that copy. With --tcrypt-hidden it is the hidden volume's. The \
           passphrase is the one that the backup was made with: it must open the header in it, and the volume must fit on \
           the device, before anything is written.\n\nWhat is there is replaced: the word YES confirms that. Where nobody can \
-          be asked, a header is replaced that opens with the same passphrase and has another volume key only with -q: that \
-          volume was made after the backup, and nothing on it can be read with the old header. A device that is in use is \
+          be asked, -q is needed if that may be a mistake: if a header there belongs to another volume, so that nothing on it \
+          can be read with the old one; if none there opens with this passphrase; if the device holds something else, or is \
+          larger than the volume. A device that is in use is \
           refused.",
     options: &[
         &[
@@ -140,11 +142,16 @@ struct Backup {
 impl Request for Backup {
     fn from_args(args: &Args) -> Result<Self> {
         let file = args.path(&shared::HEADER_BACKUP_FILE).map(Path::to_owned);
+        let (stdin, hidden_key_files) = header_key::key_files(args.all(&HIDDEN_KEY_FILE));
+        if stdin.is_some() {
+            let message = "Option --hidden-key-file takes no standard input.";
+            return Err(Failure::new(Exit::Parameters, message));
+        }
         Ok(Self {
             file: file
                 .ok_or_else(|| Failure::new(Exit::Parameters, "Option --header-backup-file is required."))?,
             key: HeaderKey::from_args(args)?,
-            hidden_key_files: header_key::key_files(args.all(&HIDDEN_KEY_FILE)).1,
+            hidden_key_files,
             hidden_pim: args.number32(&HIDDEN_PIM),
         })
     }
@@ -164,6 +171,7 @@ impl Request for Backup {
             let prompt = format!("Enter passphrase for the volume hidden in {}: ", device.display());
             let passphrase = key.passphrase.asked().existing(prompt).read_key()?;
             let of = header_key::described(self.hidden_pim, &self.hidden_key_files).hidden();
+            let of = if key.is_backup() { of.backup() } else { of };
             TcryptHeader::on(Arc::clone(&storage), &of, &passphrase, &key.limits).map_err(failed)
         });
         let hidden = hidden.transpose()?;
@@ -201,35 +209,51 @@ impl Request for Restore {
         let storage = Arc::clone(&claimed);
         let restore = TcryptRestore::on(storage, self.file.as_deref(), &of, &passphrase, &key.limits);
         let restore = restore.map_err(failed)?;
-        self.confirm(&restore)?;
+        self.confirm(&restore, &**claimed)?;
         restore.run().map_err(|error| header_key::failed(device, error))
     }
 }
 
 impl Restore {
-    fn confirm(&self, restore: &TcryptRestore) -> Result<()> {
+    fn confirm(&self, restore: &TcryptRestore, storage: &dyn Storage) -> Result<()> {
         let device = self.key.device.display();
         let from = match &self.file {
             Some(file) => format!("the one in {}", file.display()),
             None => "its copy at the end".to_owned(),
         };
         let whose = if self.key.is_hidden() { "header of the hidden volume" } else { "header" };
-        let mut warning = format!("This will replace the {whose} on {device} with {from}.");
-        if let Some((len, room)) = restore.leaves_room() {
-            warning += &format!(
-                "\nIt is that of a smaller volume: {len} bytes of data, and there is room for {room}."
-            );
+        let reasons = self.reasons(restore, storage)?;
+        if let (Some(first), false) = (reasons.first(), question::asks(self.manner) || self.manner.batch_mode)
+        {
+            let message =
+                format!("Device {device}: {first} Nobody can be asked; -q replaces it all the same.");
+            return Err(Failure::new(Exit::Busy, message));
         }
-        if restore.has_other_key() {
-            warning += &format!("\n{OTHER_KEY}");
-            if !question::asks(self.manner) && !self.manner.batch_mode {
-                let message =
-                    format!("Device {device}: {OTHER_KEY} Nobody can be asked; -q replaces it all the same.");
-                return Err(Failure::new(Exit::Busy, message));
-            }
-        }
+        let warning = format!("This will replace the {whose} on {device} with {from}.");
+        let warning = reasons.iter().fold(warning, |warning, reason| format!("{warning}\n{reason}"));
         question::confirm(self.manner, &warning, "Operation aborted.", Exit::Parameters)
+    }
+
+    /// What speaks against it: another volume is lost, or it is another device's header.
+    fn reasons(&self, restore: &TcryptRestore, storage: &dyn Storage) -> Result<Vec<String>> {
+        let mut reasons = Vec::new();
+        if restore.has_other_key() {
+            reasons.push(OTHER_KEY.to_owned());
+        }
+        reasons.extend(content::found(storage, &self.key.device)?);
+        if !restore.opens_there() {
+            reasons.push(NOTHING_OPENS.to_owned());
+        }
+        if let Some((len, room)) = restore.leaves_room() {
+            let why = "The backup is that of a smaller volume";
+            reasons.push(format!("{why}: {len} bytes of data, and there is room for {room}."));
+        }
+        Ok(reasons)
     }
 }
 
-const OTHER_KEY: &str = "The volume there has another volume key: it was made after the backup, and nothing on it can be read with that.";
+const OTHER_KEY: &str =
+    "The header on the device belongs to a different volume or was created after this backup.";
+
+const NOTHING_OPENS: &str =
+    "No header there opens with this passphrase: both are damaged, or it is another device's backup.";

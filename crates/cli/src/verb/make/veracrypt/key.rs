@@ -31,7 +31,7 @@ impl NewKey {
         header_key::check_new(&passphrase, !self.key_files.is_empty(), &shared::MIXED_KEY_FILE)?;
         let new = self.key_files.iter().fold(new.clone(), NewVeracrypt::key_file);
         let asked = self.asks_pim.then(|| header_key::ask_new_pim(&self.passphrase)).transpose()?;
-        let pim = asked.or(self.pim);
+        let pim = asked.filter(is_not_default).or(self.pim);
         Ok((pim.into_iter().fold(new, NewVeracrypt::pim), Key::Passphrase(passphrase)))
     }
 

@@ -45,6 +45,11 @@ impl HeaderKey {
         self.given.hidden
     }
 
+    /// Whether it is the copy at the end.
+    pub(crate) fn is_backup(&self) -> bool {
+        self.given.backup
+    }
+
     /// Asks for what is not given: the passphrase, then the PIM. `hidden` says whose it is.
     pub(crate) fn ask(&self, hidden: bool) -> Result<(Tcrypt, Key)> {
         let passphrase = self.passphrase.existing(prompt_for(&self.device)).read_key()?;
@@ -89,9 +94,12 @@ impl CostLimits {
 pub(crate) fn ask_new_pim(passphrase: &PassphraseOptions) -> Result<u32> {
     let ask = |prompt: &str| {
         let source = passphrase.asked().existing(prompt);
-        Ok::<_, Failure>((pim_of(&source.read()?)?, source.is_interactive()))
+        let typed = source.read()?;
+        // 0 is the default one, as for the option.
+        let pim = if typed.expose().trim_ascii() == b"0" { 0 } else { pim_of(&typed)? };
+        Ok::<_, Failure>((pim, source.is_interactive()))
     };
-    let (pim, is_typed) = ask("Enter VeraCrypt PIM: ")?;
+    let (pim, is_typed) = ask("Enter new VeraCrypt PIM: ")?;
     if is_typed && ask("Verify VeraCrypt PIM: ")?.0 != pim {
         return Err(Failure::new(Exit::Permission, "PIMs do not match.").because(Cause::WrongKey));
     }
