@@ -40,7 +40,7 @@ impl Drop for Folder {
 #[test]
 fn key_files_are_read_once() {
     let folder = Folder::new("once");
-    let disk = File::open_rw(&folder.file("disk.hc", &made())).unwrap();
+    let disk = File::open_rw(folder.file("disk.hc", &made())).unwrap();
     let key = folder.file("key", b"a key file");
     let new = NewKey { key_files: Some(vec![key.clone()]), ..NewKey::default() };
     change(&disk, &narrow(false, false), (OLD, NEW), &new).unwrap();
