@@ -2,7 +2,7 @@
 
 use super::option::{Kind, Opt};
 use super::shared;
-use super::table::{Command, Offers};
+use super::table::{Command, Group, Offers};
 use crate::output::failure::{Exit, Failure, Result};
 use crate::output::manner::Manner;
 use crate::output::progress::Progress;
@@ -96,6 +96,11 @@ impl Args {
     /// else.
     pub(crate) fn takes(&self, option: &Opt) -> bool {
         self.command.all_options().any(|own| std::ptr::eq(own, option))
+    }
+
+    /// Whether the command is one of cryptsetup's actions.
+    pub(super) fn is_action(&self) -> bool {
+        matches!(self.command.group, Group::Cryptsetup(_))
     }
 
     /// Whether the option is in the command's own table. (cryptsetup's actions accept many more, and ignore them.)

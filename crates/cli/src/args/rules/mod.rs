@@ -5,16 +5,12 @@ mod values;
 
 use super::rule::Rule;
 use super::shared;
-use super::table::Group;
 use super::values::Args;
 use crate::output::failure::{Exit, Failure, Result};
 
 /// Refuses a command line that breaks a rule of its command or of its options.
 pub(super) fn check(args: &Args) -> Result<()> {
-    let value = match args.command().group {
-        Group::Cryptsetup(_) => values::broken(args),
-        _ => None,
-    };
+    let value = if args.is_action() { values::broken(args) } else { None };
     match value.or_else(|| broken(args)) {
         Some(message) => Err(refused(args, &message)),
         None => Ok(()),

@@ -186,7 +186,11 @@ pub(crate) static PROGRESS_JSON: Opt = flag("progress-json", None, "Progress as 
 
 pub(crate) static MAKING_RULES: &[Rule] = &[
     Rule::line(
-        |a| a.text(&PBKDF).is_some_and(|name| !["pbkdf2", "argon2i", "argon2id"].contains(&name)),
+        // Keyway's own verbs name the nearest.
+        |a| {
+            let is_known = |name| ["pbkdf2", "argon2i", "argon2id"].contains(&name);
+            a.is_action() && a.text(&PBKDF).is_some_and(|name| !is_known(name))
+        },
         "Password-based key derivation function (PBKDF) can be only pbkdf2 or argon2i/argon2id.",
     ),
     Rule::excludes(&PBKDF_FORCE_ITERATIONS, &[&ITER_TIME])

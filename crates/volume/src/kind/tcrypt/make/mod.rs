@@ -51,7 +51,7 @@ impl NewVolume {
     /// What its headers are to be encrypted with.
     ///
     /// # Errors
-    /// [`Error::Refused`]: VeraCrypt makes no such volume.
+    /// [`Refused`](crate::Error::Refused): VeraCrypt makes no such volume.
     pub fn sealing(&self) -> Result<Sealing> {
         let kdf = kdf_of_new(self.hash.as_deref().unwrap_or(NEW_HASH)).map_err(refused(Refusal::Unusable))?;
         let cipher = cipher_of_new(self.cipher.as_deref().unwrap_or(NEW_CIPHER));
@@ -65,7 +65,7 @@ impl NewVolume {
     /// How many bytes [`NewVolume::make`] fills on such a device, and that it can.
     ///
     /// # Errors
-    /// [`Error::Refused`]: no volume can be there.
+    /// [`Refused`](crate::Error::Refused): no volume can be there.
     pub fn fills(&self, storage: &dyn Storage) -> Result<u64> {
         let (data, _) = place(storage)?;
         Ok(if self.quick { 0 } else { data.end - data.start })
@@ -75,7 +75,8 @@ impl NewVolume {
     /// data area, and can stop their filling: no volume exists then.
     ///
     /// # Errors
-    /// [`Error::Refused`], before anything is written: VeraCrypt makes no such volume; [`Error::Io`].
+    /// [`Refused`](crate::Error::Refused), before anything is written: VeraCrypt makes no such volume;
+    /// [`Io`](crate::Error::Io).
     pub fn make(
         &self,
         storage: &dyn Storage,
