@@ -196,9 +196,9 @@ pub static PARAMETERS: &[Parameter] = parameters! {
     "root_headerdev" "DEVICE" [Gentoo] Some(Reading::root_headerdev), "where root_header= is";
     "root_headerdev_fstype" "TYPE" [Gentoo] Some(|_, _| ()), "nothing: the file system is recognised";
     "crypt_root_options" "OPTION,…" [Gentoo] Some(Reading::root_options),
-        "cryptsetup's options for crypt_root=, those that crypttab(5) has too; --allow-discards is discard";
+        "cryptsetup's options for crypt_root=, those that crypttab(5) has too, but not size; --allow-discards is discard";
     "real_root" "DEVICE" [Gentoo] Some(|_, _| ()), "the root, in place of root=, which may be /dev/ram0; so are real_rootflags=, real_resume= and real_init=";
-    "root_trim" "yes|no" [Gentoo] Some(Reading::root_trim), "the option discard, unless it says no";
+    "root_trim" "yes|no" [Gentoo] Some(Reading::root_trim), "the option discard, if it says yes";
     "crypt_swap" "DEVICE" [Gentoo] Some(Reading::crypt_swap), "opens DEVICE as swap";
     "crypt_swaps" "DEVICE" [Gentoo] Some(Reading::crypt_swap), "the same, several times: swap, swap1 …";
     "swap_key" "PATH" [Gentoo] Some(Reading::swap_key), "the same for the swap";

@@ -26,7 +26,7 @@ pub(crate) static BACKUP: Command = Command {
     group: Group::Containers,
     operands: &[Operand { name: "DEVICE", required: true, help: "The volume.", offers: Offers::Volumes }],
     about: "Copy a TrueCrypt or VeraCrypt volume's headers to a file.",
-    man: "The file is VeraCrypt's external backup, which VeraCrypt restores, too; it must not exist. The header in it \
+    man: "The file is in the format of VeraCrypt's external backups; it must not exist. The header in it \
           has a salt of its own. The second half is for the header of a hidden volume: with --tcrypt-hidden its passphrase is \
           asked for after the outer one's, and it is copied as well; else it is random, and does not show whether there is \
           a hidden volume.\n\nProtect the file as well as the volume: it opens with the passphrases, PIM and key files of \
@@ -54,7 +54,7 @@ pub(crate) static BACKUP: Command = Command {
     ],
     examples: &[Example {
         line: "keyway tcryptHeaderBackup disk.hc --header-backup-file hc.header",
-        does: "tcryptHeaderRestore and VeraCrypt put it back.",
+        does: "tcryptHeaderRestore puts it back.",
     }],
     risks: &[risk(
         "--header-backup-file FILE",
