@@ -253,6 +253,18 @@ impl Admitted {
         ready.map(|(opened, data)| Parts::of_luks(named, opened, data)).at(&self.place)
     }
 
+    /// The LUKS volume that the key opens, if the key was found here; `None` for another kind.
+    #[cfg(feature = "dm")]
+    pub(crate) fn into_opened(self, key: VolumeKey) -> Result<Option<keyway_volume::Opened>> {
+        self.check_own(&key)?;
+        match self.judged {
+            Judged::Luks(judged) => {
+                judged.open_with(key.secret, key.digest, key.second).map(Some).at(&self.place)
+            }
+            Judged::Other(..) => Ok(None),
+        }
+    }
+
     fn named(&self) -> Named {
         let uuid = Some(self.uuid()).filter(|uuid| !uuid.is_empty()).map(str::to_owned);
         Named { kind: self.kind(), uuid }

@@ -37,6 +37,7 @@
 //! | make a VeraCrypt volume, or hide one in another | [`NewVeracrypt`] |
 //! | change what opens a TrueCrypt or VeraCrypt volume, back up and restore its header | [`TcryptHeader`], [`TcryptRestore`] |
 //! | hand the plaintext to other programs | `Volume::serve_nbd`, `Volume::mount`, `Volume::add_ublk`, `Admitted::map` (features) |
+//! | find, suspend, resize and remove what the kernel has mapped | `Mapping` (feature) |
 //! | learn how long a keyslot takes, here, on a board, in GRUB | [`Header::unlock_time`], `Device::predict` (feature) |
 //! | run on storage of your own | [`storage`] |
 //!
@@ -137,7 +138,10 @@ pub use location::Location;
 #[cfg(all(feature = "dm", feature = "parts"))]
 pub use mapping::LinkedKeys;
 #[cfg(feature = "dm")]
-pub use mapping::{KeyLink, KeyLinks, MapOptions, Mapping, MappingFlag, Unlinkable, WatchMapping};
+pub use mapping::{
+    KeyLink, KeyLinks, MapOptions, MappedKey, Mapping, MappingFlag, MappingStatus, MappingStep, Reopened,
+    Unchanged, Unlinkable, WatchMapping,
+};
 #[cfg(feature = "parts")]
 pub use opened::Parts;
 #[cfg(feature = "predict")]

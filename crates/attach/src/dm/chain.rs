@@ -53,22 +53,22 @@ pub struct Through {
 }
 
 impl Mapper {
-    /// Maps a volume as `name`. If anything fails, nothing of it remains.
+    /// Maps a volume as `name`, and returns what the kernel reports about it. If anything fails, nothing of it remains.
     ///
     /// # Errors
     /// Those of [`volume::table`] and [`Mapper::create`].
-    pub fn map(&self, name: &str, uuid: &str, plan: Plan<'_>) -> Result<()> {
+    pub fn map(&self, name: &str, uuid: &str, plan: Plan<'_>) -> Result<Info> {
         match layers(plan.layout, plan.places)? {
             Some(layers) => self.map_chain(name, uuid, plan, &layers),
             None => {
                 let table = volume::table(plan.layout, plan.places, plan.below)?;
                 let flags = Flags { read_only: plan.read_only, ..Flags::default() };
-                self.create(name, uuid, &table, flags).map(drop)
+                self.create(name, uuid, &table, flags)
             }
         }
     }
 
-    fn map_chain(&self, name: &str, uuid: &str, plan: Plan<'_>, layers: &[Layer]) -> Result<()> {
+    fn map_chain(&self, name: &str, uuid: &str, plan: Plan<'_>, layers: &[Layer]) -> Result<Info> {
         for index in 1..layers.len() {
             self.refuse_taken(&numbered(name, index), name)?;
         }
@@ -84,8 +84,9 @@ impl Mapper {
             below.len = table[0].length * volume::SECTOR;
             made.names.push(name);
         }
+        let top = self.status(name)?;
         made.names.clear();
-        Ok(())
+        Ok(top)
     }
 
     fn refuse_taken(&self, lower: &str, name: &str) -> Result<()> {

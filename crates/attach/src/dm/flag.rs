@@ -42,6 +42,13 @@ impl Flag {
         *self.place(options) = true;
     }
 
+    /// Those that the header stores (LUKS2 on-disk format, section 3.5, "config").
+    pub fn stored_in(header: &Luks) -> Vec<Self> {
+        let Header::Luks2 { metadata, .. } = header.header() else { return Vec::new() };
+        let names = &metadata.config.flags;
+        Self::ALL.into_iter().filter(|flag| names.iter().any(|name| name == flag.kept_name())).collect()
+    }
+
     /// Its name in a LUKS2 header (LUKS2 on-disk format, section 3.5, "config").
     pub fn kept_name(self) -> &'static str {
         match self {
@@ -76,12 +83,9 @@ impl Flag {
 }
 
 impl Options {
-    /// Sets the flags that the header stores (LUKS2 on-disk format, section 3.5, "config").
+    /// Sets the flags that the header stores.
     pub fn set_stored(&mut self, header: &Luks) {
-        let Header::Luks2 { metadata, .. } = header.header() else { return };
-        let names = &metadata.config.flags;
-        let stored = Flag::ALL.into_iter().filter(|flag| names.iter().any(|name| name == flag.kept_name()));
-        stored.for_each(|flag| flag.set(self));
+        Flag::stored_in(header).into_iter().for_each(|flag| flag.set(self));
     }
 
     /// Clears the flags that this dm-crypt does not support, as cryptsetup does, and returns them.

@@ -7,7 +7,6 @@ use crate::args::shared::{
 use crate::args::{Args, Opt};
 use crate::process::encoding::Encoded;
 use keyway::{MapOptions, MappingFlag as Flag};
-use keyway_attach::dm::crypt::Options;
 use keyway_crypto::Secret;
 use keyway_volume::header::seal::Renewal;
 use keyway_volume::{Luks, OsRandom};
@@ -37,7 +36,7 @@ static FLAGS: [Named; 6] = [
 
 /// The flags that are given on the command line or in a crypttab line.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct GivenFlags(Options);
+pub(crate) struct GivenFlags(Vec<Flag>);
 
 impl GivenFlags {
     pub(crate) fn from_args(args: &Args) -> Self {
@@ -48,19 +47,19 @@ impl GivenFlags {
 
     /// Adds the flag of this option.
     pub(crate) fn give(&mut self, option: &Opt) {
-        for named in FLAGS.iter().filter(|named| std::ptr::eq(named.option, option)) {
-            named.flag.set(&mut self.0);
-        }
+        let given = FLAGS.iter().filter(|named| std::ptr::eq(named.option, option));
+        self.0.extend(given.map(|named| named.flag));
+    }
+
+    /// Whether discards are passed on, by these flags or those of the header.
+    pub(crate) fn pass_discards(&self, header: Option<&Luks>) -> bool {
+        self.passes_discards()
+            || header.is_some_and(|luks| Flag::stored_in(luks).contains(&Flag::AllowDiscards))
     }
 
     /// Whether discards are passed on.
     pub(crate) fn passes_discards(&self) -> bool {
-        self.0.allow_discards
-    }
-
-    /// Sets these flags in `options`.
-    pub(crate) fn apply(&self, options: &mut Options) {
-        set_in(&self.0).for_each(|named| named.flag.set(options));
+        self.0.contains(&Flag::AllowDiscards)
     }
 
     /// A mapping with these flags.
@@ -91,8 +90,8 @@ impl Encoded for GivenFlags {
 }
 
 /// The flags that are set, with their names.
-fn set_in(options: &Options) -> impl Iterator<Item = &'static Named> {
-    FLAGS.iter().filter(|named| named.flag.is_in(options))
+fn set_in(flags: &[Flag]) -> impl Iterator<Item = &'static Named> {
+    FLAGS.iter().filter(|named| flags.contains(&named.flag))
 }
 
 /// The option that sets the flag.
@@ -101,8 +100,8 @@ pub(crate) fn option_of(flag: Flag) -> &'static str {
 }
 
 /// The flags as `status` shows them; empty when none is set.
-pub(crate) fn shown(options: &Options) -> String {
-    set_in(options).map(|named| named.shown).collect()
+pub(crate) fn shown(flags: &[Flag]) -> String {
+    set_in(flags).map(|named| named.shown).collect()
 }
 
 #[cfg(test)]
@@ -112,13 +111,10 @@ mod tests {
 
     #[test]
     fn flags_are_shown_with_cryptsetups_spaces() {
-        let mut options = Options::default();
-        assert_eq!(shown(&options), "");
-        options.allow_discards = true;
-        assert_eq!(shown(&options), "discards ");
-        options.no_read_workqueue = true;
-        options.no_write_workqueue = true;
-        assert_eq!(shown(&options), "discards no_read_workqueue no_write_workqueue");
+        assert_eq!(shown(&[]), "");
+        assert_eq!(shown(&[Flag::AllowDiscards]), "discards ");
+        let flags = [Flag::NoWriteWorkqueue, Flag::NoReadWorkqueue, Flag::AllowDiscards];
+        assert_eq!(shown(&flags), "discards no_read_workqueue no_write_workqueue");
     }
 
     #[test]

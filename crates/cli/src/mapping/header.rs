@@ -1,17 +1,16 @@
 //! The header of a mapped volume: at the start of its device, or where `--header` says.
 
-use super::{Mapping, device_path};
+use super::{refused, why};
 use crate::args::{Args, shared};
 use crate::device::{self, explain};
 use crate::output::failure::{Exit, Failure, Result};
 use crate::unlock::KeyOptions;
 use crate::unlock::admission::{self, Demands};
 use crate::volume::kinds::plain;
-use keyway::{Access, Locking};
-use keyway_attach::dm::crypt;
+use keyway::{Access, Locking, Mapping, MappingStatus, Reopened, Unchanged};
 use keyway_attach::session::Facts;
-use keyway_crypto::{CipherSpec, Secret};
-use keyway_volume::{Layout, Luks, Mapping as Stored, Opened};
+use keyway_crypto::Secret;
+use keyway_volume::{Luks, Opened};
 use std::path::{Path, PathBuf};
 
 /// How to get the header and the key of an open volume again.
@@ -41,38 +40,50 @@ impl Reopening {
     }
 
     /// Where the header of the mapping should be.
-    pub(crate) fn header_path(&self, mapping: &Mapping, line: &crypt::Line) -> Option<PathBuf> {
-        self.header.clone().or_else(|| device_path(&mapping.mapper, line.device))
+    fn header_path(&self, status: &MappingStatus) -> PathBuf {
+        self.header.clone().unwrap_or_else(|| status.device.clone())
     }
 
     /// The LUKS header that the mapping was made from; `None` if the volume is not LUKS, or its
     /// header is elsewhere.
-    pub(crate) fn luks(&self, mapping: &Mapping, line: &crypt::Line, access: Access) -> Result<Option<Luks>> {
-        let Some((kind @ ("LUKS1" | "LUKS2"), uuid)) = mapping.kind() else { return Ok(None) };
-        let Some(path) = self.header_path(mapping, line) else { return Ok(None) };
+    pub(crate) fn luks(
+        &self,
+        mapping: &Mapping,
+        status: &MappingStatus,
+        access: Access,
+    ) -> Result<Option<Luks>> {
+        if !matches!(mapping.kind(), Some("LUKS1" | "LUKS2")) {
+            return Ok(None);
+        }
+        let path = self.header_path(status);
         let Ok(storage) = device::storage(&path, access) else { return Ok(None) };
-        let luks = match Luks::open_with(storage, access, self.locking) {
-            Ok(luks) => luks,
-            Err(keyway_volume::Error::Format(_)) => return Ok(None),
-            Err(error) => return Err(explain::on_device(&path, &error)),
-        };
-        let is_same =
-            format!("LUKS{}", luks.version()) == kind && uuid.is_some_and(|uuid| uuid == luks.uuid());
-        Ok(is_same.then_some(luks))
+        match Luks::open_with(storage, access, self.locking) {
+            Ok(luks) => Ok(mapping.is_of(&luks).then_some(luks)),
+            Err(keyway_volume::Error::Format(_)) => Ok(None),
+            Err(error) => Err(explain::on_device(&path, &error)),
+        }
     }
 
-    /// Judges the header of the volume mapped by `line`, and asks for a passphrase until one opens
+    /// The LUKS header that the mapping was made from, and its path; cryptsetup's message where there is none.
+    pub(crate) fn header_of(&self, mapping: &Mapping, access: Access) -> Result<(Luks, PathBuf)> {
+        let name = mapping.name();
+        let status = mapping.status().map_err(|error| super::explain(name, &error))?;
+        let status = status.filter(|status| status.segments == 1).ok_or_else(|| no_header(name))?;
+        let luks = self.luks(mapping, &status, access)?.ok_or_else(|| no_header(name))?;
+        Ok((luks, self.header_path(&status)))
+    }
+
+    /// Judges the header of the mapping's volume, and asks for a passphrase until one opens
     /// it. Messages show the path `shown`.
-    pub(crate) fn open_again(&self, luks: Luks, line: &crypt::Line, shown: &Path) -> Result<Opened> {
+    pub(crate) fn open_again(&self, mapping: &Mapping, luks: Luks, shown: &Path) -> Result<Reopened> {
         let opened = self.open_header(luks, shown)?;
-        if !is_mapped(opened.layout(), line) {
-            let message = format!(
+        mapping.reopen_with(opened).map_err(|error| match why(&error) {
+            Some(Unchanged::OtherHeader) => refused(format!(
                 "The header on {} is not the one that was opened: its data has another cipher or offset.",
                 shown.display()
-            );
-            return Err(Failure::new(Exit::Parameters, message));
-        }
-        Ok(opened)
+            )),
+            _ => super::explain(mapping.name(), &error),
+        })
     }
 
     fn open_header(&self, luks: Luks, shown: &Path) -> Result<Opened> {
@@ -114,60 +125,8 @@ impl Reopening {
     }
 }
 
-/// Whether dm-crypt's table line maps this layout.
-fn is_mapped(layout: &Layout, line: &crypt::Line) -> bool {
-    let [segment] = &layout.segments[..] else { return false };
-    let Stored::Crypt { spec, sector_size, iv_tweak, .. } = &segment.mapping else { return false };
-    let cipher = CipherSpec::parse(&line.cipher).is_ok_and(|mapped| mapped.means(spec));
-    let size = line.options.sector_size.unwrap_or(512) as usize;
-    cipher
-        && size == sector_size.bytes()
-        && line.iv_offset == *iv_tweak
-        && line.offset.checked_mul(512) == Some(segment.storage_offset)
-}
-
 /// cryptsetup's message for a mapping that is not LUKS, or whose header is elsewhere.
 pub(crate) fn no_header(name: &str) -> Failure {
     let message = format!("{name} is not active LUKS device name or header is missing.");
     Failure::new(Exit::Parameters, message)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use keyway_crypto::SectorSize;
-    use keyway_volume::MappedSegment;
-
-    fn layout(cipher: &str, bytes: u32, iv_tweak: u64, storage_offset: u64) -> Layout {
-        let (spec, sector_size) = (CipherSpec::parse(cipher).unwrap(), SectorSize::new(bytes).unwrap());
-        let mapping = Stored::Crypt { spec, sector_size, iv_tweak, iv_large_sectors: false };
-        let segment =
-            MappedSegment { plaintext_start: 0, length: None, storage_offset, mapping, second_key: false };
-        Layout::new(vec![segment])
-    }
-
-    #[test]
-    fn a_header_that_describes_other_data_than_is_mapped_is_noticed() {
-        let line = crypt::Line::parse(b"aes-xts-plain64 00ff 0 8:1 32768 1 sector_size:4096").unwrap();
-        let as_mapped = layout("aes-xts-plain64", 4096, 0, 32768 * 512);
-        assert!(is_mapped(&as_mapped, &line));
-        assert!(is_mapped(&layout("capi:xts(aes)-plain64", 4096, 0, 32768 * 512), &line));
-        for other in [
-            layout("cipher_null-ecb", 4096, 0, 32768 * 512),
-            layout("aes-xts-plain", 4096, 0, 32768 * 512),
-            layout("aes-xts-plain64", 512, 0, 32768 * 512),
-            layout("aes-xts-plain64", 4096, 8, 32768 * 512),
-            layout("aes-xts-plain64", 4096, 0, 32768 * 512 + 512),
-            layout("aes-xts-plain64", 4096, 0, 0),
-            Layout::new(Vec::new()),
-            Layout::new([as_mapped.segments.clone(), as_mapped.segments.clone()].concat()),
-            Layout::new(vec![MappedSegment { mapping: Stored::Linear, ..as_mapped.segments[0].clone() }]),
-        ] {
-            assert!(!is_mapped(&other, &line), "{other:?}");
-        }
-        let of_512 = crypt::Line::parse(b"aes-xts-plain64 00ff 0 8:1 32768").unwrap();
-        assert!(is_mapped(&layout("aes-xts-plain64", 512, 0, 32768 * 512), &of_512));
-        let beyond = crypt::Line::parse(b"aes-xts-plain64 00ff 0 8:1 36028797018996736").unwrap();
-        assert!(!is_mapped(&layout("aes-xts-plain64", 512, 0, 0), &beyond));
-    }
 }

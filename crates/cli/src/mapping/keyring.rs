@@ -7,30 +7,10 @@ use crate::device::explain;
 use crate::output::failure::{Exit, Failure, Result};
 use crate::output::sentence;
 use keyway::{ErrorKind, KeyLink as Link, KeyLinks, LinkedKeys, MapOptions, Unlinkable};
-use keyway_attach::dm::crypt::Features;
-use keyway_attach::dm::keyring::VolumeKey;
-use keyway_attach::dm::volume::KeyPlace;
 use keyway_crypto::Secret;
 use keyway_volume::Luks;
 use std::error::Error;
 use std::path::Path;
-
-/// Puts the key where cryptsetup would. The key of a LUKS2 volume, for which UUID and digest are
-/// given, goes into the keyring if the kernel's dm-crypt can read it from there and that is
-/// `allowed` (no `--disable-keyring`).
-pub(crate) fn place_key<'a>(
-    allowed: bool,
-    key: &'a Secret,
-    luks2: Option<(&str, u32)>,
-    features: &Features,
-) -> Result<KeyPlace<'a>> {
-    KeyPlace::find(allowed, key, luks2, features).map_err(|e| sentence::attaching(&e))
-}
-
-/// Adds a LUKS2 volume's key to the keyring, under the name that its mapping refers to.
-pub(crate) fn hold_key(key: &Secret, uuid: &str, digest: u32) -> Result<KeyPlace<'static>> {
-    VolumeKey::add(uuid, digest, key).map(KeyPlace::Keyring).map_err(|e| sentence::attaching(&e))
-}
 
 /// Where a volume key is left, too (`--link-vk-to-keyring`).
 #[derive(Debug, Clone)]
@@ -83,7 +63,7 @@ pub(crate) fn not_mapped(device: &Path, error: keyway::Error) -> Failure {
 }
 
 /// An error of the kernel's, or of a key that cannot be left in a keyring.
-fn front_end(error: &keyway::Error) -> Failure {
+pub(super) fn front_end(error: &keyway::Error) -> Failure {
     if let Some(why) = cause::<Unlinkable>(error) {
         return Failure::new(Exit::Parameters, unlinkable(*why));
     }
@@ -105,6 +85,6 @@ fn unlinkable(why: Unlinkable) -> String {
     }
 }
 
-fn cause<T: Error + 'static>(error: &keyway::Error) -> Option<&T> {
+pub(super) fn cause<T: Error + 'static>(error: &keyway::Error) -> Option<&T> {
     error.source()?.downcast_ref()
 }

@@ -1,25 +1,25 @@
 //! Open kernel mappings, whichever program made them: finding them by name, reading their table,
 //! and cryptsetup's messages if there is none.
 
-mod devices;
 mod flags;
 mod header;
 mod keyring;
+mod unchanged;
 
-pub(crate) use devices::{device_path, image_behind, is_read_only};
 pub(crate) use flags::{GivenFlags, option_of, shown};
 pub(crate) use header::{Reopening, no_header};
-pub(crate) use keyring::{KeyLink, hold_key, not_mapped, place_key};
+pub(crate) use keyring::{KeyLink, not_mapped};
+pub(crate) use unchanged::{explain, refused, why};
 
 use crate::device::sessions;
 use crate::output::failure::{Exit, Failure, Result};
-use crate::output::sentence;
-use keyway_attach::Error;
-use keyway_attach::dm::crypt::{self, Features};
-use keyway_attach::dm::{self, DeviceNumber, Mapper, Step, Target, Unchanged};
+use keyway::storage::image_of;
+use keyway::{ErrorKind, Mapping};
+use keyway_attach::dm::DeviceNumber;
 use keyway_attach::session::Session;
 use std::ffi::OsString;
-use std::path::{Path, PathBuf};
+use std::fs::File;
+use std::path::Path;
 
 /// What is open under a name.
 pub(crate) enum Open {
@@ -47,124 +47,29 @@ pub(crate) fn find_active(name: &str) -> Result<Open> {
     find(name)?.ok_or_else(|| not_active(name))
 }
 
-/// A kernel mapping, and access to it.
-pub(crate) struct Mapping {
-    /// The kernel's device-mapper.
-    pub(crate) mapper: Mapper,
-    /// The kernel's information about it.
-    pub(crate) info: dm::Info,
-}
-
-impl Mapping {
-    /// Its name.
-    pub(crate) fn name(&self) -> &str {
-        &self.info.name
-    }
-
-    /// Refuses a suspended mapping: its table contains no key to copy into another table.
-    pub(crate) fn refuse_suspended(&self) -> Result<()> {
-        if !self.info.suspended {
-            return Ok(());
-        }
-        Err(suspended(self.name()))
-    }
-
-    /// Its table; keys in it are zeros unless requested.
-    pub(crate) fn table(&self, with_keys: bool) -> Result<Vec<Target>> {
-        self.mapper.table(self.name(), with_keys).map_err(|e| sentence::attaching(&e))
-    }
-
-    /// dm-crypt's table line, if it is the whole table.
-    pub(crate) fn line(&self, with_key: bool) -> Result<Option<(Target, crypt::Line)>> {
-        let mut targets = self.table(with_key)?;
-        match (targets.pop(), targets.is_empty()) {
-            (Some(target), true) => Ok(target.as_crypt().ok().map(|line| (target, line))),
-            _ => Ok(None),
-        }
-    }
-
-    /// The type of volume it was made from ("LUKS2", "PLAIN"), and that volume's UUID.
-    pub(crate) fn kind(&self) -> Option<(&str, Option<String>)> {
-        dm::uuid::kind_and_volume(&self.info.uuid)
-    }
-
-    /// Replaces its table while it is in use.
-    pub(crate) fn replace_table(&self, table: &[Target], flags: dm::Flags) -> Result<()> {
-        self.refuse_suspended()?;
-        self.mapper.replace_table(self.name(), table, flags).map_err(|Unchanged { step, source }| {
-            let what = match step {
-                Step::Reload => "reload",
-                Step::Suspend => "suspend",
-                Step::Resume => "resume",
-            };
-            let message = format!("Failed to {what} device {}: {source}.", self.name());
-            Failure::new(sentence::attaching(&source).exit(), message)
-        })
-    }
-}
-
 /// The mapping of this name, or at this path.
 pub(crate) fn find_mapping(name: &str) -> Result<Option<Mapping>> {
-    let mapper = match Mapper::open() {
-        Ok(mapper) => mapper,
-        // Without the module, nothing is mapped; without permission, sysfs tells whether the
-        // mapping exists.
-        Err(Error::Permission(_)) if is_listed(name) => {
-            return Err(no_mapper(&Error::Permission(String::new())));
-        }
-        Err(_) => return Ok(None),
-    };
-    let found = if name.contains('/') {
-        match DeviceNumber::at(Path::new(name)) {
-            Ok(device) => mapper.status_of(device),
-            Err(_) => return Ok(None),
-        }
-    } else {
-        mapper.status(name)
-    };
-    match found {
-        Ok(info) => Ok(Some(Mapping { mapper, info })),
-        Err(Error::NotFound(_)) => Ok(None),
-        Err(error) => Err(sentence::attaching(&error)),
+    Mapping::look_up(name).map_err(|error| explain(name, &error))
+}
+
+/// Fails with cryptsetup's message where there is no device-mapper for this user.
+pub(crate) fn check_mapper() -> Result<()> {
+    Mapping::check_available().map_err(|error| no_mapper(&error))
+}
+
+/// Whether the device or file at `path` refuses writes, whoever asks.
+pub(crate) fn is_read_only(path: &Path) -> bool {
+    let path = &image_of(path);
+    match DeviceNumber::at(path) {
+        Ok(number) => number.is_read_only(),
+        Err(_) => File::options().write(true).open(path).is_err(),
     }
-}
-
-/// The mapping of the LUKS2 volume on this block device, if there is one.
-pub(crate) fn above(device: &Path) -> Option<Mapping> {
-    let holders = DeviceNumber::at(device).ok()?.holders();
-    let found = |holder: DeviceNumber| {
-        let mapper = Mapper::open().ok()?;
-        let info = mapper.status_of(holder).ok()?;
-        Some(Mapping { mapper, info })
-    };
-    let is_luks2 = |found: &Mapping| found.kind().is_some_and(|(kind, _)| kind == "LUKS2");
-    holders.into_iter().filter_map(found).find(is_luks2)
-}
-
-/// The kernel's device-mapper, or cryptsetup's message if it is not available.
-pub(crate) fn mapper() -> Result<Mapper> {
-    Mapper::open().map_err(|error| no_mapper(&error))
-}
-
-/// What this kernel's dm-crypt can do; its module is loaded when a table first needs it.
-pub(crate) fn features(mapper: &Mapper) -> Result<Features> {
-    mapper.target_version("crypt").map(Features::of).map_err(|e| sentence::attaching(&e))
-}
-
-/// Whether this user can have the kernel map volumes.
-pub(crate) fn has_dm_crypt() -> bool {
-    Mapper::open().is_ok_and(|mapper| mapper.has_target("crypt"))
 }
 
 /// The operand that names a mapping, as text.
 pub(crate) fn name(operand: Option<&OsString>) -> Result<String> {
     let name = operand.and_then(|name| name.to_str()).map(str::to_owned);
     name.ok_or_else(|| Failure::new(Exit::Parameters, "The name of a mapping must be valid UTF-8."))
-}
-
-/// The path where the mapping of this name is found.
-pub(crate) fn place(name: &str) -> PathBuf {
-    dm::node::path(name).unwrap_or_else(|_| Path::new("/dev/mapper").join(name))
 }
 
 /// cryptsetup's message for a name under which nothing is open.
@@ -178,23 +83,13 @@ pub(crate) fn suspended(name: &str) -> Failure {
     Failure::new(Exit::Parameters, message)
 }
 
-fn no_mapper(error: &Error) -> Failure {
-    match error {
-        Error::Permission(_) => {
+fn no_mapper(error: &keyway::Error) -> Failure {
+    match error.kind() {
+        ErrorKind::PermissionDenied => {
             Failure::denied(Exit::Parameters, "Cannot initialize device-mapper, running as non-root user.")
         }
         _ => {
             Failure::new(Exit::Parameters, "Cannot initialize device-mapper. Is dm_mod kernel module loaded?")
         }
     }
-}
-
-/// Whether sysfs, which any user may read, shows a mapping of this name.
-fn is_listed(name: &str) -> bool {
-    let name =
-        Path::new(name).file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-    let Ok(mangled) = dm::name::mangle(&name) else { return false };
-    let devices = std::fs::read_dir("/sys/block").into_iter().flatten().flatten();
-    let mut names = devices.filter_map(|device| std::fs::read_to_string(device.path().join("dm/name")).ok());
-    names.any(|found| found.trim_end() == mangled)
 }

@@ -89,7 +89,7 @@ pub(super) fn map(
     if let (Err(_), Some(linked)) = (&made, linked) {
         linked.remove();
     }
-    made.map(|()| Mapping { name: name.to_owned() })
+    made.map(|info| Mapping { info })
 }
 
 impl Parts {

@@ -1,62 +1,60 @@
 //! The kernel's front end: a dm-crypt mapping, set up as cryptsetup does.
 
+mod change;
+mod device;
+mod find;
 mod link;
 mod make;
 mod options;
+mod remove;
+mod reopened;
+mod resize;
+mod status;
+mod unchanged;
 
 #[cfg(feature = "parts")]
 pub use link::LinkedKeys;
 pub use link::{KeyLink, KeyLinks, Unlinkable};
 pub use options::{MapOptions, WatchMapping};
+pub use reopened::Reopened;
+pub use status::{MappedKey, MappingStatus};
+pub use unchanged::{MappingStep, Unchanged};
 
 use crate::error::At;
 use crate::{Admitted, Error, Location, Result, VolumeKey};
-use keyway_attach::dm::{Mapper, node, uuid};
+use keyway_attach::dm::{Info, Mapper, node};
 use std::path::{Path, PathBuf};
 
 /// A flag of dm-crypt's, which changes how it processes requests but not what it decrypts. See
 /// [`MapOptions`] for an example.
 pub use keyway_attach::dm::Flag as MappingFlag;
 
-/// A mapping of the kernel's dm-crypt, /dev/mapper/NAME: from [`Admitted::map`]; see there for an
-/// example. It needs no process, and outlives this value until it is removed or the machine stops.
+/// A mapping of the kernel's dm-crypt, /dev/mapper/NAME, as it was when it was found: from [`Admitted::map`] (see there
+/// for an example), [`Mapping::find`] or [`Mapping::look_up`]. It needs no process, and outlives this value until it is
+/// removed or the machine stops.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Mapping {
-    name: String,
+    info: Info,
 }
 
 impl Mapping {
-    /// Finds a mapping by its name, made by this library, Keyway or cryptsetup. See
-    /// [`Admitted::map`] for an example.
-    ///
-    /// # Errors
-    /// [`ErrorKind::NotFound`](crate::ErrorKind::NotFound); [`ErrorKind::Refused`](crate::ErrorKind::Refused) where another program made it;
-    /// [`ErrorKind::PermissionDenied`](crate::ErrorKind::PermissionDenied) for users other than root.
-    pub fn find(name: &str) -> Result<Self> {
-        let info = Mapper::open().and_then(|mapper| mapper.status(name)).at(&name)?;
-        match uuid::is_crypt(&info.uuid) {
-            true => Ok(Self { name: name.to_owned() }),
-            false => Err(Error::refused("it is no mapping of an encrypted volume").at(&name)),
-        }
-    }
-
     /// Its name. See [`Admitted::map`] for an example.
     pub fn name(&self) -> &str {
-        &self.name
+        &self.info.name
     }
 
     /// Its block device. See [`Admitted::map`] for an example.
     pub fn path(&self) -> PathBuf {
-        node::path(&self.name).unwrap_or_else(|_| Path::new("/dev/mapper").join(&self.name))
+        place_of(self.name())
     }
 
-    /// Removes the mapping, and those of a chain's other ciphers below it: the kernel forgets the key. See
-    /// [`Admitted::map`] for an example.
+    /// The block device of the mapping of this name, if there is one.
     ///
-    /// # Errors
-    /// [`ErrorKind::InUse`](crate::ErrorKind::InUse) while it is open or mounted.
-    pub fn remove(self) -> Result<()> {
-        Mapper::open().and_then(|mapper| mapper.unmap(&self.name, false)).at(&self.name)
+    /// ```
+    /// assert_eq!(keyway::Mapping::path_of("home"), std::path::Path::new("/dev/mapper/home"));
+    /// ```
+    pub fn path_of(name: &str) -> PathBuf {
+        place_of(name)
     }
 }
 
@@ -136,6 +134,11 @@ impl Admitted {
 struct Silent;
 
 impl WatchMapping for Silent {}
+
+/// Where the mapping of this name has its node.
+fn place_of(name: &str) -> PathBuf {
+    node::path(name).unwrap_or_else(|_| Path::new("/dev/mapper").join(name))
+}
 
 impl From<&Mapping> for Location {
     fn from(mapping: &Mapping) -> Self {

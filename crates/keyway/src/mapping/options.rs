@@ -1,7 +1,7 @@
 //! How the kernel is to map a volume, and what is told while it does.
 
 use super::{KeyLinks, MappingFlag};
-use crate::{Result, Unlock};
+use crate::{Error, Result, Unlock};
 use keyway_attach::dm::crypt::Options;
 use keyway_volume::Luks;
 
@@ -93,14 +93,22 @@ impl MapOptions {
     }
 }
 
-/// What is told of a volume while the kernel is to map it (feature `dm`). An error ends it: nothing
-/// is mapped.
+/// What is told of a volume while the kernel is to map it, or resizes it (feature `dm`). An error ends it: nothing
+/// is mapped or resized.
 pub trait WatchMapping {
     /// A flag is left out: the kernel's dm-crypt does not know it.
     ///
     /// # Errors
     /// The caller's own.
     fn unknown_flag(&mut self, _flag: MappingFlag) -> Result<()> {
+        Ok(())
+    }
+
+    /// The loop device below a mapping that is to be resized keeps its length.
+    ///
+    /// # Errors
+    /// The caller's own.
+    fn loop_device_stays(&mut self, _why: &Error) -> Result<()> {
         Ok(())
     }
 

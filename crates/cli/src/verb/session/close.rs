@@ -4,14 +4,12 @@ use crate::args::risk::{Effect, Proof, risk};
 use crate::args::rule::Rule;
 use crate::args::{self, Alias, Args, Command, Example, Group, Kind, Offers, Operand, Opt, Request, Topic};
 use crate::device::explain;
-use crate::mapping::{self, Mapping, Open};
+use crate::mapping::{self, Open};
 use crate::output::failure::{self, Exit, Failure, Result};
-use crate::output::{sentence, stdio};
+use crate::output::stdio;
 use crate::session;
+use keyway::{Mapping, Unchanged};
 use keyway_attach::session::{Close, Session};
-use keyway_attach::{Error, dm};
-use keyway_volume::device::in_use::holder_of_device;
-use std::collections::BTreeSet;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -99,66 +97,42 @@ impl Request for CloseVolume {
 
     fn run(self) -> Result<()> {
         failure::each(&self.names, |name| match mapping::find_active(name)? {
-            Open::Kernel(found) => close_mapping(&found, self.when),
+            Open::Kernel(found) => close_mapping(found, self.when),
             Open::Session(session) => close_session(&session, self.when),
         })
     }
 }
 
-fn close_mapping(found: &Mapping, when: Close) -> Result<()> {
-    let (mapper, name) = (&found.mapper, found.name());
-    refuse_others(found)?;
-    let in_use = || {
-        let failure = Failure::new(Exit::Busy, format!("Device {name} is still in use."));
-        match holder_of_device(found.info.device.major, found.info.device.minor) {
-            Some(holder) => failure.hinting(format!("It is {holder}.")),
-            None => failure,
-        }
+fn close_mapping(found: Mapping, when: Close) -> Result<()> {
+    let name = found.name().to_owned();
+    let closed = match when {
+        Close::CancelDeferred => found.keep(),
+        Close::Now => found.remove(),
+        Close::Deferred => match found.remove_when_unused() {
+            Ok(Some(_)) => return say_scheduled(&name),
+            Ok(None) => Ok(()),
+            Err(error) => Err(error),
+        },
     };
-    match when {
-        Close::CancelDeferred => {
-            mapper.cancel_deferred(name).map_err(|_| cannot_cancel(name))?;
-            // Those below a chain's are deferred with it.
-            mapper.lower(&found.info).iter().for_each(|lower| drop(mapper.cancel_deferred(&lower.info.name)));
-            Ok(())
+    closed.map_err(|error| match mapping::why(&error) {
+        Some(Unchanged::Foreign { uuid, targets }) => mapping::refused(foreign(&name, uuid, targets)),
+        Some(Unchanged::InUse { by }) => {
+            let failure = Failure::new(Exit::Busy, format!("Device {name} is still in use."));
+            by.iter().fold(failure, |failure, by| failure.hinting(format!("It is {by}.")))
         }
-        // Waiting does not remove another mapping on top of it.
-        Close::Now if found.info.device.has_holders() => Err(in_use()),
-        Close::Now | Close::Deferred => {
-            mapper.unmap(name, when == Close::Deferred).map_err(|error| match error {
-                Error::Busy(_) if mapper.status(name).is_ok() => in_use(),
-                error => sentence::attaching(&error),
-            })?;
-            match mapper.status(name) {
-                Ok(_) if when == Close::Deferred => say_scheduled(name),
-                _ => Ok(()),
-            }
-        }
-    }
+        _ if matches!(when, Close::CancelDeferred) => cannot_cancel(&name),
+        _ => mapping::explain(&name, &error),
+    })
 }
 
-/// Refuses a logical volume, a multipath device, a snapshot: these must be removed by the program
-/// that made them. A dm-crypt mapping without a UUID was made by hand, and is closed as cryptsetup
-/// does.
-fn refuse_others(found: &Mapping) -> Result<()> {
-    let uuid = &found.info.uuid;
-    if dm::uuid::is_crypt(uuid) {
-        return Ok(());
-    }
-    let table = found.table(false).unwrap_or_default();
-    let kinds: BTreeSet<String> = table.into_iter().map(|target| target.kind).collect();
-    if uuid.is_empty() && kinds.iter().eq(["crypt"]) {
-        return Ok(());
-    }
-    let kinds = kinds.into_iter().collect::<Vec<_>>().join(", ");
+/// A logical volume, a multipath device, a snapshot, which must be removed by the program that made it.
+fn foreign(name: &str, uuid: &str, targets: &[String]) -> String {
     let whose =
         if uuid.is_empty() { "no UUID".to_owned() } else { format!("the UUID {}", uuid.escape_debug()) };
-    let message = format!(
-        "Device {} is not a mapping of Keyway's or cryptsetup's (it has {whose}, its table is {}): dmsetup removes it.",
-        found.name(),
-        if kinds.is_empty() { "empty" } else { &kinds }
-    );
-    Err(Failure::new(Exit::Parameters, message))
+    let table = if targets.is_empty() { "empty".to_owned() } else { targets.join(", ") };
+    format!(
+        "Device {name} is not a mapping of Keyway's or cryptsetup's (it has {whose}, its table is {table}): dmsetup removes it."
+    )
 }
 
 fn close_session(session: &Session, when: Close) -> Result<()> {

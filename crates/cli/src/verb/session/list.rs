@@ -4,15 +4,14 @@ use crate::args::risk::{Effect, Proof, risk};
 use crate::args::rule::Rule;
 use crate::args::{self, Args, Command, Example, Group, Kind, Offers, Operand, Opt, Request, shared};
 use crate::device::sessions;
-use crate::mapping::{self, Mapping};
+use crate::mapping;
 use crate::output::document;
 use crate::output::failure::Result;
 use crate::output::paint::printable;
 use crate::output::stdio;
-use keyway_attach::dm::Mapper;
+use keyway::Mapping;
 use keyway_attach::session::{Facts, Moved, Status};
 use keyway_format::json::{Object, Value};
-use std::collections::BTreeSet;
 use std::fmt::Write;
 
 /// `keyway list`.
@@ -102,38 +101,29 @@ fn rows() -> Vec<Status> {
 
 /// dm-crypt's mappings, whichever program made them.
 fn mappings() -> Vec<Status> {
-    let names = Mapper::open().and_then(|mapper| mapper.list()).unwrap_or_default();
-    let found = names.iter().filter_map(|(name, _)| mapping::find_mapping(name).ok().flatten());
-    let found: Vec<Mapping> = found.collect();
-    // A chain of ciphers is one volume.
-    let lower = found.iter().flat_map(|mapping| mapping.mapper.lower(&mapping.info));
-    let lower: BTreeSet<String> = lower.map(|lower| lower.info.name).collect();
-    found.iter().filter(|mapping| !lower.contains(mapping.name())).filter_map(of_mapping).collect()
+    Mapping::all().unwrap_or_default().iter().filter_map(of_mapping).collect()
 }
 
-/// The same of a mapping; `None` if it is not dm-crypt's.
+/// The same of a mapping; `None` if its whole table is not one line of dm-crypt's.
 pub(super) fn of_mapping(mapping: &Mapping) -> Option<Status> {
-    let (target, line) = mapping.line(false).ok().flatten()?;
-    let (format, uuid) = mapping.kind().unwrap_or_default();
-    let through = mapping.mapper.through(&mapping.info, &line);
-    let device = mapping::device_path(&mapping.mapper, through.device).unwrap_or_default();
+    let status = mapping.status().ok().flatten().filter(|status| status.segments == 1)?;
     let facts = Facts {
         name: mapping.name().to_owned(),
         backend: "kernel".to_owned(),
-        place: mapping::place(mapping.name()).display().to_string(),
-        device: mapping::image_behind(through.device).unwrap_or(device).display().to_string(),
-        format: format.to_owned(),
-        uuid: uuid.unwrap_or_default(),
-        cipher: through.cipher,
-        key_bits: 8 * through.key_len as u64,
-        sector_size: u64::from(line.options.sector_size.unwrap_or(SECTOR as u32)),
-        offset: through.offset * SECTOR,
-        size: target.length * SECTOR,
-        read_only: mapping.info.read_only,
+        place: mapping.path().display().to_string(),
+        device: status.image.unwrap_or(status.device).display().to_string(),
+        format: mapping.kind().unwrap_or_default().to_owned(),
+        uuid: mapping.volume_uuid().unwrap_or_default(),
+        cipher: status.cipher,
+        key_bits: 8 * status.key_len as u64,
+        sector_size: u64::from(status.sector_size),
+        offset: status.offset * SECTOR,
+        size: status.len * SECTOR,
+        read_only: mapping.is_read_only(),
         ..Facts::default()
     };
-    let (suspended, closing) = (mapping.info.suspended, mapping.info.removed_on_close);
-    let clients = u64::from(mapping.info.open_count);
+    let (suspended, closing) = (mapping.is_suspended(), mapping.is_removed_on_close());
+    let clients = u64::from(mapping.open_count());
     Some(Status { facts, clients, suspended, closing, ..Status::default() })
 }
 

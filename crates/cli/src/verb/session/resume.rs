@@ -3,10 +3,9 @@
 use crate::args::risk::{Effect, Proof, risk};
 use crate::args::{self, Args, Command, Example, Group, Offers, Operand, Request, Topic, groups, shared};
 use crate::device::explain;
-use crate::mapping::{self, KeyLink, Mapping, Open, Reopening};
+use crate::mapping::{self, KeyLink, Open, Reopening};
 use crate::output::failure::{Exit, Failure, Result};
-use keyway::Access;
-use keyway_attach::dm::crypt::Key;
+use keyway::{Access, MapOptions, Mapping, Unchanged};
 
 /// `keyway luksResume`.
 pub(crate) static COMMAND: Command = Command {
@@ -76,26 +75,27 @@ impl Request for Resume {
 
 impl Resume {
     fn resume(&self, found: &Mapping) -> Result<()> {
-        let (name, reopening) = (found.name(), &self.reopening);
-        let Some((_, line)) = found.line(false)? else { return Err(mapping::no_header(name)) };
-        let luks = reopening.luks(found, &line, Access::Read)?.ok_or_else(|| mapping::no_header(name))?;
-        if !found.info.suspended {
+        let name = found.name();
+        let (luks, path) = self.reopening.header_of(found, Access::Read)?;
+        if !found.is_suspended() {
             return Err(not_suspended(name));
         }
-        let shown = reopening.header_path(found, &line).unwrap_or_default();
-        let opened = reopening.open_again(luks, &line, &shown)?;
-        let features = mapping::features(&found.mapper)?;
-        let luks2 = (opened.luks().version() == 2).then(|| (opened.luks().uuid(), opened.digest()));
-        let place = mapping::place_key(self.keyring, opened.volume_key(), luks2, &features)?;
-        let key = if line.cipher.starts_with("cipher_null") { Key::Absent } else { place.key() };
-        let add = |link: &KeyLink| link.add(opened.luks(), opened.volume_key());
-        let link = self.link.as_ref().map(add).transpose()?;
-        found.mapper.resume_with_key(name, &key).map_err(|error| {
-            if let Some(link) = link {
-                link.remove();
+        let volume = self.reopening.open_again(found, luks, &path)?;
+        found.resume(&volume, &self.how()).map_err(|error| match mapping::why(&error) {
+            Some(Unchanged::Failed { source, .. }) => {
+                mapping::refused(format!("Error during resuming device {name}: {source}."))
             }
-            Failure::new(Exit::Parameters, format!("Error during resuming device {name}: {error}."))
+            _ => mapping::explain(name, &error),
         })
+    }
+
+    fn how(&self) -> MapOptions {
+        let how = MapOptions::new();
+        let how = if self.keyring { how } else { how.without_keyring() };
+        match &self.link {
+            Some(link) => link.onto(how),
+            None => how,
+        }
     }
 }
 

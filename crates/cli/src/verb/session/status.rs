@@ -4,14 +4,13 @@
 
 use crate::args::{self, Args, Command, Example, Group, Offers, Operand, Release, Request, Topic, shared};
 use crate::device::{self, explain};
-use crate::mapping::{self, Mapping, Open, Reopening};
+use crate::mapping::{self, Open, Reopening};
 use crate::output::document;
 use crate::output::failure::{Exit, Failure, Result};
 use crate::output::paint::printable;
 use crate::output::{shell, stdio};
 use crate::verb::session::list;
-use keyway::{Access, Locking};
-use keyway_attach::dm::crypt::{Key, Line};
+use keyway::{Access, Locking, MappedKey, Mapping, MappingStatus};
 use keyway_attach::session::{Facts, Moved, Session};
 use keyway_crypto::CipherSpec;
 use keyway_format::json::Value;
@@ -91,31 +90,19 @@ fn show_json(name: &str) -> Result<()> {
 }
 
 fn of_mapping(reopening: &Reopening, shown: &str, found: &Mapping) -> Result<String> {
-    let mut text = first_line(shown, found.info.open_count > 0);
-    match whole(found)? {
-        Some((length, line)) => text += &of_crypt(reopening, found, length, &line)?,
+    let mut text = first_line(shown, found.open_count() > 0);
+    match found.status().map_err(|error| mapping::explain(found.name(), &error))? {
+        Some(status) => text += &of_crypt(reopening, found, &status)?,
         None => text += "  type:    n/a\n",
     }
     Ok(text)
 }
 
-/// The length of a mapping in sectors and its line of dm-crypt's; the first one, where the volume is in
-/// the middle of a re-encryption.
-fn whole(found: &Mapping) -> Result<Option<(u64, Line)>> {
-    let table = found.table(false)?;
-    let length = table.iter().map(|target| target.length).sum();
-    if table.len() > 1 && found.kind().is_none_or(|(kind, _)| kind != "LUKS2") {
-        return Ok(None);
-    }
-    Ok(table.iter().find_map(|target| target.as_crypt().ok()).map(|line| (length, line)))
-}
-
-fn of_crypt(reopening: &Reopening, found: &Mapping, size: u64, line: &Line) -> Result<String> {
-    let (kind, luks) = confirmed(reopening, found, line)?;
-    let through = found.mapper.through(&found.info, line);
+fn of_crypt(reopening: &Reopening, found: &Mapping, status: &MappingStatus) -> Result<String> {
+    let (kind, luks) = confirmed(reopening, found, status)?;
     // As in cryptsetup: dm-crypt has no key for cipher_null, but a LUKS header has one.
     let declared = || luks.as_ref().and_then(|luks| luks.header().volume_key_len()).unwrap_or(0);
-    let key_len = if matches!(line.key, Key::Absent) { declared() } else { through.key_len };
+    let key_len = if status.key == MappedKey::Absent { declared() } else { status.key_len };
     let mut text = String::new();
     let mut row = |name: &str, value: &dyn Display| {
         let _ = writeln!(text, "  {name}{}", printable(&value.to_string()));
@@ -125,26 +112,25 @@ fn of_crypt(reopening: &Reopening, found: &Mapping, size: u64, line: &Line) -> R
     if matches!(under_way, Some(Ok(Some(_)))) {
         row("reencryption:  ", &"in-progress");
     }
-    row("cipher:  ", &classic(&through.cipher));
+    row("cipher:  ", &classic(&status.cipher));
     row("keysize: ", &bits(key_len as u64 * 8));
-    let place = if matches!(line.key, Key::InKeyring(_)) { "keyring" } else { "dm-crypt" };
+    let place = if status.key == MappedKey::Keyring { "keyring" } else { "dm-crypt" };
     row("key location: ", &place);
-    if let Some((_, integrity)) = line.options.integrity.as_deref().and_then(|tag| tag.split_once(':')) {
-        row("integrity: ", &integrity);
+    if let Some(integrity) = &status.integrity {
+        row("integrity: ", integrity);
     }
-    let device = mapping::device_path(&found.mapper, through.device);
-    row("device:  ", &device.unwrap_or_default().display());
-    if let Some(file) = mapping::image_behind(through.device) {
+    row("device:  ", &status.device.display());
+    if let Some(file) = &status.image {
         row("loop:    ", &file.display());
     }
-    row("sector size:  ", &bytes(line.options.sector_size.unwrap_or(512)));
-    row("offset:  ", &length(through.offset));
-    row("size:    ", &length(size));
-    if line.iv_offset > 0 {
-        row("skipped: ", &sectors(line.iv_offset));
+    row("sector size:  ", &bytes(status.sector_size));
+    row("offset:  ", &length(status.offset));
+    row("size:    ", &length(status.len));
+    if status.iv_offset > 0 {
+        row("skipped: ", &sectors(status.iv_offset));
     }
-    row("mode:    ", &mode(found.info.read_only, found.info.suspended));
-    let flags = mapping::shown(&line.options);
+    row("mode:    ", &mode(found.is_read_only(), found.is_suspended()));
+    let flags = mapping::shown(&status.flags);
     if !flags.is_empty() {
         row("flags:   ", &flags);
     }
@@ -152,13 +138,17 @@ fn of_crypt(reopening: &Reopening, found: &Mapping, size: u64, line: &Line) -> R
 }
 
 /// The type, as far as the mapping's UUID and the header confirm it, and that header.
-fn confirmed(reopening: &Reopening, found: &Mapping, line: &Line) -> Result<(Option<String>, Option<Luks>)> {
+fn confirmed(
+    reopening: &Reopening,
+    found: &Mapping,
+    status: &MappingStatus,
+) -> Result<(Option<String>, Option<Luks>)> {
     match found.kind() {
-        Some((kind @ ("LUKS1" | "LUKS2"), _)) => {
-            let luks = reopening.luks(found, line, Access::Probe)?;
+        Some(kind @ ("LUKS1" | "LUKS2")) => {
+            let luks = reopening.luks(found, status, Access::Probe)?;
             Ok((luks.is_some().then(|| kind.to_owned()), luks))
         }
-        other => Ok((other.map(|(kind, _)| kind.to_owned()), None)),
+        other => Ok((other.map(str::to_owned), None)),
     }
 }
 

@@ -3,8 +3,9 @@
 use crate::args::risk::{Effect, Proof, risk};
 use crate::args::{self, Args, Command, Example, Group, Offers, Operand, Request, Topic, shared};
 use crate::device::explain;
-use crate::mapping::{self, Mapping, Open};
+use crate::mapping::{self, Open};
 use crate::output::failure::{Exit, Failure, Result};
+use keyway::{Mapping, Unchanged};
 
 /// `keyway luksSuspend`.
 pub(crate) static COMMAND: Command = Command {
@@ -57,19 +58,16 @@ fn can_come_back(kind: &str) -> bool {
 
 fn suspend(found: &Mapping) -> Result<()> {
     let name = found.name();
-    if !matches!(found.kind(), Some(("LUKS1" | "LUKS2", _))) {
-        return Err(only_luks());
-    }
-    if found.info.suspended {
-        return Err(already(name));
-    }
-    // The kernel's message reaches one segment alone.
-    if found.table(false)?.len() > 1 {
-        let message = format!("Volume {name} is in the middle of a reencryption, in which its keys stay.");
-        return Err(Failure::new(Exit::Parameters, message));
-    }
-    found.mapper.suspend_without_key(name).map_err(|error| {
-        Failure::new(Exit::Parameters, format!("Error during suspending device {name}: {error}."))
+    found.suspend().map_err(|error| match mapping::why(&error) {
+        Some(Unchanged::Kind(_)) => only_luks(),
+        Some(Unchanged::Suspended) => already(name),
+        Some(Unchanged::InReencryption) => mapping::refused(format!(
+            "Volume {name} is in the middle of a reencryption, in which its keys stay."
+        )),
+        Some(Unchanged::Failed { source, .. }) => {
+            mapping::refused(format!("Error during suspending device {name}: {source}."))
+        }
+        _ => mapping::explain(name, &error),
     })
 }
 

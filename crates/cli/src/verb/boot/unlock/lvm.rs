@@ -5,7 +5,8 @@
 //! within one of them ([`Lvm::of_system`], [`refuse_unencrypted`]): a group of that name on the disk itself may be anybody's.
 
 use crate::device::found;
-use crate::mapping::{self, is_read_only};
+use crate::mapping::is_read_only;
+use keyway::Mapping;
 use keyway::storage::{File, Storage};
 use keyway_attach::dm::{self, DeviceNumber, Flags, Mapper, Target};
 use keyway_boot::cmdline;
@@ -195,7 +196,7 @@ pub(super) fn in_lines(wanted: &Root, entries: &[Entry], listed: &cmdline::Lvm) 
     }
     let devices = wanted.resume.iter().map(|resume| &*resume.device).chain(wanted.device.as_deref());
     let is_volume = |path: &&str| {
-        let is = |entry: &Entry| mapping::place(&entry.name.to_string_lossy()) == Path::new(path);
+        let is = |entry: &Entry| Mapping::path_of(&entry.name.to_string_lossy()) == Path::new(path);
         entries.iter().any(is)
     };
     let needed: BTreeSet<_> = devices.filter(|path| !is_volume(path)).filter_map(Named::of_path).collect();

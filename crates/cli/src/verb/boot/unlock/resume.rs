@@ -2,7 +2,7 @@
 //! mounted it still has (Linux, Documentation/power/swsusp.rst).
 
 use super::{Plan, find, lvm};
-use crate::mapping;
+use keyway::Mapping;
 use keyway_attach::initramfs::Initramfs;
 use keyway_boot::crypttab::Entry;
 use keyway_boot::root::Resume;
@@ -14,7 +14,7 @@ use std::time::Duration;
 
 /// Whether the volume is the device that holds the suspended system.
 pub(super) fn is_on(resume: Option<&Resume>, entry: &Entry) -> bool {
-    let place = mapping::place(&entry.name.to_string_lossy());
+    let place = Mapping::path_of(&entry.name.to_string_lossy());
     resume.is_some_and(|resume| Path::new(&resume.device) == place)
 }
 

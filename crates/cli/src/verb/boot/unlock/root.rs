@@ -3,7 +3,7 @@
 use super::mounting::{c_string, mount_any};
 use super::{Plan, find, lvm};
 use crate::device::found;
-use crate::mapping;
+use keyway::Mapping;
 use keyway::storage::File;
 use keyway_attach::initramfs::Initramfs;
 use keyway_boot::root::{RDONLY, Root};
@@ -17,7 +17,8 @@ use std::path::Path;
 
 /// The device that the kernel's command line names, else the first volume.
 pub(super) fn device(wanted: &Root, plan: &Plan) -> Option<String> {
-    let first = || Some(mapping::place(&plan.entries.first()?.name.to_string_lossy()).display().to_string());
+    let first =
+        || Some(Mapping::path_of(&plan.entries.first()?.name.to_string_lossy()).display().to_string());
     wanted.device.clone().or_else(first)
 }
 

@@ -12,7 +12,7 @@ use crate::output::failure::{Cause, Exit, Failure, Result};
 use crate::output::stdio;
 use crate::unlock::passphrase::Heard;
 use crate::verb::session::open::crypttab::is_in_crypttab;
-use keyway_attach::dm::uuid;
+use keyway::Mapping;
 use keyway_boot::cmdline::{CRYPTO, plain_options};
 use keyway_boot::crypttab::{self, Entry, duration};
 use keyway_boot::root::{WITHOUT_END, Waits};
@@ -27,7 +27,7 @@ impl Terms {
         let name = entry.name.to_string_lossy();
         if let Ok(Some(found)) = mapping::find_mapping(&name) {
             // Metadata of LVM's, which anybody may have written, give names to mappings too.
-            if !uuid::is_crypt(&found.info.uuid) {
+            if !found.is_of_volume() {
                 let message =
                     format!("{name} cannot be opened: a mapping that is no encrypted volume has that name.");
                 return Err(Failure::new(Exit::Busy, message));
@@ -36,7 +36,7 @@ impl Terms {
         }
         let (mut there, _header) = reached(entry, plan.waits, plan.lvm)?;
         plan.demand(&mut there);
-        if !mapping::has_dm_crypt() {
+        if !Mapping::has_dm_crypt() {
             return Err(without_dm_crypt(entry));
         }
         let (what, opened) = match (entry.option("keyscript"), &entry.key_file) {

@@ -5,15 +5,15 @@ use super::run::Steps;
 use super::size::len_of;
 use super::{Asked, Extent};
 use crate::device::{self, explain};
-use crate::mapping::{self, Mapping};
+use crate::mapping;
 use crate::output::failure::{Exit, Failure, Result};
 use crate::output::{sentence, stdio};
-use keyway::Access;
 use keyway::storage::Storage;
-use keyway_attach::dm::crypt::{Key, Line};
+use keyway::{Access, Mapping};
+use keyway_attach::dm::crypt::{Features, Key, Line};
 use keyway_attach::dm::reencrypting::{Fault, Reencrypting};
 use keyway_attach::dm::volume::Below;
-use keyway_attach::dm::{self, DeviceNumber, Target, loopback};
+use keyway_attach::dm::{self, DeviceNumber, Mapper, Target, loopback};
 use keyway_crypto::Secret;
 use keyway_volume::reencrypt::{Job, Mapped, Options, Progress, UnderWay, VolumeKeys};
 use keyway_volume::{Header, Luks, OsRandom};
@@ -26,7 +26,7 @@ impl Asked {
     pub(super) fn run_mapped(mut self, found: &Mapping) -> Result<()> {
         let name = found.name();
         self.check_is_changed_in_place(name)?;
-        if found.info.read_only {
+        if found.is_read_only() {
             let message = format!("{name} is open for reading only, and cannot be reencrypted.");
             return Err(refused(&message));
         }
@@ -39,18 +39,18 @@ impl Asked {
             return Ok(());
         }
         let uuid = header.uuid().to_owned();
-        if found.kind().is_none_or(|(kind, own)| kind != "LUKS2" || own.as_deref() != Some(&uuid)) {
+        if found.kind() != Some("LUKS2") || found.volume_uuid().as_deref() != Some(&uuid) {
             return Err(mapping::no_header(name));
         }
         let is_under_way = header.is_in_reencryption()?;
         self.check_under_way(&header)?;
         self.check_size_stays(header.luks(), 0, &format!("{name} is open"))?;
         self.check_mapped_size(found, &header)?;
-        if found.info.suspended && !is_under_way {
+        if found.is_suspended() && !is_under_way {
             return Err(mapping::suspended(name));
         }
         if !is_under_way {
-            let place = mapping::place(name);
+            let place = found.path();
             self.check_blocks_mapped(header.luks(), &*device::storage(&place, Access::Probe)?, &place)?;
         }
         check_digests(found, header.luks())?;
@@ -71,14 +71,14 @@ impl Asked {
         self.go_on_mapped(found, keys, Below { device: number, len: 0, options }, uuid)?;
         if is_decryption {
             note_plaintext(name);
-            found.mapper.remove(name, true).map_err(|error| sentence::attaching(&error))?;
+            mapper()?.remove(name, true).map_err(|error| sentence::attaching(&error))?;
         }
         Ok(())
     }
 
     /// A mapping keeps its size while it is mapped anew.
     fn check_mapped_size(&mut self, found: &Mapping, header: &keyway::Header) -> Result<()> {
-        let open = found.table(false)?.iter().map(|target| target.length).sum::<u64>().saturating_mul(512);
+        let open = table(found, false)?.iter().map(|target| target.length).sum::<u64>().saturating_mul(512);
         let len = self.target.storage(&self.target.device, Access::Probe)?.len();
         match UnderWay::of(header.luks().header())? {
             Some(under_way) => Self::check_size_of(found.name(), open, under_way.len_on(len).unwrap_or(open)),
@@ -106,13 +106,16 @@ impl Asked {
         let below = Below { len: data.len(), ..below };
         let job = Job::resume(luks, data, &keys, &options, &mut OsRandom).map_err(failed)?;
         lock_memory(self.target.manner)?;
+        let mapper = mapper()?;
+        let features =
+            mapper.target_version("crypt").map(Features::of).map_err(|e| sentence::attaching(&e))?;
         let steps = Reencrypting {
-            mapper: &found.mapper,
+            mapper: &mapper,
             name: found.name(),
             mapped: Mapped::new(job, keys, holds_header),
             below,
-            flags: dm::Flags { read_only: found.info.read_only, ..dm::Flags::default() },
-            features: mapping::features(&found.mapper)?,
+            flags: dm::Flags { read_only: found.is_read_only(), ..dm::Flags::default() },
+            features,
             keyring: true,
             uuid,
             digests,
@@ -124,7 +127,7 @@ impl Asked {
 
     /// The file of a loop device, or the device; where it was given, it must be that.
     fn device_below(&self, found: &Mapping, number: DeviceNumber) -> Result<PathBuf> {
-        let node = mapping::device_path(&found.mapper, number).unwrap_or_default();
+        let node = found.device().map_err(|e| mapping::explain(found.name(), &e))?.unwrap_or_default();
         let given = &self.target.device;
         let is_file = || loopback::backing_file(number).is_some_and(|file| device::is_same(&file, given));
         if !given.as_os_str().is_empty() && !device::is_same(&node, given) && !is_file() {
@@ -139,13 +142,22 @@ impl Asked {
     }
 }
 
+fn mapper() -> Result<Mapper> {
+    Mapper::open().map_err(|error| sentence::attaching(&error))
+}
+
+/// Its table; keys in it are zeros unless requested.
+fn table(found: &Mapping, with_keys: bool) -> Result<Vec<Target>> {
+    mapper()?.table(found.name(), with_keys).map_err(|error| sentence::attaching(&error))
+}
+
 /// The device below, where the whole table is of it, with dm-crypt's options. Only in the middle of an
 /// encryption or a decryption are there lines that are not dm-crypt's.
 fn one_device(found: &Mapping) -> Result<(DeviceNumber, dm::crypt::Options)> {
-    let table = found.table(false)?;
+    let table = table(found, false)?;
     let lines: Vec<Line> = table.iter().filter_map(|target| target.as_crypt().ok()).collect();
     let unfit = || refused(&format!("{} has a table that cannot be reencrypted.", found.name()));
-    let [number] = found.mapper.deps(found.name()).map_err(|e| sentence::attaching(&e))?[..] else {
+    let [number] = mapper()?.deps(found.name()).map_err(|e| sentence::attaching(&e))?[..] else {
         return Err(unfit());
     };
     let is_plain = |target: &Target| matches!(target.kind.as_str(), "crypt" | "linear" | "error");
@@ -173,7 +185,7 @@ fn check_digests(found: &Mapping, luks: &Luks) -> Result<()> {
         }
         _ => true,
     };
-    let lines = found.table(false)?;
+    let lines = table(found, false)?;
     match lines.iter().filter_map(|target| target.as_crypt().ok()).all(|line| is_known(&line)) {
         true => Ok(()),
         false => Err(mismatch(found)),
@@ -184,11 +196,11 @@ fn check_digests(found: &Mapping, luks: &Luks) -> Result<()> {
 fn check_keys(found: &Mapping, keys: &[&Secret]) -> Result<()> {
     let is_known = |line: &Line| match &line.key {
         // The key of a suspended mapping was wiped.
-        Key::Bytes(own) if found.info.suspended && own.expose().iter().all(|byte| *byte == 0) => true,
+        Key::Bytes(own) if found.is_suspended() && own.expose().iter().all(|byte| *byte == 0) => true,
         Key::Bytes(own) => keys.iter().any(|key| key.ct_eq(own.expose())),
         _ => true,
     };
-    let lines = found.table(true)?;
+    let lines = table(found, true)?;
     match lines.iter().filter_map(|target| target.as_crypt().ok()).all(|line| is_known(&line)) {
         true => Ok(()),
         false => Err(mismatch(found)),

@@ -11,7 +11,7 @@ use crate::output::{progress, stdio};
 use crate::process::interrupt;
 use crate::unlock;
 use keyway::storage::Storage;
-use keyway::{Access, Device, Header, Key};
+use keyway::{Access, Device, Header, Key, Mapping};
 use keyway_attach::session::{Close, Facts, Moved, Pace, Session, Status};
 use keyway_crypto::Secret;
 use keyway_volume::reencrypt::VolumeKeys;
@@ -35,7 +35,7 @@ impl Asked {
         let is_of = |session: &Session| device::is_same(Path::new(&session.facts().device), device);
         match sessions::registry().list().into_iter().find(is_of) {
             Some(session) => Ok(Some(Open::Session(session))),
-            None => Ok(mapping::above(device).map(Open::Kernel)),
+            None => Ok(Mapping::above(device).map(Open::Kernel)),
         }
     }
 

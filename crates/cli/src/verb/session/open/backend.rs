@@ -2,9 +2,10 @@
 
 use super::options::BACKEND;
 use crate::args::Args;
+use crate::device;
 use crate::output::failure::{Exit, Failure, Result};
 use crate::process::encoding::encoded;
-use crate::{device, mapping};
+use keyway::Mapping;
 use keyway_attach::fuse;
 use std::env;
 use std::fmt;
@@ -68,7 +69,7 @@ impl Backend {
     /// The default without `--backend`: for root the kernel, if it has dm-crypt and can reach the
     /// volume; else FUSE, if it can be mounted; else NBD.
     pub(super) fn usual(device: &Path) -> Self {
-        if !device::is_url(device) && mapping::has_dm_crypt() {
+        if !device::is_url(device) && Mapping::has_dm_crypt() {
             Self::Kernel
         } else {
             Self::without_the_kernel()

@@ -300,7 +300,6 @@ mod tests {
     use super::*;
     use crate::unlock::KeyOptions;
     use crate::unlock::admission::Demands;
-    use keyway_attach::dm::crypt::Options;
     use keyway_boot::crypttab;
     use std::path::Path;
 
@@ -359,9 +358,8 @@ mod tests {
             (Some(2), Some(512), Some(512))
         );
         assert_eq!((open.target.header, open.key.passphrase.key_file), (Some("/h".into()), None));
-        let mut options = Options::default();
-        open.flags.apply(&mut options);
-        assert_eq!((options.allow_discards, open.given.plain.hash.as_deref()), (true, Some("sha1")));
+        let discards = open.flags.passes_discards();
+        assert_eq!((discards, open.given.plain.hash.as_deref()), (true, Some("sha1")));
         assert_eq!(opened(&entry(line), &[]).unwrap().tries(), 7);
         let timeout = |text: &str| {
             let open = opened(&entry(&format!("x /dev/sdb none timeout={text},tries=0")), &[]);

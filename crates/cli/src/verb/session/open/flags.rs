@@ -6,7 +6,6 @@ use crate::output::failure::{Exit, Result};
 use crate::process::encoding::encoded;
 use crate::volume::Unlocked;
 use keyway::{Access, MapOptions};
-use keyway_attach::dm::crypt::Options;
 use keyway_crypto::Secret;
 use keyway_volume::Luks;
 
@@ -24,12 +23,7 @@ impl PersistentFlags {
     /// Whether discards are passed on, by these flags or those that the header has stored; `--persistent`
     /// replaces these.
     pub(super) fn pass_discards(&self, header: Option<&Luks>) -> bool {
-        let mut options = Options::default();
-        self.given.apply(&mut options);
-        if let Some(luks) = header.filter(|_| !self.kept) {
-            options.set_stored(luks);
-        }
-        options.allow_discards
+        self.given.pass_discards(header.filter(|_| !self.kept))
     }
 
     /// A mapping with these flags.

@@ -9,8 +9,7 @@ use crate::output::manner::Manner;
 use crate::output::stdio;
 use crate::process::interrupt::{self, Held};
 use crate::volume::{Data, Opening, Unlocked};
-use keyway::{MapOptions, MappingFlag, WatchMapping};
-use keyway_attach::dm::Mapper;
+use keyway::{MapOptions, Mapping, MappingFlag, WatchMapping};
 use keyway_crypto::CipherSpec;
 use std::io;
 
@@ -44,7 +43,7 @@ impl KernelMapping {
             );
             return Err(Failure::new(Exit::Parameters, message));
         }
-        mapper(&self.name, self.expects_mapping)?;
+        check(&self.name, self.expects_mapping)?;
         super::refuse_taken(&self.name)?;
         if !self.opening.sharing.allowed {
             device::refuse_if_mapped(device)?;
@@ -54,7 +53,7 @@ impl KernelMapping {
             self.opening.unlock_for_the_kernel(if read_only { Data::Read } else { Data::Write })?;
         self.check_cipher(&unlocked)?;
         self.map(&unlocked, read_only)?;
-        self.debug(&format!("{} is mapped by the kernel.", mapping::place(&self.name).display()))?;
+        self.debug(&format!("{} is mapped by the kernel.", Mapping::path_of(&self.name).display()))?;
         self.flags.keep(&self.opening.target, &unlocked);
         Ok(())
     }
@@ -133,19 +132,19 @@ impl WatchMapping for Said {
     }
 }
 
-/// The kernel's device-mapper; where a mapping is expected and cannot be, with what works without.
-pub(super) fn mapper(name: &str, expects_mapping: bool) -> Result<Mapper> {
-    let mapper = match mapping::mapper() {
-        Ok(mapper) if expects_mapping && !mapper.has_target("crypt") => {
+/// Fails where there is no device-mapper; where a mapping is expected and cannot be, with what works without.
+pub(super) fn check(name: &str, expects_mapping: bool) -> Result<()> {
+    let checked = match mapping::check_mapper() {
+        Ok(()) if expects_mapping && !Mapping::has_dm_crypt() => {
             Err(Failure::new(Exit::Parameters, "This kernel has no dm-crypt. Is its module installed?"))
         }
         other => other,
     };
     if !expects_mapping {
-        return mapper;
+        return checked;
     }
     let backend = Backend::without_the_kernel();
-    mapper.map_err(|failure| {
+    checked.map_err(|failure| {
         failure.hinting(format!(
             "Nothing was opened. With --backend {backend} or KEYWAY_BACKEND={backend} it opens without dm-crypt, and \
              without /dev/mapper/{name}."

@@ -32,7 +32,7 @@ use backend::Backend;
 use conflicts::Kind;
 use flags::PersistentFlags;
 use kernel::KernelMapping;
-use keyway::Locking;
+use keyway::{Locking, Mapping};
 use keyway_boot::crypttab::Entry;
 use options::{BACKEND, PERSISTENT};
 use refresh::Refresh;
@@ -262,7 +262,7 @@ impl Open {
     /// Where the kernel maps it, if it does.
     pub(crate) fn mapping(&self) -> Option<PathBuf> {
         let name = self.name.as_ref().filter(|_| self.backend() == Backend::Kernel)?;
-        Some(mapping::place(name.to_str()?))
+        Some(Mapping::path_of(name.to_str()?))
     }
 
     /// Refuses a name that is taken, options that exclude each other, and a mapping that the kernel cannot make,
@@ -271,7 +271,7 @@ impl Open {
         conflicts::check(self, Kind::named(self.kind.as_deref())?)?;
         let name = mapping::name(self.name.as_ref())?;
         if self.backend() == Backend::Kernel {
-            kernel::mapper(&name, self.expects_mapping)?;
+            kernel::check(&name, self.expects_mapping)?;
         }
         refuse_taken(&name)
     }

@@ -5,16 +5,13 @@ use crate::args::risk::{Effect, Proof, risk};
 use crate::args::shared::{self, ALLOW_DISCARDS};
 use crate::args::{self, Args, Command, Example, Group, Offers, Operand, Request, Topic, groups};
 use crate::device::explain;
-use crate::mapping::{self, GivenFlags, Mapping, Open, Reopening};
+use crate::mapping::{self, GivenFlags, Open, Reopening};
 use crate::output::failure::{Exit, Failure, Result};
-use crate::output::sentence;
 use crate::unlock::admission;
 use crate::volume::kinds::plain::given::GivenPlain;
-use keyway::Access;
-use keyway_attach::dm::crypt::{Key, Line, Options};
-use keyway_attach::dm::{self, Target};
+use keyway::{Access, MapOptions, Mapping, Unchanged};
 use keyway_attach::session::Session;
-use keyway_crypto::{CipherSpec, Secret};
+use keyway_crypto::Secret;
 use keyway_volume::{Error, Luks, Rights};
 
 /// `keyway refresh`.
@@ -102,12 +99,8 @@ impl Refresh {
         }
         let access = if self.persistent { Access::Write } else { Access::Probe };
         let header = self.reopening.session_header(facts, access)?;
-        let mut options = Options::default();
-        self.flags.apply(&mut options);
-        if let (Some((luks, _)), false) = (&header, self.persistent) {
-            options.set_stored(luks);
-        }
-        let rights = Rights { discards: options.allow_discards, read_only: self.read_only };
+        let stored = header.as_ref().map(|(luks, _)| luks).filter(|_| !self.persistent);
+        let rights = Rights { discards: self.flags.pass_discards(stored), read_only: self.read_only };
         session.set_rights(rights).map_err(explain::session)?;
         match header {
             Some((mut luks, path)) if self.persistent => {
@@ -129,84 +122,61 @@ impl Refresh {
     }
 
     fn refresh(&self, found: &Mapping) -> Result<()> {
-        found.refuse_suspended()?;
-        let kind = found.kind().map(|(kind, _)| kind.to_owned()).unwrap_or_default();
-        if !["LUKS1", "LUKS2", "PLAIN"].contains(&kind.as_str()) {
-            return Err(refused(format!("Refresh is not supported for device type {kind}")));
+        let explained = |error| explain_mapping(found, &error);
+        if !found.refresh_needs_key().map_err(explained)? {
+            self.check_plain(found)?;
+            return found.refresh(None, &self.how()).map_err(explained);
         }
-        let is_plain = kind == "PLAIN";
-        let (target, line) = found.line(is_plain)?.ok_or_else(|| {
-            refused(format!("Device {} has a table that cannot be refreshed.", found.name()))
-        })?;
-        if is_plain {
-            self.check_plain(found, &line)?;
-            let key = line.key;
-            return self.replace(found, &target, Line { key, ..self.line(found, None, &target)? });
-        }
-        self.refresh_luks(found, &target, &line)
-    }
-
-    /// Refuses a plain volume whose cipher or key is not the one that the options describe. If they
-    /// describe none, nothing is asked for.
-    fn check_plain(&self, found: &Mapping, line: &Line) -> Result<()> {
-        if !self.plain.describes_encryption() {
-            return Ok(());
-        }
-        let described = self.plain.clone().options()?;
-        described.warn_about_defaults(&self.reopening.key);
-        let device = mapping::device_path(&found.mapper, line.device).unwrap_or_default();
-        let wanted = described.volume_key(&self.reopening.key, &device, false)?;
-        let is_key = match &line.key {
-            Key::Bytes(mapped) => mapped.ct_eq(wanted.expose()),
-            Key::Absent => described.cipher().is_null(),
-            Key::InKeyring(_) => false,
-        };
-        let is_cipher = CipherSpec::parse(&line.cipher).is_ok_and(|mapped| mapped.means(described.cipher()));
-        match is_key && is_cipher {
-            true => Ok(()),
-            false => Err(refused(format!("Mismatching parameters on device {}.", found.name()))),
-        }
-    }
-
-    fn refresh_luks(&self, found: &Mapping, target: &Target, line: &Line) -> Result<()> {
         let access = if self.persistent { Access::Write } else { Access::Read };
-        let luks = self.reopening.luks(found, line, access)?;
-        let luks = luks.ok_or_else(|| mapping::no_header(found.name()))?;
-        let shown = self.reopening.header_path(found, line).unwrap_or_default();
-        let opened = self.reopening.open_again(luks, line, &shown)?;
-        let digest = opened.digest();
-        let (mut luks, _, volume_key) = opened.into_parts();
-        let features = mapping::features(&found.mapper)?;
-        let luks2 = (luks.version() == 2).then(|| (luks.uuid(), digest));
-        let place = mapping::place_key(self.keyring, &volume_key, luks2, &features)?;
-        let key = if matches!(line.key, Key::Absent) { Key::Absent } else { place.key() };
-        self.replace(found, target, Line { key, ..self.line(found, Some(&luks), target)? })?;
+        let (luks, path) = self.reopening.header_of(found, access)?;
+        let volume = self.reopening.open_again(found, luks, &path)?;
+        found.refresh(Some(&volume), &self.how()).map_err(explained)?;
         if self.persistent {
+            let (mut luks, volume_key) = volume.into_header();
             self.keep(&mut luks, Some(&volume_key));
         }
         Ok(())
     }
 
-    /// The current table line, with the given flags and the header's in place of its own;
-    /// `--persistent` replaces the header's.
-    fn line(&self, found: &Mapping, luks: Option<&Luks>, target: &Target) -> Result<Line> {
-        let line = target.as_crypt().map_err(|e| sentence::attaching(&e))?;
-        let mut flags = Options::default();
-        self.flags.apply(&mut flags);
-        if let (Some(luks), false) = (luks, self.persistent) {
-            flags.set_stored(luks);
+    /// Refuses a plain volume whose cipher or key is not the one that the options describe. If they
+    /// describe none, nothing is asked for.
+    fn check_plain(&self, found: &Mapping) -> Result<()> {
+        if !self.plain.describes_encryption() {
+            return Ok(());
         }
-        flags.drop_unknown(&mapping::features(&found.mapper)?);
-        Ok(line.with_flags(&flags))
+        let described = self.plain.clone().options()?;
+        described.warn_about_defaults(&self.reopening.key);
+        let status = found.status().map_err(|error| explain_mapping(found, &error))?;
+        let device = status.map(|status| status.device).unwrap_or_default();
+        let wanted = described.volume_key(&self.reopening.key, &device, false)?;
+        let is_same = found.encrypts_with(described.cipher(), &wanted);
+        match is_same.map_err(|error| explain_mapping(found, &error))? {
+            true => Ok(()),
+            false => Err(mapping::refused(format!("Mismatching parameters on device {}.", found.name()))),
+        }
     }
 
-    fn replace(&self, found: &Mapping, target: &Target, line: Line) -> Result<()> {
-        let read_only = found.info.read_only || self.read_only;
-        let table = [Target::crypt(target.start, target.length, &line)];
-        found.replace_table(&table, dm::Flags { read_only, ..dm::Flags::default() })
+    /// The flags given and those of the header, which `--persistent` replaces.
+    fn how(&self) -> MapOptions {
+        let mut how = self.flags.onto(MapOptions::new());
+        if self.persistent {
+            how = how.without_stored_flags();
+        }
+        if self.read_only {
+            how = how.read_only();
+        }
+        if self.keyring { how } else { how.without_keyring() }
     }
 }
 
-fn refused(line: String) -> Failure {
-    Failure::new(Exit::Parameters, line)
+fn explain_mapping(found: &Mapping, error: &keyway::Error) -> Failure {
+    match mapping::why(error) {
+        Some(Unchanged::Kind(kind)) => {
+            mapping::refused(format!("Refresh is not supported for device type {kind}"))
+        }
+        Some(Unchanged::Table) => {
+            mapping::refused(format!("Device {} has a table that cannot be refreshed.", found.name()))
+        }
+        _ => mapping::explain(found.name(), error),
+    }
 }

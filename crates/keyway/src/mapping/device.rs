@@ -1,26 +1,17 @@
-//! The device below a mapping: its node, named as cryptsetup names it, and whether it is read-only.
+//! The device below a mapping: its node, named as cryptsetup names it, and the file of a loop device.
 
-use keyway::storage::{File, PartitionName, image_of};
+use super::place_of;
 use keyway_attach::dm::{DeviceNumber, Mapper, loopback};
 use keyway_volume::device::partitions::Partitions;
-use std::fs;
+use keyway_volume::device::storage::{File, PartitionName};
 use std::path::{Path, PathBuf};
-
-/// Whether the device or file at `path` refuses writes, whoever asks.
-pub(crate) fn is_read_only(path: &Path) -> bool {
-    let path = &image_of(path);
-    match DeviceNumber::at(path) {
-        Ok(number) => number.is_read_only(),
-        Err(_) => fs::File::options().write(true).open(path).is_err(),
-    }
-}
 
 /// The node of a block device as cryptsetup shows it:
 /// `/dev/mapper/NAME` for a mapping, else the kernel's name.
-pub(crate) fn device_path(mapper: &Mapper, number: DeviceNumber) -> Option<PathBuf> {
+pub(super) fn node_of(mapper: &Mapper, number: DeviceNumber) -> Option<PathBuf> {
     let kernel_name = number.kernel_name()?;
     match mapper.status_of(number) {
-        Ok(info) if kernel_name.starts_with("dm-") => Some(super::place(&info.name)),
+        Ok(info) if kernel_name.starts_with("dm-") => Some(place_of(&info.name)),
         _ => Some(Path::new("/dev").join(kernel_name.replace('!', "/"))),
     }
 }
@@ -28,7 +19,7 @@ pub(crate) fn device_path(mapper: &Mapper, number: DeviceNumber) -> Option<PathB
 /// The file behind a loop device, or the partition of it that the loop device shows: `disk.img#2`.
 /// `None` if there is none. The partition is looked up in the file that is attached, and in no other that
 /// has its name by now.
-pub(crate) fn image_behind(number: DeviceNumber) -> Option<PathBuf> {
+pub(super) fn image_behind(number: DeviceNumber) -> Option<PathBuf> {
     let file = loopback::backing_file(number)?;
     let Some(part) = loopback::part(number) else { return Some(file) };
     let disk = loopback::open_backing_file(number).and_then(|disk| File::from_file(disk, &file).ok());
