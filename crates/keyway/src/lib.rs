@@ -25,6 +25,7 @@
 //! | to … | start at |
 //! |------|----------|
 //! | look at a header, add, change and remove keys, back up, convert, seal | [`Device::header`], [`Header`] |
+//! | show all that a header says, and what deserves attention | [`facts`] |
 //! | ask for one key after the other to add or change one | [`Header::try_key`], [`Header::add_key_with`] |
 //! | change the volume key or the cipher in place; encrypt or decrypt what is there | [`Device::begin_reencryption`], [`Reencryption`] |
 //! | repair a header, restore one | [`Device::repair`], [`Device::diagnose`], [`Device::restore_header`] |
@@ -83,6 +84,7 @@ mod attach;
 mod create;
 mod device;
 mod error;
+pub mod facts;
 mod header;
 mod kdf;
 mod key;
@@ -93,7 +95,7 @@ mod location;
 mod mapping;
 mod opened;
 #[cfg(feature = "parts")]
-mod parts;
+pub mod parts;
 mod plaintext;
 #[cfg(feature = "predict")]
 mod predict;

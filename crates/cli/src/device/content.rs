@@ -1,8 +1,9 @@
 //! What a device holds before it is overwritten, in cryptsetup's words.
 
 use crate::output::failure::{Exit, Failure, Result};
+use keyway::SignatureKind as Kind;
 use keyway::storage::Storage;
-use keyway_volume::device::probe::{Kind, Signature, probe};
+use keyway_volume::device::probe::{Signature, probe};
 use std::path::Path;
 
 /// One warning for each signature found.

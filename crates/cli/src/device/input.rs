@@ -3,8 +3,8 @@
 use crate::device;
 use crate::output::failure::{Exit, Failure, Result};
 use keyway::Access;
+use keyway::parts::Source;
 use keyway::storage::{File, PartitionName, Storage};
-use keyway_volume::device::stream::Source;
 use std::fmt;
 use std::fs;
 use std::io::{self, ErrorKind};

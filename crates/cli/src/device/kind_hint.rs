@@ -5,9 +5,9 @@
 
 use crate::device;
 use crate::output::failure::{Cause, Failure};
-use keyway::Access;
 use keyway::storage::Storage;
-use keyway_volume::device::probe::{Found, Kind, is_noise, probe};
+use keyway::{Access, SignatureKind as Kind};
+use keyway_volume::device::probe::{Found, is_noise, probe};
 use std::path::Path;
 
 /// What opens a volume whose signature says that it is no LUKS volume.

@@ -5,11 +5,10 @@ use crate::device::storage;
 use crate::output::failure::{Exit, Failure};
 use crate::output::shell;
 use crate::output::size::human;
-use keyway::Access;
 use keyway::storage::{File, NoPartition, PartitionName, Storage};
+use keyway::{Access, SignatureKind as Kind};
 use keyway_volume::device::block_devices;
 use keyway_volume::device::partitions::{Partition, Partitions};
-use keyway_volume::device::probe::Kind;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 

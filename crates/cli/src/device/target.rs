@@ -7,10 +7,11 @@ use crate::output::failure::{Cause, Exit, Failure, Result};
 use crate::output::manner::Manner;
 use crate::output::stdio;
 use crate::process::encoding::{Encoded, encoded};
+use keyway::parts::{Header, Luks};
 use keyway::storage::{Exclusive, File, Storage};
 use keyway::{Access, Device, DeviceOptions, Locking, Unlock, Version};
+use keyway_volume::DataDevice;
 use keyway_volume::reencrypt::luks1;
-use keyway_volume::{DataDevice, Header, Luks};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 

@@ -8,11 +8,12 @@ use crate::output::progress::{self, Progress};
 use crate::output::size::human;
 use crate::output::stdio;
 use crate::output::transfer;
+use keyway::parts::{Holes, Source};
 use keyway::storage::Storage;
 use keyway_volume::Unneeded;
 use keyway_volume::data::build::ImageHoles;
 use keyway_volume::data::compare::{self, Comparison};
-use keyway_volume::device::stream::{self, Holes, Source};
+use keyway_volume::device::stream;
 use std::io;
 use std::path::Path;
 

@@ -4,9 +4,10 @@ use crate::args::{Args, shared};
 use crate::make::calibration::Data;
 use crate::make::slow_kdf::SlowKdf;
 use crate::output::failure::{Exit, Failure, Result};
+use keyway::parts::{Error, KdfChoice, Refusal};
 use keyway_boot::loader::grub::{Distribution, Loader, Planned};
+use keyway_volume::Cost;
 use keyway_volume::keyslot::kdf_cost::{DEFAULT_TIME, KdfFunction, KdfRequest, Opener};
-use keyway_volume::{Cost, Error, KdfChoice, Refusal};
 use std::thread;
 use std::time::Duration;
 

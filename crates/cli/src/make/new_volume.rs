@@ -12,13 +12,13 @@ use crate::output::failure::{Exit, Failure, Result};
 use crate::output::manner::Manner;
 use crate::output::progress::{self, Progress};
 use crate::output::transfer;
+use keyway::parts::{Content, CopyOptions as Options, Target};
 use keyway::storage::{Exclusive, Readers, Storage};
 use keyway::{Built, ErrorKind, Key, NotBuilt, Version};
 use keyway_crypto::Secret;
 use keyway_volume::Unneeded;
-use keyway_volume::data::build::{Content, ImageHoles, Target};
+use keyway_volume::data::build::ImageHoles;
 use keyway_volume::device::probe;
-use keyway_volume::device::stream::Options;
 use std::path::{Path, PathBuf};
 
 /// The properties of the new volume. Invalid combinations are refused when this is created, before

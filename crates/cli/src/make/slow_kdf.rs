@@ -7,9 +7,10 @@ use crate::output::failure::{Exit, Failure, Result};
 use crate::output::figures::{argon2, grouped, seconds};
 use crate::output::manner::Manner;
 use crate::output::{question, size};
+use keyway::parts::{KdfChoice, UnlockOptions};
 use keyway_crypto::kdf::Argon2Variant;
 use keyway_format::luks2::Kdf;
-use keyway_volume::{Cost, KdfChoice, UnlockOptions, UnlockTimes};
+use keyway_volume::{Cost, UnlockTimes};
 
 /// Who is asked, and whether anybody can be.
 #[derive(Debug, Clone, Copy)]

@@ -6,10 +6,9 @@ use crate::args::shared::{
 };
 use crate::args::{Args, Opt};
 use crate::process::encoding::Encoded;
+use keyway::parts::{Luks, set_mapping_flags};
 use keyway::{MapOptions, MappingFlag as Flag};
 use keyway_crypto::Secret;
-use keyway_volume::header::seal::Renewal;
-use keyway_volume::{Luks, OsRandom};
 
 /// A dm-crypt flag and its names: its option; its name in `status`, with the space that cryptsetup
 /// writes after it.
@@ -69,10 +68,9 @@ impl GivenFlags {
 
     /// Stores these flags in the header (`--persistent`), and no others. The volume key, if
     /// available, renews a seal.
-    pub(crate) fn keep(&self, luks: &mut Luks, volume_key: Option<&Secret>) -> keyway_volume::Result<()> {
-        let names: Vec<_> = set_in(&self.0).map(|named| named.flag.kept_name()).collect();
-        let renewal = volume_key.map(|volume_key| Renewal { volume_key });
-        keyway_volume::change::edit::set_persistent_flags(luks, &names, renewal, &mut OsRandom)
+    pub(crate) fn keep(&self, luks: &mut Luks, volume_key: Option<&Secret>) -> keyway::Result<()> {
+        let flags: Vec<_> = set_in(&self.0).map(|named| named.flag).collect();
+        set_mapping_flags(luks, &flags, volume_key)
     }
 }
 

@@ -7,10 +7,10 @@ use crate::output::failure::{Exit, Failure, Result};
 use crate::unlock::KeyOptions;
 use crate::unlock::admission::{self, Demands};
 use crate::volume::kinds::plain;
+use keyway::parts::{Luks, Opened};
 use keyway::{Access, Locking, Mapping, MappingStatus, Reopened, Unchanged};
 use keyway_attach::session::Facts;
 use keyway_crypto::Secret;
-use keyway_volume::{Luks, Opened};
 use std::path::{Path, PathBuf};
 
 /// How to get the header and the key of an open volume again.
@@ -59,7 +59,7 @@ impl Reopening {
         let Ok(storage) = device::storage(&path, access) else { return Ok(None) };
         match Luks::open_with(storage, access, self.locking) {
             Ok(luks) => Ok(mapping.is_of(&luks).then_some(luks)),
-            Err(keyway_volume::Error::Format(_)) => Ok(None),
+            Err(keyway::parts::Error::Format(_)) => Ok(None),
             Err(error) => Err(explain::on_device(&path, &error)),
         }
     }

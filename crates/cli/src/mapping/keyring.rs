@@ -6,9 +6,9 @@ use crate::args::shared::LINK_VK;
 use crate::device::explain;
 use crate::output::failure::{Exit, Failure, Result};
 use crate::output::sentence;
+use keyway::parts::Luks;
 use keyway::{ErrorKind, KeyLink as Link, KeyLinks, LinkedKeys, MapOptions, Unlinkable};
 use keyway_crypto::Secret;
-use keyway_volume::Luks;
 use std::error::Error;
 use std::path::Path;
 

@@ -1,7 +1,7 @@
 //! When re-encryption is the cure, in words: `inspect` and `passport` say the same.
 
 use crate::output::size::human;
-use keyway_volume::trust::facts::Concern;
+use keyway::facts::Concern;
 
 /// The sentence of a concern that re-encryption cures; `None` for any other.
 pub(crate) fn sentence(concern: &Concern) -> Option<String> {

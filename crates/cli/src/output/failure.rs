@@ -1,6 +1,6 @@
 //! How a command fails: cryptsetup's exit codes, and one line that says what, where and what to do.
 
-use keyway_volume::Error;
+use keyway::parts::Error;
 use std::io::{self, ErrorKind};
 use std::process::ExitCode;
 

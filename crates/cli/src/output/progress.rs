@@ -5,7 +5,7 @@
 //! that only reads a counter.
 
 use crate::output::size::human;
-use keyway_volume::device::stream::Meter;
+use keyway::parts::Meter;
 use std::io::{IsTerminal, Write, stderr, stdout};
 use std::path::Path;
 use std::sync::mpsc::{self, RecvTimeoutError};

@@ -5,11 +5,11 @@ use crate::device::{self, explain};
 use crate::output::failure::Result;
 use crate::volume::Unlocked;
 use keyway::Parts;
+use keyway::parts::{Layout, UnderWay, VolumeKeys};
 use keyway::storage::Storage;
 use keyway_attach::session::{Facts, KeyDigest, Origin, Source, SuspendableDevice};
 use keyway_crypto::Secret;
-use keyway_volume::reencrypt::{UnderWay, VolumeKeys};
-use keyway_volume::{Keys, Layout, Rights};
+use keyway_volume::{Keys, Rights};
 
 /// Puts the plaintext of `unlocked` behind a suspendable device; the volume key is wiped when this returns.
 pub(crate) fn suspendable(unlocked: Unlocked, rights: Rights) -> Result<(SuspendableDevice, Facts)> {

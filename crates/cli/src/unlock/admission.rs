@@ -11,10 +11,11 @@ use crate::output::failure::{Exit, Failure, Result};
 use crate::process::encoding::{Encoded, encoded};
 use crate::unlock::policy::PolicyText;
 use crate::unlock::seal_context::SealContext;
+use keyway::parts::{Admitted, Luks, Opened, Terms};
 use keyway_crypto::{CipherSpec, Secret};
+use keyway_volume::DataDevice;
 use keyway_volume::header::seal::Seal;
 use keyway_volume::trust::admission::{self, Exemption, Finding};
-use keyway_volume::{Admitted, DataDevice, Luks, Opened, Terms};
 use std::path::Path;
 
 /// Whether weak ciphers are accepted.

@@ -8,7 +8,7 @@ use crate::unlock::admission::{Demands, WeakCiphers};
 use crate::unlock::passphrase::PassphraseOptions;
 use crate::unlock::tokens::TokenOptions;
 use keyway::Unlock;
-use keyway_volume::UnlockOptions;
+use keyway::parts::UnlockOptions;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 

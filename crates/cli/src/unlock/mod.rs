@@ -16,12 +16,12 @@ use crate::output::failure::{Cause, Exit, Failure, Result};
 use crate::output::manner::Manner;
 use crate::output::stdio;
 use crate::unlock::passphrase::PassphraseSource;
+use keyway::parts::{Luks, UnderWay, UnlockOptions, Unlocked};
 use keyway::{Admitted, ErrorKind, Header, Key, VolumeKey};
 use keyway_attach::dm::loopback;
 use keyway_crypto::Secret;
 use keyway_volume::keyslot::unlock::Turn;
-use keyway_volume::reencrypt::{UnderWay, limited_to};
-use keyway_volume::{Luks, UnlockOptions, Unlocked};
+use keyway_volume::reencrypt::limited_to;
 use std::path::Path;
 use std::time::Instant;
 

@@ -11,10 +11,9 @@ use crate::output::paint::printable;
 use crate::output::stdio;
 use crate::process::encoding::encoded;
 use crate::unlock::KeyOptions;
+use keyway::parts::{Luks, Miss, UnlockOptions, Unlocked};
 use keyway::{ErrorKind, Header, Token, Version, Watch};
 use keyway_crypto::Secret;
-use keyway_volume::keyslot::tokens::Miss;
-use keyway_volume::{Luks, UnlockOptions, Unlocked};
 
 /// Which tokens are tried, and whether the user may be asked if none of them opens a keyslot.
 #[derive(Debug, Clone, Default)]

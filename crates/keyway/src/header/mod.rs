@@ -87,6 +87,16 @@ impl Header {
         &self.place
     }
 
+    pub(crate) fn data_device(&self) -> DataDevice {
+        self.data
+    }
+
+    /// The header, and the key with which its edits renew the seal.
+    #[cfg(feature = "dm")]
+    pub(crate) fn edited(&mut self) -> (&mut Luks, Option<&Secret>) {
+        (&mut self.luks, self.renewal.as_ref())
+    }
+
     pub(crate) fn limits(&self) -> keyway_volume::UnlockOptions {
         self.options.options()
     }
@@ -210,7 +220,7 @@ impl Header {
         Ok(self.luks.damaged_copy().at(&self.place)?.is_some())
     }
 
-    fn check_writable(&self) -> Result<()> {
+    pub(crate) fn check_writable(&self) -> Result<()> {
         match self.luks.access() {
             Access::Write => Ok(()),
             Access::Read | Access::Probe => Err(Error::new(ErrorKind::ReadOnly).at(&self.place)),

@@ -10,6 +10,7 @@ mod remove;
 mod reopened;
 mod resize;
 mod status;
+mod stored;
 mod unchanged;
 
 #[cfg(feature = "parts")]
@@ -18,6 +19,8 @@ pub use link::{KeyLink, KeyLinks, Unlinkable};
 pub use options::{MapOptions, WatchMapping};
 pub use reopened::Reopened;
 pub use status::{MappedKey, MappingStatus};
+#[cfg(feature = "parts")]
+pub use stored::set_mapping_flags;
 pub use unchanged::{MappingStep, Unchanged};
 
 use crate::error::At;

@@ -1,6 +1,6 @@
 //! A mapping in use grows or shrinks.
 
-use super::{Mapping, Unchanged, WatchMapping, device};
+use super::{Mapping, Reopened, Unchanged, WatchMapping, device};
 use crate::Result;
 use crate::error::At;
 use keyway_attach::dm::crypt::{Key, Line};
@@ -55,7 +55,7 @@ impl Mapping {
     pub fn resize(
         &self,
         len: Option<u64>,
-        volume: Option<&super::Reopened>,
+        volume: Option<&Reopened>,
         watch: &mut dyn WatchMapping,
     ) -> Result<()> {
         let held = match (self.resize_needs_key()?, volume) {

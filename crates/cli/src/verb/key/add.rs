@@ -13,9 +13,10 @@ use crate::unlock::{self, KeyOptions, tokens};
 use crate::verb::key::keyslot::{self, KeyslotOptions};
 use std::path::PathBuf;
 
+use keyway::parts::UnlockOptions;
 use keyway::{Access, Header, Key, NewKeyslot, VolumeKey};
 use keyway_crypto::Secret;
-use keyway_volume::{OsRandom, Random, UnlockOptions};
+use keyway_volume::{OsRandom, Random};
 use std::path::Path;
 
 /// `keyway luksAddKey`.
@@ -226,7 +227,7 @@ impl AddKey {
             self.target.header(Access::Write, Versions::Two, &self.key.terms_without_demands())?;
         header.luks().check_seal()?;
         let options = self.new_keyslot(&header, new)?;
-        if let keyway_volume::Header::Luks2 { metadata, .. } = header.luks().header() {
+        if let keyway::parts::Header::Luks2 { metadata, .. } = header.luks().header() {
             // Before a key of any size is generated, or a passphrase asked for.
             let no_room =
                 |error| Failure::new(Exit::Parameters, format!("No space for new keyslot: {error}."));

@@ -13,12 +13,12 @@ use crate::output::progress::{self, Progress};
 use crate::output::transfer::{self, cannot_write};
 use crate::unlock;
 use crate::volume::{Data, Opening, Plaintext};
+use keyway::parts::{Content, CopyOptions as Options, Error, Holes, Luks, Source};
 use keyway::storage::{Readers, Storage};
 use keyway::{Access, Version};
 use keyway_crypto::Secret;
-use keyway_volume::data::build::{Content, ImageHoles};
-use keyway_volume::device::stream::{self, Holes, Options, Sink, Source};
-use keyway_volume::{Error, Luks};
+use keyway_volume::data::build::ImageHoles;
+use keyway_volume::device::stream::{self, Sink};
 use std::path::Path;
 use std::path::PathBuf;
 

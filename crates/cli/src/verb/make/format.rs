@@ -10,10 +10,10 @@ use crate::make::seal::{NewSeal, SEAL};
 use crate::output::failure::{Exit, Failure, Result};
 use crate::output::{question, stdio};
 use crate::unlock::{self, KeyOptions};
+use keyway::parts::{Header, Luks};
 use keyway::storage::{Exclusive, File, Storage};
 use keyway::{Access, Version};
 use keyway_volume::change::create;
-use keyway_volume::{Header, Luks};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 

@@ -10,12 +10,11 @@ use crate::output::failure::{Exit, Failure, Result};
 use crate::output::paint::printable;
 use crate::output::{shell, stdio};
 use crate::verb::session::list;
+use keyway::parts::{Luks, UnderWay};
 use keyway::{Access, Locking, MappedKey, Mapping, MappingStatus};
 use keyway_attach::session::{Facts, Moved, Session};
 use keyway_crypto::CipherSpec;
 use keyway_format::json::Value;
-use keyway_volume::Luks;
-use keyway_volume::reencrypt::UnderWay;
 use std::fmt::{Display, Write};
 use std::path::Path;
 

@@ -5,8 +5,8 @@ use crate::args::{self, Args, Command, Example, Group, Offers, Operand, Request,
 use crate::device::{self, Target, Versions, explain};
 use crate::output::failure::{Exit, Failure, Result};
 use crate::output::question;
+use keyway::parts::Error;
 use keyway::{Access, Restore, Unlock};
-use keyway_volume::Error;
 use std::error::Error as _;
 use std::path::Path;
 use std::path::PathBuf;

@@ -7,8 +7,8 @@ use crate::output::failure::{Exit, Failure, Result};
 use crate::output::{question, stdio};
 use crate::unlock::KeyOptions;
 use crate::unlock::admission::Demands;
+use keyway::parts::Luks;
 use keyway::{Access, Key, Unlock};
-use keyway_volume::Luks;
 use keyway_volume::header::seal::{Broken, Seal};
 use std::sync::Arc;
 

@@ -7,7 +7,8 @@ use crate::output::failure::Result;
 use crate::output::progress::{self, Progress};
 use crate::output::transfer::{self, cannot_write};
 use crate::volume::{self, Data, Opening};
-use keyway_volume::device::stream::{self, Options, Sink};
+use keyway::parts::CopyOptions as Options;
+use keyway_volume::device::stream::{self, Sink};
 
 /// `keyway write`.
 pub(crate) static COMMAND: Command = Command {

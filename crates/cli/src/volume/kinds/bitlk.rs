@@ -3,9 +3,10 @@
 use super::{Asked, Described, Row};
 use crate::args::{Opt, shared};
 use crate::output::failure::{Exit, Failure, Result};
+use keyway::parts::Kind;
 use keyway::{Admitted, Key, KeyFile, VolumeKey};
+use keyway_volume::kind;
 use keyway_volume::kind::bitlk::Bitlk;
-use keyway_volume::kind::{self, Kind};
 use std::sync::Arc;
 
 /// Its row.

@@ -3,9 +3,10 @@
 use super::{Asked, Described, Row, bitlk};
 use crate::args::Opt;
 use crate::output::failure::{Exit, Failure, Result};
+use keyway::parts::Kind;
 use keyway::{Admitted, Key, VolumeKey};
+use keyway_volume::kind;
 use keyway_volume::kind::fvault2::Fvault2;
-use keyway_volume::kind::{self, Kind};
 use std::sync::Arc;
 
 /// Its row.

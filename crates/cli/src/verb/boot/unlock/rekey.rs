@@ -11,12 +11,13 @@ use crate::unlock::{self, tokens};
 use crate::verb::key::reencrypt::{Steps, to_end};
 use crate::verb::session::open::Open;
 use crate::volume::Opening;
+use keyway::parts::UnlockOptions;
 use keyway::{Access, Device, ErrorKind, Header, Key, Reencrypt, Reencryption, Unlock, VolumeKey};
 use keyway_boot::crypttab::{Entry, REKEY, Rekey};
 use keyway_crypto::Secret;
 use keyway_format::text::Shown;
+use keyway_volume::OsRandom;
 use keyway_volume::reencrypt::rekey::{self, FirstBoot};
-use keyway_volume::{OsRandom, UnlockOptions};
 use std::sync::Arc;
 
 /// Re-encrypts the entry's volume if its mark asks for it. Returns the passphrase, if one was read.

@@ -7,12 +7,12 @@ use crate::output::failure::{Exit, Failure, Result};
 use crate::output::shell;
 use crate::unlock::{self, GivenKey};
 use crate::verb::key::keyslot;
+use keyway::parts::{Error, Luks};
 use keyway::storage::Exclusive;
 use keyway::{Access, Device, Header, Key, Reencrypt, VolumeKey};
 use keyway_crypto::CipherSpec;
 use keyway_volume::change::create;
 use keyway_volume::header::seal::Seal;
-use keyway_volume::{Error, Luks};
 use std::path::Path;
 use std::sync::Arc;
 

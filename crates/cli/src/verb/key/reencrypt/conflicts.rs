@@ -5,10 +5,10 @@ use super::{Asked, State, What};
 use crate::device::Versions;
 use crate::output::failure::{Exit, Failure, Result};
 use keyway::Header;
+use keyway::parts::{Luks, UnderWay};
 use keyway_format::luks2::Reencryption;
 use keyway_format::luks2::reencryption::Mode;
-use keyway_volume::Luks;
-use keyway_volume::reencrypt::{Sizes, UnderWay};
+use keyway_volume::reencrypt::Sizes;
 
 impl Asked {
     /// Refuses another version than `--type` names; `state` is of what has the header.
@@ -37,8 +37,8 @@ impl Asked {
 
     /// Refuses to go on as something else than what is under way.
     pub(super) fn check_under_way(&self, header: &Header) -> Result<()> {
-        let keyway_volume::Header::Luks2 { metadata, .. } = header.luks().header() else { return Ok(()) };
-        let Some(under_way) = metadata.reencryption().map_err(keyway_volume::Error::from)? else {
+        let keyway::parts::Header::Luks2 { metadata, .. } = header.luks().header() else { return Ok(()) };
+        let Some(under_way) = metadata.reencryption().map_err(keyway::parts::Error::from)? else {
             return Ok(());
         };
         match (self.what, under_way.mode) {

@@ -6,11 +6,11 @@ use crate::device;
 use crate::output::failure::{Exit, Failure, Result};
 use crate::unlock;
 use crate::verb::key::reencrypt::Extent;
+use keyway::parts::{Error, Luks};
 use keyway::storage::{Exclusive, File, Storage};
 use keyway::{Access, Header, Key, Luks1Change, Luks1Files, Reencrypt, Version};
 use keyway_crypto::CipherSpec;
 use keyway_volume::change::create;
-use keyway_volume::{Error, Luks};
 use std::path::Path;
 use std::sync::Arc;
 

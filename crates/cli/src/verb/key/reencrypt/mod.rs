@@ -32,9 +32,9 @@ use crate::volume::kinds::plain::given::check_size;
 pub(crate) use command::COMMAND;
 use estimate::Estimating;
 use header_backup::HeaderBackup;
+use keyway::parts::Error;
 use keyway::storage::Exclusive;
 use keyway::{Access, Reencrypt, Resilience, Unlock, Unused, Version};
-use keyway_volume::Error;
 use opened::Opened;
 pub(in crate::verb) use run::{Steps, to_end};
 

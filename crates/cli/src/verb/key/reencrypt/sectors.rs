@@ -3,10 +3,10 @@
 use super::Asked;
 use crate::output::failure::{Exit, Failure, Result};
 use keyway::Header;
+use keyway::parts::Luks;
 use keyway::storage::Storage;
 use keyway_crypto::Secret;
 use keyway_format::luks2::SegmentKind;
-use keyway_volume::Luks;
 use keyway_volume::device::probe;
 use keyway_volume::reencrypt::{smaller_blocks, smaller_blocks_of_plaintext};
 use std::path::Path;
@@ -18,7 +18,7 @@ type Found = (&'static str, u32);
 impl Asked {
     /// The sector size that is asked for, where it is larger than the volume's.
     fn larger_sectors(&self, luks: &Luks) -> Option<u32> {
-        let keyway_volume::Header::Luks2 { metadata, .. } = luks.header() else { return None };
+        let keyway::parts::Header::Luks2 { metadata, .. } = luks.header() else { return None };
         let old = metadata.segments.values().find_map(|segment| match segment.kind {
             SegmentKind::Crypt { sector_size, .. } => Some(sector_size),
             _ => None,

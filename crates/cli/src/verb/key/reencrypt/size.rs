@@ -4,8 +4,8 @@
 use super::{Asked, What};
 use crate::output::failure::{Exit, Failure, Result};
 use crate::output::shell;
+use keyway::parts::Header;
 use keyway_format::luks2::{Segment, SegmentKind, SegmentSize};
-use keyway_volume::Header;
 
 impl Asked {
     /// Asks before the rest of a volume of `whole` bytes is given up. Called as cryptsetup, nobody is asked.

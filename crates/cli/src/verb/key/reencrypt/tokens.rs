@@ -7,9 +7,9 @@ use super::{Asked, What};
 use crate::args::{Opt, Release, shared};
 use crate::output::failure::{Exit, Failure, Result};
 use crate::unlock::{self, KeyOptions, tokens};
+use keyway::parts::UnlockOptions;
 use keyway::{Header, Key, Version, VolumeKey};
 use keyway_format::luks2::Token;
-use keyway_volume::UnlockOptions;
 
 /// The options.
 pub(super) static OPTIONS: &[&Opt] = &[&shared::TOKEN_ID, &shared::TOKEN_TYPE, &shared::TOKEN_ONLY];
@@ -97,8 +97,8 @@ impl Asked {
                 && tokens.kind.as_ref().is_none_or(|kind| *kind == token.kind)
         };
         match header.luks().header() {
-            keyway_volume::Header::Luks1(_) => false,
-            keyway_volume::Header::Luks2 { metadata, .. } => metadata
+            keyway::parts::Header::Luks1(_) => false,
+            keyway::parts::Header::Luks2 { metadata, .. } => metadata
                 .tokens
                 .iter()
                 .any(|(number, token)| asked(*number, token) && token.keyslots.contains(&keyslot)),

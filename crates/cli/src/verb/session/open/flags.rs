@@ -5,9 +5,9 @@ use crate::mapping::GivenFlags;
 use crate::output::failure::{Exit, Result};
 use crate::process::encoding::encoded;
 use crate::volume::Unlocked;
+use keyway::parts::Luks;
 use keyway::{Access, MapOptions};
 use keyway_crypto::Secret;
-use keyway_volume::Luks;
 
 /// The flags, and whether to store them.
 #[derive(Debug, Clone, Default)]
@@ -52,6 +52,8 @@ impl PersistentFlags {
         if !writable.is_same(luks) {
             return Err(device::not_luks(path));
         }
-        self.given.keep(&mut writable, Some(volume_key)).map_err(|e| explain::on_device(path, &e))
+        self.given
+            .keep(&mut writable, Some(volume_key))
+            .map_err(|error| explain::placed(error.into(), Some(path)))
     }
 }

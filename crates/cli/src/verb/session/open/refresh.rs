@@ -9,10 +9,11 @@ use crate::mapping::{self, GivenFlags, Open, Reopening};
 use crate::output::failure::{Exit, Failure, Result};
 use crate::unlock::admission;
 use crate::volume::kinds::plain::given::GivenPlain;
+use keyway::parts::{Error, Luks};
 use keyway::{Access, MapOptions, Mapping, Unchanged};
 use keyway_attach::session::Session;
 use keyway_crypto::Secret;
-use keyway_volume::{Error, Luks, Rights};
+use keyway_volume::Rights;
 
 /// `keyway refresh`.
 pub(crate) static COMMAND: Command = Command {
@@ -115,7 +116,7 @@ impl Refresh {
     fn keep(&self, luks: &mut Luks, volume_key: Option<&Secret>) {
         if let Err(error) = self.flags.keep(luks, volume_key) {
             say!("Device activated but cannot make flags persistent.");
-            if let Error::Unmet(_) = &error {
+            if let Ok(error @ Error::Unmet(_)) = error.into_volume_error() {
                 explain::plain(&error).report();
             }
         }

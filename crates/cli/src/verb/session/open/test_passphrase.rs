@@ -6,8 +6,9 @@ use crate::output::failure::Result;
 use crate::unlock::admission::Demands;
 use crate::unlock::{self, KeyOptions};
 use keyway::Access;
+use keyway::parts::{Luks, UnlockOptions};
 use keyway_crypto::Secret;
-use keyway_volume::{DataDevice, Luks, UnlockOptions};
+use keyway_volume::DataDevice;
 
 /// A volume, and the key to be tested.
 pub(super) struct TestPassphrase {

@@ -16,12 +16,12 @@ use command::{
     ADDRESS, ALLOW_DISCARDS, EXPORT, IDLE_TIMEOUT, INSECURE_NETWORK, PORT, RESUME_REENCRYPTION, SOCKET,
     THREADS,
 };
+use keyway::parts::VolumeKeys;
 use keyway::storage::Storage;
 use keyway_attach::nbd::server::{Encryption, Options, Server, exposed};
 use keyway_attach::session::{Moved, Pace, SuspendableDevice, Work};
 use keyway_attach::{Export, FrontEnd, Watched};
 use keyway_volume::Rights;
-use keyway_volume::reencrypt::VolumeKeys;
 use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
 use std::net::SocketAddr;

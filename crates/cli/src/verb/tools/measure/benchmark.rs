@@ -172,7 +172,7 @@ impl Report {
 
     fn pbkdf2(&mut self, hash: &str, key_bits: u32) -> Result<()> {
         let rate = Hash::parse(hash)
-            .map_err(keyway_volume::Error::from)
+            .map_err(keyway::parts::Error::from)
             .and_then(|h| kdf_rate::pbkdf2(h, key_bits as usize / 8));
         match rate {
             Ok(rate) => {

@@ -62,7 +62,7 @@ impl Dump {
         question::confirm(self.target.manner, KEY_IS_SHOWN, "", Exit::Permission)?;
         let device = &self.target.device;
         let shown = device.display().to_string();
-        let explain = |error: keyway_volume::Error| explain::of_kind(ROW.title, device, error.into());
+        let explain = |error: keyway::parts::Error| explain::of_kind(ROW.title, device, error.into());
         let on = Subject { data: storage, device: &shown, writes: false, weak_ciphers: true };
         let judged = JudgedBitlk::new(header, &on).map_err(explain)?;
         let found = match judged.open_unprotected().transpose().map_err(explain)? {

@@ -65,7 +65,7 @@ impl Dump {
         question::confirm(self.target.manner, KEY_IS_SHOWN, "", Exit::Permission)?;
         let device = &self.target.device;
         let shown = device.display().to_string();
-        let explain = |error: keyway_volume::Error| explain::of_kind(ROW.title, device, error.into());
+        let explain = |error: keyway::parts::Error| explain::of_kind(ROW.title, device, error.into());
         let on = Subject { data: storage, device: &shown, writes: false, weak_ciphers: true };
         let judged = JudgedFvault2::new(header, &on).map_err(explain)?;
         let secret = self.key.passphrase.existing(unlock::prompt_for(device)).read()?;

@@ -1,10 +1,10 @@
 //! `luksDump --json`: one object, with the same names in both versions for what means the same.
 
 use crate::output::document::{self, document};
+use keyway::parts::{Header, Luks};
 use keyway_format::json::{Object, Value, parse};
 use keyway_format::luks1::{self, SlotState};
 use keyway_format::luks2::{BinaryHeader, Metadata};
-use keyway_volume::{Header, Luks};
 
 /// The whole text.
 pub(super) fn summary(luks: &Luks) -> String {

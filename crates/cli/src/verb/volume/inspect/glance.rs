@@ -1,10 +1,11 @@
 //! What `inspect` shows: the facts about a volume, with the times of this machine.
 
 use crate::device::Target;
+use keyway::facts::{Concern, Content, Facts, SealState, Segment};
+use keyway::parts::UnlockOptions;
 use keyway_crypto::CipherSpec;
 use keyway_format::interval::Interval;
-use keyway_volume::trust::facts::{Concern, Content, Facts, SealState, Segment};
-use keyway_volume::{UnlockOptions, UnlockTimes};
+use keyway_volume::UnlockTimes;
 
 /// A volume at a glance.
 pub(super) struct Glance {

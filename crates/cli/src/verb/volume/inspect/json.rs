@@ -3,10 +3,10 @@
 use super::glance::{Glance, content, is_encrypted};
 use super::warnings;
 use crate::output::document::document;
+use keyway::facts::{Copies, Keyslot, SealState, Segment};
 use keyway_format::interval::Interval;
 use keyway_format::json::{Object, Value};
 use keyway_format::luks2::{Copy, Kdf, Priority};
-use keyway_volume::trust::facts::{Copies, Keyslot, SealState, Segment};
 
 /// One indented object, with the results of an audit.
 pub(super) fn show(glance: &Glance, audit: Option<Object>) -> String {

@@ -18,8 +18,8 @@ use crate::unlock::KeyOptions;
 use crate::unlock::admission::Demands;
 use glance::Glance;
 use keyway::Access;
+use keyway::facts::{Concern, Facts, SealState};
 use keyway_volume::trust::admission::Audit;
-use keyway_volume::trust::facts::{Concern, Facts, SealState};
 use keyway_volume::trust::policy::Subject;
 
 /// `keyway inspect`.

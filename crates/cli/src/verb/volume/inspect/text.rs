@@ -5,9 +5,9 @@ use super::warnings;
 use crate::output::figures::{grouped, span};
 use crate::output::paint::{Paint, printable};
 use crate::output::size::human;
+use keyway::facts::{Copies, Keyslot, Reencryption, SealState};
 use keyway_format::interval::Interval;
 use keyway_format::luks2::{Copy, Kdf, Priority};
-use keyway_volume::trust::facts::{Copies, Keyslot, Reencryption, SealState};
 use std::fmt::Write;
 
 /// The whole page.

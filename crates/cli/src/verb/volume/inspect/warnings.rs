@@ -1,8 +1,8 @@
 //! What deserves attention, in words.
 
 use crate::output::cure;
+use keyway::facts::{Concern, Facts};
 use keyway_format::luks2::{Copy, Kdf};
-use keyway_volume::trust::facts::{Concern, Facts};
 
 /// What may be a danger: one sentence each, the most pressing first.
 pub(super) fn of(facts: &Facts, concerns: &[Concern]) -> Vec<String> {

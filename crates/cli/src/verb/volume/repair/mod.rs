@@ -11,8 +11,8 @@ use crate::output::failure::{Exit, Result};
 use crate::output::paint::Paint;
 use crate::output::{question, stdio};
 use crate::unlock::KeyOptions;
+use keyway::parts::UnderWay;
 use keyway::{Access, Device, Key, Reencrypt, Repair, Unlock};
-use keyway_volume::reencrypt::UnderWay;
 use std::sync::Arc;
 
 /// `keyway repair`.

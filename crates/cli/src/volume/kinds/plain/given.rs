@@ -101,7 +101,7 @@ impl GivenPlain {
     }
 
     pub(super) fn volume(&self) -> Result<PlainVolume> {
-        let spec = CipherSpec::parse(self.cipher()).map_err(keyway_volume::Error::from)?;
+        let spec = CipherSpec::parse(self.cipher()).map_err(keyway::parts::Error::from)?;
         let sector_size = SectorSize::new(self.sector_size.filter(|n| *n > 0).unwrap_or(512))
             .map_err(|_| refusal("Unsupported encryption sector size."))?;
         let iv_large_sectors = self.iv_large_sectors;

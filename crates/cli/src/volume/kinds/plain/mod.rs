@@ -126,7 +126,7 @@ impl GivenPlain {
     /// other content is overwritten.
     pub(crate) fn options(self) -> Result<PlainOptions> {
         let (key_len, volume) = (self.key_len()?, self.volume()?);
-        volume.spec.check_key_bits(8 * key_len).map_err(keyway_volume::Error::from)?;
+        volume.spec.check_key_bits(8 * key_len).map_err(keyway::parts::Error::from)?;
         let described = Plain { volume, key_len, hash: PassphraseHash::DEFAULT, overwrite: true };
         Ok(PlainOptions { described, given: self })
     }

@@ -10,13 +10,14 @@ use crate::output::failure::{Cause, Exit, Failure, Result};
 use crate::process::encoding::Encoded;
 use crate::unlock::passphrase::{Known, PassphraseOptions};
 use given::GivenTcrypt;
+use keyway::parts::Kind;
 use keyway::storage::{File, PartitionName, Storage};
 use keyway::{Access, Admitted, Secret, VolumeKey};
 use keyway_format::Sectors;
 use keyway_format::tcrypt::LARGEST_PIM;
 use keyway_volume::device::block_devices;
+use keyway_volume::kind;
 use keyway_volume::kind::tcrypt::{Place, Programs, Protects, Tcrypt, Unlocked};
-use keyway_volume::kind::{self, Kind};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -107,7 +108,7 @@ impl TcryptOptions {
 
     fn try_header(&self, asked: &Asked<'_>) -> Result<Unlocked> {
         let tcrypt = self.tcrypt(asked)?;
-        let explain = |error: keyway_volume::Error| {
+        let explain = |error: keyway::parts::Error| {
             explain::of_kind(ROW.of.title, asked.header.unwrap_or(asked.device), error.into())
         };
         let header = match &tcrypt.header {
@@ -222,7 +223,7 @@ fn system(device: &Path, header: Option<&Path>) -> Result<(Place, Option<Arc<dyn
         Some(name) => {
             let found = File::open(device).map_err(|source| {
                 let what = "finding the partition".into();
-                explain::on_device(device, &keyway_volume::Error::Io { what, source })
+                explain::on_device(device, &keyway::parts::Error::Io { what, source })
             });
             let start = found?.start();
             (Some(name.image), Some(Sectors(start / Sectors::SIZE)))

@@ -10,6 +10,7 @@ use crate::device::{self, explain};
 use crate::output::failure::{Exit, Failure, Result};
 use crate::output::paint::Paint;
 use crate::output::stdio;
+use keyway::parts::{Error, Header, Luks, UnderWay};
 use keyway::storage::Storage;
 use keyway::{Access, Device, Key, Luks1Files, NewKdf};
 use keyway_crypto::CipherSpec;
@@ -18,8 +19,7 @@ use keyway_format::luks2::DigestId;
 use keyway_volume::change::create;
 use keyway_volume::device::storage::Topology;
 use keyway_volume::header::seal::Seal;
-use keyway_volume::reencrypt::{self, Amounts, Plan, Planned, Rates, Setting, Terms, UnderWay, luks1};
-use keyway_volume::{Error, Header, Luks};
+use keyway_volume::reencrypt::{self, Amounts, Plan, Planned, Rates, Setting, Terms, luks1};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 

@@ -6,10 +6,10 @@ use crate::device::{self, explain};
 use crate::output::failure::{Exit, Failure, Result};
 use crate::unlock::KeyOptions;
 use crate::unlock::passphrase::PassphraseSource;
+use keyway::parts::{Error, Luks, UnlockOptions};
 use keyway::{Access, Locking};
 use keyway_boot::loader::grub::typing::Layout;
 use keyway_crypto::Secret;
-use keyway_volume::{Error, Luks, UnlockOptions};
 use std::path::Path;
 
 /// A passphrase to be judged.

@@ -8,6 +8,7 @@ use crate::output::document::{self, document};
 use crate::output::failure::{Exit, Failure, Result};
 use crate::output::paint::{Paint, printable};
 use crate::verb::tools::boot::files::{self, unusable};
+use keyway::parts::{Header, Luks};
 use keyway::{Access, Locking};
 use keyway_boot::initramfs;
 use keyway_crypto::CipherSpec;
@@ -15,7 +16,6 @@ use keyway_format::json::{Object, Value};
 use keyway_format::luks2::SegmentKind;
 use keyway_kernel::modules::{self, Found, Inventory};
 use keyway_kernel::{Need, Version, needs};
-use keyway_volume::{Header, Luks};
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
@@ -130,7 +130,7 @@ fn specs(luks: &Luks) -> Result<Vec<CipherSpec>> {
     };
     let parsed = ciphers
         .iter()
-        .map(|cipher| CipherSpec::parse(cipher).map_err(|why| keyway_volume::Error::from(why).into()));
+        .map(|cipher| CipherSpec::parse(cipher).map_err(|why| keyway::parts::Error::from(why).into()));
     parsed.collect()
 }
 

@@ -9,11 +9,12 @@ use crate::device::{self, explain};
 use crate::output::failure::{Exit, Failure, Result};
 use crate::verb::tools::boot::files::{Ingredients, unusable};
 use crate::verb::tools::boot::options::KERNEL;
+use keyway::parts::Luks;
 use keyway::{Access, Locking};
 use keyway_crypto::CipherSpec;
 use keyway_kernel::modules::{Found, Inventory};
 use keyway_kernel::{Version, needs, needs_of_tags};
-use keyway_volume::{DataCiphers, Luks};
+use keyway_volume::DataCiphers;
 use std::path::{Path, PathBuf};
 
 /// Which modules to take, and where they are.

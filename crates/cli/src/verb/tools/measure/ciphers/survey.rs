@@ -93,7 +93,7 @@ fn has_parts(text: &str, filter: &str) -> bool {
 /// A specification outside the list of combinations: a capi: one, or one with another number of
 /// keys. An unknown or impossible one fails with the reason.
 fn written(text: &str) -> Result<Combination> {
-    let spec = CipherSpec::parse(text).map_err(keyway_volume::Error::from)?;
+    let spec = CipherSpec::parse(text).map_err(keyway::parts::Error::from)?;
     let one_key = spec.to_string().replacen(&format!(":{}-", spec.key_count()), "-", 1);
     let same = |it: &Combination| {
         it.outcome.as_ref().is_ok_and(|it| it.spec.means(&spec) || it.spec.to_string() == one_key)

@@ -9,11 +9,11 @@ use crate::output::figures::seconds;
 use crate::output::paint::Paint;
 use crate::output::{question, stdio};
 use crate::unlock::KeyOptions;
+use keyway::parts::Luks;
 use keyway::{Access, Header, Key, NewKdf, NewKeyslot, Priority, Version, VolumeKey};
 use keyway_boot::advice::Advice;
 use keyway_boot::unlock_time::Work;
 use keyway_format::interval::Interval;
-use keyway_volume::Luks;
 use std::path::Path;
 
 /// Changes the keyslot that the passport's advice is about, if anything is to be changed. `luks` is the

@@ -7,6 +7,8 @@ use crate::output::cure;
 use crate::output::failure::Result;
 use crate::output::figures::seconds as time;
 use crate::unlock::KeyOptions;
+use keyway::facts::{Concern, Facts};
+use keyway::parts::{Luks, UnlockOptions};
 use keyway::{Access, PredictedKeyslot, Prediction};
 use keyway_boot::advice::{Candidate, Standing};
 use keyway_boot::attack::{self, Cost};
@@ -14,9 +16,9 @@ use keyway_boot::loader::grub::{Finding, Verdict};
 use keyway_boot::unlock_time::{Rates, Wait, Work};
 use keyway_format::interval::Interval;
 use keyway_format::luks2::Priority;
+use keyway_volume::UnlockTimes;
 use keyway_volume::reencrypt::rekey::FirstBoot;
-use keyway_volume::trust::facts::{self, Concern, Facts};
-use keyway_volume::{Luks, UnlockOptions, UnlockTimes};
+use keyway_volume::trust::facts;
 use std::time::Instant;
 
 /// A volume's keyslots, from the point of view of their owner and of an attacker.

@@ -28,7 +28,7 @@ pub(super) enum Asked {
 impl Asked {
     /// cryptsetup's default.
     pub(super) fn default_cipher() -> Result<Self> {
-        let spec = CipherSpec::parse("aes-xts-plain64").map_err(keyway_volume::Error::from)?;
+        let spec = CipherSpec::parse("aes-xts-plain64").map_err(keyway::parts::Error::from)?;
         Ok(Self::Ciphers(vec![spec]))
     }
 

@@ -1,4 +1,4 @@
-//! What a volume consists of, for programs that bring storage, keys or front ends of their own.
+//! What programs that bring storage, keys or front ends of their own can do besides.
 
 use crate::error::At;
 use crate::opened::Parts;
@@ -18,7 +18,7 @@ use keyway_volume::device::storage::Exclusive;
 use keyway_volume::keyslot::tokens::Miss;
 use keyway_volume::kind::Kind;
 use keyway_volume::reencrypt::{Begin, VolumeKeys};
-use keyway_volume::{DataDevice, KdfChoice, Luks, Storage, Terms, Unlocked};
+use keyway_volume::{DataDevice, KdfChoice, Luks, Storage, Terms, UnderWay, Unlocked};
 use std::sync::Arc;
 
 impl DeviceOptions {
@@ -177,6 +177,22 @@ impl Header {
     /// [`Admitted::into_parts`] for an example.
     pub fn luks(&self) -> &Luks {
         &self.luks
+    }
+
+    /// The re-encryption that is under way, as the header says.
+    ///
+    /// ```
+    /// # use keyway::*;
+    /// # let key = Key::passphrase("correct horse");
+    /// # let device = Create::luks2().kdf(NewKdf::pbkdf2(1000)).in_memory(1 << 20, &key)?;
+    /// assert!(device.header()?.under_way()?.is_none());
+    /// # Ok::<(), keyway::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// What the header says of it is impossible.
+    pub fn under_way(&self) -> Result<Option<UnderWay>> {
+        UnderWay::of(self.luks.header()).at(self.place())
     }
 
     /// The volume keys of the re-encryption that is under way. See [`Device::prepare_reencryption`].
