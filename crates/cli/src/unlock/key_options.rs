@@ -170,7 +170,7 @@ impl KeyOptions {
             _ => args.number32(&shared::KEY_SIZE).into_iter().collect(),
         };
         Ok(Self {
-            passphrase: PassphraseOptions::from_args(args)?,
+            passphrase: PassphraseOptions::from_args(args),
             keyslot: args.number32(&shared::KEY_SLOT),
             volume_key,
             second_volume_key,

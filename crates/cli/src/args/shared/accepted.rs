@@ -72,18 +72,18 @@ static BY_OVERSIGHT: &[&Opt] = &[
 
 /// Options that a command takes in order to refuse them by name when it runs, or that have no
 /// effect here.
-fn of_command(name: &str) -> &'static [&'static Opt] {
+fn of_command(name: &str) -> [&'static [&'static Opt]; 2] {
     match name {
-        "open" => OF_OPEN,
-        "refresh" => OF_REFRESH,
-        "luksFormat" => OF_FORMAT,
-        "luksAddKey" | "luksDump" | "luksResume" | "resize" | "token" => PLUGINS,
-        "erase" => OF_ERASE,
-        _ => &[],
+        "open" => [OF_OPEN, &[]],
+        // Another name of cryptsetup's for `open --refresh`.
+        "refresh" => [OF_TYPES_THAT_ARE_NOT_REFRESHED, OF_OPEN],
+        "luksFormat" => [OF_FORMAT, &[]],
+        "luksAddKey" | "luksDump" | "luksResume" | "resize" | "token" => [PLUGINS, &[]],
+        "erase" => [OF_ERASE, &[]],
+        _ => [&[]; 2],
     }
 }
 
-/// `refresh` is another name of cryptsetup's for `open --refresh`, and takes what `open` takes.
 static OF_OPEN: &[&Opt] = &[
     &EXTERNAL_TOKENS_PATH,
     &KEY_DESCRIPTION,
@@ -101,28 +101,13 @@ static OF_OPEN: &[&Opt] = &[
     &LINK_VK,
 ];
 
-/// The options of types that cannot be refreshed.
-static OF_REFRESH: &[&Opt] = &[
+static OF_TYPES_THAT_ARE_NOT_REFRESHED: &[&Opt] = &[
     &TCRYPT_HIDDEN,
     &TCRYPT_SYSTEM,
     &TCRYPT_BACKUP,
     &VERACRYPT_PIM,
     &VERACRYPT_QUERY_PIM,
     &DISABLE_VERACRYPT,
-    &EXTERNAL_TOKENS_PATH,
-    &KEY_DESCRIPTION,
-    &TEST_PASSPHRASE,
-    &SHARED,
-    &UNBOUND,
-    &KEY_SIZE,
-    &SERIALIZE,
-    &SKIP,
-    &OFFSET,
-    &SIZE,
-    &DEVICE_SIZE,
-    &SECTOR_SIZE,
-    &IV_LARGE_SECTORS,
-    &LINK_VK,
 ];
 
 static PLUGINS: &[&Opt] = &[&EXTERNAL_TOKENS_PATH];
@@ -148,9 +133,12 @@ impl Command {
 
     /// The options that it accepts in addition to its own and [`EVERYWHERE`].
     pub(crate) fn accepted(&self) -> impl Iterator<Item = &'static Opt> + Clone + use<> {
-        let lists: [&'static [&'static Opt]; 3] = match self.group {
-            Group::Cryptsetup(_) => [CRYPTSETUP_EVERYWHERE, BY_OVERSIGHT, of_command(self.name)],
-            Group::Rootless | Group::Containers | Group::Boot | Group::Itself | Group::Hidden => [&[]; 3],
+        let lists: [&'static [&'static Opt]; 4] = match self.group {
+            Group::Cryptsetup(_) => {
+                let [own, more] = of_command(self.name);
+                [CRYPTSETUP_EVERYWHERE, BY_OVERSIGHT, own, more]
+            }
+            Group::Rootless | Group::Containers | Group::Boot | Group::Itself | Group::Hidden => [&[]; 4],
         };
         lists.into_iter().flatten().copied()
     }

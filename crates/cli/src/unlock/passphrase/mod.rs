@@ -70,12 +70,12 @@ encoded!(Part { offset, size });
 
 impl PassphraseOptions {
     /// For every command that asks for a passphrase.
-    pub(crate) fn from_args(args: &Args) -> Result<Self> {
+    pub(crate) fn from_args(args: &Args) -> Self {
         let part = |offset, size| Part {
             offset: args.number(offset).unwrap_or(0),
             size: args.number(size).filter(|n| *n > 0),
         };
-        Ok(Self {
+        Self {
             key_file: args.path(&shared::KEY_FILE).map(Path::to_owned),
             part: part(&shared::KEYFILE_OFFSET, &shared::KEYFILE_SIZE),
             new_part: part(&shared::NEW_KEYFILE_OFFSET, &shared::NEW_KEYFILE_SIZE),
@@ -88,7 +88,7 @@ impl PassphraseOptions {
             timeout: args.number(&shared::TIMEOUT).filter(|s| *s > 0).map(Duration::from_secs),
             known: None,
             heard: None,
-        })
+        }
     }
 
     /// The same, but from another file than `--key-file`, or from none.

@@ -18,11 +18,11 @@ pub(super) struct NewKey {
 
 impl NewKey {
     /// For the new volume.
-    pub(super) fn from_args(args: &Args) -> Result<Self> {
+    pub(super) fn from_args(args: &Args) -> Self {
         let GivenTcrypt { pim, asks_pim, .. } = GivenTcrypt::from_args(args);
         let (stdin, key_files) = header_key::key_files(args.all(&shared::MIXED_KEY_FILE));
-        let passphrase = PassphraseOptions::from_args(args)?.by_file(stdin);
-        Ok(Self { passphrase: passphrase.or_empty(), key_files, pim: pim.filter(is_not_default), asks_pim })
+        let passphrase = PassphraseOptions::from_args(args).by_file(stdin);
+        Self { passphrase: passphrase.or_empty(), key_files, pim: pim.filter(is_not_default), asks_pim }
     }
 
     /// Asks for what is not given, and puts it into the volume.

@@ -186,7 +186,7 @@ impl Request for Make {
         new.check()?;
         Ok(Self {
             new: new.limits(CostLimits::from_args(args).0),
-            key: NewKey::from_args(args)?,
+            key: NewKey::from_args(args),
             place,
             device: device::resolve(device).to_path_buf(),
             manner: args.manner(),

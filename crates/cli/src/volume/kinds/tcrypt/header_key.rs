@@ -30,7 +30,7 @@ impl HeaderKey {
         let mut given = GivenTcrypt::from_args(args);
         let (stdin, key_files) = key_files(args.all(&shared::MIXED_KEY_FILE));
         given.key_files = key_files;
-        let passphrase = PassphraseOptions::from_args(args)?.by_file(stdin);
+        let passphrase = PassphraseOptions::from_args(args).by_file(stdin);
         let (device, CostLimits(limits)) = (device::resolve(device), CostLimits::from_args(args));
         Ok(Self { device, passphrase, given, limits })
     }
