@@ -168,8 +168,9 @@ layer_boot() {
     tests/vm/prepare-aarch64 "$vm/aarch64" || { may_install && apt_get update -q && tests/vm/prepare-aarch64 "$vm/aarch64"; } || true
     # A kernel whose file systems and checksums are modules.
     tests/vm/prepare-full "$vm/full" || true
-    # Packages that are tried beside us in an image.
-    tests/vm/prepare-clevis "$vm/clevis" || true
+    # What is tried beside us in an image, and what makes images.
+    tests/vm/prepare-packages "$vm/clevis" $clevis_packages || true
+    tests/vm/prepare-packages "$vm/dracut" $dracut_packages || true
     # Four minutes, for its size and for images without --program.
     if [ -n "${KEYWAY_SLOW:-}" ]; then
         build_ramdisk || layer_fails "the build for ramdisks"

@@ -32,7 +32,7 @@ const STRIPE: usize = 64 << 10;
 const AREA: usize = 4096;
 
 /// Two physical volumes with this in root, and a swap.
-fn physical(scratch: &Scratch, name: &str, root: &[u8]) -> [PathBuf; 2] {
+pub(crate) fn physical(scratch: &Scratch, name: &str, root: &[u8]) -> [PathBuf; 2] {
     let paths = [0, 1].map(|number| scratch.sized(&format!("{name}-{number}"), SIZE));
     let files = paths.each_ref().map(|path| fs::File::options().write(true).open(path).unwrap());
     for (file, head) in files.iter().zip(HEADS) {

@@ -18,3 +18,4 @@ mod uboot;
 mod uki;
 mod unlock;
 mod verbs;
+mod wrapped;

@@ -9,6 +9,8 @@ use std::path::{Path, PathBuf};
 
 /// Where the files of the root file system are, before an image is made of them.
 pub(crate) const TREE: &str = "root-tree";
+/// Where the files of a foreign initramfs are; what is there before goes into it, too.
+pub(crate) const INITRAMFS_TREE: &str = "initramfs-tree";
 /// The passphrase of the volume.
 pub(crate) const PASSPHRASE: &str = "correct horse battery staple";
 
@@ -37,6 +39,8 @@ pub(crate) fn tree(scratch: &Scratch, busybox: &Path) -> PathBuf {
     symlink("../sbin/init", tree.join("bin/other-init")).unwrap();
     script(&tree.join("sbin/mount-all"), MOUNT_ALL);
     script(&tree.join("sbin/fill"), FILL);
+    // systemd switches to no root without it.
+    fs::write(tree.join("etc/os-release"), "ID=test\n").unwrap();
     fs::write(tree.join("data"), data()).unwrap();
     tree
 }
@@ -73,7 +77,7 @@ pub(crate) fn script(path: &Path, text: &str) {
 /// A foreign initramfs: busybox, an /init that switches to /dev/mapper/root, and nothing that could
 /// open the volume. Compressed by `packer` ("gzip -n").
 pub(crate) fn foreign_initramfs(scratch: &Scratch, busybox: &Path, packer: &str) -> PathBuf {
-    let tree = scratch.path("initramfs-tree");
+    let tree = scratch.path(INITRAMFS_TREE);
     for directory in ["bin", "dev", "proc", "sys", "run", "mnt"] {
         fs::create_dir_all(tree.join(directory)).unwrap();
     }
@@ -176,6 +180,8 @@ export PATH=/bin
 mount -t proc proc /proc
 mount -t devtmpfs dev /dev
 echo ORIGINAL-INIT=$(ls -d /keyway /keyway/* /init 2>/dev/null)
+# In the first table, behind a word and the list of tables, two bytes a key.
+echo KEY-OF-Y=$(dumpkmap 2>/dev/null | dd bs=1 skip=$((7 + 256 + 2 * 21)) count=1 2>/dev/null)
 mount -o ro /dev/mapper/root /mnt && exec switch_root /mnt /sbin/init
 poweroff -f
 ";

@@ -43,7 +43,9 @@ fn introduce_in(database: &Path, DeviceNumber { major, minor }: DeviceNumber) ->
 }
 
 /// The same for the udev of an image's own /init, which mounts another /run: a rule ahead of device-mapper's, in the image. The
-/// mark stays when the database is cleaned before the system starts (`db_persist`, udev(7)). Does nothing in an image without udev.
+/// mark stays when the database is cleaned before the system starts (`db_persist`, udev(7)). A "change"
+/// follows, as when udev sees a mapping being made: at an "add" dracut (059, 64-lvm.rules) looks for no logical volumes on it.
+/// Does nothing in an image without udev.
 ///
 /// # Errors
 /// The rule cannot be written.
@@ -63,7 +65,7 @@ fn write_rules(directory: &Path, mappings: &[(String, DeviceNumber)]) -> std::io
         let name = if is_plain { format!("ATTR{{dm/name}}==\"{name}\", ") } else { String::new() };
         format!(
             "ACTION==\"add\", SUBSYSTEM==\"block\", KERNEL==\"dm-{}\", {name}\
-             ENV{{DM_UDEV_PRIMARY_SOURCE_FLAG}}=\"1\", OPTIONS+=\"db_persist\"\n",
+             ENV{{DM_UDEV_PRIMARY_SOURCE_FLAG}}=\"1\", OPTIONS+=\"db_persist\", ATTR{{uevent}}=\"change\"\n",
             device.minor
         )
     };
@@ -179,9 +181,9 @@ mod tests {
         assert_eq!(
             fs::read_to_string(directory.join("09-keyway.rules")).unwrap(),
             "ACTION==\"add\", SUBSYSTEM==\"block\", KERNEL==\"dm-0\", ATTR{dm/name}==\"root\", \
-             ENV{DM_UDEV_PRIMARY_SOURCE_FLAG}=\"1\", OPTIONS+=\"db_persist\"\n\
+             ENV{DM_UDEV_PRIMARY_SOURCE_FLAG}=\"1\", OPTIONS+=\"db_persist\", ATTR{uevent}=\"change\"\n\
              ACTION==\"add\", SUBSYSTEM==\"block\", KERNEL==\"dm-3\", \
-             ENV{DM_UDEV_PRIMARY_SOURCE_FLAG}=\"1\", OPTIONS+=\"db_persist\"\n"
+             ENV{DM_UDEV_PRIMARY_SOURCE_FLAG}=\"1\", OPTIONS+=\"db_persist\", ATTR{uevent}=\"change\"\n"
         );
         fs::remove_dir_all(directory).unwrap();
     }
