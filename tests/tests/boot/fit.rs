@@ -145,6 +145,48 @@ fn of_pieces_with_two_boards() {
     keyway("boot fit --list").arg(damaged).fails(1).says("sha256: WRONG").says("the image is damaged");
 }
 
+/// What is mistyped in a source, and what is said: exit code 1, and no image.
+const MISTYPED: &[(&str, &str, &str)] = &[
+    ("(\"kern\")", "(\"none\")", "line 3: "),
+    ("(\"kern\")", "(\"kern\", 0, 99999)", "line 3: kern is shorter than that."),
+    ("(\"kern\")", "(\"/\")", "line 3: / is not below the source's folder; --include DIR allows another."),
+    ("(\"kern\")", "(\"kern", "line 3: "),
+    ("\"sha256\"", "\"sha999\"", "/images/k/hash-1: \"sha999\" is not a hash of U-Boot's"),
+    ("default = \"c\"", "default = \"d\"", "/configurations: the default, d, does not exist."),
+    ("kernel = \"k\"", "kernel = \"l\"", "/configurations/c: kernel is l, but there is no such image."),
+    ("<0x8000>", "<0x8000", "line 3: here a number is expected."),
+    ("<0x8000>", "<zz>", "line 3: here a number is expected."),
+    ("images {", "imagez {", "/images: there are no images."),
+    ("images {", "/include/ \"none.dtsi\" images {", "line 2: here a name is expected."),
+    ("}; };", "};", "here a name is expected."),
+];
+
+#[test]
+fn what_is_mistyped_in_a_source_exits_with_1() {
+    const SOURCE: &str = "/dts-v1/; / {
+        images {
+            k { data = /incbin/(\"kern\"); type = \"kernel\"; load = <0x8000>; hash-1 { algo = \"sha256\"; }; };
+        };
+        configurations { default = \"c\"; c { kernel = \"k\"; }; };
+    };";
+    let (scratch, out) = (Scratch::new(), Path::new("out"));
+    scratch.file("kern", "kernel");
+    let make = |text: &str| {
+        scratch.file("image.its", text);
+        keyway("boot fit image.its -o out").directory(scratch.root())
+    };
+    for (from, to, says) in MISTYPED {
+        assert!(SOURCE.contains(from), "{from}");
+        make(&SOURCE.replacen(from, to, 1)).fails(1).says("image.its: ").says(says);
+        assert!(!scratch.root().join(out).exists(), "{to}");
+    }
+    make("").fails(1).says("it has no root node");
+    make("\u{0}").fails(1);
+    // What U-Boot does not know is its own matter, and said.
+    let said = make(&SOURCE.replacen("load", "arch = \"aarch64\"; compression = \"gz\"; load", 1)).ok();
+    said.says("k: U-Boot knows no compression \"gz\"").says("k: U-Boot knows no arch \"aarch64\"");
+}
+
 #[test]
 fn sources_and_images_that_are_wrong() {
     let scratch = Scratch::new();

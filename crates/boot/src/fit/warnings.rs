@@ -2,6 +2,7 @@
 //!
 //! - A name with an `@`: with FIT_SIGNATURE, which selects FIT_FULL_CHECK, U-Boot refuses a tree with any (boot/image-fit.c,
 //!   `fdt_check_no_at`; CVE-2021-27138).
+//! - An architecture or a compression that it does not know (boot/image.c, `uimage_arch`, `uimage_comp`).
 //! - Images of one configuration that are loaded over each other, or over a U-Boot that the same image holds.
 
 use super::{CONFIGURATIONS, IMAGES, NAMING};
@@ -12,8 +13,24 @@ use std::io::Read;
 /// A sentence each, without the point.
 pub fn warnings(tree: &Tree<'_>) -> Vec<String> {
     let mut found: Vec<_> = unit_addresses(&tree.root).into_iter().collect();
+    found.extend(unknown_words(&tree.root));
     found.extend(overlaps(&tree.root));
     found
+}
+
+fn unknown_words(root: &Node<'_>) -> Vec<String> {
+    let images = root.child(IMAGES).map(|all| &*all.children).unwrap_or_default();
+    let unknown = |image: &Node<'_>, (property, known): &(&str, &[&str])| {
+        let word = image.text(property)?;
+        let is_known = known.iter().any(|known| known.eq_ignore_ascii_case(word));
+        (!is_known).then(|| {
+            format!("{}: U-Boot knows no {property} \"{word}\", and starts no such image", image.name)
+        })
+    };
+    images
+        .iter()
+        .flat_map(|image| WORDS.iter().filter_map(|word| unknown(image, word)).collect::<Vec<_>>())
+        .collect()
 }
 
 fn unit_addresses(root: &Node<'_>) -> Option<String> {
@@ -101,6 +118,42 @@ fn unpacked(data: &[u8]) -> Option<u64> {
 }
 
 const MOST: u64 = 1 << 30;
+/// Properties of images, and what they can say: in upper or lower case.
+const WORDS: &[(&str, &[&str])] = &[
+    ("compression", &["none", "bzip2", "gzip", "lzma", "lzo", "lz4", "zstd"]),
+    (
+        "arch",
+        &[
+            "invalid",
+            "alpha",
+            "arc",
+            "arm",
+            "arm64",
+            "avr32",
+            "blackfin",
+            "ia64",
+            "m68k",
+            "microblaze",
+            "mips",
+            "mips64",
+            "nds32",
+            "nios",
+            "nios2",
+            "or1k",
+            "powerpc",
+            "ppc",
+            "riscv",
+            "s390",
+            "sandbox",
+            "sh",
+            "sparc",
+            "sparc64",
+            "x86",
+            "x86_64",
+            "xtensa",
+        ],
+    ),
+];
 
 #[cfg(test)]
 mod tests {
@@ -122,6 +175,19 @@ mod tests {
             ]
         );
         assert!(of(&at.replace('@', "-")).is_empty());
+    }
+
+    #[test]
+    fn words_that_u_boot_does_not_know() {
+        let said = |words: &str| of(&format!("images {{ k {{ data = [00]; {words} }}; }};"));
+        assert!(said("arch = \"ARM64\"; compression = \"zstd\";").is_empty() && said("").is_empty());
+        assert_eq!(
+            said("arch = \"aarch64\"; compression = \"gz\";"),
+            [
+                "k: U-Boot knows no compression \"gz\", and starts no such image",
+                "k: U-Boot knows no arch \"aarch64\", and starts no such image"
+            ]
+        );
     }
 
     #[test]
