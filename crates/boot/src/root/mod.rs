@@ -26,7 +26,7 @@ pub struct Root {
     pub options: MountOptions,
     /// Whether an overlay in memory takes all writes.
     pub overlay: bool,
-    /// Parameters that ask for more than that, and are not obeyed.
+    /// Parameters that are not obeyed: a sentence each.
     pub not_obeyed: Vec<String>,
     /// Where the system was suspended to.
     pub resume: Option<Resume>,
@@ -60,27 +60,49 @@ impl Root {
             match said(name) {
                 Some(value) if value.split(':').next() == Some(obeyed) => overlay = true,
                 Some(value) if NONE.contains(&value.as_str()) => {}
-                Some(value) => not_obeyed.push(format!("{name}={value}")),
+                Some(value) => not_obeyed.push(format!(
+                    "{name}={value} is not obeyed: of these, systemd.volatile=overlay and overlayroot=tmpfs are known"
+                )),
                 None => {}
             }
         }
         let resume = gentoos("resume").filter(|_| parameter(line, "noresume").is_none());
-        let offset = said("resume_offset").and_then(|pages| pages.parse().ok());
+        let pages = said("resume_offset");
+        let offset = pages.as_ref().and_then(|pages| pages.parse().ok());
+        let resume = resume.filter(|_| pages.is_none() || offset.is_some());
+        if let Some(pages) = pages.filter(|_| offset.is_none()) {
+            not_obeyed.push(format!("resume_offset={pages} is no number of pages: the system starts anew"));
+        }
         Self {
             // What genkernel's guides once wrote names this very image.
-            device: gentoos("root").filter(|device| device != "/dev/ram0").map(plain),
+            device: gentoos("root").filter(|device| device != "/dev/ram0").map(in_dev),
             kinds: kinds.map(str::to_owned).collect(),
             options,
             overlay,
             not_obeyed,
-            resume: resume.map(|device| Resume { device, offset }),
+            resume: resume.map(|device| Resume { device: in_dev(device), offset }),
         }
     }
 }
 
-/// dracut's `block:DEVICE` is the device.
-fn plain(device: String) -> String {
-    device.strip_prefix("block:").map_or_else(|| device.clone(), str::to_owned)
+/// dracut's `block:DEVICE` is the device, and so are the kernel's numbers: `8:3`, and `803`, as lilo and old boards write it.
+fn in_dev(device: String) -> String {
+    let plain = device.strip_prefix("block:").unwrap_or(&device);
+    match number(plain) {
+        Some((major, minor)) => format!("/dev/block/{major}:{minor}"),
+        None => plain.to_owned(),
+    }
+}
+
+/// Major and minor in decimal, or both in one hexadecimal number (block/early-lookup.c, new_decode_dev).
+fn number(device: &str) -> Option<(u32, u32)> {
+    if let Some((major, minor)) = device.split_once(':') {
+        let digits = |text: &str| text.parse().ok().filter(|_| text.bytes().all(|b| b.is_ascii_digit()));
+        return digits(major).zip(digits(minor));
+    }
+    let is_hex = (3..=8).contains(&device.len()) && device.bytes().all(|b| b.is_ascii_hexdigit());
+    let both = u32::from_str_radix(device, 16).ok().filter(|both| is_hex && both >> 8 != 0)?;
+    Some(((both & 0xfff00) >> 8, (both & 0xff) | ((both >> 12) & 0xf_ff00)))
 }
 
 /// Whether it says ro or rw, whichever comes last: true for ro.
@@ -109,7 +131,14 @@ impl Root {
 /// What root= can say that is no device: kernel-command-line(7) of systemd, dracut.cmdline(7), the kernel's nfsroot.
 const NO_DEVICES: &[(&[&str], &str)] = &[
     (&["ZFS", "ZFS=", "zfs:"], "ZFS, whose pools its own tools import"),
-    (&["/dev/nfs", "nfs:", "nfs4:", "cifs:", "iscsi:", "nbd:", "nvmf:", "fcoe:"], "a root on the network"),
+    (
+        &["/dev/nfs", "nfs:", "nfs4:", "cifs:", "iscsi:", "nbd:", "nvmf:", "fcoe:", "dhcp", "dhcp6"],
+        "a root on the network",
+    ),
+    (&["ubi:", "ubi0:", "ubi0_0", "ubi1:", "mtd:"], "raw flash, which is no block device"),
+    (&["virtiofs:", "9p:"], "a folder of the host's"),
+    (&["tmpfs"], "memory"),
+    (&["/dev/root"], "what the kernel calls its root, whatever that is"),
     (&["live:", "livenet:"], "the image of a live system"),
     (
         &["gpt-auto", "dissect", "gpt-auto-force", "dissect-force"],
@@ -190,6 +219,11 @@ mod tests {
             ("root=live:LABEL=Fedora", "the image of a live system"),
             ("root=gpt-auto", "the partition that systemd finds by its type"),
             ("root=fstab", "the root of a table that systemd reads"),
+            ("root=dhcp", "a root on the network"),
+            ("root=ubi0:rootfs rootfstype=ubifs", "raw flash, which is no block device"),
+            ("root=virtiofs:tag", "a folder of the host's"),
+            ("root=tmpfs", "memory"),
+            ("root=/dev/root", "what the kernel calls its root, whatever that is"),
         ] {
             let said = refusal(line).unwrap();
             let word = line.split(' ').next().unwrap();
@@ -201,6 +235,26 @@ mod tests {
         let device = |line| Root::parse(line).device;
         assert_eq!(device("root=block:/dev/mapper/root").as_deref(), Some("/dev/mapper/root"));
         assert_eq!(device("root=block:UUID=ab").as_deref(), Some("UUID=ab"));
+    }
+
+    /// By numbers, as the kernel reads them.
+    #[test]
+    fn numbers_are_devices() {
+        for (root, device) in [
+            ("179:2", "/dev/block/179:2"),
+            ("b302", "/dev/block/179:2"),
+            ("0803", "/dev/block/8:3"),
+            ("803", "/dev/block/8:3"),
+            ("110300", "/dev/block/259:256"),
+            ("8:", "8:"),
+            ("8:+3", "8:+3"),
+            ("ab", "ab"),
+            ("00ab", "00ab"),
+            ("sda3", "sda3"),
+            ("UUID=0803", "UUID=0803"),
+        ] {
+            assert_eq!(Root::parse(&format!("root={root}")).device.as_deref(), Some(device), "{root}");
+        }
     }
 
     #[test]
@@ -228,8 +282,10 @@ mod tests {
             ("systemd.volatile=overlay", "", true, "", None),
             ("overlayroot=tmpfs:swap=1,recurse=0", "", true, "", None),
             ("overlayroot=disabled systemd.volatile=no", "", false, "", None),
-            ("systemd.volatile=state", "", false, "systemd.volatile=state", None),
-            ("overlayroot=device:dev=/dev/sdb1", "", false, "overlayroot=device:dev=/dev/sdb1", None),
+            ("systemd.volatile=state", "", false, "systemd.volatile=state is", None),
+            ("overlayroot=device:dev=/dev/sdb1", "", false, "overlayroot=device:dev=/dev/sdb1 is", None),
+            ("resume=/dev/sda2 resume_offset=0x10", "", false, "resume_offset=0x10 is", None),
+            ("resume=8:2", "", false, "", Some(("/dev/block/8:2", None))),
             ("resume=UUID=ab", "", false, "", Some(("UUID=ab", None))),
             (
                 "resume=/dev/mapper/swap resume_offset=34816",
@@ -243,7 +299,8 @@ mod tests {
         ] {
             let root = Root::parse(line);
             assert_eq!((root.kinds.join(" "), root.overlay), (kinds.to_owned(), overlay), "{line}");
-            assert_eq!(root.not_obeyed.join(" "), not_obeyed, "{line}");
+            let said: Vec<_> = root.not_obeyed.iter().map(|why| why.split(" is ").next().unwrap()).collect();
+            assert_eq!(said.join(" "), not_obeyed.trim_end_matches(" is"), "{line}");
             let found = root.resume.as_ref().map(|resume| (&resume.device[..], resume.offset));
             assert_eq!(found, resume, "{line}");
         }

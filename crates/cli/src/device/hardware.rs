@@ -5,7 +5,7 @@
 //! virtio-SERIAL   nvme-MODEL_SERIAL  nvme-eui.…   mmc-NAME_0xSERIAL   wwn-0x…
 //! pci-ADDRESS  virtio-pci-ADDRESS  pci-ADDRESS-nvme-NAMESPACE   platform-NAME     each with -partN
 //! ```
-//! (systemd's rules 60-persistent-storage.rules and its builtin path_id.)
+//! /dev/block/MAJOR:MINOR, too, is one of udev's links. (systemd's rules 60-persistent-storage.rules and its builtin path_id.)
 
 use keyway_volume::device::block_devices::{self, BlockDevice};
 use std::fs;
@@ -13,10 +13,23 @@ use std::path::{Path, PathBuf};
 
 /// The device that udev would link under that path.
 pub(super) fn find(path: &Path) -> Option<PathBuf> {
+    if let Some(number) = path.to_str().and_then(|text| text.strip_prefix("/dev/block/")) {
+        return by_number(number);
+    }
     let name = name(path).filter(|name| is_told(name))?;
     let devices = block_devices::all();
     let found = devices.iter().find(|device| names(device).iter().any(|own| own == name));
     found.map(|device| device.node().to_owned())
+}
+
+/// MAJOR:MINOR, as udev links below /dev/block.
+fn by_number(number: &str) -> Option<PathBuf> {
+    if !number.bytes().all(|b| b.is_ascii_digit() || b == b':') {
+        return None;
+    }
+    let told = fs::read_to_string(Path::new("/sys/dev/block").join(number).join("uevent")).ok()?;
+    let name = told.lines().find_map(|line| line.strip_prefix("DEVNAME="))?;
+    Some(Path::new("/dev").join(name)).filter(|node| node.exists())
 }
 
 /// Why no device will appear under that path: only udev knows the name, and none runs.
@@ -117,6 +130,22 @@ fn by_path(disk: &str, place: &str, namespace: Option<&str>) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Those of this machine that have a node here.
+    #[test]
+    fn a_number_is_a_device() {
+        for device in block_devices::all().iter().filter(|device| device.node().exists()) {
+            let name = device.node().file_name().unwrap().to_string_lossy().into_owned();
+            let Ok(number) = fs::read_to_string(Path::new("/sys/class/block").join(name).join("dev")) else {
+                continue;
+            };
+            let link = Path::new("/dev/block").join(number.trim());
+            assert_eq!(find(&link).as_deref(), Some(device.node()), "{}", link.display());
+        }
+        for number in ["", "0:0", "../../class/block/vda", "4095:1"] {
+            assert_eq!(find(&Path::new("/dev/block").join(number)), None, "{number}");
+        }
+    }
 
     #[test]
     fn what_sysfs_tells_of_a_disk() {

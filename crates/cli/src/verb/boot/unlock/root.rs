@@ -53,10 +53,8 @@ pub(super) fn mount_on(proof: &Initramfs, place: &str, wanted: &Root, plan: &Pla
     let found = find::reach(OsStr::new(&spec), plan.waits.needed, plan.lvm.of_system(plan.opens()));
     let node = found.map_err(|why| format!("root={why}"))?;
     lvm::refuse_unencrypted(&node, plan.opens()).map_err(|why| format!("root={spec}: {why}"))?;
-    for parameter in &wanted.not_obeyed {
-        say!(
-            "keyway: {parameter} is not obeyed: of these, systemd.volatile=overlay and overlayroot=tmpfs are known."
-        );
+    for why in &wanted.not_obeyed {
+        say!("keyway: {why}.");
     }
     let _ = fs::create_dir_all(place);
     let data = Some(&wanted.options.data).filter(|data| !data.is_empty());

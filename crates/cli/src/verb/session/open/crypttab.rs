@@ -137,9 +137,15 @@ pub(super) fn complete(
         {
             // If an option appears twice, the first one counts.
             seen.push(option.long);
-            let value = in_our_words(name, value)?;
-            option.check(value.as_ref())?;
-            put(open, &value)?;
+            let value =
+                in_our_words(name, value).and_then(|value| option.check(value.as_ref()).map(|()| value));
+            match value {
+                // At boot nobody can mend it, and what it says of the question changes nothing that is opened.
+                Err(why) if table.is_none() && OF_QUESTION.contains(&name.as_str()) => {
+                    say!("WARNING: {}: {} It is ignored.", entry.name.to_string_lossy(), why.message());
+                }
+                value => put(open, &value?)?,
+            }
         }
     }
     Ok(())
@@ -184,6 +190,9 @@ fn warn_of_another(open: &Open, entry: &Entry) {
 static PASSPHRASE: [&Opt; 2] = [&shared::KEY_FILE, &shared::PASSWORD_COMMAND];
 
 const FILE: &str = "/etc/crypttab";
+
+/// How a passphrase is asked for.
+const OF_QUESTION: &[&str] = &["tries", "timeout"];
 
 const TYPES: &[&str] = &["luks", "plain", "tcrypt", "tcrypt-veracrypt", "bitlk", "fvault2", "loopaes"];
 
@@ -367,8 +376,22 @@ mod tests {
         };
         assert_eq!(timeout("1min").unwrap(), (Some(60), u64::MAX));
         assert_eq!((timeout("500ms").unwrap().0, timeout("0").unwrap().0), (Some(1), None));
-        assert_eq!(timeout("soon").unwrap_err().message(), "timeout=soon: no time (90, 90s, 1min 30s).");
-        let wrong = opened(&entry("x /dev/sdb none tries=many"), &[]).unwrap_err();
-        assert_eq!(wrong.message(), "--tries many: a whole number from 0 on is needed.");
+    }
+
+    #[test]
+    fn a_mistyped_question_stops_nothing_at_boot() {
+        let mistyped = |options: &str| entry(&format!("x /dev/sdb none {options}"));
+        for (options, why) in [
+            ("timeout=soon", "timeout=soon: no time (90, 90s, 1min 30s)."),
+            ("tries=many", "--tries many: a whole number from 0 on is needed."),
+        ] {
+            let mut open = opened(&mistyped(options), &[]).unwrap();
+            assert_eq!((open.tries(), open.key.passphrase.timeout), (3, None), "{options}");
+            let refused = complete(&mut open, &mistyped(options), Some(FILE), &|_| false).unwrap_err();
+            assert_eq!(refused.message(), why);
+        }
+        // What it says of the volume counts.
+        assert!(opened(&mistyped("key-slot=first"), &[]).is_err());
+        assert!(opened(&mistyped("offset=x"), &[]).is_err());
     }
 }
