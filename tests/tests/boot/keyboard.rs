@@ -53,12 +53,18 @@ fn configured(scratch: &Scratch, name: &str, file: &str, text: &str) -> PathBuf 
 
 /// The map that an image has.
 fn map_of(scratch: &Scratch, image: &Path) -> Option<Vec<u8>> {
+    unpacked(scratch, image, "keyway/keymap")
+}
+
+/// A file in an image.
+fn unpacked(scratch: &Scratch, image: &Path, name: &str) -> Option<Vec<u8>> {
     let tree = scratch.path("unpacked");
     let _ = fs::remove_dir_all(&tree);
     fs::create_dir(&tree).unwrap();
     let archive = fs::read(image).unwrap();
-    peer("cpio", "--quiet -i -d --no-absolute-filenames keyway/keymap").stdin(archive).directory(&tree).ok();
-    fs::read(tree.join("keyway/keymap")).ok()
+    let take = peer("cpio", "--quiet -i -d --no-absolute-filenames").arg(name);
+    take.stdin(archive).directory(&tree).ok();
+    fs::read(tree.join(name)).ok()
 }
 
 #[test]
@@ -87,6 +93,9 @@ fn the_map_is_the_machines_or_the_one_that_is_named() {
     for (name, map) in named {
         made(&format!("--modules none --keymap {name}")).ok();
         assert!(map_of(&scratch, &image).as_ref() == Some(map), "{name}");
+        // A file's map has no name that a command line could have.
+        let called = unpacked(&scratch, &image, "keyway/keymap.name");
+        assert_eq!(called.as_deref(), (name == "de").then_some(&b"de"[..]), "{name}");
     }
     let console = configured(&scratch, "console", "etc/vconsole.conf", "FONT=x\nKEYMAP=\"own-map\"\n");
     fs::create_dir_all(console.join("usr/share/kbd/keymaps/i386")).unwrap();
@@ -94,9 +103,13 @@ fn the_map_is_the_machines_or_the_one_that_is_named() {
     let text = "XKBMODEL=\"pc105\"\nXKBLAYOUT=\"de,us\"\nXKBVARIANT=\"dvorak,\"\nXKBOPTIONS=\"\"\n";
     let debian = configured(&scratch, "debian", "etc/default/keyboard", text);
     let american = configured(&scratch, "american", "etc/default/keyboard", "XKBLAYOUT=us\n");
-    for (root, map) in [(&console, Some(&swapped)), (&debian, Some(&dvorak)), (&american, None)] {
+    for (root, map, name) in
+        [(&console, Some(&swapped), Some("own-map")), (&debian, Some(&dvorak), None), (&american, None, None)]
+    {
         made("--modules").arg(root).ok();
         assert!(map_of(&scratch, &image).as_ref() == map, "{}", root.display());
+        let called = unpacked(&scratch, &image, "keyway/keymap.name");
+        assert_eq!(called.as_deref(), name.map(str::as_bytes), "{}", root.display());
         made("--keymap none --modules").arg(root).ok();
         assert_eq!(map_of(&scratch, &image), None, "{}", root.display());
     }

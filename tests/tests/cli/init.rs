@@ -3,6 +3,7 @@
 //! only that tree is lost.
 
 use keyway_tests::peers::program;
+use keyway_tests::run::Outcome;
 use keyway_tests::{Run, Scratch, need, need_that, peer};
 use std::collections::BTreeMap;
 use std::fs;
@@ -100,6 +101,9 @@ fn init_with_dry_run_shows_the_plan_alone() {
         .says("# options of its file system: subvol=@\n# its flags: NOATIME\n# writes go to memory\n")
         .says("# mounts LABEL=x on /sysroot, makes it the root");
     assert!(content(&root) == before);
+    named_maps_and_swaps(&root, &|line| {
+        run().args("/bin/keyway unlock --init --dry-run --cmdline").arg(line).ok()
+    });
     // The original init kept in an image has precedence.
     fs::create_dir(root.join("keyway")).unwrap();
     fs::write(root.join("keyway/original-init"), "").unwrap();
@@ -108,6 +112,34 @@ fn init_with_dry_run_shows_the_plan_alone() {
         .ok()
         .says("# puts /keyway/original-init back as /init, removes /keyway, starts /init\n");
     assert!(fs::exists(root.join("keyway/original-init")).unwrap());
+}
+
+/// The keyboard's map is the one that the command line names; a swap that gets a random key holds no suspended system.
+fn named_maps_and_swaps(root: &Path, shown: &dyn Fn(&str) -> Outcome) {
+    let table = fs::read_to_string(root.join("etc/crypttab")).unwrap();
+    let swap = "swap /dev/sda7 /dev/urandom swap\n";
+    fs::write(root.join("etc/crypttab"), format!("{table}{swap}")).unwrap();
+    shown("root=/dev/a resume=/dev/mapper/swap")
+        .lacks("suspended")
+        .says("swap: left to the system that starts");
+    shown("root=/dev/a resume=/dev/mapper/data")
+        .says("# goes on with a system that was suspended to /dev/mapper/data\n");
+    fs::write(root.join("etc/crypttab"), table).unwrap();
+
+    shown("rd.vconsole.keymap=de").says(
+        "# the kernel's command line names the keyboard's map de, which is not in the image (boot initramfs --keymap puts \
+         it there)\n",
+    );
+    fs::create_dir(root.join("keyway")).unwrap();
+    fs::write(root.join("keyway/keymap"), "").unwrap();
+    fs::write(root.join("keyway/keymap.name"), "de").unwrap();
+    shown("keymap=de").says("# loads /keyway/keymap\n");
+    shown("quiet").says("# loads /keyway/keymap\n");
+    shown("vconsole.keymap=us").lacks("keymap");
+    fs::write(root.join("bin/loadkeys"), "").unwrap();
+    shown("vconsole.keymap=fr").says("# runs /bin/loadkeys for the keyboard's map fr\n");
+    fs::remove_file(root.join("bin/loadkeys")).unwrap();
+    fs::remove_dir_all(root.join("keyway")).unwrap();
 }
 
 /// Typed by a person, on a machine whose kernel has no dm-crypt for them.

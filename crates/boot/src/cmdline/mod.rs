@@ -37,6 +37,8 @@ pub struct CommandLine {
     pub rekey: Option<String>,
     /// Which logical volumes are activated, whether something names them or not.
     pub lvm: Lvm,
+    /// The map of the keyboard, by its name.
+    pub keymap: Option<String>,
     /// What is written in the words of a program that is known, and not done here: a line each.
     pub undone: Vec<String>,
     /// Words of ours that do not exist; each could be a demand.

@@ -78,7 +78,10 @@ impl Family {
 /// The parameter of that name. systemd's are also written without `rd.`.
 pub fn find(name: &str) -> Option<&'static Parameter> {
     let is = |parameter: &&Parameter| {
-        let bare = parameter.name.strip_prefix("rd.").filter(|bare| bare.starts_with("luks"));
+        let bare = parameter
+            .name
+            .strip_prefix("rd.")
+            .filter(|bare| bare.starts_with("luks") || bare.starts_with("vconsole"));
         name == parameter.name || Some(name) == bare
     };
     PARAMETERS.iter().find(is)
@@ -99,6 +102,8 @@ pub fn is_of_known_family(name: &str) -> bool {
         "root_header",
         "swap_header",
         "keyctl_key",
+        "rd.vconsole",
+        "vconsole.",
     ];
     // The kernel's own cryptomgr.notests has a point.
     let crypt = name.starts_with("crypt") && !name.contains('.');
@@ -172,6 +177,19 @@ pub static PARAMETERS: &[Parameter] = parameters! {
     "rd_NO_LVM" "" [Dracut] Some(|reading, _| reading.lvm("no")), "the old name of rd.lvm=0";
     "rd_LUKS_UUID" "UUID" [Dracut] Some(Reading::uuid), "the old name of rd.luks.uuid=";
     "rd_NO_LUKS" "" [Dracut] Some(|reading, _| reading.luks("no")), "the old name of rd.luks=0";
+    "rd.vconsole.keymap" "NAME" [Systemd, Dracut] Some(Reading::keymap),
+        "the map of the keyboard: loaded before the first prompt, if the image has it or loadkeys and its text; else a line says so";
+    "rd.vconsole.keymap_toggle" "NAME" [Systemd] None, "a second map to switch to; the first one is loaded";
+    "rd.vconsole.font" "NAME" [Systemd, Dracut] Some(|_, _| ()), "nothing: the prompt is shown in the kernel's font";
+    "rd.vconsole.font_map" "NAME" [Systemd] Some(|_, _| ()), "nothing: the prompt is shown in the kernel's font";
+    "rd.vconsole.font_unimap" "NAME" [Systemd] Some(|_, _| ()), "nothing: the prompt is shown in the kernel's font";
+    "rd.vconsole.keymap.toggle" "NAME" [Dracut] None, "a second map to switch to; the first one is loaded";
+    "rd.vconsole.keymap.ext" "NAME,…" [Dracut] None, "more maps on top of the first; that one alone is loaded";
+    "rd.vconsole.font.map" "NAME" [Dracut] Some(|_, _| ()), "nothing: the prompt is shown in the kernel's font";
+    "rd.vconsole.font.unimap" "NAME" [Dracut] Some(|_, _| ()), "nothing: the prompt is shown in the kernel's font";
+    "rd.vconsole.unicode" "yes|no" [Dracut] Some(|_, _| ()), "nothing: keys type UTF-8";
+    "KEYTABLE" "NAME" [Dracut] Some(Reading::keymap), "the old name of rd.vconsole.keymap=";
+    "SYSFONT" "NAME" [Dracut] Some(|_, _| ()), "the old name of rd.vconsole.font=";
     "rd_NO_CRYPTTAB" "" [Dracut] Some(|reading, _| reading.crypttab("no")), "the old name of rd.luks.crypttab=0";
     "cryptdevice" "DEVICE:NAME[:OPTION,…]" [Encrypt] Some(Reading::cryptdevice),
         "opens DEVICE as NAME; may be repeated. allow-discards is discard";
@@ -211,6 +229,8 @@ pub static PARAMETERS: &[Parameter] = parameters! {
     "keyctl_keydesc" "NAME" [Gentoo] None, "no passphrase is put into the kernel's keyring; what opened a volume is tried on the others anyway";
     "keyctl_keytimeout" "SECONDS" [Gentoo] Some(|_, _| ()), "nothing: it is for keyctl_keydesc=";
     "keyctl_keykeep" "" [Gentoo] Some(|_, _| ()), "nothing: it is for keyctl_keydesc=";
+    "keymap" "NAME" [Gentoo] Some(Reading::keymap), "as rd.vconsole.keymap=; genkernel's own maps (lib/keymaps in the image), too";
+    "dokeymap" "" [Gentoo] Some(|_, _| ()), "nothing: nobody is asked for a map; keymap= names one";
     "crypt_silent" "" [Gentoo] Some(|_, _| ()), "nothing: only what is wrong is printed anyway";
     "keyway.device" "DEVICE" [Keyway] Some(Reading::own_device), "opens DEVICE as root";
     "keyway.name" "NAME" [Keyway] Some(Reading::own_name), "by this name";

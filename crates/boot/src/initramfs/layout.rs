@@ -12,6 +12,7 @@
 //! /keyway/unlock.conf    what to open when the kernel's command line and /etc/crypttab name nothing: crypttab(5)
 //! /keyway/policy.toml    what every volume must be that is opened there, whoever names it
 //! /keyway/keymap         the map of the keyboard at which the passphrase is typed, binary (crate::keymap)
+//! /keyway/keymap.name    what kbd, or X, calls it: the kernel's command line may name that one, or another
 //! /keyway/keys/NAME      key file of the volume NAME, only where that was asked for
 //! /keyway/headers/NAME   detached header of the volume NAME
 //! /keyway/demands/NAME.N file that an option of the volume NAME demands something by: a policy, the seal's context
@@ -39,6 +40,8 @@ pub const CONFIG: &str = "keyway/unlock.conf";
 pub const POLICY: &str = "keyway/policy.toml";
 /// The map of the keyboard.
 pub const KEYMAP: &str = "keyway/keymap";
+/// Its name.
+pub const KEYMAP_NAME: &str = "keyway/keymap.name";
 /// Key files, by the volume's name.
 pub const KEYS: &str = "keyway/keys";
 /// Detached headers, by the volume's name.
@@ -65,6 +68,8 @@ pub struct Contents {
     pub policy: Option<Vec<u8>>,
     /// The map of the keyboard.
     pub keymap: Option<Vec<u8>>,
+    /// Its name, if it has one.
+    pub keymap_name: Option<String>,
     /// Key files by the volume's name.
     pub keys: Vec<(String, Vec<u8>)>,
     /// Detached headers by the volume's name.
@@ -102,6 +107,9 @@ impl Contents {
         }
         if let Some(keymap) = &self.keymap {
             tree.add(KEYMAP, Node::file(0o644, keymap.as_slice()));
+            if let Some(name) = &self.keymap_name {
+                tree.add(KEYMAP_NAME, Node::file(0o644, name.as_bytes()));
+            }
         }
         for (name, key) in &self.keys {
             tree.add(&format!("{KEYS}/{name}"), Node::file(0o400, key.as_slice()));

@@ -23,6 +23,8 @@ use std::io::{self, Read};
 pub struct Found {
     /// The file in the image that is the map, or names it.
     pub file: String,
+    /// Its name, if a configuration names it.
+    pub name: Option<String>,
     /// The map, or why it cannot be used.
     pub map: Result<Map, Lacking>,
 }
@@ -88,7 +90,7 @@ impl Files {
         let exact = WHOLE.iter().copied().find(|name| self.by_name.contains_key(*name));
         let alpines = || self.by_name.keys().map(String::as_str).find(|name| is_alpines(name));
         match exact.or_else(alpines) {
-            Some(file) => Some(Found { file: file.to_owned(), map: self.map(file) }),
+            Some(file) => Some(Found { file: file.to_owned(), name: None, map: self.map(file) }),
             None => self.set_up().or_else(|| self.configured()),
         }
     }
@@ -103,7 +105,7 @@ impl Files {
             true => self.map(file),
             false => Err(Lacking::Named(file.to_owned())),
         };
-        Some(Found { file: (*script).to_owned(), map })
+        Some(Found { file: (*script).to_owned(), name: None, map })
     }
 
     /// What etc/vconsole.conf names.
@@ -111,7 +113,8 @@ impl Files {
         let text = String::from_utf8_lossy(self.by_name.get(VCONSOLE)?);
         let name = variable(&text, "KEYMAP").filter(|name| !is_the_kernels(name))?;
         let map = self.named(&name, &["map", "kmap"]).ok_or_else(|| Lacking::Named(name.clone()));
-        Some(Found { file: VCONSOLE.to_owned(), map: map.and_then(|file| self.map(file)) })
+        let map = map.and_then(|file| self.map(file));
+        Some(Found { file: VCONSOLE.to_owned(), name: Some(name), map })
     }
 
     fn map(&self, file: &str) -> Result<Map, Lacking> {

@@ -149,6 +149,10 @@ impl Reading {
         }
     }
 
+    pub(in crate::cmdline) fn keymap(&mut self, value: &str) {
+        self.line.keymap = Some(value.to_owned()).filter(|name| !name.is_empty());
+    }
+
     fn add(&mut self, entry: Entry, usual_key: bool) {
         if entry.device.is_empty() || entry.name.is_empty() {
             return self.undone(&entry.to_string(), "a volume without a name or a device");

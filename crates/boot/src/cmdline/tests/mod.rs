@@ -41,6 +41,20 @@ fn what_is_said_of_all_volumes() {
 }
 
 #[test]
+fn the_keyboards_map_is_named_in_five_ways() {
+    for (line, map) in [
+        ("rd.vconsole.keymap=de", Some("de")),
+        ("vconsole.keymap=us vconsole.keymap=de-latin1", Some("de-latin1")),
+        ("keymap=fr", Some("fr")),
+        ("KEYTABLE=it", Some("it")),
+        ("rd.vconsole.keymap=de rd.vconsole.keymap=", None),
+        ("vconsole.font=x", None),
+    ] {
+        assert_eq!(CommandLine::parse(line).keymap.as_deref(), map, "{line}");
+    }
+}
+
+#[test]
 fn waits_of_others_are_minimums() {
     let wait = |text| CommandLine::parse(text).wait.map(|time| time.as_secs());
     assert_eq!(

@@ -6,7 +6,7 @@ use crate::output::failure::{Cause, Exit, Failure, Result};
 use crate::output::stdio;
 use keyway_attach::dm::{self, Mapper};
 use keyway_attach::initramfs::{Initramfs, Keyboard};
-use keyway_boot::cmdline::parameter;
+use keyway_boot::cmdline::{CommandLine, parameter};
 use keyway_boot::initramfs::layout;
 use keyway_boot::root::Root;
 use rustix::fs::{Mode, OFlags};
@@ -33,7 +33,8 @@ pub(super) fn run(asked: &Unlock) -> Result<()> {
     use_console(&image);
     let firmware = modules::Firmware::here(&image);
     modules::load(&image);
-    let keyboard = keyboard::prepare(&image);
+    let keymap = CommandLine::parse(&asked.line()).keymap;
+    let keyboard = keyboard::prepare(&image, keymap.as_deref());
     let mut firmware = Some(firmware);
     loop {
         let mut shell = false;
@@ -57,7 +58,7 @@ fn start(
     mounts: &mut Mounts,
     firmware: &mut Option<modules::Firmware>,
 ) -> Result<()> {
-    let mut wanted = Root::parse(&plan.command_line);
+    let mut wanted = plan.root();
     // Before anybody types a passphrase. Another /init mounts its root itself.
     if let Some(why) = wanted.refusal().filter(|_| !has_original()) {
         return Err(failed(&why));
@@ -104,15 +105,16 @@ pub(super) fn show(asked: &Unlock) -> Result<()> {
     for path in modules::list().lines() {
         text += &format!("# loads {path}\n");
     }
-    if keyboard::has_map() {
-        text += &format!("# loads {}\n", keyboard::KEYMAP);
+    if let Some(words) = keyboard::Map::wanted(CommandLine::parse(&asked.line()).keymap.as_deref()).in_words()
+    {
+        text += &format!("{words}\n");
     }
     let plan = Plan::made(asked)?;
     for entry in &plan.entries {
         say_unknown(entry);
         text += &format!("{}\n", plan.shown(entry));
     }
-    let wanted = Root::parse(&plan.command_line);
+    let wanted = plan.root();
     if !has_original() {
         text += &lvm::in_lines(&wanted, &plan.entries, &plan.listed);
     }
@@ -256,6 +258,14 @@ fn first_program(line: &str) -> Result<PathBuf> {
     let mut programs = asked.iter().map(String::as_str).chain(INITS.iter().copied());
     let there = |path: &&str| Path::new(&format!("{SYSROOT}{path}")).symlink_metadata().is_ok();
     let found = programs.find(there).map(PathBuf::from);
+    if let Some((asked, found)) =
+        asked.as_ref().zip(found.as_ref()).filter(|(asked, found)| found != &Path::new(asked))
+    {
+        say!(
+            "keyway: the root file system has no {asked}, which init= names; {} is started.",
+            found.display()
+        );
+    }
     found.ok_or_else(|| failed(&format!("the root file system has none of {}", INITS.join(", "))))
 }
 

@@ -28,6 +28,7 @@ use crate::args::risk::{Effect, Proof, risk};
 use crate::args::{self, Args, Command, Example, Group, Offers, Operand, Opt, Request, groups, shared};
 use crate::device::found;
 use crate::device::tables::{self, Meant};
+use crate::mapping;
 use crate::output::failure::{Exit, Failure, Result};
 use crate::output::manner::Manner;
 use crate::output::paint::printable;
@@ -39,7 +40,7 @@ use crate::verb::session::open::Open;
 use keyway_boot::cmdline::{self, CommandLine, USUAL_KEY};
 use keyway_boot::crypttab::Entry;
 use keyway_boot::plan;
-use keyway_boot::root::Waits;
+use keyway_boot::root::{Root, Waits};
 use options::{CMDLINE, DRY_RUN, INIT, WAIT};
 use std::ffi::OsString;
 use std::fs;
@@ -212,6 +213,14 @@ pub(crate) fn boot() -> Result<()> {
     Unlock { init: true, dry_run: false, names: Vec::new(), command_line: None, wait: None, terms }.run()
 }
 
+impl Unlock {
+    /// The kernel's command line.
+    fn line(&self) -> String {
+        let told = self.command_line.clone();
+        told.unwrap_or_else(|| fs::read_to_string("/proc/cmdline").unwrap_or_default())
+    }
+}
+
 /// The volumes to open, and where they were named.
 struct Plan {
     command_line: String,
@@ -232,8 +241,7 @@ struct Plan {
 
 impl Plan {
     fn made(asked: &Unlock) -> Result<Self> {
-        let told = asked.command_line.clone();
-        let command_line = told.unwrap_or_else(|| fs::read_to_string("/proc/cmdline").unwrap_or_default());
+        let command_line = asked.line();
         let table = |file: &&str| {
             tables::read(file).map_err(|e| {
                 let message =
@@ -274,6 +282,15 @@ impl Plan {
         let is_first = asked.init && !asked.dry_run && !listed.off;
         let lvm = if is_first { Lvm::Anywhere } else { Lvm::Off };
         Ok(Self { command_line, entries, demanding, waits, shell, forgets, lvm, listed, left })
+    }
+
+    /// The command line's root and resume=, without one that is made anew at each start: nothing is suspended there.
+    fn root(&self) -> Root {
+        let mut root = Root::parse(&self.command_line);
+        let is_left =
+            |device: &str| self.left.iter().any(|name| mapping::place(&name.to_string_lossy()) == *device);
+        root.resume.take_if(|resume| is_left(&resume.device));
+        root
     }
 
     /// Whether there are volumes to open.

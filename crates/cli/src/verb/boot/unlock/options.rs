@@ -37,7 +37,7 @@ pub(super) static INIT: Opt = Opt {
     kind: Kind::Flag,
     help: "Run as the first process of an initramfs.",
     man: "Mounts /proc, /sys, /dev and /run if they are missing, loads the modules that /keyway/modules lists and \
-          the map of the keyboard in /keyway/keymap, opens the volumes, undoes its mounts and hands over to the image's own /init. If there is none, it mounts \
+          the map of the keyboard in /keyway/keymap (or the one that rd.vconsole.keymap= or keymap= on the kernel's command line names, if the image has that), opens the volumes, undoes its mounts and hands over to the image's own /init. If there is none, it mounts \
           the root file system that root= names (else the first volume), starts its init, and removes the image from \
           memory. It is mounted read-only, unless rw or rootflags= says otherwise; rootflags= is read as mount(8) reads \
           options, and of the types of rootfstype= the first that works is taken. With systemd.volatile=overlay or \

@@ -1,7 +1,7 @@
 //! What goes into the image: the program, the description of the volume to unlock, and the files
 //! for it.
 
-use super::keymap::{Keyboard, Original};
+use super::keymap::{Gathered, Keyboard, Original};
 use super::machine;
 use super::modules::Modules;
 use super::options::*;
@@ -72,7 +72,9 @@ impl Wanted {
             contents.volumes.push(entry);
         }
         contents.policy = self.policy.as_deref().map(|path| policy(path, from)).transpose()?;
-        contents.keymap = self.keyboard.gather(from, original)?;
+        if let Some(Gathered { map, name }) = self.keyboard.gather(from, original)? {
+            (contents.keymap, contents.keymap_name) = (Some(map), name);
+        }
         if let Some(modules) = &self.modules {
             let gathered = modules.gather(from, original.is_some())?;
             (contents.modules, contents.firmware) = (gathered.modules, gathered.firmware);

@@ -20,6 +20,13 @@ pub(super) enum Keyboard {
     OfMachine(PathBuf),
 }
 
+/// A map in its binary form.
+pub(super) struct Gathered {
+    pub(super) map: Vec<u8>,
+    /// What kbd, or X, calls it.
+    pub(super) name: Option<String>,
+}
+
 impl Keyboard {
     pub(super) fn from_args(args: &Args) -> Self {
         match args.text(&KEYMAP) {
@@ -34,7 +41,7 @@ impl Keyboard {
 
     /// The map in its binary form. `None` for a US keyboard, which every kernel has. A map that was found and
     /// cannot be translated is a warning, one that was named an error.
-    pub(super) fn gather(&self, from: &mut Ingredients, original: Original<'_>) -> Result<Option<Vec<u8>>> {
+    pub(super) fn gather(&self, from: &mut Ingredients, original: Original<'_>) -> Result<Option<Gathered>> {
         match self {
             Self::None => Ok(None),
             Self::Named(name) => {
@@ -45,7 +52,8 @@ impl Keyboard {
                 let why = |why| {
                     Failure::new(Exit::Parameters, format!("--keymap {name}: {why}; no image is made."))
                 };
-                translated.map(Some).map_err(why)
+                let own = Some(name.clone()).filter(|name| !is_file(name));
+                translated.map(|map| Some(Gathered { map, name: own })).map_err(why)
             }
             Self::OfMachine(root) => found(root, original),
         }
@@ -56,24 +64,24 @@ impl Keyboard {
 pub(super) type Original<'a> = Option<(&'a Path, &'a [u8])>;
 
 /// The first map that can be used, of the machine's and the image's; if none can, a warning about the first.
-fn found(root: &Path, original: Original<'_>) -> Result<Option<Vec<u8>>> {
+fn found(root: &Path, original: Original<'_>) -> Result<Option<Gathered>> {
     let of_machine = match configured(root) {
         Some((None, _)) => return Ok(None),
-        Some((Some(source), file)) => match source.translated() {
+        Some((Some((source, name)), file)) => match source.translated() {
             Ok(map) => {
                 say!("The image gets the map of the keyboard that {} names.", file.display());
-                return Ok(Some(map));
+                return Ok(Some(Gathered { map, name }));
             }
             Err(why) => Some((why, file.display().to_string())),
         },
         None => None,
     };
     let of_image = match original.map(|(path, image)| in_image(path, image)).transpose()?.flatten() {
-        Some((Ok(map), file)) => {
+        Some((Ok(map), name, file)) => {
             say!("The image gets the map of the keyboard that its own prompt has: {file}.");
-            return Ok(Some(map));
+            return Ok(Some(Gathered { map, name }));
         }
-        Some((Err(why), file)) => Some((why, file)),
+        Some((Err(why), _, file)) => Some((why, file)),
         None => None,
     };
     if let Some((why, file)) = of_machine.or(of_image) {
@@ -86,12 +94,12 @@ fn found(root: &Path, original: Original<'_>) -> Result<Option<Vec<u8>>> {
     Ok(None)
 }
 
-/// The map that the image has for its own prompt, and where.
-fn in_image(path: &Path, image: &[u8]) -> Result<Option<(Translated, String)>> {
+/// The map that the image has for its own prompt, its name, and where.
+fn in_image(path: &Path, image: &[u8]) -> Result<Option<(Translated, Option<String>, String)>> {
     let found = keymap::of_image(image).map_err(|why| unusable(path, &why))?;
     Ok(found.map(|found| {
         let map = found.map.map_err(|why| why.to_string()).and_then(of_map);
-        (map, format!("{} in {}", printable(&found.file), path.display()))
+        (map, found.name, format!("{} in {}", printable(&found.file), path.display()))
     }))
 }
 
@@ -114,11 +122,15 @@ fn of_name(name: &str) -> Translated {
     })
 }
 
+/// A map to be translated, and its name.
+type Configured = (Source, Option<String>);
+
 /// What the machine's configuration says, without a source for a US keyboard, and the file that says it; `None` if it says nothing.
-fn configured(root: &Path) -> Option<(Option<Source>, PathBuf)> {
+fn configured(root: &Path) -> Option<(Option<Configured>, PathBuf)> {
     let (console, layout) = (root.join("etc/vconsole.conf"), root.join("etc/default/keyboard"));
     if let Some(name) = variable(&console, "KEYMAP") {
-        let source = (!is_the_kernels(&name)).then(|| Source::Console(in_root(root, name)));
+        let source =
+            (!is_the_kernels(&name)).then(|| (Source::Console(in_root(root, name.clone())), Some(name)));
         return Some((source, console));
     }
     let arguments: Vec<(&str, String)> = [
@@ -137,8 +149,9 @@ fn configured(root: &Path) -> Option<(Option<Source>, PathBuf)> {
         (Some("us"), None) => return Some((None, layout)),
         _ => {}
     }
+    let name = of("-layout").filter(|_| of("-variant").is_none()).map(str::to_owned);
     let arguments = arguments.into_iter().flat_map(|(option, value)| [option.to_owned(), value]);
-    Some((Some(Source::Layout(arguments.collect())), layout))
+    Some((Some((Source::Layout(arguments.collect()), name)), layout))
 }
 
 /// A variable of a file that shells can read, if it is set to anything.
