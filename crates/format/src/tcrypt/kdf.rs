@@ -83,6 +83,11 @@ impl Kdf {
             }
         })
     }
+
+    /// Whether a PIM stands for the same kind of cost: iterations of PBKDF2, or passes and memory of Argon2id.
+    pub fn counts_pim_as(&self, other: &Self) -> bool {
+        matches!(self.cost, Cost::Argon2id) == matches!(other.cost, Cost::Argon2id)
+    }
 }
 
 /// Refuses a PIM that VeraCrypt refuses; the limit is lower for encrypted systems.

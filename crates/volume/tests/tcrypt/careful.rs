@@ -102,6 +102,57 @@ fn another_hash_is_no_way_around_the_hidden_volume() {
     }
 }
 
+/// What a hidden volume opens with hides no other one over it, by whatever hash.
+#[test]
+fn another_hash_hides_no_second_volume_over_the_first() {
+    let before = made();
+    let (device, options) = (Memory::from(before.clone()), UnlockOptions::default());
+    let outer = Outer::open(&device, &narrow(false, false), &secret(OLD), &options).unwrap();
+    let hash = Some("whirlpool".to_owned());
+    let new = NewVolume { pim: Some(1), hash, quick: true, ..NewVolume::default() };
+    let hidden = outer.hide(&device, 65536, &new, &secret(HIDDEN), (&mut OsRandom, &options));
+    assert_eq!(hidden.unwrap_err().to_string(), "a hidden volume opens with this passphrase already");
+    assert!(bytes(&device) == before);
+}
+
+/// The same number costs something else with Argon2id: nobody chose that.
+#[test]
+fn a_pim_does_not_stay_from_pbkdf2_to_argon2id_and_back() {
+    let argon2id = |pim| NewKey { hash: Some("argon2id".into()), pim, ..NewKey::default() };
+    let (before, of) = (made(), narrow(false, false));
+    let device = Memory::from(before.clone());
+    let why = change(&device, &of, (OLD, NEW), &argon2id(None)).unwrap_err().to_string();
+    assert!(why.starts_with("a PIM costs with argon2id what it does not cost with another hash"), "{why}");
+    assert!(bytes(&device) == before);
+    change(&device, &of, (OLD, NEW), &argon2id(Some(Some(2)))).unwrap();
+    let of = Tcrypt { pim: Some(2), hash: Some("argon2id".into()), ..of };
+    assert!(opens(&bytes(&device), &of, NEW));
+    let sha256 = NewKey { hash: Some("sha256".into()), ..NewKey::default() };
+    assert!(change(&device, &of, (NEW, OLD), &sha256).is_err());
+}
+
+/// The folder would have one key file more from then on.
+#[test]
+fn a_new_file_does_not_go_into_its_own_folder_of_key_files() {
+    let (folder, links) = (Folder::new("own"), Folder::new("own-links"));
+    folder.file("key", b"a key file");
+    let link = links.0.join("a link");
+    std::os::unix::fs::symlink(&folder.0, &link).unwrap();
+    for named in [&folder.0, &link] {
+        let new = NewVolume { key_files: vec![named.clone()], ..NewVolume::default() };
+        for path in [folder.0.join("disk.hc"), link.join("disk.hc")] {
+            let why = new.check_new_file(&path).unwrap_err().to_string();
+            assert!(why.ends_with("the volume would be one of them: nothing would open it"), "{why}");
+        }
+        // Hidden files are no key files, nor are those of other folders.
+        for path in [folder.0.join(".disk.hc"), links.0.join("disk.hc")] {
+            new.check_new_file(&path).unwrap();
+        }
+    }
+    let new = NewVolume { key_files: vec![folder.0.join("key")], ..NewVolume::default() };
+    new.check_new_file(&folder.0.join("disk.hc")).unwrap();
+}
+
 /// The end of an older volume, or its start, with the same passphrase.
 #[test]
 fn a_stale_header_replaces_none_that_opens() {

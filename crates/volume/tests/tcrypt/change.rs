@@ -31,12 +31,17 @@ pub(super) fn narrow(hidden: bool, backup: bool) -> Tcrypt {
     Tcrypt { pim: Some(1), hash: Some("sha512".into()), ..place(hidden, backup) }
 }
 
+/// Has no memory for Argon2id: what nothing may open yet is looked for by every other KDF, in a tenth of the time.
+pub(super) fn without_argon2id() -> UnlockOptions {
+    UnlockOptions { memory_budget_kib: 1024, ..UnlockOptions::default() }
+}
+
 /// An outer volume and a hidden one.
 pub(super) fn made() -> Vec<u8> {
     let device = Memory::zeroed(LEN);
     let new = NewVolume { pim: Some(1), quick: true, ..NewVolume::default() };
     new.make(&device, &secret(OLD), &mut OsRandom, &Meter::new()).unwrap();
-    let options = UnlockOptions::default();
+    let options = without_argon2id();
     let outer = Outer::open(&device, &narrow(false, false), &secret(OLD), &options).unwrap();
     outer.hide(&device, 65536, &new, &secret(HIDDEN), (&mut OsRandom, &options)).unwrap();
     bytes(&device)
@@ -58,7 +63,11 @@ pub(super) fn change(
     (old, new): (&str, &str),
     key: &NewKey,
 ) -> Result<()> {
-    let options = UnlockOptions::default();
+    let is_argon2id = |hash: &Option<String>| hash.as_deref() == Some("argon2id");
+    let options = match is_argon2id(&of.hash) || is_argon2id(&key.hash) {
+        true => UnlockOptions::default(),
+        false => without_argon2id(),
+    };
     opened(device, of, old)?.change_key(device, key, &secret(new), (&mut OsRandom, &options))
 }
 
@@ -194,8 +203,8 @@ fn what_is_refused_changes_nothing() {
 fn a_new_key_that_costs_too_much_is_refused() {
     let device = Memory::from(made());
     let opened = opened(&device, &narrow(false, false), OLD).unwrap();
-    let options = UnlockOptions { memory_budget_kib: 1024, ..UnlockOptions::default() };
-    let new = NewKey { hash: Some("argon2id".into()), ..NewKey::default() };
+    let options = without_argon2id();
+    let new = NewKey { hash: Some("argon2id".into()), pim: Some(Some(1)), ..NewKey::default() };
     let why = opened.change_key(&device, &new, &secret(NEW), (&mut OsRandom, &options)).unwrap_err();
     let expected =
         "Argon2id would need about 65536 KiB whenever the volume is opened, and the limit is 1024 KiB";

@@ -1,5 +1,6 @@
 //! New VeraCrypt volumes: every hash and chain, hidden ones, what is refused, and cuts.
 
+use super::change::without_argon2id;
 use super::{Result, open, place};
 use keyway_crypto::{CascadeMode, Cpu, Secret};
 use keyway_format::tcrypt::{CIPHERS, KDFS, Position, Program};
@@ -189,7 +190,7 @@ fn equal_halves_of_a_key_are_refused() {
 
 fn hide(device: &dyn Storage, size: u64, new: &NewVolume, key: &str) -> Result<()> {
     let outer = Outer::open(device, &narrow(false, false), &secret(KEY), &UnlockOptions::default())?;
-    outer.hide(device, size, new, &secret(key), (&mut OsRandom, &UnlockOptions::default()))
+    outer.hide(device, size, new, &secret(key), (&mut OsRandom, &without_argon2id()))
 }
 
 /// What VeraCrypt would open the outer volume with does not open a hidden one.

@@ -11,10 +11,10 @@
 
 use super::headers::{Headers, refused};
 use super::key_files::KeyFiles;
-use super::opened::Opened;
+use super::opened::{Opened, opens_by_any_kdf};
 use super::seal::Sealing;
-use super::{Place, Tcrypt};
-use crate::{Error, Random, Refusal, Result, Storage, UnlockOptions};
+use super::Place;
+use crate::{Random, Refusal, Result, Storage, UnlockOptions};
 use keyway_crypto::Secret;
 use keyway_format::tcrypt::{Program, check_pim, kdf_of_program};
 use std::path::PathBuf;
@@ -85,6 +85,11 @@ impl Opened {
         }
         let named = new.hash.as_deref().map(|hash| kdf_of_program(program, hash));
         let kdf = named.transpose().map_err(refused(Refusal::Unusable))?.unwrap_or(old.kdf);
+        if old.pim.is_some() && new.pim.is_none() && !kdf.counts_pim_as(old.kdf) {
+            let why = "a PIM costs with argon2id what it does not cost with another hash, so that the one of the volume \
+                       cannot stay: give a new one, or 0 for the default";
+            return Err(Refusal::Unusable.because(why));
+        }
         Ok(Sealing { kdf, pim: new.pim.unwrap_or(old.pim), cipher: old.cipher })
     }
 
@@ -114,15 +119,12 @@ impl Opened {
     ) -> Result<()> {
         let hidden = !self.unlocked.position.is_hidden();
         let place = Place::Volume { hidden, backup: false };
-        let of = Tcrypt { place, pim: sealing.pim, ..Tcrypt::default() };
-        match of.read_headers(storage)?.search(password, options) {
-            // With these limits, nothing that was not tried opens later, either.
-            Err(Error::WrongPassphrase | Error::KdfMemory { .. } | Error::KdfTime { .. }) => Ok(()),
-            Err(error) => Err(error),
-            Ok(_) if hidden => {
-                Err(Refusal::Exists.because("a hidden volume opens with this passphrase already"))
+        match (opens_by_any_kdf(storage, place, sealing.pim, password, options)?, hidden) {
+            (false, _) => Ok(()),
+            (true, true) => Err(Refusal::Exists.because("a hidden volume opens with this passphrase already")),
+            (true, false) => {
+                Err(Refusal::Exists.because("the outer volume opens with this passphrase already"))
             }
-            Ok(_) => Err(Refusal::Exists.because("the outer volume opens with this passphrase already")),
         }
     }
 }

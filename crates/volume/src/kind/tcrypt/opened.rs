@@ -123,6 +123,22 @@ impl Opened {
     }
 }
 
+/// Whether a password opens the volume in a place with any KDF. One that is over the limits does not count: whoever
+/// opens it has them, too.
+pub(super) fn opens_by_any_kdf(
+    storage: &dyn Storage,
+    place: Place,
+    pim: Option<u32>,
+    password: &Secret,
+    options: &UnlockOptions,
+) -> Result<bool> {
+    let of = Tcrypt { place, pim, ..Tcrypt::default() };
+    match of.read_headers(storage)?.search(password, options) {
+        Err(Error::WrongPassphrase | Error::KdfMemory { .. } | Error::KdfTime { .. }) => Ok(false),
+        found => found.map(|_| true),
+    }
+}
+
 /// Where the data ends at the latest.
 fn room_end(device_len: u64) -> u64 {
     Position::Backup.offset(device_len).unwrap_or(0)

@@ -2,9 +2,10 @@
 //! already, or the outer volume's.
 
 use super::super::headers::{Headers, refused};
-use super::super::{Place, Programs, Sealing, Tcrypt};
+use super::super::opened::opens_by_any_kdf;
+use super::super::{Place, Tcrypt};
 use super::{NewVolume, new_keys};
-use crate::{Error, Random, Refusal, Result, Storage, UnlockOptions};
+use crate::{Random, Refusal, Result, Storage, UnlockOptions};
 use keyway_crypto::Secret;
 use keyway_format::tcrypt::{Fields, Header, Kdf, Position, data_of_new_hidden};
 use std::ops::Range;
@@ -19,7 +20,6 @@ pub struct Outer {
     /// What derives its key.
     kdf: &'static Kdf,
     pim: Option<u32>,
-    programs: Programs,
 }
 
 impl Outer {
@@ -46,8 +46,8 @@ impl Outer {
                 .because("the outer volume is of TrueCrypt 5 or earlier, and has no room for the header"));
         }
         let password = locked.key_files.with(passphrase)?;
-        let (sector_size, pim, programs) = (header.shown_sector_size(), of.pim, of.programs);
-        Ok(Self { data: start..start + len, sector_size, password, kdf: unlocked.kdf, pim, programs })
+        let (sector_size, pim) = (header.shown_sector_size(), of.pim);
+        Ok(Self { data: start..start + len, sector_size, password, kdf: unlocked.kdf, pim })
     }
 
     /// Hides a new volume of `size` bytes in it. Another one that is hidden there is lost.
@@ -72,7 +72,7 @@ impl Outer {
                        VeraCrypt would open that one";
             return Err(Refusal::Unusable.because(why));
         }
-        self.refuse_another(storage, &sealing, &password, options)?;
+        self.refuse_another(storage, sealing.pim, &password, options)?;
         let fields = Fields::of_new(data, self.sector_size, true);
         let header = Header::new(fields, new_keys(sealing.cipher, rng)?)?;
         let positions = [Position::HiddenBackup, Position::Hidden];
@@ -87,21 +87,18 @@ impl Outer {
         data_of_new_hidden(&self.data, storage.len(), size).map_err(refused(Refusal::NoRoom))
     }
 
-    /// What is hidden there is seen only by what opens it: this looks for a volume of the same KDF.
+    /// What is hidden there is seen only by what opens it: this looks for what the new key opens, by any KDF.
     fn refuse_another(
         &self,
         storage: &dyn Storage,
-        sealing: &Sealing,
+        pim: Option<u32>,
         password: &Secret,
         options: &UnlockOptions,
     ) -> Result<()> {
         let place = Place::Volume { hidden: true, backup: false };
-        let (pim, hash) = (sealing.pim, Some(sealing.kdf.name.to_owned()));
-        let of = Tcrypt { place, programs: self.programs, pim, hash, ..Tcrypt::default() };
-        match of.read_headers(storage)?.search(password, options) {
-            Err(Error::WrongPassphrase) => Ok(()),
-            Err(error) => Err(error),
-            Ok(_) => Err(Refusal::Exists.because("a hidden volume opens with this passphrase already")),
+        match opens_by_any_kdf(storage, place, pim, password, options)? {
+            false => Ok(()),
+            true => Err(Refusal::Exists.because("a hidden volume opens with this passphrase already")),
         }
     }
 }

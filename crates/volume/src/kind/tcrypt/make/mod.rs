@@ -18,7 +18,7 @@ mod noise;
 pub use hidden::Outer;
 
 use super::headers::{Headers, flush, io, refused};
-use super::key_files::KeyFiles;
+use super::key_files::{KeyFiles, check_new_file};
 use super::seal::Sealing;
 use crate::device::probe;
 use crate::device::storage::Topology;
@@ -30,7 +30,7 @@ use keyway_format::tcrypt::{
     kdf_of_new,
 };
 use std::ops::Range;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// A VeraCrypt volume to be made.
 #[derive(Clone, Default)]
@@ -60,6 +60,15 @@ impl NewVolume {
             check_pim(pim, false).map_err(refused(Refusal::Unusable))?;
         }
         Ok(Sealing { kdf, pim: self.pim, cipher })
+    }
+
+    /// Refuses a new file in a folder of its own key files: it would be one of them from then on, and nothing would
+    /// open it.
+    ///
+    /// # Errors
+    /// [`Refused`](crate::Error::Refused); [`Io`](crate::Error::Io).
+    pub fn check_new_file(&self, path: &Path) -> Result<()> {
+        check_new_file(&self.key_files, path)
     }
 
     /// How many bytes [`NewVolume::make`] fills on such a device, and that it can.
