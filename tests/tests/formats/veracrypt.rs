@@ -206,5 +206,12 @@ fn what_cannot_be_made_is_refused_in_one_line() {
     assert!(said.ends_with("does not exist or access denied; --size 1G makes a new file.\n"), "{said}");
     let said = keyway("tcryptFormat --size 100K").arg(&missing).stdin(KEY).fails(1).errors();
     assert!(said.contains("VeraCrypt's smallest has 299008"), "{said}");
+    // The new file would be a key file of its own from then on. Nobody is asked before.
+    scratch.file("a key", "1");
+    for folder in [".", &scratch.path("").display().to_string()] {
+        let line = keyway("tcryptFormat --size 1M --key-file").arg(folder).arg(&missing);
+        let said = line.directory(&scratch.path("")).fails(1).errors();
+        assert!(said.contains("the volume would be one of them: nothing would open it"), "{said}");
+    }
     assert!(!missing.exists());
 }

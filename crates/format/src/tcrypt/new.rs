@@ -12,7 +12,7 @@
 //! Specification, PIM; the smallest sizes as in its src/Common/Volumes.h.)
 
 use super::kdf::ARGON2_PIM;
-use super::{CIPHERS, Cipher, Fields, KDFS, Kdf, Position, Program, Stretch};
+use super::{CIPHERS, Cipher, Fields, KDFS, Kdf, Position, Program, SECTOR, Stretch};
 use crate::{Bytes, Error};
 use alloc::format;
 use alloc::string::String;
@@ -88,6 +88,12 @@ pub fn data_of_new(device_len: u64, sector_size: u32) -> Result<Range<u64>, Erro
         return Err(Error::invalid("length of the volume", why));
     }
     Ok(RESERVED..device_len - RESERVED)
+}
+
+/// The length in bytes of a new file with room for so many bytes of data. `None`: it has none.
+pub fn len_of_new(data: u64) -> Option<u64> {
+    let whole = data.checked_next_multiple_of(u64::from(SECTOR))?;
+    Some(whole.checked_add(2 * RESERVED)?.max(SMALLEST)).filter(|len| i64::try_from(*len).is_ok())
 }
 
 /// Where the data of a new hidden volume of `size` bytes is, whose outer one has its data in

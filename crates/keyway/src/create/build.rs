@@ -76,11 +76,7 @@ impl Create {
 
     fn build_over(&self, location: &Location, key: &Key, content: Content<'_>) -> Result<()> {
         let storage = super::claim(location)?;
-        if let Bytes::Image(image) = &content.bytes
-            && in_use::is_same(&**image, &**storage)
-        {
-            return Err(Error::refused("it would be overwritten while it is read"));
-        }
+        content.check_apart(&**storage)?;
         self.fill(Target::Existing(&storage), key, content)
     }
 
@@ -164,7 +160,7 @@ impl Create {
     }
 }
 
-fn whole(storage: &dyn Storage) -> Source<'_> {
+pub(super) fn whole(storage: &dyn Storage) -> Source<'_> {
     Source::Storage(storage, 0..storage.len())
 }
 

@@ -1,8 +1,9 @@
 //! The content of a volume that is created together with it.
 
-use crate::{Device, Volume};
+use crate::{Device, Error, Result, Volume};
 use keyway_volume::Storage;
 use keyway_volume::data::build::ImageHoles;
+use keyway_volume::device::in_use;
 use std::fmt;
 use std::io::Read;
 use std::sync::Arc;
@@ -66,6 +67,24 @@ impl<'a> Content<'a> {
     pub fn headroom(mut self, bytes: u64) -> Self {
         self.headroom = bytes;
         self
+    }
+
+    /// Its length in bytes; a reader has none.
+    pub(super) fn len(&self) -> Option<u64> {
+        match &self.bytes {
+            Bytes::Reader(_) => None,
+            Bytes::Image(storage) | Bytes::Volume(storage) => Some(storage.len()),
+        }
+    }
+
+    /// Refuses an image that is the new volume's own device.
+    pub(super) fn check_apart(&self, target: &dyn Storage) -> Result<()> {
+        match &self.bytes {
+            Bytes::Image(image) if in_use::is_same(&**image, target) => {
+                Err(Error::refused("it would be overwritten while it is read"))
+            }
+            _ => Ok(()),
+        }
     }
 
     fn new(bytes: Bytes<'a>) -> Self {

@@ -5,9 +5,9 @@ use super::{Result, open, place};
 use keyway_crypto::{CascadeMode, Cpu, Secret};
 use keyway_format::tcrypt::{CIPHERS, KDFS, Position, Program};
 use keyway_volume::device::storage::{Faulty, Memory};
-use keyway_volume::device::stream::Meter;
-use keyway_volume::kind::tcrypt::{NewVolume, Outer, Tcrypt, Unlocked};
-use keyway_volume::{OsRandom, Random, Storage, UnlockOptions, Volume};
+use keyway_volume::device::stream::{Meter, Options, Source};
+use keyway_volume::kind::tcrypt::{NewVolume, NotFilled, Outer, Tcrypt, Unlocked};
+use keyway_volume::{Error, OsRandom, Random, Storage, UnlockOptions, Volume};
 use std::sync::Arc;
 
 const KEY: &str = "correct horse battery staple";
@@ -105,7 +105,7 @@ fn what_the_header_says_and_what_is_around_it() {
     let stopped = Meter::new();
     stopped.stop();
     let why = full.make(&device, &secret(KEY), &mut OsRandom, &stopped).unwrap_err();
-    assert!(matches!(why, keyway_volume::Error::Crypto(keyway_crypto::Error::Stopped)), "{why}");
+    assert!(matches!(why, Error::Crypto(keyway_crypto::Error::Stopped)), "{why}");
     device.read_at(&mut bytes, 0).unwrap();
     let device = Arc::new(Memory::from(bytes));
     assert!([false, true].into_iter().all(|backup| open(&narrow(false, backup), &device, KEY).is_err()));
@@ -246,7 +246,7 @@ fn a_volume_is_hidden_in_another() {
     let again = hide(&*device, 65536, &quick(), OTHER).unwrap_err().to_string();
     assert_eq!(again, "a hidden volume opens with this passphrase already");
     let wrong = Outer::open(&*device, &narrow(false, false), &secret(OTHER), &UnlockOptions::default());
-    assert!(matches!(wrong.err().unwrap(), keyway_volume::Error::WrongPassphrase));
+    assert!(matches!(wrong.err().unwrap(), Error::WrongPassphrase));
 }
 
 fn opens(image: &[u8], hidden: bool, key: &str) -> bool {
@@ -313,4 +313,56 @@ fn a_cut_while_one_is_hidden_leaves_the_outer_volume() {
         hidden.push(opens(&image, true, OTHER));
     }
     assert!(hidden.contains(&false) && hidden.contains(&true));
+}
+
+/// Content, zeros behind it, and no byte of the device that was there before. A cut leaves no volume, or all of it.
+#[test]
+fn a_volume_is_made_with_its_content() {
+    let content: Vec<u8> = (0..100_001_u32).flat_map(u32::to_le_bytes).take(100_001).collect();
+    let source = Memory::from(content.clone());
+    let len = NewVolume::len_for(content.len() as u64).unwrap() as usize;
+    assert_eq!((len, NewVolume::len_for(0).unwrap()), (100_352 + 262_144, 299_008));
+    assert!(NewVolume::len_for(i64::MAX as u64 - 262_143).is_err());
+    let new = NewVolume { cipher: Some("serpent-twofish-aes".into()), ..quick() };
+    let fill = |device: &Arc<dyn Storage>| {
+        let means = (&mut OsRandom as &mut dyn Random, Options::default());
+        let whole = Source::Storage(&source, 0..source.len());
+        new.make_filled(device, whole, &secret(KEY), means, &Meter::new())
+    };
+    let device = Arc::new(Memory::from(vec![7; len]));
+    fill(&(device.clone() as _)).unwrap();
+    for backup in [false, true] {
+        let plain = volume(&device, &open(&narrow(false, backup), &device, KEY).unwrap());
+        let mut found = vec![1; plain.len() as usize];
+        plain.read_at(&mut found, 0).unwrap();
+        assert!(found[..content.len()] == content && found[content.len()..].iter().all(|byte| *byte == 0));
+    }
+    let mut image = vec![0; len];
+    device.read_at(&mut image, 0).unwrap();
+    assert!(image.chunks(16).all(|block| block != [7; 16]), "all of it is written");
+
+    let small: Arc<dyn Storage> = Arc::new(Memory::from(vec![7; len - 512]));
+    let why = fill(&small).unwrap_err();
+    assert!(matches!(why, NotFilled::Other(Error::TooShort { needs, has }) if needs == has + 512), "{why:?}");
+    let mut after = vec![0; len - 512];
+    small.read_at(&mut after, 0).unwrap();
+    assert!(after.iter().all(|byte| *byte == 7), "nothing was written");
+
+    let faulty = Arc::new(Faulty::new(vec![7; len]));
+    fill(&(faulty.clone() as _)).unwrap();
+    let (mut none, mut whole) = (0, 0);
+    for cut in faulty.cuts() {
+        let image = faulty.image_at(cut);
+        if !opens(&image, false, KEY) {
+            none += 1;
+            continue;
+        }
+        let device = Arc::new(Memory::from(image));
+        let unlocked = open(&narrow(false, true), &device, KEY).expect("the copy is written first");
+        let mut found = vec![1; content.len()];
+        volume(&device, &unlocked).read_at(&mut found, 0).unwrap();
+        assert!(found == content, "{cut:?}");
+        whole += 1;
+    }
+    assert!(none > 0 && whole > 0, "{none} {whole}");
 }

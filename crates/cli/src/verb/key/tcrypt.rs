@@ -104,7 +104,8 @@ static NEW_PIM: Opt = Opt {
     value: "N",
     kind: Kind::Number(LARGEST_PIM as u64),
     help: "Another PIM; 0 is the default one.",
-    man: "One below 485 (12 with argon2id) needs a passphrase of 20 bytes or more.",
+    man: "One below 485 (12 with argon2id) needs a passphrase of 20 bytes or more. From or to argon2id, a volume that has a \
+          PIM needs a new one.",
 };
 
 static NEW_QUERY_PIM: Opt = Opt {

@@ -9,11 +9,11 @@
 //! new one. VeraCrypt writes the header first. Then a damaged copy would be noticed too late, and what a cut leaves
 //! would open with the new key, and behind the user's back with the old one, too.
 
+use super::Place;
 use super::headers::{Headers, refused};
 use super::key_files::KeyFiles;
 use super::opened::{Opened, opens_by_any_kdf};
 use super::seal::Sealing;
-use super::Place;
 use crate::{Random, Refusal, Result, Storage, UnlockOptions};
 use keyway_crypto::Secret;
 use keyway_format::tcrypt::{Program, check_pim, kdf_of_program};
@@ -121,7 +121,9 @@ impl Opened {
         let place = Place::Volume { hidden, backup: false };
         match (opens_by_any_kdf(storage, place, sealing.pim, password, options)?, hidden) {
             (false, _) => Ok(()),
-            (true, true) => Err(Refusal::Exists.because("a hidden volume opens with this passphrase already")),
+            (true, true) => {
+                Err(Refusal::Exists.because("a hidden volume opens with this passphrase already"))
+            }
             (true, false) => {
                 Err(Refusal::Exists.because("the outer volume opens with this passphrase already"))
             }

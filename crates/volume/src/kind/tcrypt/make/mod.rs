@@ -8,22 +8,27 @@
 //! volume is complete then but for the other copy. Each step is on stable storage before the next.
 //!
 //! ```text
+//! filled   a volume with its content
 //! hidden   a volume in the end of another one's data
 //! noise    random bytes over short and long ranges
 //! ```
 
+mod filled;
 mod hidden;
 mod noise;
 
+pub use filled::NotFilled;
 pub use hidden::Outer;
 
 use super::headers::{Headers, flush, io, refused};
 use super::key_files::{KeyFiles, check_new_file};
 use super::seal::Sealing;
+use super::{Place, Unlocked};
 use crate::device::probe;
 use crate::device::storage::Topology;
 use crate::device::stream::Meter;
-use crate::{Random, Refusal, Result, Storage};
+use crate::kind::Found;
+use crate::{Error, Random, Refusal, Result, Storage};
 use keyway_crypto::{Cascade, Secret};
 use keyway_format::tcrypt::{
     Cipher, Fields, Header, KEYS_LEN, NEW_CIPHER, NEW_HASH, Position, check_pim, cipher_of_new, data_of_new,
@@ -93,21 +98,33 @@ impl NewVolume {
         rng: &mut dyn Random,
         meter: &Meter,
     ) -> Result<()> {
+        self.make_around(storage, passphrase, rng, |new, rng| match self.quick {
+            true => Ok(()),
+            false => noise::long(storage, new.data, rng, meter),
+        })
+    }
+
+    /// Makes the volume; `fill` writes its data area.
+    fn make_around<E: From<Error>>(
+        &self,
+        storage: &dyn Storage,
+        passphrase: &Secret,
+        rng: &mut dyn Random,
+        fill: impl FnOnce(New, &mut dyn Random) -> Result<(), E>,
+    ) -> Result<(), E> {
         let (data, sector_size) = place(storage)?;
         let (sealing, password) = self.password(storage, passphrase)?;
         let fields = Fields::of_new(data.clone(), sector_size, false);
-        let header = Header::new(fields, new_keys(sealing.cipher, rng)?)?;
+        let header = Header::new(fields, new_keys(sealing.cipher, rng)?).map_err(Error::from)?;
         let headers =
             Headers::seal(&header, &sealing, &password, &[Position::Backup, Position::Normal], rng)?;
         noise::short(storage, 0..data.start, rng)?;
         noise::short(storage, data.end..storage.len(), rng)?;
         flush(storage)?;
         probe::wipe(storage).map_err(io("wiping what was in the place of"))?;
-        if !self.quick {
-            noise::long(storage, data, rng, meter)?;
-        }
+        fill(New { data, header, sealing }, rng)?;
         flush(storage)?;
-        headers.write(storage)
+        Ok(headers.write(storage)?)
     }
 
     /// The passphrase with the key files in it, if VeraCrypt takes both.
@@ -120,6 +137,23 @@ impl NewVolume {
         let key_files = KeyFiles::read(&self.key_files)?;
         key_files.check_apart(storage)?;
         Ok((sealing, key_files.with(passphrase)?))
+    }
+}
+
+/// A volume whose header is not written yet.
+struct New {
+    /// Where its data is on the device.
+    data: Range<u64>,
+    header: Header,
+    sealing: Sealing,
+}
+
+impl New {
+    /// As it is found when its header is written, on a device of this length.
+    fn found(self, device_len: u64) -> Result<Found> {
+        let Self { header, sealing: Sealing { kdf, cipher, .. }, .. } = self;
+        let (position, place) = (Position::Normal, Place::default());
+        Unlocked { position, kdf, cipher, header, place, device_len }.found(device_len)
     }
 }
 
