@@ -11,7 +11,7 @@ use crate::make::seal::NewSeal;
 use crate::output::failure::{Exit, Failure, Result};
 use crate::output::manner::Manner;
 use crate::output::progress::{self, Progress};
-use crate::output::transfer;
+use crate::output::transfer::{self, cannot_write};
 use keyway::parts::{Content, CopyOptions as Options, Target};
 use keyway::storage::{Exclusive, Readers, Storage};
 use keyway::{Built, ErrorKind, Key, NotBuilt, Version};
@@ -20,6 +20,7 @@ use keyway_volume::Unneeded;
 use keyway_volume::data::build::ImageHoles;
 use keyway_volume::device::probe;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// The properties of the new volume. Invalid combinations are refused when this is created, before
 /// anything is asked, read or written.
@@ -94,7 +95,7 @@ impl NewVolume {
 }
 
 /// The line for content, called `name`, of which no volume on `path` could be made.
-fn not_built(why: NotBuilt, name: &str, path: &Path) -> Failure {
+pub(crate) fn not_built(why: NotBuilt, name: &str, path: &Path) -> Failure {
     let error = match why {
         NotBuilt::Moving(failure) => return transfer::failed(failure, &name, &path.display()),
         other => keyway::Error::from(other),
@@ -188,8 +189,25 @@ impl Destination {
         }
     }
 
+    /// Whether a file appears when it is complete.
+    pub(crate) fn is_new_file(&self) -> bool {
+        matches!(self, Self::New(..))
+    }
+
+    /// The storage; a new file gets this length.
+    pub(crate) fn sized(&self, len: u64) -> Result<Arc<dyn Storage>> {
+        match self {
+            Self::Device { storage, .. } => Ok(Arc::clone(storage)),
+            Self::New(creation, _) => {
+                let file = Arc::clone(creation.file());
+                file.set_len(len).map_err(|error| cannot_write(&self.path().display(), None, &error))?;
+                Ok(file)
+            }
+        }
+    }
+
     /// The line for a volume that cannot be made there.
-    fn refused(&self, error: keyway::Error) -> Failure {
+    pub(crate) fn refused(&self, error: keyway::Error) -> Failure {
         match error.kind() {
             ErrorKind::TooShort { needs, has } => {
                 let message = format!("{} has {has} bytes, {needs} are needed.", self.path().display());
@@ -200,7 +218,7 @@ impl Destination {
     }
 
     /// Gives a new file its name.
-    fn complete(self) -> Result<()> {
+    pub(crate) fn complete(self) -> Result<()> {
         match self {
             Self::New(creation, readers) => creation.complete(readers),
             Self::Device { .. } => Ok(()),

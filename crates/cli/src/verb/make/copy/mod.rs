@@ -1,4 +1,6 @@
-//! `copy`: a volume to raw, raw to LUKS, or a volume to LUKS under a new key and cipher.
+//! `copy`: a volume to raw, raw to LUKS or VeraCrypt, or a volume to either under a new key and cipher.
+
+mod veracrypt;
 
 use crate::args::risk::{Effect, Proof, risk};
 use crate::args::rule::Rule;
@@ -19,8 +21,9 @@ use keyway::{Access, Version};
 use keyway_crypto::Secret;
 use keyway_volume::data::build::ImageHoles;
 use keyway_volume::device::stream::{self, Sink};
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use veracrypt::{VERACRYPT, Veracrypt};
 
 /// `keyway copy`.
 pub(crate) static COMMAND: Command = Command {
@@ -41,7 +44,7 @@ pub(crate) static COMMAND: Command = Command {
             offers: Offers::Volumes,
         },
     ],
-    about: "Copy a volume or raw image to a new LUKS volume, or to raw.",
+    about: "Copy a volume or raw image to a new volume, or to raw.",
     man: "The source's header says whether it is LUKS; --type tcrypt, bitlk or fvault2 says that it is a volume of \
           TrueCrypt or VeraCrypt, BitLocker or FileVault. The destination is LUKS2 unless --to says otherwise: \
           plaintext is written only with --to raw. A new volume gets a new volume key, and the cipher, sector size \
@@ -49,8 +52,11 @@ pub(crate) static COMMAND: Command = Command {
           that of the destination. Without them, both are asked for on a terminal, or read from standard input as \
           two lines. A raw source needs only the new one. Key files of TrueCrypt and VeraCrypt go with the passphrase, \
           which is asked for all the same.\n\nOptions about cipher, hash, sizes and offsets describe the new volume. \
-          A plain dm-crypt volume, which only such options describe, is decrypted by \"keyway read\" first.\n\nThe copy \
-          is exactly as long as the plaintext. Holes in an encrypted part of a volume were never written: they stay \
+          A plain dm-crypt volume, which only such options describe, is decrypted by \"keyway read\" first.\n\nWith \
+          --to veracrypt, the new volume is VeraCrypt's: --cipher is a chain of its ciphers (aes), --hash its key derivation \
+          (sha512), --new-keyfile a key file that goes with the new passphrase, which is asked for; may be given more than \
+          once, and a folder stands for the files in it. All of its data area is written, with zeros behind the content.\n\n\
+          Otherwise the copy is exactly as long as the plaintext. Holes in an encrypted part of a volume were never written: they stay \
           holes, unless --fill copies what they read as. Holes in a raw image are treated as \"keyway build\" treats them.\n\nA file appears under its name when it is complete; \
           an existing one is replaced only with --force, and never the source or another file that the command reads: \
           \"keyway reencrypt\" gives a volume another key in place.",
@@ -61,6 +67,8 @@ pub(crate) static COMMAND: Command = Command {
             &KEEP_HOLES,
             &shared::FORCE,
             &shared::NEW_KEYFILE,
+            &shared::NEW_VERACRYPT_PIM,
+            &shared::NEW_VERACRYPT_QUERY_PIM,
             &shared::HEADER,
             &shared::TRIES,
             &shared::DISABLE_LOCKS,
@@ -75,7 +83,7 @@ pub(crate) static COMMAND: Command = Command {
         groups::NEW_VOLUME,
         groups::PROGRESS,
     ],
-    rules: &[Rule::excludes(&FILL, &[&KEEP_HOLES])],
+    rules: &[Rule::excludes(&FILL, &[&KEEP_HOLES]), veracrypt::FITS, veracrypt::IS_ITS_OWN],
     examples: &[
         Example { line: "keyway copy --to raw disk.luks disk.img", does: "decrypt; holes stay holes" },
         Example {
@@ -86,6 +94,7 @@ pub(crate) static COMMAND: Command = Command {
             line: "keyway copy --type bitlk windows.img ntfs.luks",
             does: "move what is on a BitLocker disk to LUKS",
         },
+        Example { line: "keyway copy --to veracrypt disk.luks disk.hc", does: "for people who have VeraCrypt" },
     ],
     risks: &[
         risk(
@@ -120,8 +129,8 @@ static TO: Opt = Opt {
     long: "to",
     short: None,
     value: "FORMAT",
-    kind: Kind::Choice(&["luks2", "luks1", "raw"]),
-    help: "What to make: luks2 (default), luks1 or raw.",
+    kind: Kind::Choice(&["luks2", "luks1", VERACRYPT, "raw"]),
+    help: "What to make: luks2 (default), luks1, veracrypt or raw.",
     man: "",
 };
 
@@ -129,12 +138,19 @@ struct Copy {
     opening: Opening,
     from: PathBuf,
     to: PathBuf,
-    /// The new volume; `None` to write the plaintext.
-    new: Option<NewVolume>,
+    new: New,
     new_key_file: Option<PathBuf>,
     holes: ImageHoles,
     replacing: Replacing,
     progress: Progress,
+}
+
+/// What is made.
+enum New {
+    Luks(NewVolume),
+    Veracrypt(Veracrypt),
+    /// The plaintext.
+    Raw,
 }
 
 impl Request for Copy {
@@ -143,12 +159,13 @@ impl Request for Copy {
             return Err(Failure::silent(Exit::Parameters));
         };
         let holes = new_volume::holes_from_args(args);
-        let new = |version| NewVolume::from_args(args, version, None, NewSeal::NONE).map(Some);
+        let luks = |version| NewVolume::from_args(args, version, None, NewSeal::NONE).map(New::Luks);
         Ok(Self {
             new: match args.text(&TO) {
-                Some("raw") => None,
-                Some("luks1") => new(Version::Luks1)?,
-                _ => new(Version::Luks2)?,
+                Some("raw") => New::Raw,
+                Some("luks1") => luks(Version::Luks1)?,
+                Some(VERACRYPT) => New::Veracrypt(Veracrypt::from_args(args)?),
+                _ => luks(Version::Luks2)?,
             },
             opening: Opening::from_args(args, 0)?,
             from: from.to_owned(),
@@ -161,12 +178,17 @@ impl Request for Copy {
     }
 
     fn run(self) -> Result<()> {
-        self.new.as_ref().map_or(Ok(()), NewVolume::agree)?;
-        match (&self.new, self.is_volume()?) {
-            (Some(new), true) => self.encrypt_anew(new),
-            (Some(new), false) => self.encrypt(new),
-            (None, true) => self.to_raw(),
-            (None, false) => {
+        match &self.new {
+            New::Luks(new) => {
+                new.agree()?;
+                match self.is_volume()? {
+                    true => self.encrypt_anew(new),
+                    false => self.encrypt(new),
+                }
+            }
+            New::Veracrypt(new) => self.to_veracrypt(new),
+            New::Raw if self.is_volume()? => self.to_raw(),
+            New::Raw => {
                 let from = self.from.display();
                 let message =
                     format!("{from} is not a LUKS volume, and --to raw would only copy it; use cp.");
@@ -194,11 +216,29 @@ impl Copy {
         kind_hint::of_another_kind(&device::resolve(&self.from))
     }
 
-    fn encrypt(&self, new: &NewVolume) -> Result<()> {
+    fn to_veracrypt(&self, new: &Veracrypt) -> Result<()> {
+        let is_volume = self.is_volume()?;
+        let (content, name) = match is_volume {
+            true => {
+                let plain = self.opening.open(Data::Read)?;
+                (plain.volume, plain.device.display().to_string())
+            }
+            false => (self.raw()?, self.from.display().to_string()),
+        };
+        let key = new.ask(&self.opening.key.passphrase, &self.to, !is_volume)?;
+        new.make(self.destination()?, (&*content, &name), &key)
+    }
+
+    /// The source as it is.
+    fn raw(&self) -> Result<Arc<dyn Storage>> {
         if let Some(hint) = self.another_kind() {
             say!("WARNING: {} is copied as it is, encrypted. {hint}", self.from.display());
         }
-        let raw = device::storage(&device::resolve(&self.from), Access::Probe)?;
+        device::storage(&device::resolve(&self.from), Access::Probe)
+    }
+
+    fn encrypt(&self, new: &NewVolume) -> Result<()> {
+        let raw = self.raw()?;
         new.check_content(&*raw, &self.from.display().to_string())?;
         let passphrase = match &self.new_key_file {
             Some(_) => self.new_passphrase()?,
