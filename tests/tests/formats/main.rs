@@ -10,6 +10,7 @@ mod limits;
 mod tcplay;
 mod tcrypt;
 mod tcrypt_headers;
+mod to_veracrypt;
 mod untyped;
 mod veracrypt;
 mod volume_keys;

@@ -94,7 +94,10 @@ pub(crate) static COMMAND: Command = Command {
             line: "keyway copy --type bitlk windows.img ntfs.luks",
             does: "move what is on a BitLocker disk to LUKS",
         },
-        Example { line: "keyway copy --to veracrypt disk.luks disk.hc", does: "for people who have VeraCrypt" },
+        Example {
+            line: "keyway copy --to veracrypt disk.luks disk.hc",
+            does: "for people who have VeraCrypt",
+        },
     ],
     risks: &[
         risk(

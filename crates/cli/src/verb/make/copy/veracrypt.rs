@@ -84,13 +84,16 @@ impl Veracrypt {
     }
 
     /// Asks for the passphrase of the volume on `to`, and its PIM. It is the only one where the source has none.
-    pub(super) fn ask(&self, options: &PassphraseOptions, to: &Path, only: bool) -> Result<(NewVeracrypt, Key)> {
+    pub(super) fn ask(
+        &self,
+        options: &PassphraseOptions,
+        to: &Path,
+        only: bool,
+    ) -> Result<(NewVeracrypt, Key)> {
         let (options, stdin) = (options.clone().or_empty(), self.stdin.as_deref());
         let passphrase = match only {
             true => options.first(unlock::prompt_for(to), stdin),
-            false => {
-                options.replacement(format!("Enter new passphrase for {}: ", to.display()), stdin, WAY)
-            }
+            false => options.replacement(format!("Enter new passphrase for {}: ", to.display()), stdin, WAY),
         };
         let passphrase = passphrase.read()?;
         header_key::check_new(&passphrase, self.has_key_files, &shared::NEW_KEYFILE)?;
