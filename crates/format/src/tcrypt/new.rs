@@ -92,7 +92,7 @@ pub fn data_of_new(device_len: u64, sector_size: u32) -> Result<Range<u64>, Erro
 
 /// The length in bytes of a new file with room for so many bytes of data. `None`: it has none.
 pub fn len_of_new(data: u64) -> Option<u64> {
-    let whole = data.checked_next_multiple_of(u64::from(SECTOR))?;
+    let whole = data.checked_next_multiple_of(SECTOR)?;
     Some(whole.checked_add(2 * RESERVED)?.max(SMALLEST)).filter(|len| i64::try_from(*len).is_ok())
 }
 
