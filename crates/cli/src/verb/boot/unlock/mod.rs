@@ -28,7 +28,6 @@ use crate::args::risk::{Effect, Proof, risk};
 use crate::args::{self, Args, Command, Example, Group, Offers, Operand, Opt, Request, groups, shared};
 use crate::device::found;
 use crate::device::tables::{self, Meant};
-use crate::mapping;
 use crate::output::failure::{Exit, Failure, Result};
 use crate::output::manner::Manner;
 use crate::output::paint::printable;
@@ -37,6 +36,7 @@ use crate::unlock::KeyOptions;
 use crate::unlock::admission::{Demands, WeakCiphers};
 use crate::unlock::passphrase::Heard;
 use crate::verb::session::open::Open;
+use keyway::Mapping;
 use keyway_boot::cmdline::{self, CommandLine, USUAL_KEY};
 use keyway_boot::crypttab::Entry;
 use keyway_boot::plan;
@@ -288,7 +288,7 @@ impl Plan {
     fn root(&self) -> Root {
         let mut root = Root::parse(&self.command_line);
         let is_left =
-            |device: &str| self.left.iter().any(|name| mapping::place(&name.to_string_lossy()) == *device);
+            |device: &str| self.left.iter().any(|name| Mapping::path_of(&name.to_string_lossy()) == *device);
         root.resume.take_if(|resume| is_left(&resume.device));
         root
     }

@@ -150,8 +150,8 @@ struct Copy {
 
 /// What is made.
 enum New {
-    Luks(NewVolume),
-    Veracrypt(Veracrypt),
+    Luks(Box<NewVolume>),
+    Veracrypt(Box<Veracrypt>),
     /// The plaintext.
     Raw,
 }
@@ -162,12 +162,14 @@ impl Request for Copy {
             return Err(Failure::silent(Exit::Parameters));
         };
         let holes = new_volume::holes_from_args(args);
-        let luks = |version| NewVolume::from_args(args, version, None, NewSeal::NONE).map(New::Luks);
+        let luks = |version| {
+            NewVolume::from_args(args, version, None, NewSeal::NONE).map(|new| New::Luks(Box::new(new)))
+        };
         Ok(Self {
             new: match args.text(&TO) {
                 Some("raw") => New::Raw,
                 Some("luks1") => luks(Version::Luks1)?,
-                Some(VERACRYPT) => New::Veracrypt(Veracrypt::from_args(args)?),
+                Some(VERACRYPT) => New::Veracrypt(Box::new(Veracrypt::from_args(args)?)),
                 _ => luks(Version::Luks2)?,
             },
             opening: Opening::from_args(args, 0)?,
