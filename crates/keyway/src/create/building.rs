@@ -81,6 +81,18 @@ pub enum NotBuilt {
     Other(Error),
 }
 
+impl From<Error> for NotBuilt {
+    fn from(error: Error) -> Self {
+        Self::Other(error)
+    }
+}
+
+impl From<keyway_volume::Error> for NotBuilt {
+    fn from(error: keyway_volume::Error) -> Self {
+        Self::Other(error.into())
+    }
+}
+
 impl From<NotBuilt> for Error {
     fn from(why: NotBuilt) -> Self {
         match why {

@@ -5,8 +5,9 @@ use super::{Result, open, place};
 use keyway_crypto::{CascadeMode, Cpu, Secret};
 use keyway_format::tcrypt::{CIPHERS, KDFS, Position, Program};
 use keyway_volume::device::storage::{Faulty, Memory};
-use keyway_volume::device::stream::{Meter, Options, Source};
-use keyway_volume::kind::tcrypt::{NewVolume, NotFilled, Outer, Tcrypt, Unlocked};
+use keyway_volume::device::stream::{Meter, Options, Sink, Source, transfer};
+use keyway_volume::kind::Found;
+use keyway_volume::kind::tcrypt::{NewVolume, Outer, Tcrypt, Unlocked};
 use keyway_volume::{Error, OsRandom, Random, Storage, UnlockOptions, Volume};
 use std::sync::Arc;
 
@@ -325,9 +326,14 @@ fn a_volume_is_made_with_its_content() {
     assert!(NewVolume::len_for(i64::MAX as u64 - 262_143).is_err());
     let new = NewVolume { cipher: Some("serpent-twofish-aes".into()), ..quick() };
     let fill = |device: &Arc<dyn Storage>| {
-        let means = (&mut OsRandom as &mut dyn Random, Options::default());
-        let whole = Source::Storage(&source, 0..source.len());
-        new.make_filled(device, whole, &secret(KEY), means, &Meter::new())
+        new.check_room(&**device, source.len())?;
+        new.make_filled(&**device, &secret(KEY), &mut OsRandom, |found: Found| {
+            let volume = Volume::new(Arc::clone(device), &found.layout, &found.volume_key, Cpu::detect())?;
+            let options = Options { extend_to: volume.len(), pad: true, ..Options::default() };
+            let whole = Source::Storage(&source, 0..source.len());
+            transfer(whole, Sink::Storage(&volume, 0), &options, &Meter::new()).expect("memory");
+            Ok::<_, Error>(())
+        })
     };
     let device = Arc::new(Memory::from(vec![7; len]));
     fill(&(device.clone() as _)).unwrap();
@@ -343,7 +349,7 @@ fn a_volume_is_made_with_its_content() {
 
     let small: Arc<dyn Storage> = Arc::new(Memory::from(vec![7; len - 512]));
     let why = fill(&small).unwrap_err();
-    assert!(matches!(why, NotFilled::Other(Error::TooShort { needs, has }) if needs == has + 512), "{why:?}");
+    assert!(matches!(why, Error::TooShort { needs, has } if needs == has + 512), "{why:?}");
     let mut after = vec![0; len - 512];
     small.read_at(&mut after, 0).unwrap();
     assert!(after.iter().all(|byte| *byte == 7), "nothing was written");

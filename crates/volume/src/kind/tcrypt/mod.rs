@@ -36,7 +36,7 @@ mod search;
 
 pub use backup::Restore;
 pub use change::NewKey;
-pub use make::{NewVolume, NotFilled, Outer};
+pub use make::{NewVolume, Outer};
 pub use opened::Opened;
 pub use seal::Sealing;
 

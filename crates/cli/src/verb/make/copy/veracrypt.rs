@@ -42,7 +42,7 @@ static NOT_ITS_OWN: &[&Opt] = &[
 
 /// What a line must not ask for.
 pub(super) const FITS: Rule = Rule::line(
-    |args| is_asked_for(args) && NOT_ITS_OWN.iter().any(|option| args.given(option)),
+    |args| args.text(&TO) == Some(VERACRYPT) && NOT_ITS_OWN.iter().any(|option| args.given(option)),
     "With --to veracrypt, the new volume is described by --cipher, --hash, --new-keyfile, --new-veracrypt-pim and \
      --new-veracrypt-query-pim alone.",
 );
@@ -50,14 +50,10 @@ pub(super) const FITS: Rule = Rule::line(
 pub(super) const IS_ITS_OWN: Rule = Rule::line(
     |args| {
         let pim = args.given(&shared::NEW_VERACRYPT_PIM) || args.given(&shared::NEW_VERACRYPT_QUERY_PIM);
-        pim && !is_asked_for(args)
+        pim && args.text(&TO) != Some(VERACRYPT)
     },
     "Options --new-veracrypt-pim and --new-veracrypt-query-pim are for --to veracrypt.",
 );
-
-fn is_asked_for(args: &Args) -> bool {
-    args.text(&TO) == Some(VERACRYPT)
-}
 
 /// The new volume, but for its passphrase.
 pub(super) struct Veracrypt {

@@ -1,26 +1,10 @@
 //! A new volume together with its content, in one pass.
 
 use super::{NewVolume, place};
-use crate::device::stream::{Failure, Holes, Meter, Options, Sink, Source, transfer};
-use crate::{Error, Random, Refusal, Result, Storage, Volume};
-use keyway_crypto::{Cpu, Secret};
+use crate::kind::Found;
+use crate::{Error, Random, Refusal, Result, Storage};
+use keyway_crypto::Secret;
 use keyway_format::tcrypt::len_of_new;
-use std::sync::Arc;
-
-/// Why there is no new volume.
-#[derive(Debug)]
-pub enum NotFilled {
-    /// The content could not be read to its end, or not be written.
-    Moving(Failure),
-    /// Anything else.
-    Other(Error),
-}
-
-impl From<Error> for NotFilled {
-    fn from(error: Error) -> Self {
-        Self::Other(error)
-    }
-}
 
 impl NewVolume {
     /// The length in bytes of a new file for so many bytes of content.
@@ -43,32 +27,18 @@ impl NewVolume {
         }
     }
 
-    /// Makes the volume over all that is on `storage`, which the caller has claimed. Its data begins with `content`, and
-    /// zeros follow: all of the data area is written, so that nothing shows which of it is used. `meter` counts its bytes,
-    /// and can stop that: no volume exists then.
+    /// Makes the volume over all that is on `storage`, which the caller has claimed. `fill` writes its data area: all of it,
+    /// or what was there shows. No volume exists before that has ended, nor if it fails.
     ///
     /// # Errors
-    /// Those of [`NewVolume::make`] and [`NewVolume::check_room`], before anything is written;
-    /// [`NotFilled::Moving`] for the first failure of either side.
-    pub fn make_filled(
+    /// Those of [`NewVolume::make`], before anything is written; that of `fill`.
+    pub fn make_filled<E: From<Error>>(
         &self,
-        storage: &Arc<dyn Storage>,
-        content: Source<'_>,
+        storage: &dyn Storage,
         passphrase: &Secret,
-        (rng, options): (&mut dyn Random, Options),
-        meter: &Meter,
-    ) -> Result<(), NotFilled> {
-        if let Source::Storage(_, range) = &content {
-            self.check_room(&**storage, range.end - range.start)?;
-        }
-        self.make_around(&**storage, passphrase, rng, |new, _| {
-            let found = new.found(storage.len())?;
-            let volume = Volume::new(Arc::clone(storage), &found.layout, &found.volume_key, Cpu::detect())?;
-            let len = volume.len();
-            let options =
-                Options { holes: Holes::Fill, limit: Some(len), extend_to: len, pad: true, ..options };
-            let moved = transfer(content, Sink::Storage(&volume, 0), &options, meter);
-            moved.map(drop).map_err(NotFilled::Moving)
-        })
+        rng: &mut dyn Random,
+        fill: impl FnOnce(Found) -> Result<(), E>,
+    ) -> Result<(), E> {
+        self.make_around(storage, passphrase, rng, |new, _| fill(new.found(storage.len())?))
     }
 }

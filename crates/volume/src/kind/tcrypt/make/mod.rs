@@ -17,7 +17,6 @@ mod filled;
 mod hidden;
 mod noise;
 
-pub use filled::NotFilled;
 pub use hidden::Outer;
 
 use super::headers::{Headers, flush, io, refused};

@@ -1,18 +1,16 @@
 //! New VeraCrypt volumes, and hidden ones in volumes that are there.
 
-use super::build::whole;
-use super::building::NotBuilt;
-use super::content::{Bytes, Content};
+mod filled;
+
 use super::{Found, claim};
 use crate::error::At;
 use crate::{Device, Error, Key, Limits, Location, Result, Tcrypt};
 use keyway_volume::device::storage::{NewFile, Readers};
-use keyway_volume::device::stream::{Meter, Source};
-use keyway_volume::kind::tcrypt::{NewVolume, NotFilled, Outer};
+use keyway_volume::device::stream::Meter;
+use keyway_volume::kind::tcrypt::{NewVolume, Outer};
 use keyway_volume::{OsRandom, Storage};
 use std::fmt;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 /// A VeraCrypt volume to be created. The defaults are VeraCrypt's: AES-256-XTS, 500000 iterations of PBKDF2 with
 /// SHA-512. [`Tcrypt`] opens it.
@@ -171,87 +169,6 @@ impl NewVeracrypt {
             .at(&location)
     }
 
-    /// Creates the volume together with its content, in one pass. A new file is as long as the content needs, or as
-    /// [`NewVeracrypt::size`] says; for a reader, that has to be said. All of the data area is written, holes as
-    /// zeros: nothing shows which of it is used. [`NewVeracrypt::quick`] has no effect.
-    ///
-    /// ```
-    /// # use keyway::*;
-    /// # let directory = std::env::temp_dir().join(format!("keyway-veracrypt-built-{}", std::process::id()));
-    /// # std::fs::create_dir_all(&directory)?;
-    /// # let [image, path] = ["image", "disk.hc"].map(|name| directory.join(name));
-    /// # std::fs::write(&image, [7; 100_000])?;
-    /// let key = Key::passphrase("correct horse battery staple");
-    /// let new = NewVeracrypt::new().pim(1);
-    /// let device = new.build(&path, &key, Content::image(&Device::open(&image)?))?;
-    /// let volume = device.unlock_as(&Tcrypt::new().pim(1), &key, &Unlock::new())?;
-    /// let mut start = [0; 1];
-    /// volume.read_at(&mut start, 99_999)?;
-    /// assert_eq!((start, volume.len()), ([7], 100_352));
-    ///
-    /// let mut stream = &b"from a pipe"[..];
-    /// new.size(1 << 20).overwrite().build(directory.join("other.hc"), &key, Content::reader(&mut stream))?;
-    /// # std::fs::remove_dir_all(&directory)?;
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    ///
-    /// # Errors
-    /// Those of [`NewVeracrypt::create`]; [`ErrorKind::TooShort`](crate::ErrorKind::TooShort) where the content does not
-    /// fit; a reader or device fails. No file is left behind then, and no volume on a device.
-    pub fn build(&self, location: impl Into<Location>, key: &Key, content: Content<'_>) -> Result<Device> {
-        let location = location.into();
-        match Found::at(&location, self.overwrite)? {
-            Found::Nothing(path) => self.build_file(path, key, content).at(&location)?,
-            Found::Something => {
-                let claimed = claim(&location).at(&location)?;
-                content.check_apart(&**claimed).at(&location)?;
-                self.fill(&claimed, key, content).at(&location)?;
-            }
-        }
-        Device::open_rw(location)
-    }
-
-    fn build_file(&self, path: &Path, key: &Key, content: Content<'_>) -> Result<()> {
-        self.volume.check_new_file(path)?;
-        let size = match (self.size, content.len()) {
-            (Some(size), _) => size,
-            (None, Some(len)) => NewVolume::len_for(len)?,
-            (None, None) => return Err(Error::refused("a reader needs a size: NewVeracrypt::size")),
-        };
-        let new = NewFile::create(path, false)?;
-        new.file().set_len(size)?;
-        self.fill(&(Arc::clone(new.file()) as _), key, content)?;
-        Ok(new.complete(Readers::Owner)?)
-    }
-
-    fn fill(&self, storage: &Arc<dyn Storage>, key: &Key, content: Content<'_>) -> Result<()> {
-        let meter = self.limits.begin(Some(storage.len()));
-        match content.bytes {
-            Bytes::Reader(reader) => self.fill_from(storage, key, Source::Pipe(reader), &meter),
-            Bytes::Image(content) | Bytes::Volume(content) => {
-                self.fill_from(storage, key, whole(&*content), &meter)
-            }
-        }
-        .map_err(Error::from)
-    }
-
-    fn fill_from(
-        &self,
-        storage: &Arc<dyn Storage>,
-        key: &Key,
-        content: Source<'_>,
-        meter: &Meter,
-    ) -> Result<(), NotBuilt> {
-        let other = NotBuilt::Other;
-        let passphrase = key.read_new_passphrase(!self.volume.key_files.is_empty()).map_err(other)?;
-        self.check_cost().map_err(other)?;
-        let means = (&mut OsRandom as &mut dyn keyway_volume::Random, self.limits.transfer());
-        self.volume.make_filled(storage, content, &passphrase, means, meter).map_err(|why| match why {
-            NotFilled::Moving(failure) => NotBuilt::Moving(failure),
-            NotFilled::Other(error) => NotBuilt::Other(error.into()),
-        })
-    }
-
     fn new_file(&self, path: &Path, key: &Key) -> Result<()> {
         let size = self.size.ok_or_else(|| Error::refused("a new file needs a size: NewVeracrypt::size"))?;
         self.volume.check_new_file(path)?;
@@ -370,51 +287,6 @@ impl NewVeracrypt {
     /// Those of [`NewVeracrypt::create`], but for what exists.
     pub fn create_on(&self, storage: &dyn Storage, key: &Key, meter: &Meter) -> Result<()> {
         self.make(storage, key, meter)
-    }
-
-    /// The length in bytes of a new file for so many bytes of content. See [`NewVeracrypt::fill_on`] for an example.
-    ///
-    /// # Errors
-    /// [`ErrorKind::Refused`](crate::ErrorKind::Refused): no file is that long.
-    pub fn len_for(content: u64) -> Result<u64> {
-        Ok(NewVolume::len_for(content)?)
-    }
-
-    /// Refuses content that the volume on `storage` would have no room for. See [`NewVeracrypt::fill_on`] for an
-    /// example.
-    ///
-    /// # Errors
-    /// [`ErrorKind::TooShort`](crate::ErrorKind::TooShort); [`ErrorKind::Refused`](crate::ErrorKind::Refused): no volume can be there.
-    pub fn check_content(&self, storage: &dyn Storage, content: u64) -> Result<()> {
-        Ok(self.volume.check_room(storage, content)?)
-    }
-
-    /// As [`NewVeracrypt::create_on`], together with the content of the volume: the start of its data; zeros follow.
-    ///
-    /// ```
-    /// # use keyway::{Key, NewVeracrypt, Tcrypt, storage::{Memory, Storage}};
-    /// # use keyway_volume::device::stream::Meter;
-    /// # use std::sync::Arc;
-    /// let (image, meter) = (Memory::zeroed(100_000), Meter::new());
-    /// let disk: Arc<dyn Storage> = Arc::new(Memory::zeroed(NewVeracrypt::len_for(image.len())? as usize));
-    /// let new = NewVeracrypt::new().pim(1);
-    /// new.check_content(&*disk, image.len())?;
-    /// assert!(new.check_content(&*disk, 100_353).is_err());
-    /// new.fill_on(&disk, &image, &Key::passphrase("correct horse battery staple"), &meter)?;
-    /// assert_eq!(meter.done(), 100_352);
-    /// # Ok::<(), keyway::Error>(())
-    /// ```
-    ///
-    /// # Errors
-    /// [`NotBuilt::Moving`] for the first failure of either side; those of [`NewVeracrypt::build`].
-    pub fn fill_on(
-        &self,
-        storage: &Arc<dyn Storage>,
-        content: &dyn Storage,
-        key: &Key,
-        meter: &Meter,
-    ) -> Result<(), NotBuilt> {
-        self.fill_from(storage, key, whole(content), meter)
     }
 
     /// Opens the volume that another one is to be hidden in. The caller has claimed its storage.
