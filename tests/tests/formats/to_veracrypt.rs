@@ -43,6 +43,11 @@ fn an_image_and_a_luks_volume_become_one() {
         assert_eq!(keyway(&line).arg(&from_image).stdin(NEW).ok().text(), shown);
     }
     let from_volume = scratch.path("volume.hc");
+    let progress =
+        copy("--progress-json --progress-frequency 1", &image, &scratch.path("again.hc"), NEW).ok();
+    for line in progress.text().lines() {
+        assert!(line.contains("\"device_size\":\"300032\""), "{line}");
+    }
     copy("", &volume, &from_volume, &format!("{OLD}\n{NEW}\n")).ok().quiet();
     let from_volume = read("--hash sha512", &from_volume);
     // LUKS2's sectors may be larger.
@@ -71,6 +76,36 @@ fn other_formats_key_files_and_what_is_there() {
     assert!(read("--hash sha512", &new) == plain);
 }
 
+/// With one key file less or more, nothing opens the old volume any more, or the new one.
+#[test]
+fn folders_of_key_files_stay_as_they_are() {
+    let scratch = Scratch::new();
+    let (old, folder) = (scratch.path("old.hc"), scratch.path("keys"));
+    fs::create_dir(&folder).unwrap();
+    let key = folder.join("key");
+    fs::write(&key, random(4, 100)).unwrap();
+    let shown = folder.display();
+    let format = format!("tcryptFormat --veracrypt-pim 1 --quick --size 300K --key-file {shown}");
+    keyway(&format).arg(&old).stdin(NEW).ok().quiet();
+    let link = scratch.path("link");
+    std::os::unix::fs::symlink(folder.join("other.hc"), &link).unwrap();
+    let source = format!("--force --type tcrypt --veracrypt-pim 1 --hash sha512 --key-file {shown}");
+    let typed = format!("{NEW}\n{NEW}\n");
+    for (to, message) in [
+        (&key, " is an input of this command; name another file."),
+        (&folder.join("new"), " would be one of the key files in "),
+        (&link, " would be one of the key files in "),
+    ] {
+        for format in ["veracrypt", "luks2", "raw"] {
+            let run = keyway(&format!("copy -q --to {format} {source}")).arg(&old).arg(to).stdin(&typed);
+            let said = run.fails(1).errors();
+            assert!(said.contains(message), "{format}: {said}");
+        }
+    }
+    assert_eq!(fs::read_dir(&folder).unwrap().count(), 1);
+    assert_eq!(fs::read(&key).unwrap(), random(4, 100));
+}
+
 #[test]
 fn what_describes_a_luks_volume_is_refused() {
     let scratch = Scratch::new();
@@ -87,7 +122,7 @@ fn what_describes_a_luks_volume_is_refused() {
             "--new-veracrypt-query-pim",
             "Options --new-veracrypt-pim and --new-veracrypt-query-pim cannot be combined.",
         ),
-        ("--new-keyfile .", "the volume would be one of them: nothing would open it"),
+        ("--new-keyfile .", " would be one of the key files in ."),
     ] {
         let run = copy(line, &image, &new, NEW).directory(&scratch.path(""));
         let said = run.fails(1).errors();
@@ -96,6 +131,8 @@ fn what_describes_a_luks_volume_is_refused() {
     }
     let said = keyway("copy -q --new-veracrypt-pim 1").arg(&image).arg(&new).stdin(NEW).fails(1).errors();
     assert!(said.contains("are for --to veracrypt."), "{said}");
+    let empty = copy("", &scratch.file("empty", ""), &new, NEW).fails(1).errors();
+    assert!(empty.contains(" is empty; there is nothing to encrypt."), "{empty}");
     let short = keyway(COPY).arg(&image).arg(&new).stdin("too short").fails(1).errors();
     assert!(short.contains("VeraCrypt takes one below 485 only with a passphrase of 20 bytes"), "{short}");
     assert!(!new.exists());

@@ -211,7 +211,9 @@ fn what_cannot_be_made_is_refused_in_one_line() {
     for folder in [".", &scratch.path("").display().to_string()] {
         let line = keyway("tcryptFormat --size 1M --key-file").arg(folder).arg(&missing);
         let said = line.directory(&scratch.path("")).fails(1).errors();
-        assert!(said.contains("the volume would be one of them: nothing would open it"), "{said}");
+        assert!(said.contains(" would be one of the key files in "), "{said}");
     }
     assert!(!missing.exists());
+    let said = keyway("tcryptFormat --size 1M").arg(scratch.path("none/new.hc")).fails(4).errors();
+    assert!(said.starts_with("keyway: The directory of ") && said.ends_with("does not exist.\n"), "{said}");
 }

@@ -2,24 +2,29 @@
 //! compared with what was opened to be written.
 //!
 //! All options that name a file count, all operands that do, and standard input; except for those
-//! that name what the command makes or edits.
+//! that name what the command makes or edits. A folder of key files is all of its files, and what would
+//! become one of them.
 
 use crate::args::{Args, Opt, shared};
 use crate::device::identity::Identity;
 use crate::device::resolve;
 use crate::output::failure::{Exit, Failure, Result};
 use crate::process::encoding::encoded;
-use keyway::storage::Storage;
+use keyway::storage::{NewFile, Storage};
 use rustix::fd::AsFd;
+use std::fs;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 /// The files and devices that a command line reads.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Inputs {
     known: Vec<Known>,
+    folders: Vec<Folder>,
 }
 
-encoded!(Inputs { known });
+encoded!(Inputs { known, folders });
 
 #[derive(Debug, Clone)]
 struct Known {
@@ -29,6 +34,16 @@ struct Known {
 }
 
 encoded!(Known { name, identity });
+
+/// A folder whose files are key files.
+#[derive(Debug, Clone)]
+struct Folder {
+    name: PathBuf,
+    device: u64,
+    inode: u64,
+}
+
+encoded!(Folder { name, device, inode });
 
 impl Inputs {
     /// All of them, but for these operands and options, which name what is written.
@@ -43,7 +58,29 @@ impl Inputs {
         });
         let operands = args.operand_paths().filter(|(index, _)| !operands.contains(index));
         let operands = operands.filter_map(|(_, path)| Known::at(path));
-        Self { known: named.chain(operands).chain(Known::stdin()).collect() }
+        let folders: Vec<_> = args
+            .paths()
+            .into_iter()
+            .filter(|(option, _)| !is_written(option) && names_key_files(option))
+            .filter_map(|(_, path)| Folder::at(path))
+            .collect();
+        let in_folders = folders.iter().flat_map(Folder::files);
+        let known = named.chain(operands).chain(in_folders).chain(Known::stdin()).collect();
+        Self { known, folders }
+    }
+
+    /// Refuses a new file that would be one of the key files from then on.
+    pub(crate) fn check_new(&self, new: &NewFile, path: &Path) -> Result<()> {
+        let is_its_own =
+            |folder: &&Folder| new.will_be_seen_in((folder.device, folder.inode)).unwrap_or_default();
+        self.folders.iter().find(is_its_own).map_or(Ok(()), |folder| {
+            let message = format!(
+                "{} would be one of the key files in {}, and nothing would open with them; name another folder.",
+                path.display(),
+                folder.name.display()
+            );
+            Err(Failure::new(Exit::Parameters, message))
+        })
     }
 
     /// Refuses what was opened at `path` to be written, if it is one of them.
@@ -81,6 +118,25 @@ impl Known {
     fn stdin() -> Option<Self> {
         Some(Self { name: PathBuf::new(), identity: Identity::of_open(rustix::stdio::stdin())? })
     }
+}
+
+impl Folder {
+    fn at(path: &Path) -> Option<Self> {
+        let found = fs::metadata(path).ok().filter(fs::Metadata::is_dir)?;
+        Some(Self { name: path.to_owned(), device: found.dev(), inode: found.ino() })
+    }
+
+    /// Its key files: hidden ones are none.
+    fn files(&self) -> impl Iterator<Item = Known> {
+        let entries = fs::read_dir(&self.name).into_iter().flatten().flatten();
+        let visible = entries.filter(|entry| !entry.file_name().as_bytes().starts_with(b"."));
+        visible.filter_map(|entry| Known::at(&entry.path()))
+    }
+}
+
+/// Whether a folder that it names stands for the files in it.
+fn names_key_files(option: &Opt) -> bool {
+    ["key-file", "keyfile"].iter().any(|end| option.long.ends_with(end))
 }
 
 /// The option that says where in its file a key begins.

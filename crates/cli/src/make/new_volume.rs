@@ -189,11 +189,6 @@ impl Destination {
         }
     }
 
-    /// Whether a file appears when it is complete.
-    pub(crate) fn is_new_file(&self) -> bool {
-        matches!(self, Self::New(..))
-    }
-
     /// The storage; a new file gets this length.
     pub(crate) fn sized(&self, len: u64) -> Result<Arc<dyn Storage>> {
         match self {

@@ -40,6 +40,7 @@ impl Creation {
         }
         let file = NewFile::create(path, replacing.force).map_err(|e| place::refused(path, &e))?;
         file.replaced().map_or(Ok(()), |object| replacing.inputs.check(object, path))?;
+        replacing.inputs.check_new(&file, path)?;
         let replaced = in_use::claim_replaced(&file).map_err(|e| explain::on_device(path, &e))?;
         let pending = file.temporary().map(|name| interrupt::clean_up(move || name.remove()));
         Ok(Self { file, path: path.to_owned(), _replaced: replaced, _pending: pending })

@@ -4,7 +4,7 @@ use super::change::{
     HIDDEN, LEN, NEW, OLD, backup_file, bytes, change, made, narrow, opened, opens, restore, secret,
 };
 use super::place;
-use keyway_volume::device::storage::{File, Memory};
+use keyway_volume::device::storage::{File, Memory, NewFile};
 use keyway_volume::device::stream::Meter;
 use keyway_volume::kind::tcrypt::{NewKey, NewVolume, Outer, Restore, Tcrypt};
 use keyway_volume::{Error, OsRandom, Storage, UnlockOptions};
@@ -136,21 +136,23 @@ fn a_pim_does_not_stay_from_pbkdf2_to_argon2id_and_back() {
 fn a_new_file_does_not_go_into_its_own_folder_of_key_files() {
     let (folder, links) = (Folder::new("own"), Folder::new("own-links"));
     folder.file("key", b"a key file");
-    let link = links.0.join("a link");
+    let (link, file_link) = (links.0.join("a link"), links.0.join("disk.hc"));
     std::os::unix::fs::symlink(&folder.0, &link).unwrap();
+    std::os::unix::fs::symlink(folder.0.join("disk.hc"), &file_link).unwrap();
+    let check = |new: &NewVolume, path: PathBuf| new.check_new_file(&NewFile::create(&path, true).unwrap());
     for named in [&folder.0, &link] {
         let new = NewVolume { key_files: vec![named.clone()], ..NewVolume::default() };
-        for path in [folder.0.join("disk.hc"), link.join("disk.hc")] {
-            let why = new.check_new_file(&path).unwrap_err().to_string();
+        for path in [folder.0.join("disk.hc"), link.join("disk.hc"), file_link.clone()] {
+            let why = check(&new, path).unwrap_err().to_string();
             assert!(why.ends_with("the volume would be one of them: nothing would open it"), "{why}");
         }
         // Hidden files are no key files, nor are those of other folders.
-        for path in [folder.0.join(".disk.hc"), links.0.join("disk.hc")] {
-            new.check_new_file(&path).unwrap();
+        for path in [folder.0.join(".disk.hc"), links.0.join("other.hc")] {
+            check(&new, path).unwrap();
         }
     }
     let new = NewVolume { key_files: vec![folder.0.join("key")], ..NewVolume::default() };
-    new.check_new_file(&folder.0.join("disk.hc")).unwrap();
+    check(&new, folder.0.join("disk.hc")).unwrap();
 }
 
 /// The end of an older volume, or its start, with the same passphrase.

@@ -52,21 +52,6 @@ pub(crate) static VERACRYPT_QUERY_PIM: Opt = flag(
     "Ask for VeraCrypt's multiplier.",
     "After the passphrase, on the terminal or as the next line of standard input.",
 );
-pub(crate) static NEW_VERACRYPT_PIM: Opt = option(
-    "new-veracrypt-pim",
-    None,
-    "N",
-    Kind::Number(LARGEST_PIM as u64),
-    "The PIM from now on; 0 is the default one.",
-    "One below 485 (12 with argon2id) needs a passphrase of 20 bytes or more. From or to argon2id, a volume that has a PIM \
-     needs a new one.",
-);
-pub(crate) static NEW_VERACRYPT_QUERY_PIM: Opt = flag(
-    "new-veracrypt-query-pim",
-    None,
-    "Ask for the PIM from now on.",
-    "After the new passphrase, on the terminal or as the next line of standard input.",
-);
 pub(crate) static DISABLE_VERACRYPT: Opt =
     flag("disable-veracrypt", None, "TrueCrypt's formats only.", "A wrong passphrase is known sooner.");
 pub(crate) static PROTECT_HIDDEN: Opt = flag(
@@ -125,7 +110,6 @@ pub(crate) static TCRYPT_RULES: &[Rule] = &[
         .saying("Option --veracrypt-query-pim is supported only for VeraCrypt compatible devices."),
     Rule::excludes(&VERACRYPT_QUERY_PIM, &[&VERACRYPT_PIM])
         .saying("The options --veracrypt-pim and --veracrypt-query-pim are mutually exclusive."),
-    Rule::excludes(&NEW_VERACRYPT_PIM, &[&NEW_VERACRYPT_QUERY_PIM]),
     Rule::only_of_named(TCRYPT, &[&PROTECT_HIDDEN], "Option --protect-hidden is for --type tcrypt."),
     Rule::excludes(&PROTECT_HIDDEN, &[&TCRYPT_HIDDEN, &TCRYPT_SYSTEM]).saying(
         "Option --protect-hidden protects what is hidden in an outer volume: it cannot be combined with --tcrypt-hidden or --tcrypt-system.",

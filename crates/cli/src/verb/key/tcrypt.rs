@@ -8,6 +8,7 @@ use crate::make::replacing::Replacing;
 use crate::output::failure::Result;
 use crate::volume::kinds::tcrypt::header_key::{self, HeaderKey};
 use keyway::{Key, NewTcryptKey, TcryptHeader};
+use keyway_format::tcrypt::LARGEST_PIM;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -41,14 +42,14 @@ pub(crate) static COMMAND: Command = Command {
             &NEW_KEY_FILE,
             &NO_KEY_FILES,
             &NEW_HASH,
-            &shared::NEW_VERACRYPT_PIM,
-            &shared::NEW_VERACRYPT_QUERY_PIM,
+            &NEW_PIM,
+            &NEW_QUERY_PIM,
             &shared::VERIFY_PASSPHRASE,
             &shared::TIMEOUT,
         ],
         groups::LIMITS,
     ],
-    rules: &[Rule::excludes(&NEW_KEY_FILE, &[&NO_KEY_FILES])],
+    rules: &[Rule::excludes(&NEW_KEY_FILE, &[&NO_KEY_FILES]), Rule::excludes(&NEW_PIM, &[&NEW_QUERY_PIM])],
     examples: &[
         Example {
             line: "keyway tcryptChangeKey disk.hc",
@@ -97,6 +98,25 @@ static NEW_HASH: Opt = Opt {
           before 1.26.29 may not open argon2id.",
 };
 
+static NEW_PIM: Opt = Opt {
+    long: "new-veracrypt-pim",
+    short: None,
+    value: "N",
+    kind: Kind::Number(LARGEST_PIM as u64),
+    help: "Another PIM; 0 is the default one.",
+    man: "One below 485 (12 with argon2id) needs a passphrase of 20 bytes or more. From or to argon2id, a volume that has a \
+          PIM needs a new one.",
+};
+
+static NEW_QUERY_PIM: Opt = Opt {
+    long: "new-veracrypt-query-pim",
+    short: None,
+    value: "",
+    kind: Kind::Flag,
+    help: "Ask for another PIM.",
+    man: "After the new passphrase, on the terminal or as the next line of standard input.",
+};
+
 struct ChangeKey {
     key: HeaderKey,
     new: New,
@@ -139,11 +159,11 @@ impl New {
         let (stdin, files) = header_key::key_files(args.all(&NEW_KEY_FILE));
         let has_key_files = !files.is_empty() || (has_key_files && !args.given(&NO_KEY_FILES));
         let key = args.text(&NEW_HASH).into_iter().fold(NewTcryptKey::new(), NewTcryptKey::hash);
-        let key = args.number32(&shared::NEW_VERACRYPT_PIM).into_iter().fold(key, NewTcryptKey::pim);
+        let key = args.number32(&NEW_PIM).into_iter().fold(key, NewTcryptKey::pim);
         let key = if args.given(&NO_KEY_FILES) { key.no_key_files() } else { key };
         let key = files.into_iter().fold(key, NewTcryptKey::key_file);
         key.check()?;
-        Ok(Self { key, stdin, has_key_files, asks_pim: args.given(&shared::NEW_VERACRYPT_QUERY_PIM) })
+        Ok(Self { key, stdin, has_key_files, asks_pim: args.given(&NEW_QUERY_PIM) })
     }
 
     /// Asks for what is not given.

@@ -6,7 +6,7 @@ use crate::create::building::NotBuilt;
 use crate::create::content::{Bytes, Content};
 use crate::create::{Found, claim};
 use crate::error::At;
-use crate::{Device, Error, Key, Location, Result};
+use crate::{Device, Error, ErrorKind, Key, Location, Result};
 use keyway_crypto::Cpu;
 use keyway_volume::device::storage::{NewFile, Readers};
 use keyway_volume::device::stream::{self, Holes, Meter, Options, Sink, Source};
@@ -18,7 +18,7 @@ use std::sync::Arc;
 impl NewVeracrypt {
     /// Creates the volume together with its content, in one pass. A new file is as long as the content needs, or as
     /// [`NewVeracrypt::size`] says; for a reader, that has to be said. All of the data area is written, holes as
-    /// zeros: nothing shows which of it is used. [`NewVeracrypt::quick`] has no effect.
+    /// what they read as: nothing shows which of it is used. [`NewVeracrypt::quick`] has no effect.
     ///
     /// ```
     /// # use keyway::*;
@@ -41,12 +41,16 @@ impl NewVeracrypt {
     /// ```
     ///
     /// # Errors
-    /// Those of [`NewVeracrypt::create`]; [`ErrorKind::TooShort`](crate::ErrorKind::TooShort) where the content does not
+    /// Those of [`NewVeracrypt::create`]; [`ErrorKind::TooShort`] where the content does not
     /// fit; a reader or device fails. No file is left behind then, and no volume on a device.
     pub fn build(&self, location: impl Into<Location>, key: &Key, content: Content<'_>) -> Result<Device> {
         let location = location.into();
         match Found::at(&location, self.overwrite)? {
             Found::Nothing(path) => self.build_file(path, key, content).at(&location)?,
+            Found::Something if self.size.is_some() => {
+                let why = "a size is for new files: what is there is used to its end";
+                return Err(Error::refused(why).at(&location));
+            }
             Found::Something => {
                 let claimed = claim(&location).at(&location)?;
                 content.check_apart(&**claimed).at(&location)?;
@@ -57,13 +61,13 @@ impl NewVeracrypt {
     }
 
     fn build_file(&self, path: &Path, key: &Key, content: Content<'_>) -> Result<()> {
-        self.volume.check_new_file(path)?;
         let size = match (self.size, content.len()) {
             (Some(size), _) => size,
             (None, Some(len)) => NewVolume::len_for(len)?,
             (None, None) => return Err(Error::refused("a reader needs a size: NewVeracrypt::size")),
         };
         let new = NewFile::create(path, false)?;
+        self.volume.check_new_file(&new)?;
         new.file().set_len(size)?;
         self.fill(&(Arc::clone(new.file()) as _), key, content)?;
         Ok(new.complete(Readers::Owner)?)
@@ -90,6 +94,9 @@ impl NewVeracrypt {
         let passphrase = key.read_new_passphrase(!self.volume.key_files.is_empty())?;
         self.check_cost()?;
         if let Source::Storage(_, range) = &content {
+            if range.is_empty() {
+                return Err(Error::new(ErrorKind::NoContent).into());
+            }
             self.volume.check_room(&**storage, range.end - range.start)?;
         }
         self.volume.make_filled(&**storage, &passphrase, &mut OsRandom, |found| {
@@ -108,7 +115,7 @@ impl NewVeracrypt {
     /// The length in bytes of a new file for so many bytes of content. See [`NewVeracrypt::fill_on`] for an example.
     ///
     /// # Errors
-    /// [`ErrorKind::Refused`](crate::ErrorKind::Refused): no file is that long.
+    /// [`ErrorKind::Refused`]: no file is that long.
     pub fn len_for(content: u64) -> Result<u64> {
         Ok(NewVolume::len_for(content)?)
     }
@@ -117,7 +124,7 @@ impl NewVeracrypt {
     /// example.
     ///
     /// # Errors
-    /// [`ErrorKind::TooShort`](crate::ErrorKind::TooShort); [`ErrorKind::Refused`](crate::ErrorKind::Refused): no volume can be there.
+    /// [`ErrorKind::TooShort`]; [`ErrorKind::Refused`]: no volume can be there.
     pub fn check_content(&self, storage: &dyn Storage, content: u64) -> Result<()> {
         Ok(self.volume.check_room(storage, content)?)
     }

@@ -171,8 +171,8 @@ impl NewVeracrypt {
 
     fn new_file(&self, path: &Path, key: &Key) -> Result<()> {
         let size = self.size.ok_or_else(|| Error::refused("a new file needs a size: NewVeracrypt::size"))?;
-        self.volume.check_new_file(path)?;
         let new = NewFile::create(path, false)?;
+        self.volume.check_new_file(&new)?;
         new.file().set_len(size)?;
         self.make(&**new.file(), key, &self.limits.begin(Some(size)))?;
         Ok(new.complete(Readers::Owner)?)
@@ -245,21 +245,6 @@ impl NewVeracrypt {
     /// [`ErrorKind::Refused`](crate::ErrorKind::Refused).
     pub fn check(&self) -> Result<()> {
         Ok(self.volume.sealing().map(drop)?)
-    }
-
-    /// Refuses a new file in a folder of its own key files, which it would be one of: nothing would open it.
-    ///
-    /// ```
-    /// # use keyway::NewVeracrypt;
-    /// let folder = std::env::temp_dir();
-    /// let new = NewVeracrypt::new().key_file(&folder);
-    /// assert!(new.check_new_file(&folder.join("disk.hc")).is_err());
-    /// ```
-    ///
-    /// # Errors
-    /// [`ErrorKind::Refused`](crate::ErrorKind::Refused); [`ErrorKind::Io`](crate::ErrorKind::Io).
-    pub fn check_new_file(&self, path: &Path) -> Result<()> {
-        Ok(self.volume.check_new_file(path)?)
     }
 
     /// How many bytes [`NewVeracrypt::create_on`] fills there. See there for an example.

@@ -14,6 +14,7 @@ use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::io;
 use std::os::fd::AsRawFd;
+use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -70,6 +71,16 @@ impl NewFile {
     /// The file.
     pub fn file(&self) -> &Arc<File> {
         &self.file
+    }
+
+    /// Whether a folder, given by its device and inode, will hold it under a name that does not begin with a dot.
+    ///
+    /// # Errors
+    /// The folder that will hold it cannot be looked at.
+    pub fn will_be_seen_in(&self, folder: (u64, u64)) -> io::Result<bool> {
+        let its_own = fstat(self.target.directory())?;
+        let is_hidden = self.target.name().as_bytes().starts_with(b".");
+        Ok(!is_hidden && folder == (its_own.st_dev, its_own.st_ino))
     }
 
     /// The file that it replaces, opened with O_PATH; `None` where nothing is.

@@ -34,7 +34,7 @@ impl NewKey {
     /// Refuses what no header can have, before anything is asked.
     ///
     /// # Errors
-    /// [`Error::Refused`].
+    /// [`Refused`](crate::Error::Refused).
     pub fn check(&self) -> Result<()> {
         match self.pim {
             Some(Some(pim)) => check_pim(pim, false).map_err(refused(Refusal::Unusable)),
@@ -48,8 +48,8 @@ impl Opened {
     /// claimed. The copy that did not open comes first.
     ///
     /// # Errors
-    /// [`Error::Refused`], before anything is written: the program takes no such key, or it
-    /// opens the other volume there; [`Error::Io`].
+    /// [`Refused`](crate::Error::Refused), before anything is written: the program takes no such key, or it
+    /// opens the other volume there; [`Io`](crate::Error::Io).
     pub fn change_key(
         &self,
         storage: &dyn Storage,

@@ -4,10 +4,10 @@
 //! Keyfiles, Keyfile Search Path.)
 
 use crate::device::in_use::Bottom;
+use crate::device::storage::NewFile;
 use crate::{Error, Refusal, Result, Storage};
 use keyway_crypto::Secret;
 use keyway_format::tcrypt::{KEY_FILE_LEN, Pool};
-use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::io;
 use std::os::fd::AsFd;
@@ -89,19 +89,10 @@ impl KeyFiles {
 ///
 /// # Errors
 /// [`Error::Refused`]; [`Error::Io`]: a folder cannot be looked at.
-pub(super) fn check_new_file(paths: &[PathBuf], new: &Path) -> Result<()> {
-    let name = new.file_name().unwrap_or_default();
-    if is_hidden(name) {
-        return Ok(());
-    }
-    let parent = match new.parent() {
-        Some(parent) if !parent.as_os_str().is_empty() => parent,
-        _ => Path::new("."),
-    };
-    let folder_of = |path: &Path| fs::metadata(path).map(|it| (it.dev(), it.ino()));
-    let its_own = folder_of(parent).map_err(|source| failed(parent, source))?;
+pub(super) fn check_new_file(paths: &[PathBuf], new: &NewFile) -> Result<()> {
     for path in paths.iter().filter(|path| path.is_dir()) {
-        if folder_of(path).map_err(|source| failed(path, source))? == its_own {
+        let folder = fs::metadata(path).map(|folder| (folder.dev(), folder.ino()));
+        if folder.and_then(|folder| new.will_be_seen_in(folder)).map_err(|source| failed(path, source))? {
             let why = format!(
                 "the files in {} are its key files, and the volume would be one of them: nothing would open it",
                 path.display()
@@ -112,19 +103,15 @@ pub(super) fn check_new_file(paths: &[PathBuf], new: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Whether a file in a folder is left out by its name.
-fn is_hidden(name: &OsStr) -> bool {
-    name.as_bytes().starts_with(b".")
-}
-
 /// The files in a folder.
 fn folder(path: &Path) -> Result<Vec<PathBuf>> {
     let read = || -> io::Result<Vec<PathBuf>> {
         let mut files = Vec::new();
         for entry in fs::read_dir(path)? {
             let entry = entry?;
+            let is_hidden = entry.file_name().as_bytes().starts_with(b".");
             // A link's target counts.
-            if !is_hidden(&entry.file_name()) && fs::metadata(entry.path())?.is_file() {
+            if !is_hidden && fs::metadata(entry.path())?.is_file() {
                 files.push(entry.path());
             }
         }

@@ -94,7 +94,10 @@ fn of_file(keyboard: &Keyboard, path: &Path) -> Result<(), String> {
 fn of_loadkeys(keyboard: &Keyboard, program: &Path, name: &str) -> Result<(), String> {
     // It asks the console whether keys type UTF-8.
     keyboard.load(std::iter::empty()).map_err(|why| why.to_string())?;
-    let ended = Command::new(program).args(["-q", "-u", "--", name]).stderr(Stdio::null()).status();
+    let mut loadkeys = Command::new(program);
+    // Its name for standard input is a name here.
+    loadkeys.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    let ended = loadkeys.args(["-q", "-u", "--", name]).status();
     match ended {
         Ok(status) if status.success() => Ok(()),
         Ok(_) => Err(missing(name)),

@@ -23,7 +23,7 @@ use keyway_volume::data::build::ImageHoles;
 use keyway_volume::device::stream::{self, Sink};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use veracrypt::{VERACRYPT, Veracrypt};
+use veracrypt::{PIM, QUERY_PIM, VERACRYPT, Veracrypt};
 
 /// `keyway copy`.
 pub(crate) static COMMAND: Command = Command {
@@ -55,7 +55,7 @@ pub(crate) static COMMAND: Command = Command {
           A plain dm-crypt volume, which only such options describe, is decrypted by \"keyway read\" first.\n\nWith \
           --to veracrypt, the new volume is VeraCrypt's: --cipher is a chain of its ciphers (aes), --hash its key derivation \
           (sha512), --new-keyfile a key file that goes with the new passphrase, which is asked for; may be given more than \
-          once, and a folder stands for the files in it. All of its data area is written, with zeros behind the content.\n\n\
+          once, and a folder stands for the files in it. All of its data area is written, holes as what they read as, and zeros behind the content.\n\n\
           Otherwise the copy is exactly as long as the plaintext. Holes in an encrypted part of a volume were never written: they stay \
           holes, unless --fill copies what they read as. Holes in a raw image are treated as \"keyway build\" treats them.\n\nA file appears under its name when it is complete; \
           an existing one is replaced only with --force, and never the source or another file that the command reads: \
@@ -67,8 +67,6 @@ pub(crate) static COMMAND: Command = Command {
             &KEEP_HOLES,
             &shared::FORCE,
             &shared::NEW_KEYFILE,
-            &shared::NEW_VERACRYPT_PIM,
-            &shared::NEW_VERACRYPT_QUERY_PIM,
             &shared::HEADER,
             &shared::TRIES,
             &shared::DISABLE_LOCKS,
@@ -78,12 +76,18 @@ pub(crate) static COMMAND: Command = Command {
         groups::LIMITS,
         groups::ADMISSION_TO_READ,
         groups::TCRYPT,
+        veracrypt::OPTIONS,
         groups::KDF,
         groups::KEYSLOT,
         groups::NEW_VOLUME,
         groups::PROGRESS,
     ],
-    rules: &[Rule::excludes(&FILL, &[&KEEP_HOLES]), veracrypt::FITS, veracrypt::IS_ITS_OWN],
+    rules: &[
+        Rule::excludes(&FILL, &[&KEEP_HOLES]),
+        veracrypt::FITS,
+        veracrypt::IS_ITS_OWN,
+        Rule::excludes(&PIM, &[&QUERY_PIM]),
+    ],
     examples: &[
         Example { line: "keyway copy --to raw disk.luks disk.img", does: "decrypt; holes stay holes" },
         Example {
@@ -133,7 +137,7 @@ static TO: Opt = Opt {
     short: None,
     value: "FORMAT",
     kind: Kind::Choice(&["luks2", "luks1", VERACRYPT, "raw"]),
-    help: "What to make: luks2 (default), luks1, veracrypt or raw.",
+    help: "luks2 (default), luks1, veracrypt or raw.",
     man: "",
 };
 

@@ -2,7 +2,7 @@
 
 use super::TO;
 use crate::args::rule::Rule;
-use crate::args::{Args, Opt, shared};
+use crate::args::{Args, Kind, Opt, shared};
 use crate::make::new_volume::{Destination, KEEP_HOLES, not_built};
 use crate::output::failure::Result;
 use crate::output::progress::{self, Progress};
@@ -10,10 +10,34 @@ use crate::unlock::{self, passphrase::PassphraseOptions};
 use crate::volume::kinds::tcrypt::header_key::{self, CostLimits};
 use keyway::storage::Storage;
 use keyway::{Key, NewVeracrypt};
+use keyway_format::tcrypt::LARGEST_PIM;
 use std::path::{Path, PathBuf};
 
 /// As `--to` names it.
 pub(super) const VERACRYPT: &str = "veracrypt";
+
+/// `--new-veracrypt-pim`.
+pub(super) static PIM: Opt = Opt {
+    long: "new-veracrypt-pim",
+    short: None,
+    value: "N",
+    kind: Kind::Number(LARGEST_PIM as u64),
+    help: "The new VeraCrypt volume's PIM.",
+    man: "One below 485 (12 with argon2id) needs a passphrase of 20 bytes or more; 0 is the default one.",
+};
+
+/// `--new-veracrypt-query-pim`.
+pub(super) static QUERY_PIM: Opt = Opt {
+    long: "new-veracrypt-query-pim",
+    short: None,
+    value: "",
+    kind: Kind::Flag,
+    help: "Ask for the new VeraCrypt volume's PIM.",
+    man: "After the new passphrase, on the terminal or as the next line of standard input.",
+};
+
+/// Its own options.
+pub(super) static OPTIONS: &[&Opt] = &[&PIM, &QUERY_PIM];
 
 /// What describes LUKS volumes alone.
 static NOT_ITS_OWN: &[&Opt] = &[
@@ -46,10 +70,10 @@ pub(super) const FITS: Rule = Rule::line(
     "With --to veracrypt, the new volume is described by --cipher, --hash, --new-keyfile, --new-veracrypt-pim and \
      --new-veracrypt-query-pim alone.",
 );
-/// Its own options.
+/// What is its own.
 pub(super) const IS_ITS_OWN: Rule = Rule::line(
     |args| {
-        let pim = args.given(&shared::NEW_VERACRYPT_PIM) || args.given(&shared::NEW_VERACRYPT_QUERY_PIM);
+        let pim = args.given(&PIM) || args.given(&QUERY_PIM);
         pim && args.text(&TO) != Some(VERACRYPT)
     },
     "Options --new-veracrypt-pim and --new-veracrypt-query-pim are for --to veracrypt.",
@@ -72,9 +96,9 @@ impl Veracrypt {
         let new = args.text(&shared::HASH).into_iter().fold(NewVeracrypt::new(), NewVeracrypt::hash);
         let new = args.text(&shared::CIPHER).into_iter().fold(new, NewVeracrypt::cipher);
         let new = files.into_iter().fold(new, NewVeracrypt::key_file);
-        let new = with_pim(new, args.number32(&shared::NEW_VERACRYPT_PIM));
+        let new = with_pim(new, args.number32(&PIM));
         new.check()?;
-        let asks_pim = args.given(&shared::NEW_VERACRYPT_QUERY_PIM);
+        let asks_pim = args.given(&QUERY_PIM);
         let new = new.limits(CostLimits::from_args(args).0);
         Ok(Self { new, stdin, has_key_files, asks_pim, progress: args.progress() })
     }
@@ -105,14 +129,13 @@ impl Veracrypt {
         (new, key): &(NewVeracrypt, Key),
     ) -> Result<()> {
         let path = destination.path().to_owned();
-        if destination.is_new_file() {
-            new.check_new_file(&path)?;
-        }
         let storage = destination.sized(NewVeracrypt::len_for(content.len())?)?;
         new.check_content(&*storage, content.len()).map_err(|error| destination.refused(error))?;
-        let total = Some(content.len());
-        progress::watch(self.progress, &path, total, |meter| new.fill_on(&storage, content, key, meter))
-            .map_err(|why| not_built(why, name, &path))?;
+        let total = new.fills(&*storage).map_err(|error| destination.refused(error))?;
+        progress::watch(self.progress, &path, Some(total), |meter| {
+            new.fill_on(&storage, content, key, meter)
+        })
+        .map_err(|why| not_built(why, name, &path))?;
         destination.complete()
     }
 }
@@ -123,4 +146,4 @@ fn with_pim(new: NewVeracrypt, pim: Option<u32>) -> NewVeracrypt {
 }
 
 /// How the new passphrase is given where nobody can be asked.
-const WAY: &str = "Give the new passphrase on standard input, in the line after that of the source.";
+const WAY: &str = "Give the new passphrase on standard input, behind that of the source.";

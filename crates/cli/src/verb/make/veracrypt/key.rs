@@ -35,11 +35,6 @@ impl NewKey {
         Ok((pim.into_iter().fold(new, NewVeracrypt::pim), Key::Passphrase(passphrase)))
     }
 
-    /// Refuses a new file that would be one of the key files.
-    pub(super) fn check_new_file(&self, new: &NewVeracrypt, path: &Path) -> keyway::Result<()> {
-        self.key_files.iter().fold(new.clone(), NewVeracrypt::key_file).check_new_file(path)
-    }
-
     /// Asks for the passphrase of the volume that another one is to be hidden in.
     pub(super) fn ask_outer(&self, path: &Path) -> Result<Key> {
         let prompt = format!("Enter passphrase for the outer volume in {}: ", path.display());

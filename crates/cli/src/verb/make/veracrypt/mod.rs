@@ -218,7 +218,6 @@ impl Place {
 
 impl Make {
     fn file(&self, size: u64) -> Result<()> {
-        self.key.check_new_file(&self.new, &self.device).map_err(|error| self.failed(error))?;
         let creation = Creation::start(&self.replacing, &self.device)?;
         let file = creation.file();
         file.set_len(size).map_err(|error| cannot_write(&self.device.display(), None, &error))?;

@@ -9,6 +9,7 @@ use crate::args::{Opt, address};
 use crate::device::tables::{self, Meant};
 use crate::device::{self, Target, found};
 use crate::output::failure::{Exit, Failure, Result};
+use crate::output::paint::printable;
 use crate::output::size;
 use crate::output::stdio;
 use crate::unlock::admission::WeakCiphers;
@@ -139,12 +140,15 @@ pub(super) fn complete(
             seen.push(option.long);
             let value =
                 in_our_words(name, value).and_then(|value| option.check(value.as_ref()).map(|()| value));
-            match value {
+            let instead = OF_QUESTION.iter().find(|(of, _)| of == name && table.is_none());
+            match (value, instead) {
                 // At boot nobody can mend it, and what it says of the question changes nothing that is opened.
-                Err(why) if table.is_none() && OF_QUESTION.contains(&name.as_str()) => {
-                    say!("WARNING: {}: {} It is ignored.", entry.name.to_string_lossy(), why.message());
+                (Err(why), Some((_, instead))) => {
+                    let of = printable(&entry.name.to_string_lossy());
+                    say!("WARNING: {of}: {} {instead} is taken.", printable(why.message()));
+                    put(open, instead)?;
                 }
-                value => put(open, &value?)?,
+                (value, _) => put(open, &value?)?,
             }
         }
     }
@@ -191,8 +195,9 @@ static PASSPHRASE: [&Opt; 2] = [&shared::KEY_FILE, &shared::PASSWORD_COMMAND];
 
 const FILE: &str = "/etc/crypttab";
 
-/// How a passphrase is asked for.
-const OF_QUESTION: &[&str] = &["tries", "timeout"];
+/// How a passphrase is asked for, and what is taken for a value that is none. (A question without an end would hold up
+/// a boot where nobody is.)
+const OF_QUESTION: &[(&str, &str)] = &[("tries", "3"), ("timeout", "90")];
 
 const TYPES: &[&str] = &["luks", "plain", "tcrypt", "tcrypt-veracrypt", "bitlk", "fvault2", "loopaes"];
 
@@ -386,7 +391,8 @@ mod tests {
             ("tries=many", "--tries many: a whole number from 0 on is needed."),
         ] {
             let mut open = opened(&mistyped(options), &[]).unwrap();
-            assert_eq!((open.tries(), open.key.passphrase.timeout), (3, None), "{options}");
+            let timeout = options.starts_with("timeout").then_some(Duration::from_secs(90));
+            assert_eq!((open.tries(), open.key.passphrase.timeout), (3, timeout), "{options}");
             let refused = complete(&mut open, &mistyped(options), Some(FILE), &|_| false).unwrap_err();
             assert_eq!(refused.message(), why);
         }

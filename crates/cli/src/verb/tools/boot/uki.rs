@@ -28,7 +28,7 @@ pub(super) static OPTIONS: &[&Opt] = &[&STUB, &CMDLINE, &OS_RELEASE, &UNAME];
 
 /// `keyway boot uki`.
 pub(super) enum Uki {
-    Make(Sources),
+    Make(Box<Sources>),
     /// `--list`: show the sections of an image.
     List(PathBuf),
 }
@@ -56,7 +56,7 @@ impl Request for Uki {
         }
         let path = |option: &Opt| args.path(option).map(Path::to_owned);
         let missing = || wrong(&"boot uki takes --kernel FILE, --ramdisk FILE and --cmdline TEXT");
-        Ok(Self::Make(Sources {
+        Ok(Self::Make(Box::new(Sources {
             kernel: path(&KERNEL).ok_or_else(missing)?,
             stub: path(&STUB),
             ramdisk: path(&RAMDISK),
@@ -65,7 +65,7 @@ impl Request for Uki {
             os_release: path(&OS_RELEASE),
             uname: args.text(&UNAME).map(str::to_owned),
             output: Destination::from_args(args)?,
-        }))
+        })))
     }
 
     fn run(self) -> Result<()> {

@@ -26,7 +26,7 @@ impl Outer {
     /// Opens the volume that `of` describes.
     ///
     /// # Errors
-    /// [`Error::WrongPassphrase`]; [`Error::Refused`]: it cannot hold a hidden volume.
+    /// [`WrongPassphrase`](crate::Error::WrongPassphrase); [`Refused`](crate::Error::Refused): it cannot hold a hidden volume.
     pub fn open(
         storage: &dyn Storage,
         of: &Tcrypt,
@@ -53,8 +53,8 @@ impl Outer {
     /// Hides a new volume of `size` bytes in it. Another one that is hidden there is lost.
     ///
     /// # Errors
-    /// [`Error::Refused`], before anything is written: VeraCrypt makes no such volume, it does not fit, what opens it
-    /// opens the outer one, too, or a hidden volume opens with the same; [`Error::Io`].
+    /// [`Refused`](crate::Error::Refused), before anything is written: VeraCrypt makes no such volume, it does not fit, what opens it
+    /// opens the outer one, too, or a hidden volume opens with the same; [`Io`](crate::Error::Io).
     pub fn hide(
         &self,
         storage: &dyn Storage,
@@ -82,7 +82,7 @@ impl Outer {
     /// Where a hidden volume of that size would be.
     ///
     /// # Errors
-    /// [`Error::Refused`]: nowhere.
+    /// [`Refused`](crate::Error::Refused): nowhere.
     pub fn room(&self, storage: &dyn Storage, size: u64) -> Result<Range<u64>> {
         data_of_new_hidden(&self.data, storage.len(), size).map_err(refused(Refusal::NoRoom))
     }

@@ -24,7 +24,7 @@ use super::key_files::{KeyFiles, check_new_file};
 use super::seal::Sealing;
 use super::{Place, Unlocked};
 use crate::device::probe;
-use crate::device::storage::Topology;
+use crate::device::storage::{NewFile, Topology};
 use crate::device::stream::Meter;
 use crate::kind::Found;
 use crate::{Error, Random, Refusal, Result, Storage};
@@ -34,7 +34,7 @@ use keyway_format::tcrypt::{
     kdf_of_new,
 };
 use std::ops::Range;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// A VeraCrypt volume to be made.
 #[derive(Clone, Default)]
@@ -71,8 +71,8 @@ impl NewVolume {
     ///
     /// # Errors
     /// [`Refused`](crate::Error::Refused); [`Io`](crate::Error::Io).
-    pub fn check_new_file(&self, path: &Path) -> Result<()> {
-        check_new_file(&self.key_files, path)
+    pub fn check_new_file(&self, new: &NewFile) -> Result<()> {
+        check_new_file(&self.key_files, new)
     }
 
     /// How many bytes [`NewVolume::make`] fills on such a device, and that it can.
