@@ -72,8 +72,9 @@ mutants_of() {
     fi
     for file in "${@:2}"; do files+=(--file "$file"); done
     say "-- ${*:2}"
-    # The tests build the program themselves, mutated, if they need it. (An error of 2 or 3 is survivors or timeouts.)
-    env -u KEYWAY_BIN CARGO_TARGET_DIR="$mutants_at/build" cargo mutants --dir "$mutants_at/tree" --in-place --no-config \
+    # The tests build the program themselves, mutated, if they need it; machines are this tree's (`./dev test vm` fetches
+    # them). (An error of 2 or 3 is survivors or timeouts.)
+    env -u KEYWAY_BIN KEYWAY_VM="$vm" CARGO_TARGET_DIR="$mutants_at/build" cargo mutants --dir "$mutants_at/tree" --in-place --no-config \
         --output "$mutants_at" --colors never --minimum-test-timeout 60 "${baseline[@]}" "${files[@]}" "${builds[@]}" \
         --test-package "$packages" -- "${runs[@]}" || status=$?
     case $status in
@@ -87,7 +88,7 @@ mutants_of() {
 
 # unmutated PACKAGES ARGUMENTS: whether the tests pass as the tree is.
 unmutated() {
-    (cd "$mutants_at/tree" && env -u KEYWAY_BIN CARGO_TARGET_DIR="$mutants_at/build" \
+    (cd "$mutants_at/tree" && env -u KEYWAY_BIN KEYWAY_VM="$vm" CARGO_TARGET_DIR="$mutants_at/build" \
         cargo test --quiet $(printf -- '-p %s ' $1) $2)
 }
 

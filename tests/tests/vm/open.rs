@@ -303,6 +303,62 @@ fn a_file_system_in_use_outlives_suspending_refreshing_and_resizing() {
     report.has("KEPT", "Flags: allow-discards");
 }
 
+/// While a passphrase is asked for, another program suspends, resumes or replaces the mapping: what it is then is what
+/// counts, and no key gets into use but its own.
+#[test]
+fn what_happens_at_the_prompt_puts_no_other_key_into_use() {
+    need_machine!();
+    let script = r#"
+        mkfifo /tmp/fifo
+        for disk in a b; do cryptsetup luksFormat -q --type luks2 $cheap /dev/vd$disk /key; done
+        # It has asked when its key file is open; then it waits for `go`.
+        ask() { keyway "$@" --key-file /tmp/fifo home >/tmp/said 2>&1 & asker=$!; exec 3>/tmp/fifo; }
+        go() { cat /key >&3; exec 3>&-; wait $asker && n=0 || n=$?; echo "$1=$n $(tail -n 1 /tmp/said)"; }
+        is_same() { echo 3 >/proc/sys/vm/drop_caches
+                    head -c 1048576 /dev/mapper/home | cmp - /plaintext && echo $1=same; }
+        open() { keyway open --key-file /key $1 home; cat /plaintext >/dev/mapper/home; sync; }
+        open /dev/vda
+        ask resize --size 8192
+        keyway luksSuspend home
+        go RESIZE
+        echo STATE=$(dmsetup info -c --noheadings -o suspended home)
+        keyway luksResume --key-file /key home
+        is_same RESUMED
+        ask refresh --allow-discards
+        keyway luksSuspend home
+        go REFRESH
+        ask luksResume
+        cryptsetup luksResume --key-file /key home
+        go RESUME
+        is_same AGAIN
+        for asked in resize\ --size\ 8192 refresh; do
+            keyway close home
+            open /dev/vda
+            ask $asked
+            keyway close home
+            open /dev/vdb
+            go OTHER_${asked%% *}
+            is_same KEPT_${asked%% *}
+        done
+        dmsetup table home | grep -q " $(cat /sys/block/vdb/dev) " && echo MAPPED=other
+        keyway resize --size 8192 --key-file /key home
+        is_same RESIZED
+    "#;
+    let report = machine(4, 2).run(&format!("{FUNCTIONS}{script}"));
+    for key in ["RESIZE", "REFRESH"] {
+        report.has(key, "1 Volume home is suspended; luksResume resumes it.");
+    }
+    report.has("STATE", "Suspended");
+    report.has("RESUME", "1 Volume home is not suspended.");
+    for key in ["OTHER_resize", "OTHER_refresh"] {
+        report.has(key, "1 Another mapping has its name by now.");
+    }
+    for key in ["RESUMED", "AGAIN", "KEPT_resize", "KEPT_refresh", "RESIZED"] {
+        report.has(key, "same");
+    }
+    report.has("MAPPED", "other");
+}
+
 /// Repeated, long enough to be a plain volume's key.
 const KEY: &str = "secret";
 

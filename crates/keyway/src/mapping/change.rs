@@ -1,9 +1,10 @@
 //! Changes to a mapping in use: its key goes for a while, its flags change.
 
-use super::{MapOptions, Mapping, MappingStep, Reopened, Unchanged};
+use super::{KeyLinks, MapOptions, Mapping, MappingStep, Reopened, Unchanged};
 use crate::error::At;
 use crate::{Error, Result};
 use keyway_attach::dm::crypt::{Features, Key, Line};
+use keyway_attach::dm::volume::KeyPlace;
 use keyway_attach::dm::{self, Flags, Mapper, Step, Target};
 
 impl Mapping {
@@ -22,12 +23,12 @@ impl Mapping {
     ///
     /// # Errors
     /// Those whose source is [`Unchanged`]: only LUKS volumes can be suspended, and none in the middle of a
-    /// re-encryption.
+    /// re-encryption; [`ErrorKind::NotFound`](crate::ErrorKind::NotFound) if it is gone, as of all that changes one.
     pub fn suspend(&self) -> Result<()> {
-        if !matches!(self.kind(), Some("LUKS1" | "LUKS2")) {
+        if !self.is_luks() {
             return Err(self.stays(Unchanged::Kind(self.kind().unwrap_or_default().to_owned())));
         }
-        self.check_not_suspended()?;
+        self.now()?.check_not_suspended()?;
         let mapper = Mapper::open().at(&self.name())?;
         // The kernel's message reaches one segment alone.
         if mapper.table(self.name(), false).at(&self.name())?.len() > 1 {
@@ -49,16 +50,19 @@ impl Mapping {
     /// ```
     ///
     /// # Errors
-    /// [`Unchanged::NotSuspended`]; those of the keyring; the kernel's, as [`Unchanged::Failed`].
+    /// [`Unchanged::NotSuspended`]; [`Unchanged::NoHeader`], [`Unchanged::OtherHeader`] where `volume` is that of
+    /// another mapping; those of the keyring; the kernel's, as [`Unchanged::Failed`].
     pub fn resume(&self, volume: &Reopened, how: &MapOptions) -> Result<()> {
-        if !self.is_suspended() {
+        let now = self.now()?;
+        if !now.is_suspended() {
             return Err(self.stays(Unchanged::NotSuspended));
         }
-        let (_, line) = self.line(false)?;
+        let (_, line) = now.line(false)?;
+        volume.check_is_of(&now, &line)?;
         let mapper = Mapper::open().at(&self.name())?;
         let place = volume.place_key(how, &features(&mapper).at(&self.name())?).at(&self.name())?;
         let key = if line.cipher.starts_with("cipher_null") { Key::Absent } else { place.key() };
-        let link = |links: &super::KeyLinks| links.link(Some(&volume.header), &volume.volume_key, None);
+        let link = |links: &KeyLinks| links.link(Some(&volume.header), &volume.volume_key, None);
         let linked = how.links.as_ref().map(link).transpose().at(&self.name())?;
         mapper.resume_with_key(self.name(), &key).map_err(|error| {
             if let Some(linked) = linked {
@@ -73,6 +77,10 @@ impl Mapping {
     /// # Errors
     /// [`Unchanged::Suspended`], [`Unchanged::Kind`], [`Unchanged::Table`]: it cannot be refreshed.
     pub fn refresh_needs_key(&self) -> Result<bool> {
+        self.now()?.needs_key()
+    }
+
+    fn needs_key(&self) -> Result<bool> {
         self.check_not_suspended()?;
         match self.kind().unwrap_or_default() {
             "LUKS1" | "LUKS2" => self.line(false).map(|_| true),
@@ -85,23 +93,45 @@ impl Mapping {
     /// that the kernel does not know are left out. See [`Mapping::reopen`] for an example.
     ///
     /// # Errors
-    /// Those of [`Mapping::refresh_needs_key`]; [`Unchanged::NoHeader`] where it does, and `volume` is `None`; the
-    /// kernel's, as [`Unchanged::Failed`].
+    /// Those of [`Mapping::refresh_needs_key`]; [`Unchanged::NoHeader`] where it does, and `volume` is `None`;
+    /// [`Unchanged::NoHeader`], [`Unchanged::OtherHeader`] where that is another mapping's; the kernel's, as
+    /// [`Unchanged::Failed`].
     pub fn refresh(&self, volume: Option<&Reopened>, how: &MapOptions) -> Result<()> {
-        let needs_key = self.refresh_needs_key()?;
+        let now = self.now()?;
+        let needs_key = now.needs_key()?;
         if needs_key && volume.is_none() {
             return Err(self.stays(Unchanged::NoHeader));
         }
-        let (target, mut line) = self.line(!needs_key)?;
-        let features = Mapper::open().and_then(|mapper| features(&mapper)).at(&self.name())?;
-        let place = volume.map(|volume| volume.place_key(how, &features)).transpose().at(&self.name())?;
-        if let (Some(place), false) = (&place, matches!(line.key, Key::Absent)) {
-            line.key = place.key();
+        let (target, mut line) = now.line(!needs_key)?;
+        if !needs_key {
+            now.check_not_wiped(&line)?;
         }
+        let features = Mapper::open().and_then(|mapper| features(&mapper)).at(&self.name())?;
+        let place = volume.map(|volume| now.give_key(&mut line, volume, how, &features)).transpose()?;
         let mut flags = how.flags(volume.map(|volume| &volume.header));
         flags.drop_unknown(&features);
-        let read_only = self.is_read_only() || how.read_only;
-        self.replace(&Target::crypt(target.start, target.length, &line.with_flags(&flags)), read_only)
+        let read_only = now.is_read_only() || how.read_only;
+        let replaced =
+            now.replace(&Target::crypt(target.start, target.length, &line.with_flags(&flags)), read_only);
+        drop(place);
+        replaced
+    }
+
+    /// Puts the volume's key into the line of its table, unless that has none. In the keyring it stays until what this
+    /// returns is dropped.
+    pub(super) fn give_key<'a>(
+        &self,
+        line: &mut Line,
+        volume: &'a Reopened,
+        how: &MapOptions,
+        features: &Features,
+    ) -> Result<KeyPlace<'a>> {
+        volume.check_is_of(self, line)?;
+        let place = volume.place_key(how, features).at(&self.name())?;
+        if !matches!(line.key, Key::Absent) {
+            line.key = place.key();
+        }
+        Ok(place)
     }
 
     /// Its whole table, one line of dm-crypt's.
@@ -145,6 +175,6 @@ impl Mapping {
 }
 
 /// What this kernel's dm-crypt can do; its module is loaded when a table first needs it.
-fn features(mapper: &Mapper) -> keyway_attach::Result<Features> {
+pub(super) fn features(mapper: &Mapper) -> keyway_attach::Result<Features> {
     mapper.target_version("crypt").map(Features::of)
 }

@@ -5,6 +5,7 @@ mod device;
 mod find;
 mod link;
 mod make;
+mod now;
 mod options;
 mod remove;
 mod reopened;
@@ -32,9 +33,13 @@ use std::path::{Path, PathBuf};
 /// [`MapOptions`] for an example.
 pub use keyway_attach::dm::Flag as MappingFlag;
 
-/// A mapping of the kernel's dm-crypt, /dev/mapper/NAME, as it was when it was found: from [`Admitted::map`] (see there
-/// for an example), [`Mapping::find`] or [`Mapping::look_up`]. It needs no process, and outlives this value until it is
-/// removed or the machine stops.
+/// A mapping of the kernel's dm-crypt, /dev/mapper/NAME: from [`Admitted::map`] (see there for an example),
+/// [`Mapping::find`] or [`Mapping::look_up`]. It needs no process, and outlives this value until it is removed or the
+/// machine stops.
+///
+/// What this value tells without an error ([`Mapping::is_suspended`], [`Mapping::open_count`]) is as it was when the
+/// mapping was found. What changes the mapping asks the kernel again, and refuses another one that has its name by then
+/// ([`Unchanged::Replaced`]).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Mapping {
     info: Info,
@@ -146,5 +151,34 @@ fn place_of(name: &str) -> PathBuf {
 impl From<&Mapping> for Location {
     fn from(mapping: &Mapping) -> Self {
         mapping.path().into()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use keyway_attach::dm::DeviceNumber;
+
+    /// A mapping with this UUID, which no kernel has.
+    pub(super) fn mapping(uuid: &str) -> Mapping {
+        let info = Info {
+            name: "home".into(),
+            uuid: uuid.into(),
+            device: DeviceNumber { major: 254, minor: 0 },
+            open_count: 0,
+            targets: 1,
+            suspended: false,
+            read_only: false,
+            has_table: true,
+            has_waiting_table: false,
+            removed_on_close: false,
+            event: 0,
+        };
+        Mapping { info }
+    }
+
+    /// Why the mapping stays as it is.
+    pub(super) fn why(error: &Error) -> &Unchanged {
+        std::error::Error::source(error).and_then(|why| why.downcast_ref()).unwrap()
     }
 }

@@ -15,11 +15,11 @@ impl Mapping {
     /// [`ErrorKind::InUse`](crate::ErrorKind::InUse) while it is open or mounted;
     /// [`ErrorKind::Refused`](crate::ErrorKind::Refused) where another program made it. The source is [`Unchanged`].
     pub fn remove(self) -> Result<()> {
-        self.check_is_ours()?;
+        let now = self.ours_now()?;
         // Waiting does not remove another mapping on top of it.
-        match self.info.device.has_holders() {
-            true => Err(self.in_use()),
-            false => self.unmap(false),
+        match now.info.device.has_holders() {
+            true => Err(now.in_use()),
+            false => now.unmap(false),
         }
     }
 
@@ -38,10 +38,9 @@ impl Mapping {
     /// # Errors
     /// Those of [`Mapping::remove`].
     pub fn remove_when_unused(self) -> Result<Option<Self>> {
-        self.check_is_ours()?;
-        self.unmap(true)?;
+        self.ours_now()?.unmap(true)?;
         let left = Mapper::open().and_then(|mapper| mapper.status(self.name()));
-        Ok(left.ok().map(|info| Self { info }))
+        Ok(left.ok().filter(|info| self.is_still(info)).map(|info| Self { info }))
     }
 
     /// Takes [`Mapping::remove_when_unused`] back; see there for an example.
@@ -49,11 +48,11 @@ impl Mapping {
     /// # Errors
     /// [`ErrorKind::Refused`](crate::ErrorKind::Refused) where nothing is to be taken back, or another program made it.
     pub fn keep(&self) -> Result<()> {
-        self.check_is_ours()?;
+        let now = self.ours_now()?;
         let mapper = Mapper::open().at(&self.name())?;
         mapper.cancel_deferred(self.name()).at(&self.name())?;
         // Those below a chain's are deferred with it.
-        mapper.lower(&self.info).iter().for_each(|lower| drop(mapper.cancel_deferred(&lower.info.name)));
+        mapper.lower(&now.info).iter().for_each(|lower| drop(mapper.cancel_deferred(&lower.info.name)));
         Ok(())
     }
 
@@ -71,17 +70,18 @@ impl Mapping {
         Error::from(Unchanged::InUse { by }).at(&self.name())
     }
 
-    /// Refuses a logical volume, a multipath device, a snapshot: these must be removed by the program
+    /// It as it is now. Refuses a logical volume, a multipath device, a snapshot: these must be removed by the program
     /// that made them. A dm-crypt mapping without a UUID was made by hand, and is removed as cryptsetup does.
-    fn check_is_ours(&self) -> Result<()> {
-        let uuid = &self.info.uuid;
-        if self.is_of_volume() {
-            return Ok(());
+    fn ours_now(&self) -> Result<Self> {
+        let now = self.now()?;
+        let uuid = &now.info.uuid;
+        if now.is_of_volume() {
+            return Ok(now);
         }
         let table = Mapper::open().and_then(|mapper| mapper.table(self.name(), false)).unwrap_or_default();
         let targets: BTreeSet<String> = table.into_iter().map(|target| target.kind).collect();
         if uuid.is_empty() && targets.iter().eq(["crypt"]) {
-            return Ok(());
+            return Ok(now);
         }
         let foreign = Unchanged::Foreign { uuid: uuid.clone(), targets: targets.into_iter().collect() };
         Err(Error::from(foreign).at(&self.name()))

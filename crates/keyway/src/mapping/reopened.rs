@@ -1,9 +1,8 @@
 //! The volume of a mapping, unlocked again: what gives the kernel its key another time.
 
 use super::{MapOptions, Mapping, Unchanged};
-use crate::{Admitted, Error, Result, VolumeKey};
+use crate::{Admitted, Result, VolumeKey};
 use keyway_attach::dm::crypt::{Features, Line};
-use keyway_attach::dm::keyring;
 use keyway_attach::dm::volume::KeyPlace;
 use keyway_crypto::{CipherSpec, Secret};
 use keyway_volume::{Layout, Luks, Mapping as Stored, Opened};
@@ -15,6 +14,7 @@ pub struct Reopened {
     pub(super) header: Luks,
     pub(super) volume_key: Secret,
     digest: u32,
+    layout: Layout,
 }
 
 impl Mapping {
@@ -37,22 +37,19 @@ impl Mapping {
     pub fn reopen(&self, admitted: Admitted, key: VolumeKey) -> Result<Reopened> {
         match admitted.into_opened(key)? {
             Some(opened) => self.with_opened(opened),
-            None => Err(Error::from(Unchanged::NoHeader).at(&self.name())),
+            None => Err(self.stays(Unchanged::NoHeader)),
         }
     }
 
     /// The same of a volume that the caller has unlocked.
     pub(super) fn with_opened(&self, opened: Opened) -> Result<Reopened> {
         if !self.was_made_from(opened.luks()) {
-            return Err(Error::from(Unchanged::NoHeader).at(&self.name()));
+            return Err(self.stays(Unchanged::NoHeader));
         }
         let (_, line) = self.line(false)?;
-        if !is_mapped(opened.layout(), &line) {
-            return Err(Error::from(Unchanged::OtherHeader).at(&self.name()));
-        }
-        let digest = opened.digest();
-        let (header, _, volume_key) = opened.into_parts();
-        Ok(Reopened { header, volume_key, digest })
+        let volume = Reopened::of(opened);
+        volume.check_is_of(self, &line)?;
+        Ok(volume)
     }
 
     /// Whether it was made from a volume of this version and UUID.
@@ -63,15 +60,25 @@ impl Mapping {
 }
 
 impl Reopened {
+    fn of(opened: Opened) -> Self {
+        let digest = opened.digest();
+        let (header, layout, volume_key) = opened.into_parts();
+        Self { header, volume_key, digest, layout }
+    }
+
+    /// Refuses another mapping's: its key would turn this one's data into noise. The line is the one to be replaced.
+    pub(super) fn check_is_of(&self, mapping: &Mapping, line: &Line) -> Result<()> {
+        match (mapping.was_made_from(&self.header), is_mapped(&self.layout, line)) {
+            (true, true) => Ok(()),
+            (false, _) => Err(mapping.stays(Unchanged::NoHeader)),
+            (true, false) => Err(mapping.stays(Unchanged::OtherHeader)),
+        }
+    }
+
     /// Where cryptsetup would put the key.
     pub(super) fn place_key(&self, how: &MapOptions, features: &Features) -> Result<KeyPlace<'_>> {
         let luks2 = (self.header.version() == 2).then(|| (self.header.uuid(), self.digest));
         Ok(KeyPlace::find(!how.without_keyring, &self.volume_key, luks2, features)?)
-    }
-
-    /// Adds the key to the keyring, under the name that the mapping refers to.
-    pub(super) fn hold_key(&self) -> Result<keyring::VolumeKey> {
-        Ok(keyring::VolumeKey::add(self.header.uuid(), self.digest, &self.volume_key)?)
     }
 }
 
@@ -136,6 +143,8 @@ fn is_mapped(layout: &Layout, line: &Line) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::mapping::tests::{mapping, why};
+    use crate::{Create, Key, NewKdf, Unlock};
     use keyway_crypto::SectorSize;
     use keyway_volume::MappedSegment;
 
@@ -145,6 +154,39 @@ mod tests {
         let segment =
             MappedSegment { plaintext_start: 0, length: None, storage_offset, mapping, second_key: false };
         Layout::new(vec![segment])
+    }
+
+    /// A new volume, unlocked, and the UUID of its mapping.
+    fn unlocked() -> (Reopened, String) {
+        let key = Key::passphrase("key");
+        let device = Create::luks2().kdf(NewKdf::pbkdf2(1000)).in_memory(20 << 20, &key).unwrap();
+        let admitted = device.admit(&Unlock::new()).unwrap();
+        let found = admitted.try_key(&key).unwrap();
+        let volume = Reopened::of(admitted.into_opened(found).unwrap().unwrap());
+        let digits = volume.header.uuid().replace('-', "");
+        (volume, format!("CRYPT-LUKS2-{digits}-home"))
+    }
+
+    #[test]
+    fn the_volume_of_another_mapping_is_refused() {
+        let ((ours, uuid), (theirs, _)) = (unlocked(), unlocked());
+        let Stored::Crypt { spec, sector_size, .. } = &ours.layout.segments[0].mapping else { panic!() };
+        let options = format!("1 sector_size:{}", sector_size.bytes());
+        let line = |offset: u64| {
+            let offset = ours.layout.segments[0].storage_offset / 512 + offset;
+            Line::parse(format!("{spec} 00ff 0 8:1 {offset} {options}").as_bytes()).unwrap()
+        };
+        let home = mapping(&uuid);
+        ours.check_is_of(&home, &line(0)).unwrap();
+        let refused = |volume: &Reopened, mapping: &Mapping, line: &Line| {
+            let error = volume.check_is_of(mapping, line).unwrap_err();
+            why(&error).to_string()
+        };
+        assert_eq!(refused(&theirs, &home, &line(0)), Unchanged::NoHeader.to_string());
+        assert_eq!(refused(&ours, &home, &line(8)), Unchanged::OtherHeader.to_string());
+        for other in [uuid.replace("LUKS2", "LUKS1"), "CRYPT-PLAIN-home".into(), String::new()] {
+            assert_eq!(refused(&ours, &mapping(&other), &line(0)), Unchanged::NoHeader.to_string());
+        }
     }
 
     #[test]

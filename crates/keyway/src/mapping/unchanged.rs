@@ -23,6 +23,8 @@ pub enum Unchanged {
     NoHeader,
     /// The header describes other data than is mapped.
     OtherHeader,
+    /// It was removed, and another mapping has its name.
+    Replaced,
     /// The device below ends before the volume's data would begin.
     Beyond {
         /// The device.
@@ -98,6 +100,7 @@ impl fmt::Display for Unchanged {
             }
             Self::NoHeader => f.write_str("it has no LUKS header, or the header is of another volume"),
             Self::OtherHeader => f.write_str("the header describes other data than is mapped"),
+            Self::Replaced => f.write_str("another mapping has its name by now"),
             Self::Beyond { device } => {
                 write!(f, "its data would begin after the end of {}", device.display())
             }

@@ -85,6 +85,8 @@ impl Resume {
             Some(Unchanged::Failed { source, .. }) => {
                 mapping::refused(format!("Error during resuming device {name}: {source}."))
             }
+            // Somebody else was faster.
+            Some(Unchanged::NotSuspended) => not_suspended(name),
             _ => mapping::explain(name, &error),
         })
     }
