@@ -180,7 +180,18 @@ fn what_is_refused_says_so_in_one_line_and_changes_nothing() {
             1,
             "VeraCrypt makes no volumes with \"ripemd160\", but with sha512, ",
         ),
-        ("--new-hash argon2id --memory-budget 1M", &[OLD, NEW], 1, "Argon2id would need"),
+        (
+            "--new-hash argon2id",
+            &[OLD, NEW],
+            1,
+            "A PIM costs with argon2id what it does not cost with another hash",
+        ),
+        (
+            "--new-hash argon2id --new-veracrypt-pim 1 --memory-budget 1M",
+            &[OLD, NEW],
+            1,
+            "Argon2id would need",
+        ),
         (
             "--new-keyfile one --no-key-files",
             &[OLD, NEW],

@@ -215,5 +215,5 @@ fn what_cannot_be_made_is_refused_in_one_line() {
     }
     assert!(!missing.exists());
     let said = keyway("tcryptFormat --size 1M").arg(scratch.path("none/new.hc")).fails(4).errors();
-    assert!(said.starts_with("keyway: The directory of ") && said.ends_with("does not exist.\n"), "{said}");
+    assert!(said.starts_with("The directory of ") && said.ends_with("does not exist.\n"), "{said}");
 }

@@ -114,7 +114,7 @@ fn refusals_change_nothing() {
         .arg(&raw)
         .arg(scratch.path("out"))
         .fails(1)
-        .says("one of luks2, luks1, raw is needed.");
+        .says("one of luks2, luks1, veracrypt, raw is needed.");
     copy("").arg(&raw).arg(&volume).fails(5).says("volume already exists; --force replaces it.");
     copy("").arg(scratch.path("none")).arg(scratch.path("out")).fails(4).says("none does not exist");
     assert_eq!(names(&scratch), before);

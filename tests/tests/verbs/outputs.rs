@@ -203,7 +203,7 @@ fn no_output_is_opened_another_way() {
         "fs::write(\"/proc/self/comm\"",
         "open(\"/proc/self/mem\")",
         "session/background.rs",
-        "mapping/devices.rs",
+        "cli/src/mapping/mod.rs",
         "bench/disk/target.rs",
         "ciphers/kernel.rs",
         "fit/source.rs",

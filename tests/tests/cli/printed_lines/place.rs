@@ -21,7 +21,7 @@ pub(super) struct Place {
 const PROGRAM: &str = r#"#!/bin/sh
 case " $* " in
 *" --help "* | *" --test-args "* | " man "*) ;;
-*" --pbkdf-force-iterations "* | *" --iter-time "* | *" --iter-time-for "* | *" --to raw "*) ;;
+*" --pbkdf-force-iterations "* | *" --iter-time "* | *" --iter-time-for "* | *" --to raw "* | *" --to veracrypt "*) ;;
 *" luksFormat "* | *" build "* | *" copy "* | *" luksAddKey "* | *" luksChangeKey "*) set -- "$@" CHEAP ;;
 *" bench diff "* | *" bench merge "* | *" --resume "*) ;;
 *" bench kdf "*) set -- "$@" --time 1 --pbkdf-memory 64 ;;

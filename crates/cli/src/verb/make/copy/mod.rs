@@ -99,7 +99,7 @@ pub(crate) static COMMAND: Command = Command {
             does: "move what is on a BitLocker disk to LUKS",
         },
         Example {
-            line: "keyway copy --to veracrypt disk.luks disk.hc",
+            line: "keyway copy --to veracrypt disk.luks new.hc",
             does: "for people who have VeraCrypt",
         },
     ],
