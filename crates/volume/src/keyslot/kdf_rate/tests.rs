@@ -20,6 +20,16 @@ fn a_rate_is_the_best_of_samples() {
     assert_eq!(Samples { cost: 3000.0, taken }.rate().round(), 100_000.0);
 }
 
+/// An emulated machine said so twice, and a keyslot was to have billions of iterations.
+#[test]
+fn work_that_took_nothing_is_no_sample() {
+    let taken = |computed| Taken { computed, passed: 10.0 };
+    let taken = [0.034, 1e-9, 0.030, 1e-9, 0.033, 0.0035, 0.031].map(taken).to_vec();
+    assert_eq!(Samples { cost: 3000.0, taken }.rate().round(), 100_000.0);
+    // All that there is.
+    assert!(Samples { cost: 3000.0, taken: vec![Taken { computed: 0.03, passed: 0.1 }] }.rate() > 99_999.0);
+}
+
 /// Lanes share their time; a CPU clock that counts more than passed counts other threads.
 #[test]
 fn argon2_takes_its_lanes_share() {
