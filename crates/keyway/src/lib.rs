@@ -28,6 +28,7 @@
 //! | show all that a header says, and what deserves attention | [`facts`] |
 //! | ask for one key after the other to add or change one | [`Header::try_key`], [`Header::add_key_with`] |
 //! | change the volume key or the cipher in place; encrypt or decrypt what is there | [`Device::begin_reencryption`], [`Reencryption`] |
+//! | learn what that would do, and how long it takes | [`estimate`] |
 //! | repair a header, restore one | [`Device::repair`], [`Device::diagnose`], [`Device::restore_header`] |
 //! | read and write the plaintext | [`Device::unlock`], [`Volume`] |
 //! | open a plain dm-crypt, TrueCrypt, VeraCrypt, BitLocker or FileVault volume | [`Device::unlock_as`], [`Plain`], [`Tcrypt`], [`Bitlk`], [`Fvault2`] |
@@ -38,7 +39,7 @@
 //! | make a VeraCrypt volume, or hide one in another | [`NewVeracrypt`] |
 //! | change what opens a TrueCrypt or VeraCrypt volume, back up and restore its header | [`TcryptHeader`], [`TcryptRestore`] |
 //! | hand the plaintext to other programs | `Volume::serve_nbd`, `Volume::mount`, `Volume::add_ublk`, `Admitted::map` (features) |
-//! | find, suspend, resize and remove what the kernel has mapped | `Mapping` (feature) |
+//! | find, suspend, resize, re-encrypt and remove what the kernel has mapped | `Mapping` (feature) |
 //! | learn how long a keyslot takes, here, on a board, in GRUB | [`Header::unlock_time`], `Device::predict` (feature) |
 //! | run on storage of your own | [`storage`] |
 //!
@@ -84,6 +85,7 @@ mod attach;
 mod create;
 mod device;
 mod error;
+pub mod estimate;
 pub mod facts;
 mod header;
 mod kdf;
@@ -141,8 +143,8 @@ pub use location::Location;
 pub use mapping::LinkedKeys;
 #[cfg(feature = "dm")]
 pub use mapping::{
-    KeyLink, KeyLinks, MapOptions, MappedKey, Mapping, MappingFlag, MappingStatus, MappingStep, Reopened,
-    Unchanged, Unlinkable, WatchMapping,
+    KeyLink, KeyLinks, LeftSuspended, MapOptions, MappedKey, Mapping, MappingFlag, MappingStatus,
+    MappingStep, Reopened, Unchanged, Unlinkable, WatchMapping,
 };
 #[cfg(feature = "parts")]
 pub use opened::Parts;
@@ -150,7 +152,9 @@ pub use opened::Parts;
 pub use predict::{Finding, GrubVersion, Machine, Outcome, PredictedKeyslot, Prediction};
 pub use prepared::{Repair, Restore};
 pub use probe::{Probe, Signature, SignatureKind};
-pub use reencrypt::{Luks1Change, Luks1Files, Reencrypt, Reencryption, Resilience, Unused};
+pub use reencrypt::{
+    FirstBoot, Luks1Change, Luks1Files, PossibleLengths, Reencrypt, Reencryption, Resilience, Unused,
+};
 #[cfg(feature = "keyring")]
 pub use token::Token;
 #[cfg(all(feature = "keyring", feature = "parts"))]

@@ -14,11 +14,11 @@ use std::fmt;
 use std::ops::Range;
 
 /// The re-encryption of a mapping's volume.
-pub struct Reencrypting<'a> {
+pub struct Reencrypting {
     /// The kernel's device-mapper.
-    pub mapper: &'a Mapper,
+    pub mapper: Mapper,
     /// The mapping.
-    pub name: &'a str,
+    pub name: String,
     /// What goes on.
     pub mapped: Mapped,
     /// The device below, and dm-crypt's options.
@@ -47,7 +47,7 @@ pub enum Fault {
     Suspended(Error),
 }
 
-impl Reencrypting<'_> {
+impl Reencrypting {
     /// Maps the volume as it is now, and lets requests through: it may have been suspended in the
     /// middle of a step.
     ///
@@ -55,7 +55,7 @@ impl Reencrypting<'_> {
     /// [`Fault`]
     pub fn settle(&self) -> Result<(), Fault> {
         self.load(&self.mapped.layout()?, None)?;
-        Ok(self.mapper.resume(self.name, self.flags)?)
+        Ok(self.mapper.resume(&self.name, self.flags)?)
     }
 
     /// Re-encrypts one zone; whether it was the last.
@@ -65,8 +65,8 @@ impl Reencrypting<'_> {
     pub fn step(&mut self) -> Result<bool, Fault> {
         self.load(&self.mapped.next_layout()?, None)?;
         let how = Suspend { no_flush: false, skip_lockfs: true };
-        if let Err(error) = self.mapper.suspend(self.name, how) {
-            let _ = self.mapper.clear(self.name);
+        if let Err(error) = self.mapper.suspend(&self.name, how) {
+            let _ = self.mapper.clear(&self.name);
             return Err(error.into());
         }
         let stepped = self.mapped.step(&mut OsRandom);
@@ -74,7 +74,7 @@ impl Reencrypting<'_> {
             let layout = self.mapped.layout().map_err(Fault::from);
             layout.and_then(|layout| self.load(&layout, self.mapped.doubtful())).map_err(Fault::suspended)?;
         }
-        self.mapper.resume(self.name, self.flags).map_err(Fault::Suspended)?;
+        self.mapper.resume(&self.name, self.flags).map_err(Fault::Suspended)?;
         Ok(stepped?)
     }
 
@@ -98,7 +98,7 @@ impl Reencrypting<'_> {
             }
         }
         // The keys stay in the keyring until the kernel has read them.
-        Ok(self.mapper.reload(self.name, &table, self.flags)?)
+        Ok(self.mapper.reload(&self.name, &table, self.flags)?)
     }
 }
 

@@ -8,10 +8,9 @@ use crate::output::manner::Manner;
 use crate::output::stdio;
 use crate::process::encoding::{Encoded, encoded};
 use keyway::parts::{Header, Luks};
-use keyway::storage::{Exclusive, File, Storage};
+use keyway::storage::{Exclusive, Storage};
 use keyway::{Access, Device, DeviceOptions, Locking, Unlock, Version};
 use keyway_volume::DataDevice;
-use keyway_volume::reencrypt::luks1;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -230,7 +229,7 @@ pub(crate) fn not_luks(path: &Path) -> Failure {
     let failure =
         Failure::new(Exit::Parameters, format!("Device {} is not a valid LUKS device.", path.display()))
             .because(Cause::NotLuks);
-    let marked = File::open(path).ok().and_then(|file| luks1::marked(&file).ok().flatten());
+    let marked = Device::open(path).ok().and_then(|device| device.luks1_in_reencryption().ok().flatten());
     match marked {
         Some(uuid) => failure.hinting(format!(
             "It is LUKS1 in reencryption: \"keyway reencrypt {}\" goes on, in the directory that has the file \

@@ -16,7 +16,6 @@ use crate::unlock::{self, passphrase};
 use keyway::parts::{Error, Refusal};
 use keyway::{Create, Version};
 use keyway_crypto::{CipherSpec, Secret, SectorSize};
-use keyway_volume::change::create;
 use keyway_volume::keyslot::kdf_cost::DEFAULT_HASH;
 use std::path::{Path, PathBuf};
 
@@ -70,7 +69,7 @@ impl HeaderParams {
     /// other.
     pub(crate) fn reproducible(mut self, seed: Secret) -> Result<Self> {
         let spec = CipherSpec::parse(&self.cipher).map_err(Error::from)?;
-        create::check_reproducible(&spec).map_err(|_| {
+        Create::check_reproducible(&spec).map_err(|_| {
             refusal(&format!(
                 "--reproducible gives the same key for the same seed, and {spec} then uses the same key stream: two such \
                  volumes reveal where and how their contents differ. Use a block mode, such as {}.",
@@ -146,8 +145,7 @@ fn optional(args: &Args, mut create: Create, ignored: &[&Opt]) -> Result<Create>
 
 /// Refuses options that the format does not support.
 fn check_options(args: &Args, version: Version) -> Result<()> {
-    args.number32(&shared::SECTOR_SIZE)
-        .map_or(Ok(()), |bytes| create::check_sector_size(bytes, version.number()))?;
+    args.number32(&shared::SECTOR_SIZE).map_or(Ok(()), |bytes| version.check_sector_size(bytes))?;
     // cryptsetup's luksFormat takes names for LUKS1 and drops them.
     let takes_names = matches!(args.command().group, Group::Cryptsetup(_));
     let names = NAMES.iter().filter(|_| !takes_names);
@@ -174,13 +172,14 @@ fn key_bits(args: &Args, version: Version, cipher: &str) -> Result<u32> {
         || args.given(&shared::ENCRYPT)
         || args.given(&shared::NEW);
     let given = args.number32(&shared::KEY_SIZE).filter(|_| is_new);
-    let bits = given.unwrap_or_else(|| create::default_key_bits(&spec));
-    create::check_key_bits(&spec, bits, version.number()).map_err(|error| match error {
-        Error::Refused { kind: Refusal::NoVolumeKey, why } => {
+    let bits = given.unwrap_or_else(|| Create::default_key_bits(&spec));
+    version.check_key_bits(&spec, bits).map_err(|error| match error.into_volume_error() {
+        Ok(Error::Refused { kind: Refusal::NoVolumeKey, why }) => {
             refusal(&format!("{why}; choose a cipher with a key, or give its size with --key-size."))
         }
-        Error::Refused { kind: Refusal::OnlyLuks2, why } => refusal(&format!("{why}; use --type luks2.")),
-        error => error.into(),
+        Ok(Error::Refused { kind: Refusal::OnlyLuks2, why }) => refusal(&format!("{why}; use --type luks2.")),
+        Ok(error) => error.into(),
+        Err(error) => error.into(),
     })?;
     admission::check_new(WeakCiphers::from_args(args), &spec, bits as usize / 8).map(|()| bits)
 }

@@ -21,7 +21,6 @@ use keyway::{Admitted, ErrorKind, Header, Key, VolumeKey};
 use keyway_attach::dm::loopback;
 use keyway_crypto::Secret;
 use keyway_volume::keyslot::unlock::Turn;
-use keyway_volume::reencrypt::limited_to;
 use std::path::Path;
 use std::time::Instant;
 
@@ -83,14 +82,10 @@ impl KeyOptions {
             return admitted.try_key(&Key::VolumeKey(key)).map_err(explain::unlocking);
         }
         let options = self.of_keyslot();
-        let by_token = |luks: &Luks, digest: Option<u32>| {
-            let options = match digest {
-                Some(digest) => limited_to(luks, digest, &options),
-                None => options.clone(),
-            };
-            tokens::unlock(self, luks, &options).map_err(Some)?.ok_or(None)
+        let by_token = |luks: &Luks, options: &UnlockOptions| {
+            tokens::unlock(self, luks, options).map_err(Some)?.ok_or(None)
         };
-        let key = match admitted.find_key(by_token) {
+        let key = match admitted.find_key(&options, by_token) {
             Ok(key) => key,
             Err(Some(failure)) => return Err(failure),
             Err(None) => {

@@ -12,8 +12,13 @@ pub(super) fn node_of(mapper: &Mapper, number: DeviceNumber) -> Option<PathBuf> 
     let kernel_name = number.kernel_name()?;
     match mapper.status_of(number) {
         Ok(info) if kernel_name.starts_with("dm-") => Some(place_of(&info.name)),
-        _ => Some(Path::new("/dev").join(kernel_name.replace('!', "/"))),
+        _ => kernel_node(number),
     }
+}
+
+/// The node that has the kernel's name.
+pub(super) fn kernel_node(number: DeviceNumber) -> Option<PathBuf> {
+    Some(Path::new("/dev").join(number.kernel_name()?.replace('!', "/")))
 }
 
 /// The file behind a loop device, or the partition of it that the loop device shows: `disk.img#2`.

@@ -7,6 +7,7 @@ mod link;
 mod make;
 mod now;
 mod options;
+mod reencrypt;
 mod remove;
 mod reopened;
 mod resize;
@@ -18,6 +19,7 @@ mod unchanged;
 pub use link::LinkedKeys;
 pub use link::{KeyLink, KeyLinks, Unlinkable};
 pub use options::{MapOptions, WatchMapping};
+pub use reencrypt::LeftSuspended;
 pub use reopened::Reopened;
 pub use status::{MappedKey, MappingStatus};
 #[cfg(feature = "parts")]

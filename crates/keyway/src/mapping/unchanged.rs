@@ -23,6 +23,10 @@ pub enum Unchanged {
     NoHeader,
     /// The header describes other data than is mapped.
     OtherHeader,
+    /// It is mapped with another key than the header describes.
+    OtherKey,
+    /// It refuses writes.
+    ReadOnly,
     /// It was removed, and another mapping has its name.
     Replaced,
     /// The device below ends before the volume's data would begin.
@@ -100,6 +104,8 @@ impl fmt::Display for Unchanged {
             }
             Self::NoHeader => f.write_str("it has no LUKS header, or the header is of another volume"),
             Self::OtherHeader => f.write_str("the header describes other data than is mapped"),
+            Self::OtherKey => f.write_str("it is mapped with another key than the header describes"),
+            Self::ReadOnly => f.write_str("it is mapped for reading only"),
             Self::Replaced => f.write_str("another mapping has its name by now"),
             Self::Beyond { device } => {
                 write!(f, "its data would begin after the end of {}", device.display())
@@ -133,6 +139,7 @@ impl From<Unchanged> for Error {
                 ErrorKind::InUse { by: by.clone().unwrap_or_else(|| "open elsewhere".to_owned()) }
             }
             Unchanged::Failed { source, .. } => source.kind().clone(),
+            Unchanged::ReadOnly => ErrorKind::ReadOnly,
             other => ErrorKind::Refused { why: other.to_string() },
         };
         Self::because(kind, why)

@@ -10,15 +10,13 @@ use crate::{
 #[cfg(feature = "keyring")]
 use keyway_crypto::Secret;
 use keyway_format::luks2::Metadata;
-#[cfg(feature = "keyring")]
-use keyway_volume::UnlockOptions;
 use keyway_volume::data::build::{Content, Target};
 use keyway_volume::device::storage::Exclusive;
 #[cfg(feature = "keyring")]
 use keyway_volume::keyslot::tokens::Miss;
 use keyway_volume::kind::Kind;
-use keyway_volume::reencrypt::{Begin, VolumeKeys};
-use keyway_volume::{DataDevice, KdfChoice, Luks, Storage, Terms, UnderWay, Unlocked};
+use keyway_volume::reencrypt::{VolumeKeys, limited_to};
+use keyway_volume::{DataDevice, KdfChoice, Luks, Storage, Terms, UnderWay, UnlockOptions, Unlocked};
 use std::sync::Arc;
 
 impl DeviceOptions {
@@ -106,9 +104,8 @@ impl Admitted {
     }
 
     /// Finds the volume key by the caller's own search, with tokens of its own for example. In the
-    /// middle of a re-encryption it searches for two keys, one after the other, and is told the
-    /// number of the digest that is to verify the key. See [`Admitted::try_key`] for an example of
-    /// the usual search.
+    /// middle of a re-encryption it searches for two keys, one after the other, each time with these options limited to
+    /// the keyslots of that key. See [`Admitted::try_key`] for an example of the usual search.
     ///
     /// # Errors
     /// Those of the search.
@@ -117,12 +114,16 @@ impl Admitted {
     /// If it has no LUKS header.
     pub fn find_key<E>(
         &self,
-        search: impl Fn(&Luks, Option<u32>) -> Result<Unlocked, E>,
+        options: &UnlockOptions,
+        search: impl Fn(&Luks, &UnlockOptions) -> Result<Unlocked, E>,
     ) -> Result<VolumeKey, E> {
         let judged = self.luks().expect("keyslots are searched in a LUKS header");
         match judged.under_way() {
-            Some(under_way) => find_both(under_way, |digest| search(judged.luks(), digest)),
-            None => search(judged.luks(), None).map(VolumeKey::from),
+            Some(under_way) => find_both(under_way, |digest| match digest {
+                Some(digest) => search(judged.luks(), &limited_to(judged.luks(), digest, options)),
+                None => search(judged.luks(), options),
+            }),
+            None => search(judged.luks(), options).map(VolumeKey::from),
         }
         .map(|found| self.own(found))
     }
@@ -231,10 +232,7 @@ impl Device {
         how: &Reencrypt,
         keys: Vec<(VolumeKey, Key)>,
     ) -> Result<VolumeKeys> {
-        self.check_durable(how)?;
-        how.check_nothing_is_skipped("The volume is in use.").at(self.place())?;
-        let data = self.data();
-        self.begun(header, how, keys, &data).map(|(_, keys)| keys)
+        self.begun_in_use(header, how, keys)
     }
 
     /// As [`Device::begin_decryption`], but only the header is written, as with
@@ -262,14 +260,7 @@ impl Device {
     /// # Errors
     /// Those of [`Device::begin_decryption`]; data would move.
     pub fn prepare_decryption(&self, header: Header, how: &Reencrypt, key: VolumeKey) -> Result<VolumeKeys> {
-        self.check_durable(how)?;
-        header.check_own(&key)?;
-        if header.segments().first().is_none_or(|segment| segment.offset > 0) {
-            return Err(Error::refused("The data would move, and the volume is in use.").at(self.place()));
-        }
-        let data = self.data();
-        let begun = self.begin_on(header.into_luks(), how, &key.secret, Begin::Decrypt, &data);
-        begun.map(|(_, keys)| keys)
+        self.begun_decryption_in_use(header, how, key)
     }
 }
 

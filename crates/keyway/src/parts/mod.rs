@@ -15,6 +15,7 @@
 //! ```
 
 mod methods;
+mod rules;
 
 #[cfg(feature = "dm")]
 pub use crate::mapping::set_mapping_flags;
@@ -41,8 +42,7 @@ pub use keyway_volume::SecondKey;
 pub use keyway_volume::Terms;
 /// A re-encryption that is under way, as the header says: from [`Header::under_way`](crate::Header::under_way).
 pub use keyway_volume::UnderWay;
-/// How keyslots are tried, for [`Token::find_in`](crate::Token::find_in).
-#[cfg(feature = "keyring")]
+/// How keyslots are tried, for [`Admitted::find_key`](crate::Admitted::find_key).
 pub use keyway_volume::UnlockOptions;
 /// The volume key and what led to it, for [`Admitted::find_key`](crate::Admitted::find_key).
 pub use keyway_volume::Unlocked;

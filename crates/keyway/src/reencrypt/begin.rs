@@ -37,7 +37,7 @@ impl Device {
     }
 
     /// Writes into the header what [`Device::begin_reencryption`] begins, and no more.
-    pub(crate) fn begun(
+    fn begun(
         &self,
         header: Header,
         how: &Reencrypt,
@@ -115,6 +115,38 @@ impl Device {
         self.begin(header.into_luks(), how, &key.secret, Begin::Decrypt)
     }
 
+    /// What [`Device::begin_reencryption`] writes into the header, where somebody has the volume in use and goes on.
+    #[cfg(any(feature = "parts", feature = "dm"))]
+    pub(crate) fn begun_in_use(
+        &self,
+        header: Header,
+        how: &Reencrypt,
+        keys: Vec<(VolumeKey, Key)>,
+    ) -> Result<VolumeKeys> {
+        self.check_durable(how)?;
+        how.check_nothing_is_skipped("The volume is in use.").at(self.place())?;
+        let data = self.data();
+        self.begun(header, how, keys, &data).map(|(_, keys)| keys)
+    }
+
+    /// The same of [`Device::begin_decryption`].
+    #[cfg(any(feature = "parts", feature = "dm"))]
+    pub(crate) fn begun_decryption_in_use(
+        &self,
+        header: Header,
+        how: &Reencrypt,
+        key: VolumeKey,
+    ) -> Result<VolumeKeys> {
+        self.check_durable(how)?;
+        header.check_own(&key)?;
+        if header.segments().first().is_none_or(|segment| segment.offset > 0) {
+            return Err(Error::refused("The data would move, and the volume is in use.").at(self.place()));
+        }
+        let data = self.data();
+        let begun = self.begin_on(header.into_luks(), how, &key.secret, Begin::Decrypt, &data);
+        begun.map(|(_, keys)| keys)
+    }
+
     fn begin(&self, luks: Luks, how: &Reencrypt, key: &Secret, what: Begin<'_>) -> Result<Reencryption> {
         let data = self.claim_for(how)?;
         let (luks, keys) = self.begin_on(luks, how, key, what, &data)?;
@@ -127,7 +159,7 @@ impl Device {
         self.claim(&how.unlock)
     }
 
-    pub(crate) fn begin_on(
+    fn begin_on(
         &self,
         mut luks: Luks,
         how: &Reencrypt,
@@ -147,7 +179,7 @@ impl Device {
         Ok((luks, keys.at(self.header_place())?))
     }
 
-    pub(super) fn terms(&self, how: &Reencrypt, holds_header: bool) -> Terms {
+    pub(crate) fn terms(&self, how: &Reencrypt, holds_header: bool) -> Terms {
         let defaults = Terms::default();
         Terms {
             resilience: how.resilience.name().to_owned(),
@@ -187,6 +219,17 @@ pub(super) fn passphrase_for<'a>(
 
 const MOVES: &str = "The data moves: each block is written where another one is read.";
 
+/// The cipher and the sector size of the whole volume; `None` if it has none.
+pub(crate) fn encryption_of(luks: &Luks) -> Option<(String, u32)> {
+    match luks.header() {
+        keyway_volume::Header::Luks1(header) => Some((header.cipher(), 512)),
+        keyway_volume::Header::Luks2 { metadata, .. } => match &metadata.segments.get(&0)?.kind {
+            SegmentKind::Crypt { encryption, sector_size, .. } => Some((encryption.clone(), *sector_size)),
+            _ => None,
+        },
+    }
+}
+
 /// The new encryption, with everything that was not said taken from the old one.
 pub(super) struct Wanted {
     pub(super) cipher: String,
@@ -197,17 +240,10 @@ pub(super) struct Wanted {
 
 impl Wanted {
     pub(super) fn new(header: &Header, how: &Reencrypt, found: &VolumeKey) -> Result<Self> {
-        let (encryption, sector_size, is_luks1) = match header.luks.header() {
-            keyway_volume::Header::Luks1(header) => (header.cipher(), 512, true),
-            keyway_volume::Header::Luks2 { metadata, .. } => {
-                match metadata.segments.get(&0).map(|segment| &segment.kind) {
-                    Some(SegmentKind::Crypt { encryption, sector_size, .. }) => {
-                        (encryption.clone(), *sector_size, false)
-                    }
-                    _ => return Err(Error::refused("the volume is not encrypted")),
-                }
-            }
+        let Some((encryption, sector_size)) = encryption_of(&header.luks) else {
+            return Err(Error::refused("the volume is not encrypted"));
         };
+        let is_luks1 = header.luks.version() == 1;
         let cipher = how.cipher.as_ref().map_or(&encryption, |(cipher, _)| cipher).clone();
         let new_sector_size = how.sector_size.unwrap_or(sector_size);
         let bits = how.cipher.as_ref().map_or(8 * found.secret.len() as u32, |(_, bits)| *bits);

@@ -2,17 +2,19 @@
 //! plaintext.
 
 mod begin;
+mod checks;
 mod luks1;
 mod options;
 
+pub(crate) use begin::encryption_of;
+pub use checks::{FirstBoot, PossibleLengths};
 pub use luks1::{Luks1Change, Luks1Files};
 pub use options::{Reencrypt, Resilience, Unused};
 
 use crate::error::At;
 use crate::{Device, Error, Header, Key, Location, Result};
 use keyway_crypto::Secret;
-use keyway_volume::reencrypt::rekey::FirstBoot;
-use keyway_volume::reencrypt::{self, Job, Options, VolumeKeys};
+use keyway_volume::reencrypt::{self, Job, Options, Progress, VolumeKeys};
 use keyway_volume::{Luks, OsRandom, Storage};
 use luks1::Finish;
 use std::fmt;
@@ -47,10 +49,40 @@ use std::sync::Arc;
 /// # Ok::<(), keyway::Error>(())
 /// ```
 pub struct Reencryption {
-    /// `None` where the data is done already.
-    job: Option<Job>,
+    work: Work,
     finish: Option<Finish>,
     place: Location,
+}
+
+/// What is done step by step.
+pub(crate) enum Work {
+    /// The data is done already.
+    Done,
+    /// Nobody else uses the volume.
+    Offline(Box<Job>),
+    /// The kernel maps it.
+    #[cfg(feature = "dm")]
+    Mapped(Box<keyway_attach::dm::reencrypting::Reencrypting>),
+}
+
+impl Work {
+    fn step(&mut self) -> Result<bool> {
+        match self {
+            Self::Done => Ok(true),
+            Self::Offline(job) => Ok(job.step(&mut OsRandom)?),
+            #[cfg(feature = "dm")]
+            Self::Mapped(steps) => Ok(steps.step()?),
+        }
+    }
+
+    fn progress(&self) -> Option<Progress> {
+        match self {
+            Self::Done => None,
+            Self::Offline(job) => Some(job.progress()),
+            #[cfg(feature = "dm")]
+            Self::Mapped(steps) => Some(steps.mapped.progress()),
+        }
+    }
 }
 
 impl Reencryption {
@@ -60,10 +92,7 @@ impl Reencryption {
     /// # Errors
     /// The device fails. Resuming goes on from there.
     pub fn step(&mut self) -> Result<bool> {
-        let is_last = match &mut self.job {
-            Some(job) => job.step(&mut OsRandom).at(&self.place)?,
-            None => true,
-        };
+        let is_last = self.work.step().at(&self.place)?;
         if let (true, Some(finish)) = (is_last, &self.finish) {
             finish.run()?;
         }
@@ -72,7 +101,7 @@ impl Reencryption {
 
     /// How many bytes are done, and how many there are. See [`Reencryption`] for an example.
     pub fn progress(&self) -> (u64, u64) {
-        self.job.as_ref().map(Job::progress).map_or((0, 0), |progress| (progress.done, progress.len))
+        self.work.progress().map_or((0, 0), |progress| (progress.done, progress.len))
     }
 
     /// As [`Device::resume_reencryption`], with the volume keys.
@@ -89,7 +118,13 @@ impl Reencryption {
         if let Some(unused) = how.unused {
             job.skip_unused(unused.in_volume(), keys, &mut OsRandom).at(place)?;
         }
-        Ok(Self { job: Some(job), finish: None, place: place.clone() })
+        Ok(Self { work: Work::Offline(Box::new(job)), finish: None, place: place.clone() })
+    }
+
+    /// Of a volume that is mapped at `place`.
+    #[cfg(feature = "dm")]
+    pub(crate) fn in_use(work: Work, place: Location) -> Self {
+        Self { work, finish: None, place }
     }
 }
 
@@ -198,12 +233,6 @@ impl Header {
                 Ok(found.is_some())
             }
         }
-    }
-
-    /// Whether the volume waits for another volume key, or is getting it: it is a clone of an image
-    /// that was built for that ([`Create::rekey_at_first_boot`](crate::Create::rekey_at_first_boot)).
-    pub fn awaits_first_boot(&self) -> bool {
-        FirstBoot::of(self.luks.header()) == FirstBoot::Due
     }
 
     /// The volume keys of the re-encryption that is under way.

@@ -12,8 +12,7 @@ use crate::output::{question, stdio};
 use crate::unlock::{self, KeyOptions};
 use keyway::parts::{Header, Luks};
 use keyway::storage::{Exclusive, File, Storage};
-use keyway::{Access, Version};
-use keyway_volume::change::create;
+use keyway::{Access, Create, Version};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -210,7 +209,7 @@ impl<'a> Place<'a> {
         };
         // A header that is still to be made will be a file, whatever the data is on.
         let holder = if is_apart { claimed_header.as_ref() } else { Some(&data) };
-        if holder.is_some_and(|holder| create::check_place(&***holder).is_err()) {
+        if holder.is_some_and(|holder| Create::check_place(&***holder).is_err()) {
             let path = header.unwrap_or(device).display();
             let message = format!("Zoned device {path} cannot be used for LUKS header.");
             return Err(Failure::new(Exit::Parameters, message));

@@ -6,7 +6,7 @@ mod log;
 
 pub use files::Luks1Files;
 
-use super::{Reencrypt, Reencryption};
+use super::{Reencrypt, Reencryption, Work};
 use crate::error::At;
 use crate::{Device, Error, Header, Key, Location, Result, VolumeKey};
 use headers::{first_header, left_header, new_header};
@@ -308,14 +308,15 @@ impl Device {
             files: files.clone(),
         };
         let is_done = state.check_requirements().is_ok();
-        let job = match is_done {
-            true => None,
+        let work = match is_done {
+            true => Work::Done,
             false => {
                 let options = Options { zone: how.hot_zone, data_len: how.data_len, ..Options::default() };
-                Some(Job::resume(state, data, &keys, &options, &mut OsRandom).at(&place)?)
+                let job = Job::resume(state, data, &keys, &options, &mut OsRandom).at(&place)?;
+                Work::Offline(Box::new(job))
             }
         };
-        Ok(Reencryption { job, finish: Some(finish), place })
+        Ok(Reencryption { work, finish: Some(finish), place })
     }
 }
 

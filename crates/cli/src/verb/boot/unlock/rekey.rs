@@ -12,12 +12,10 @@ use crate::verb::key::reencrypt::{Steps, to_end};
 use crate::verb::session::open::Open;
 use crate::volume::Opening;
 use keyway::parts::UnlockOptions;
-use keyway::{Access, Device, ErrorKind, Header, Key, Reencrypt, Reencryption, Unlock, VolumeKey};
+use keyway::{Access, Device, ErrorKind, FirstBoot, Header, Key, Reencrypt, Reencryption, Unlock, VolumeKey};
 use keyway_boot::crypttab::{Entry, REKEY, Rekey};
 use keyway_crypto::Secret;
 use keyway_format::text::Shown;
-use keyway_volume::OsRandom;
-use keyway_volume::reencrypt::rekey::{self, FirstBoot};
 use std::sync::Arc;
 
 /// Re-encrypts the entry's volume if its mark asks for it. Returns the passphrase, if one was read.
@@ -55,7 +53,7 @@ impl Volume<'_> {
         let Ok(header) = self.opening.target.header(Access::Read, Versions::Any, &self.terms()) else {
             return Ok(false);
         };
-        match FirstBoot::of(header.luks().header()) {
+        match header.first_boot() {
             FirstBoot::Unmarked => return Ok(false),
             FirstBoot::Stale => return self.forget(is_read_only).map(|()| false),
             FirstBoot::Unreadable(why) => {
@@ -194,8 +192,8 @@ impl Volume<'_> {
         }
         let target = &self.opening.target;
         let forgotten = target
-            .load(Access::Write, Versions::Any)
-            .is_ok_and(|mut luks| rekey::remove_stale(&mut luks, &mut OsRandom).unwrap_or_default());
+            .header(Access::Write, Versions::Any, &self.terms())
+            .is_ok_and(|mut header| header.forget_first_boot().unwrap_or_default());
         // One that stays asks for nothing.
         match forgotten {
             true => stdio::verbose(target.manner, "The mark of a first boot that was is removed."),

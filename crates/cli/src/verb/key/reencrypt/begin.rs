@@ -9,12 +9,10 @@ use crate::unlock::{self, GivenKey};
 use crate::verb::key::keyslot;
 use keyway::parts::{Error, Luks};
 use keyway::storage::Exclusive;
-use keyway::{Access, Device, Header, Key, Reencrypt, VolumeKey};
+use keyway::{Access, Create, Device, Header, Key, Reencrypt, Version, VolumeKey};
 use keyway_crypto::CipherSpec;
-use keyway_volume::change::create;
 use keyway_volume::header::seal::Seal;
 use std::path::Path;
-use std::sync::Arc;
 
 impl Asked {
     /// Another key or cipher.
@@ -30,7 +28,7 @@ impl Asked {
         )?;
         let keys = self.keys(&header)?;
         if let Some((key, _)) = keys.first() {
-            self.check_blocks(&header, key.expose(), Arc::clone(data))?;
+            self.check_blocks(&device, &header, key)?;
         }
         self.back_up(&header)?;
         let begun = device.begin_reencryption(header, &how, keys).map_err(|e| self.not_begun(&device, e))?;
@@ -56,7 +54,7 @@ impl Asked {
         let device = self.device(data, Access::Write)?;
         let header = device.header_with(&self.key.terms())?;
         self.check_under_way(&header)?;
-        self.check_size(&header, data.len())?;
+        self.check_size(&header)?;
         drop(header);
         self.find_backup(&device);
         let path = self.target.header_path();
@@ -152,8 +150,8 @@ impl Asked {
         }
         let kept = header.key_bits().map(|bits| bits as u32).filter(|_| cipher == old);
         let own = self.new_key.as_ref().map_or(Ok(None), GivenKey::own_len)?.map(|len| len as u32 * 8);
-        let bits = own.or(self.new_key_bits).or(kept).unwrap_or_else(|| create::default_key_bits(&spec));
-        create::check_key_bits(&spec, bits, 2)?;
+        let bits = own.or(self.new_key_bits).or(kept).unwrap_or_else(|| Create::default_key_bits(&spec));
+        Version::Luks2.check_key_bits(&spec, bits)?;
         how = how.cipher(&spec.to_string(), bits);
         if let Some(given) = &self.new_key {
             if own.is_none() && self.new_key_bits.is_none() {

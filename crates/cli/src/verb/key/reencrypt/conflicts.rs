@@ -4,11 +4,10 @@
 use super::{Asked, State, What};
 use crate::device::Versions;
 use crate::output::failure::{Exit, Failure, Result};
-use keyway::Header;
 use keyway::parts::{Luks, UnderWay};
+use keyway::{Header, PossibleLengths};
 use keyway_format::luks2::Reencryption;
 use keyway_format::luks2::reencryption::Mode;
-use keyway_volume::reencrypt::Sizes;
 
 impl Asked {
     /// Refuses another version than `--type` names; `state` is of what has the header.
@@ -88,10 +87,9 @@ impl Asked {
     }
 
     /// Refuses a `--device-size` that what is under way cannot have, and asks before one gives data up.
-    pub(super) fn check_size(&self, header: &Header, device_len: u64) -> Result<()> {
+    pub(super) fn check_size(&self, header: &Header) -> Result<()> {
         let Some(wanted) = self.data_len else { return Ok(()) };
-        let Some(under_way) = UnderWay::of(header.luks().header())? else { return Ok(()) };
-        let sizes = Sizes::of(&under_way, device_len)?;
+        let Some(sizes) = header.possible_lengths()? else { return Ok(()) };
         if !sizes.allow(wanted) {
             let failure = refused("Illegal device size requested in reencryption parameters.");
             return Err(if self.is_cryptsetup { failure } else { failure.hinting(allowed(&sizes)) });
@@ -132,8 +130,8 @@ fn note_kept(is: &str, wanted: &str) {
     say!("WARNING: it goes on as it was begun, with --resilience {is}, not {wanted}.");
 }
 
-fn allowed(sizes: &Sizes) -> String {
-    let Sizes { least, len, unit } = sizes;
+fn allowed(sizes: &PossibleLengths) -> String {
+    let PossibleLengths { least, len, unit } = sizes;
     match least == len {
         true => format!("It has {len} bytes, and can have no other size. Nothing was changed."),
         false => format!("It can have {least} to {len} bytes, in multiples of {unit}. Nothing was changed."),

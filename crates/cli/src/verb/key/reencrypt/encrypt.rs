@@ -5,9 +5,7 @@ use crate::device::{self, Versions};
 use crate::output::failure::{Exit, Failure, Result};
 use crate::output::stdio;
 use keyway::storage::{Exclusive, File, Storage};
-use keyway::{Access, Device, Probe};
-use keyway_volume::OsRandom;
-use keyway_volume::random::random_uuid;
+use keyway::{Access, Create, Device, Probe};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -80,7 +78,7 @@ impl Asked {
         self.check_blocks_of_plaintext(Arc::clone(data))?;
         self.confirm(&self.warning_of_encryption(data.len(), reduce))?;
         let passphrase = self.new_passphrase(&self.target.device)?;
-        let uuid = self.uuid.clone().map_or_else(|| random_uuid(&mut OsRandom), Ok)?;
+        let uuid = self.uuid.clone().map_or_else(Create::random_uuid, Ok)?;
         let path = Path::new(".").join(format!("LUKS2-temp-{uuid}.new"));
         let create = self.create()?.uuid(&uuid).data_offset(offset / 512);
         let file: Arc<dyn Storage> = Arc::new(new_file(&path)?);
@@ -123,7 +121,7 @@ impl Asked {
 
     /// The header of what is to be encrypted. A file system that is there already may have blocks of
     /// 512 bytes, which larger sectors could not store.
-    pub(super) fn create(&self) -> Result<keyway::Create> {
+    pub(super) fn create(&self) -> Result<Create> {
         let create = self.header.create()?;
         Ok(if self.new_sector_size.is_some() { create } else { create.sector_size(512) })
     }

@@ -8,9 +8,8 @@ use crate::unlock;
 use crate::verb::key::reencrypt::Extent;
 use keyway::parts::{Error, Luks};
 use keyway::storage::{Exclusive, File, Storage};
-use keyway::{Access, Header, Key, Luks1Change, Luks1Files, Reencrypt, Version};
+use keyway::{Access, Create, Header, Key, Luks1Change, Luks1Files, Reencrypt, Version};
 use keyway_crypto::CipherSpec;
-use keyway_volume::change::create;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -116,8 +115,8 @@ impl Asked {
         let header = header.unwrap_or_else(|| Arc::clone(data));
         let device = self.target.over(Arc::clone(data), header, true);
         let spec = self.spec(None)?;
-        let bits = self.key.key_bits.unwrap_or_else(|| create::default_key_bits(&spec));
-        create::check_key_bits(&spec, bits, 1)?;
+        let bits = self.key.key_bits.unwrap_or_else(|| Create::default_key_bits(&spec));
+        Version::Luks1.check_key_bits(&spec, bits)?;
         let how = self.how.clone().cipher(&spec.to_string(), bits).data_shift(self.reduce.unwrap_or(0));
         let how = self.with_given_key(how.keyslot(self.keyslot.for_luks1()?), bits)?;
         let keyslot = self.key.keyslot.unwrap_or(0);
@@ -186,8 +185,8 @@ impl Asked {
         let spec = self.spec(header.cipher())?;
         let old = header.key_bits().map(|bits| bits as u32);
         let fits = |bits: &u32| spec.check_key_bits(*bits as usize).is_ok();
-        let bits = self.key.key_bits.or(old.filter(fits)).unwrap_or_else(|| create::default_key_bits(&spec));
-        create::check_key_bits(&spec, bits, 1)?;
+        let bits = self.key.key_bits.or(old.filter(fits)).unwrap_or_else(|| Create::default_key_bits(&spec));
+        Version::Luks1.check_key_bits(&spec, bits)?;
         let how = self.how.clone().cipher(&spec.to_string(), bits).data_shift(self.reduce.unwrap_or(0));
         self.with_given_key(how.keyslot(self.keyslot.for_luks1()?), bits)
     }

@@ -12,9 +12,8 @@ use crate::process::interrupt;
 use crate::unlock;
 use keyway::parts::VolumeKeys;
 use keyway::storage::Storage;
-use keyway::{Access, Device, Header, Key, Mapping};
+use keyway::{Access, Device, Header, Key, Mapping, VolumeKey};
 use keyway_attach::session::{Close, Facts, Moved, Pace, Session, Status};
-use keyway_crypto::Secret;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -65,9 +64,9 @@ impl Asked {
         let Some(keys) = (match is_under_way {
             true => Some(self.keys_under_way(&device)?),
             // The session checks what it is handed.
-            false => self.begin_in_use(&device, name, |header, key| {
-                self.check_blocks(header, key, self.target.storage(&self.target.device, Access::Probe)?)
-            })?,
+            false => {
+                self.begin_in_use(&device, name, |header, key| self.check_blocks(&device, header, key))?
+            }
         }) else {
             return stdio::verbose(self.target.manner, &format!("Reencryption of {name} is prepared."));
         };
@@ -179,7 +178,7 @@ impl Asked {
         &self,
         device: &Device,
         name: &str,
-        check: impl Fn(&Header, &Secret) -> Result<()>,
+        check: impl Fn(&Header, &VolumeKey) -> Result<()>,
     ) -> Result<Option<VolumeKeys>> {
         if self.extent == Extent::Resume {
             return Err(refused("Device reencryption not in progress."));
@@ -192,14 +191,14 @@ impl Asked {
                 let len = self.target.storage(&self.target.device, Access::Probe)?.len();
                 self.confirm(&self.warning_of_plaintext(path, len_of(header.luks().header(), len)))?;
                 let key = self.one_key(&header)?;
-                check(&header, key.expose())?;
+                check(&header, &key)?;
                 self.back_up(&header)?;
                 device.prepare_decryption(header, &self.how, key)
             }
             _ => {
                 let how = self.new_encryption(&header)?;
                 let keys = self.keys(&header)?;
-                keys.first().map_or(Ok(()), |(key, _)| check(&header, key.expose()))?;
+                keys.first().map_or(Ok(()), |(key, _)| check(&header, key))?;
                 self.back_up(&header)?;
                 device.prepare_reencryption(header, &how, keys)
             }

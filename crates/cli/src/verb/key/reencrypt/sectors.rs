@@ -2,13 +2,10 @@
 
 use super::Asked;
 use crate::output::failure::{Exit, Failure, Result};
-use keyway::Header;
 use keyway::parts::Luks;
 use keyway::storage::Storage;
-use keyway_crypto::Secret;
+use keyway::{Device, Header, VolumeKey};
 use keyway_format::luks2::SegmentKind;
-use keyway_volume::device::probe;
-use keyway_volume::reencrypt::{smaller_blocks, smaller_blocks_of_plaintext};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -34,13 +31,13 @@ impl Asked {
         }
     }
 
-    /// Refuses sectors that are larger than the blocks in the volume on `data`, whose key this is.
-    pub(super) fn check_blocks(&self, header: &Header, key: &Secret, data: Arc<dyn Storage>) -> Result<()> {
+    /// Refuses sectors that are larger than the blocks in the volume on `device`, whose key this is.
+    pub(super) fn check_blocks(&self, device: &Device, header: &Header, key: &VolumeKey) -> Result<()> {
         // Forced, cryptsetup does not look.
         let looks = !(self.is_cryptsetup && self.offline);
         match self.larger_sectors(header.luks()).filter(|_| looks) {
             Some(new) => {
-                self.refuse_smaller(smaller_blocks(header.luks(), data, key, new)?, &self.target.device, new)
+                self.refuse_smaller(device.smaller_blocks(header, key, new)?, &self.target.device, new)
             }
             None => Ok(()),
         }
@@ -50,11 +47,14 @@ impl Asked {
     pub(super) fn check_blocks_mapped(
         &self,
         luks: &Luks,
-        mapping: &dyn Storage,
+        mapping: Arc<dyn Storage>,
         mapped: &Path,
     ) -> Result<()> {
         match self.larger_sectors(luks) {
-            Some(new) => self.refuse_smaller(probe::too_small_for(mapping, new), mapped, new),
+            Some(new) => {
+                let found = Device::from_storage(mapping).smaller_blocks_of_plaintext(0, new)?;
+                self.refuse_smaller(found, mapped, new)
+            }
             None => Ok(()),
         }
     }
@@ -64,7 +64,7 @@ impl Asked {
         let Some(new) = self.new_sector_size else { return Ok(()) };
         // Where data is to move, it is at the device's start now.
         let offset = if self.reduce.is_some() { 0 } else { self.offset };
-        let found = smaller_blocks_of_plaintext(data, offset, new)?;
+        let found = Device::from_storage(data).smaller_blocks_of_plaintext(offset, new)?;
         self.refuse_smaller(found, &self.target.device, new)
     }
 

@@ -4,8 +4,7 @@ use super::{Asked, State, What};
 use crate::args::{Args, Kind, Opt};
 use crate::output::failure::{Exit, Failure, Result};
 use keyway::storage::Exclusive;
-use keyway::{Reencrypt, Unused};
-use keyway_volume::reencrypt::check_unused_plaintext;
+use keyway::{Device, Reencrypt, Unused};
 use std::sync::Arc;
 
 /// `--skip-unused`.
@@ -60,8 +59,9 @@ impl Asked {
             );
         }
         if let (State::NotLuks, What::Encrypt) = (state, self.what) {
-            let checked = check_unused_plaintext(Arc::clone(data), self.offset, self.data_len);
-            checked.map_err(|error| Failure::new(Exit::Parameters, error.to_string()))?;
+            let plaintext = Device::from_storage(Arc::clone(data));
+            let checked = plaintext.check_unused_plaintext(self.offset, self.data_len);
+            checked.map_err(|error| Failure::new(Exit::Parameters, reason(error)))?;
         }
         let left = if self.what == What::Encrypt { "unencrypted" } else { "as they were" };
         match unused {
@@ -74,6 +74,14 @@ impl Asked {
             ),
         }
         Ok(())
+    }
+}
+
+/// Why it is refused, without its place.
+fn reason(error: keyway::Error) -> String {
+    match error.into_volume_error() {
+        Ok(error) => error.to_string(),
+        Err(error) => error.to_string(),
     }
 }
 

@@ -8,7 +8,8 @@ use keyway_format::json::{Object, Value};
 use keyway_format::luks2::reencryption::Resilience;
 
 pub(super) fn print(estimate: &Estimate) -> Result<()> {
-    let (plan, amounts, rates) = (&estimate.plan, &estimate.amounts, &estimate.rates);
+    let (plan, amounts, rates) =
+        (&estimate.measured.plan, &estimate.measured.amounts, &estimate.measured.rates);
     let what = plan.what();
     let (done, len) = plan.progress();
     let (_, largest) = plan.zones();
@@ -17,7 +18,7 @@ pub(super) fn print(estimate: &Estimate) -> Result<()> {
         .with("protection", number(amounts.protection))
         .with("headers", number(amounts.headers));
     let zone = Object::new()
-        .with("likely", number(estimate.zone))
+        .with("likely", number(estimate.measured.zone))
         .with("largest", number(largest))
         .with("count", number(amounts.zones));
     let loses = match what.resilience {
@@ -55,8 +56,8 @@ pub(super) fn print(estimate: &Estimate) -> Result<()> {
         .with("done", number(done))
         .with("left", number(amounts.left))
         .with("given_up", number(estimate.given_up.map_or(0, |(_, rest)| rest)))
-        .with("seconds", decimal(estimate.seconds.likely))
-        .with("seconds_interval", range(estimate.seconds))
+        .with("seconds", decimal(estimate.measured.seconds.likely))
+        .with("seconds_interval", range(estimate.measured.seconds))
         .with("limit_rate", estimate.limit.map_or(Value::Null, number))
         .with("read", number(amounts.read))
         .with("written", written)

@@ -10,24 +10,18 @@ use crate::device::{self, explain};
 use crate::output::failure::{Exit, Failure, Result};
 use crate::output::paint::Paint;
 use crate::output::stdio;
+use keyway::estimate::{Estimate as Measured, Planned};
 use keyway::parts::{Error, Header, Luks, UnderWay};
 use keyway::storage::Storage;
-use keyway::{Access, Device, Key, Luks1Files, NewKdf};
+use keyway::{Access, Create, Device, Key, Luks1Files, NewKdf, Reencrypt, Version};
 use keyway_crypto::CipherSpec;
-use keyway_format::interval::Interval;
-use keyway_format::luks2::DigestId;
-use keyway_volume::change::create;
-use keyway_volume::device::storage::Topology;
 use keyway_volume::header::seal::Seal;
-use keyway_volume::reencrypt::{self, Amounts, Plan, Planned, Rates, Setting, Terms, luks1};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// `--estimate`, with the options that are of the plan.
+/// `--estimate`, with the options that are of the plan alone.
 pub(super) struct Estimating {
     json: bool,
-    terms: Terms,
-    sector_size: Option<u32>,
     keeps_key: bool,
 }
 
@@ -41,22 +35,7 @@ impl Estimating {
                 false => Ok(None),
             };
         }
-        let resilience = match args.text(&shared::RESILIENCE).unwrap_or_default() {
-            "" | "datashift" | "datashift-checksum" => "checksum",
-            "datashift-journal" => "journal",
-            other => other,
-        };
-        let hash = args.text(&shared::RESILIENCE_HASH);
-        let terms = Terms {
-            resilience: resilience.to_owned(),
-            data_len: args.number(&shared::DEVICE_SIZE),
-            shift: args.number(&shared::REDUCE_DEVICE_SIZE).unwrap_or(0),
-            zone: args.number(&shared::HOTZONE_SIZE),
-            hash: hash.map_or_else(|| Terms::default().hash, str::to_owned),
-            ..Terms::default()
-        };
-        let sector_size = args.number32(&shared::SECTOR_SIZE);
-        Ok(Some(Self { json, terms, sector_size, keeps_key: args.given(&shared::KEEP_KEY) }))
+        Ok(Some(Self { json, keeps_key: args.given(&shared::KEEP_KEY) }))
     }
 }
 
@@ -64,12 +43,7 @@ impl Estimating {
 struct Estimate {
     device: String,
     is_under_way: bool,
-    plan: Plan,
-    amounts: Amounts,
-    /// The hot zones that are likely, in bytes.
-    zone: u64,
-    rates: Rates,
-    seconds: Interval,
+    measured: Measured,
     limit: Option<u64>,
     backup: Option<Backup>,
     /// `--device-size`, and how many bytes behind it are given up.
@@ -94,18 +68,11 @@ impl Backup {
 /// A header, and what is planned with it.
 struct Subject {
     luks: Luks,
-    what: Kind,
-    terms: Terms,
-    /// Lengths of both volume keys in bits.
-    bits: (u32, u32),
+    /// The data device, and where its header is.
+    device: Device,
+    what: Planned,
+    how: Reencrypt,
     backup: Option<Backup>,
-}
-
-enum Kind {
-    Reencrypt { cipher: String, sector_size: u32, slots: usize },
-    Encrypt { moves: bool, offset: u64 },
-    Decrypt,
-    Resume,
 }
 
 impl Asked {
@@ -115,31 +82,13 @@ impl Asked {
         }
         let data = device::storage(&self.target.device, Access::Probe)?;
         let subject = self.subject(estimating, &data)?;
-        let planned = match &subject.what {
-            Kind::Reencrypt { cipher, sector_size, slots } => {
-                Planned::Reencrypt { cipher, sector_size: *sector_size, slots: *slots }
-            }
-            Kind::Encrypt { moves, offset } => Planned::Encrypt { moves: *moves, offset: *offset },
-            Kind::Decrypt => Planned::Decrypt,
-            Kind::Resume => Planned::Resume,
-        };
-        let failed = |error: &Error| explain::on_device(self.target.header_path(), error);
-        let plan = Plan::new(&subject.luks, planned, &subject.terms, data.len()).map_err(|e| failed(&e))?;
-        let setting = Setting { old_bits: subject.bits.0, new_bits: subject.bits.1, limit: self.limit_rate };
-        // What the page cache has says nothing about the device.
-        let direct = device::storage_direct(&self.target.device, Access::Probe).ok();
-        let sampled = direct.as_ref().unwrap_or(&data);
-        let rates = reencrypt::measure(&plan, &**sampled, &setting).map_err(|e| failed(&e))?;
-        let zone = reencrypt::zone(&plan, &rates);
-        let amounts = plan.amounts(zone);
+        let Subject { luks, device, what, how, .. } = &subject;
+        let measured = device.estimate_with(luks, *what, how, self.limit_rate);
+        let measured = measured.map_err(|e| explain::placed(e.into(), Some(self.target.header_path())))?;
         let estimate = Estimate {
             device: self.target.device.display().to_string(),
-            is_under_way: matches!(subject.what, Kind::Resume),
-            seconds: reencrypt::seconds(&amounts, &rates, &setting),
-            plan,
-            amounts,
-            zone,
-            rates,
+            is_under_way: subject.what == Planned::Resume,
+            measured,
             limit: self.limit_rate,
             given_up: self.given_up(&subject, data.len()),
             backup: subject.backup,
@@ -154,36 +103,37 @@ impl Asked {
     fn given_up(&self, subject: &Subject, device_len: u64) -> Option<(u64, u64)> {
         let len = size::len_of(subject.luks.header(), device_len);
         let whole = match subject.what {
-            Kind::Encrypt { moves: true, offset } => device_len.saturating_sub(2 * offset),
-            Kind::Encrypt { moves: false, offset } => device_len.saturating_sub(offset.max(self.offset)),
-            Kind::Reencrypt { .. } => len.saturating_sub(subject.terms.shift),
-            Kind::Decrypt => len,
-            Kind::Resume => UnderWay::of(subject.luks.header()).ok()??.len_on(device_len)?,
+            Planned::Encrypt { moves: true, offset } => device_len.saturating_sub(2 * offset),
+            Planned::Encrypt { moves: false, offset } => device_len.saturating_sub(offset.max(self.offset)),
+            Planned::Reencrypt { .. } => len.saturating_sub(self.reduce.unwrap_or(0)),
+            Planned::Decrypt => len,
+            _ => UnderWay::of(subject.luks.header()).ok()??.len_on(device_len)?,
         };
         self.part_of(whole).map(|part| (part, whole - part))
     }
 
     fn subject(&self, estimating: &Estimating, data: &Arc<dyn Storage>) -> Result<Subject> {
-        if let Some(state) = self.luks1_state(data)? {
-            return self.resuming(state, self.terms(estimating, data, false));
+        if let Some((state, place)) = self.luks1_state(data)? {
+            let device = Device::options().header(place);
+            let device = device.over(&self.target.device, Arc::clone(data), Arc::clone(state.storage()));
+            return Ok(self.subject_of(state, device, Planned::Resume));
         }
         let path = self.target.header_path();
         let exported = self.what == What::Decrypt && self.is_to_be_exported();
         let storage = match &self.target.header {
             Some(header) if device::exists(header) => device::storage(header, Access::Probe)?,
-            Some(_) if !exported => return self.plaintext(estimating, data),
+            Some(_) if !exported => return self.plaintext(data),
             _ => Arc::clone(data),
         };
         let luks = match Luks::open_with(storage, Access::Probe, self.target.locking) {
             Ok(luks) => luks,
             Err(Error::Format(keyway_format::Error::NotLuks)) if self.what == What::Encrypt => {
-                return self.plaintext(estimating, data);
+                return self.plaintext(data);
             }
             Err(error) => return Err(explain::on_device(path, &error)),
         };
         if UnderWay::of(luks.header()).map_err(|e| explain::on_device(path, &e))?.is_some() {
-            let holds_header = self.target.header.is_none();
-            return self.resuming(luks, self.terms(estimating, data, holds_header));
+            return Ok(self.planned(luks, data, Planned::Resume));
         }
         if self.extent == super::Extent::Resume {
             return Err(Failure::new(Exit::Parameters, "Device reencryption not in progress."));
@@ -200,7 +150,7 @@ impl Asked {
             }
             What::Decrypt => {
                 let backup = backup(luks.version() == 2);
-                self.decrypting(luks, estimating, data, backup)
+                self.decrypting(luks, data, backup)
             }
             What::Reencrypt => {
                 let backup = backup(luks.version() == 2);
@@ -216,17 +166,17 @@ impl Asked {
         data: &Arc<dyn Storage>,
         backup: Option<Backup>,
     ) -> Result<Subject> {
-        let (old, old_sector, is_luks1) = match luks.header() {
-            Header::Luks1(header) => (header.cipher(), 512, true),
+        let (old, is_luks1) = match luks.header() {
+            Header::Luks1(header) => (header.cipher(), true),
             Header::Luks2 { metadata, .. } => {
                 let segment = metadata.segments.get(&0);
-                let (cipher, sector) = segment.and_then(crypt).ok_or_else(|| {
+                let cipher = segment.and_then(cipher_of).ok_or_else(|| {
                     Failure::new(
                         Exit::Parameters,
                         "The volume is not encrypted in a way that can be reencrypted.",
                     )
                 })?;
-                (cipher, sector, false)
+                (cipher, false)
             }
         };
         let is_null = CipherSpec::parse(&old).is_ok_and(|spec| spec.is_null());
@@ -245,28 +195,19 @@ impl Asked {
         let old_bits = key_bits(&luks);
         let given = if is_luks1 { self.key.key_bits } else { self.new_key_bits };
         let kept = Some(old_bits).filter(|_| cipher == old);
-        let bits = given.or(kept).unwrap_or_else(|| create::default_key_bits(&spec));
-        create::check_key_bits(&spec, bits, luks.version())?;
-        let slots = match (estimating.keeps_key, self.key.keyslot) {
-            (true, _) => 0,
-            (false, Some(_)) => 1,
-            (false, None) => luks.bound_keyslots().len().max(1),
+        let bits = given.or(kept).unwrap_or_else(|| Create::default_key_bits(&spec));
+        let version = if is_luks1 { Version::Luks1 } else { Version::Luks2 };
+        version.check_key_bits(&spec, bits)?;
+        let keyslots = match self.key.keyslot {
+            Some(_) => 1,
+            None => luks.bound_keyslots().len().max(1),
         };
-        let sector_size = estimating.sector_size.unwrap_or(old_sector);
-        let terms = self.terms(estimating, data, self.target.header.is_none() && !is_luks1);
-        let luks = state_of(luks)?;
-        let what = Kind::Reencrypt { cipher, sector_size, slots };
-        Ok(Subject { luks, what, terms, bits: (old_bits, bits), backup })
+        let subject = self.planned(luks, data, Planned::Reencrypt { keyslots });
+        Ok(Subject { how: subject.how.cipher(&cipher, bits), backup, ..subject })
     }
 
-    fn decrypting(
-        &self,
-        luks: Luks,
-        estimating: &Estimating,
-        data: &Arc<dyn Storage>,
-        backup: Option<Backup>,
-    ) -> Result<Subject> {
-        let (offset, bits, is_luks1) = (luks.data_offset()?, key_bits(&luks), luks.version() == 1);
+    fn decrypting(&self, luks: Luks, data: &Arc<dyn Storage>, backup: Option<Backup>) -> Result<Subject> {
+        let (offset, is_luks1) = (luks.data_offset()?, luks.version() == 1);
         if !is_luks1 && self.target.header.is_none() {
             return Err(Failure::new(Exit::Parameters, super::decrypt::NEEDS_HEADER));
         }
@@ -278,13 +219,11 @@ impl Asked {
             (false, true) => self.check_resilience_of_shift()?,
             (false, false) => self.check_resilience_in_place()?,
         }
-        let shift = if is_luks1 { offset } else { 0 };
-        let terms = Terms { shift, ..self.terms(estimating, data, false) };
-        Ok(Subject { luks: state_of(luks)?, what: Kind::Decrypt, terms, bits: (bits, bits), backup })
+        Ok(Subject { backup, ..self.planned(luks, data, Planned::Decrypt) })
     }
 
     /// What is on the device becomes a volume: planned with a header in memory.
-    fn plaintext(&self, estimating: &Estimating, data: &Arc<dyn Storage>) -> Result<Subject> {
+    fn plaintext(&self, data: &Arc<dyn Storage>) -> Result<Subject> {
         if self.what != What::Encrypt {
             return Err(device::not_luks(self.target.header_path()));
         }
@@ -311,28 +250,29 @@ impl Asked {
         let made = header.in_memory(1 << 20, &Key::passphrase("estimate"))?;
         let luks =
             Luks::open_with(made.header()?.luks().storage().clone(), Access::Probe, self.target.locking)?;
-        let terms = Terms { shift: reduce, ..self.terms(estimating, data, moves) };
-        let bits = key_bits(&luks);
-        Ok(Subject { luks, what: Kind::Encrypt { moves, offset }, terms, bits: (bits, bits), backup: None })
+        Ok(self.planned(luks, data, Planned::Encrypt { moves, offset }))
     }
 
-    fn resuming(&self, luks: Luks, terms: Terms) -> Result<Subject> {
-        let under_way = UnderWay::of(luks.header())?;
-        let digests = under_way.as_ref().map(|found| (found.what().old.digest, found.what().new.digest));
-        let (old, new) = digests.unwrap_or_default();
-        let of = |digest: Option<DigestId>| digest_bits(&luks, digest).unwrap_or_else(|| key_bits(&luks));
-        let bits = (of(old), of(new));
-        Ok(Subject { luks, what: Kind::Resume, terms, bits, backup: None })
+    /// What is planned with the header of the volume on `data`.
+    fn planned(&self, luks: Luks, data: &Arc<dyn Storage>, what: Planned) -> Subject {
+        let device = self.target.over(Arc::clone(data), Arc::clone(luks.storage()), false);
+        self.subject_of(luks, device, what)
+    }
+
+    fn subject_of(&self, luks: Luks, device: Device, what: Planned) -> Subject {
+        let how = self.how.clone().data_shift(self.reduce.unwrap_or(0));
+        Subject { luks, device, what, how, backup: None }
     }
 
     /// The state of a LUKS1 re-encryption that is under way, from its file.
-    fn luks1_state(&self, data: &Arc<dyn Storage>) -> Result<Option<Luks>> {
+    fn luks1_state(&self, data: &Arc<dyn Storage>) -> Result<Option<(Luks, PathBuf)>> {
         let storage = match &self.target.header {
             Some(header) if device::exists(header) => device::storage(header, Access::Probe)?,
             Some(_) => return Ok(None),
             None => Arc::clone(data),
         };
-        let marked = luks1::marked(&*storage).ok().flatten();
+        let device = self.target.over(Arc::clone(data), Arc::clone(&storage), false);
+        let marked = device.luks1_in_reencryption().ok().flatten();
         let luks = Luks::open_with(storage, Access::Probe, self.target.locking).ok();
         let uuid =
             marked.clone().or_else(|| luks.filter(|it| it.version() == 1).map(|it| it.uuid().to_owned()));
@@ -343,14 +283,13 @@ impl Asked {
             _ => return Ok(None),
         };
         match device::storage(&files.state(), Access::Probe) {
-            Ok(state) => Ok(Some(Luks::open_with(state, Access::Probe, self.target.locking)?)),
+            Ok(state) => {
+                let state = Luks::open_with(state, Access::Probe, self.target.locking)?;
+                Ok(Some((state, files.state())))
+            }
             Err(_) if marked.is_some() => Err(self.without_state(&files)),
             Err(_) => Ok(None),
         }
-    }
-
-    fn terms(&self, estimating: &Estimating, data: &Arc<dyn Storage>, holds_header: bool) -> Terms {
-        Terms { block: Topology::of(&**data).sector_size, holds_header, ..estimating.terms.clone() }
     }
 
     /// The header backup that would be made of this header; by itself, or only where one is named.
@@ -366,30 +305,13 @@ impl Asked {
     }
 }
 
-/// A header over the same data that says of itself how it is re-encrypted: LUKS1's own cannot.
-fn state_of(luks: Luks) -> Result<Luks> {
-    match luks.header() {
-        Header::Luks1(header) => Ok(luks1::planned(header)?),
-        Header::Luks2 { .. } => Ok(luks),
-    }
-}
-
-fn crypt(segment: &keyway_format::luks2::Segment) -> Option<(String, u32)> {
+fn cipher_of(segment: &keyway_format::luks2::Segment) -> Option<String> {
     match &segment.kind {
-        keyway_format::luks2::SegmentKind::Crypt { encryption, sector_size, .. } => {
-            Some((encryption.clone(), *sector_size))
-        }
+        keyway_format::luks2::SegmentKind::Crypt { encryption, .. } => Some(encryption.clone()),
         _ => None,
     }
 }
 
 fn key_bits(luks: &Luks) -> u32 {
     luks.header().volume_key_len().map_or(512, |bytes| bytes as u32 * 8)
-}
-
-/// The length of the key that a digest verifies, in bits; `None` where no keyslot holds it.
-fn digest_bits(luks: &Luks, digest: Option<DigestId>) -> Option<u32> {
-    let Header::Luks2 { metadata, .. } = luks.header() else { return None };
-    let keyslot = metadata.digests.get(&digest?)?.keyslots.first()?;
-    metadata.keyslots.get(keyslot).map(|slot| slot.key_size * 8)
 }

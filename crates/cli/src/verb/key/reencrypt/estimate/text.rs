@@ -4,14 +4,14 @@ use super::{Backup, Estimate};
 use crate::output::figures::{grouped, span};
 use crate::output::paint::{Paint, printable};
 use crate::output::size::human;
+use keyway::estimate::WRITE_SHARE;
 use keyway_format::interval::Interval;
 use keyway_format::luks2::reencryption::{Mode, MovedResilience, Resilience};
-use keyway_volume::reencrypt::WRITE;
 use std::fmt::Write;
 
 pub(super) fn show(estimate: &Estimate, paint: Paint) -> String {
     let mut page = String::new();
-    let what = match (estimate.plan.mode(), estimate.is_under_way) {
+    let what = match (estimate.measured.plan.mode(), estimate.is_under_way) {
         (Mode::Reencrypt, false) => "to be reencrypted",
         (Mode::Encrypt, false) => "to be encrypted",
         (Mode::Decrypt, false) => "to be decrypted",
@@ -23,9 +23,9 @@ pub(super) fn show(estimate: &Estimate, paint: Paint) -> String {
     let mut row = |name: &str, value: &str| {
         let _ = writeln!(page, "  {}{value}", paint.faint(&format!("{name:<11}")));
     };
-    let amounts = &estimate.amounts;
-    row("Time", &paint.strong(&span(estimate.seconds)));
-    let (done, len) = estimate.plan.progress();
+    let amounts = &estimate.measured.amounts;
+    row("Time", &paint.strong(&span(estimate.measured.seconds)));
+    let (done, len) = estimate.measured.plan.progress();
     match done {
         0 => row("Data", &human(len)),
         done => row("Data", &format!("{} of {}, {} are done", human(amounts.left), human(len), human(done))),
@@ -33,20 +33,20 @@ pub(super) fn show(estimate: &Estimate, paint: Paint) -> String {
     row("Read", &human(amounts.read));
     let protection = match amounts.protection {
         0 => String::new(),
-        bytes => format!(" and {} {}", human(bytes), kept(&estimate.plan.what().resilience)),
+        bytes => format!(" and {} {}", human(bytes), kept(&estimate.measured.plan.what().resilience)),
     };
     row("Written", &format!("{}{protection}; {} of headers", human(amounts.written), human(amounts.headers)));
     row(
         "Hot zone",
         &format!(
             "about {} at a time, {}; at most {}",
-            human(estimate.zone),
+            human(estimate.measured.zone),
             if amounts.zones == 1 { "once".to_owned() } else { format!("{} times", grouped(amounts.zones)) },
-            human(estimate.plan.zones().1)
+            human(estimate.measured.plan.zones().1)
         ),
     );
     row("A crash", &crash(estimate));
-    let rates = &estimate.rates;
+    let rates = &estimate.measured.rates;
     let mut measured = format!("read {} of this device at {}", human(rates.sampled), rate(rates.read));
     for (name, speed) in [&rates.old, &rates.new, &rates.hash].into_iter().flatten() {
         let _ = write!(measured, "; {} at {}", printable(name), rate(*speed));
@@ -56,9 +56,9 @@ pub(super) fn show(estimate: &Estimate, paint: Paint) -> String {
         "Assumed",
         &format!(
             "it writes at {} to {} % of that, likely {}: nothing was written to try",
-            percent(WRITE.low),
-            percent(WRITE.high),
-            percent(WRITE.likely)
+            percent(WRITE_SHARE.low),
+            percent(WRITE_SHARE.high),
+            percent(WRITE_SHARE.likely)
         ),
     );
     if let Some((part, rest)) = estimate.given_up {
@@ -84,13 +84,16 @@ fn kept(resilience: &Resilience) -> &'static str {
 
 /// What a crash can cost.
 pub(super) fn crash(estimate: &Estimate) -> String {
-    let what = estimate.plan.what();
-    if let (Resilience::None, Some(lost)) = (&what.resilience, estimate.plan.hot_zone()) {
+    let what = estimate.measured.plan.what();
+    if let (Resilience::None, Some(lost)) = (&what.resilience, estimate.measured.plan.hot_zone()) {
         return format!("has cost bytes {} to {}: they cannot be recovered", lost.start, lost.end);
     }
     match &what.resilience {
         Resilience::None => {
-            format!("costs the hot zone that is being written: up to {}", human(estimate.plan.zones().1))
+            format!(
+                "costs the hot zone that is being written: up to {}",
+                human(estimate.measured.plan.zones().1)
+            )
         }
         resilience => match resilience.checksum() {
             Some(checksum) => {

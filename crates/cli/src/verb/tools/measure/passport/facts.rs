@@ -17,7 +17,6 @@ use keyway_boot::unlock_time::{Rates, Wait, Work};
 use keyway_format::interval::Interval;
 use keyway_format::luks2::Priority;
 use keyway_volume::UnlockTimes;
-use keyway_volume::reencrypt::rekey::FirstBoot;
 use keyway_volume::trust::facts;
 use std::time::Instant;
 
@@ -94,7 +93,8 @@ impl Passport {
         let cures = Facts::of(luks, data.len())
             .map(|facts| Concern::cured_by_reencryption(&facts, &*data))
             .unwrap_or_default();
-        let prediction = question.target.predict(&volume.over(data, luks.storage().clone(), false))?;
+        let device = volume.over(data, luks.storage().clone(), false);
+        let prediction = question.target.predict(&device)?;
         let prediction = match (known, question.watched) {
             (Some(rates), _) => prediction.at(rates.clone()),
             (None, Some(watched)) => scaled(prediction, watched)?,
@@ -138,7 +138,7 @@ impl Passport {
             refused: prediction.judgement().and_then(|found| found.refused.clone()),
             notes: prediction.judgement().map(|found| found.notes.clone()).unwrap_or_default(),
             cures: cures.iter().filter_map(cure::sentence).collect(),
-            awaits_first_boot: FirstBoot::of(luks.header()) == FirstBoot::Due,
+            awaits_first_boot: device.header()?.awaits_first_boot(),
             modules: prediction.modules().to_vec(),
             entropy: question.entropy,
             hardware: question.hardware.title,
