@@ -41,6 +41,7 @@
 //! | hand the plaintext to other programs | `Volume::serve_nbd`, `Volume::mount`, `Volume::add_ublk`, `Admitted::map` (features) |
 //! | find, suspend, resize, re-encrypt and remove what the kernel has mapped | `Mapping` (feature) |
 //! | learn how long a keyslot takes, here, on a board, in GRUB | [`Header::unlock_time`], `Device::predict` (feature) |
+//! | see which devices there are, what is on them, who holds them | [`devices`] |
 //! | run on storage of your own | [`storage`] |
 //!
 //! # Safe by default
@@ -84,6 +85,7 @@ mod admitted;
 mod attach;
 mod create;
 mod device;
+pub mod devices;
 mod error;
 pub mod estimate;
 pub mod facts;

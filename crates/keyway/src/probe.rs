@@ -86,7 +86,11 @@ pub(crate) fn probe(storage: &Arc<dyn Storage>) -> Result<Probe> {
 /// Everything that is not LUKS.
 fn other(storage: &dyn Storage) -> io::Result<Probe> {
     let found = signatures::foreign(storage)?;
-    Ok(found.map_or(Probe::Nothing, |found| {
-        Probe::Other(Signature { name: found.name, blkid: found.blkid, kind: found.kind })
-    }))
+    Ok(found.map_or(Probe::Nothing, |found| Probe::Other(Signature::of(found))))
+}
+
+impl Signature {
+    pub(crate) fn of(found: &signatures::Signature) -> Self {
+        Self { name: found.name, blkid: found.blkid, kind: found.kind }
+    }
 }

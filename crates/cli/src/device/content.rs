@@ -1,9 +1,8 @@
 //! What a device holds before it is overwritten, in cryptsetup's words.
 
 use crate::output::failure::{Exit, Failure, Result};
-use keyway::SignatureKind as Kind;
 use keyway::storage::Storage;
-use keyway_volume::device::probe::{Signature, probe};
+use keyway::{Signature, SignatureKind as Kind, devices};
 use std::path::Path;
 
 /// One warning for each signature found.
@@ -15,9 +14,10 @@ pub(crate) fn warnings(storage: &dyn Storage, device: &Path) -> Result<Vec<Strin
 pub(crate) fn found(storage: &dyn Storage, device: &Path) -> Result<Vec<String>> {
     let device = device.display();
     let cannot = |error| format!("Cannot look for what {device} holds: {error}.");
-    let found = probe(storage).map_err(|error| Failure::new(Exit::Parameters, cannot(error)))?;
+    let found =
+        devices::signatures(storage).map_err(|error| Failure::new(Exit::Parameters, cannot(error)))?;
     let line = |(name, kind)| format!("Device {device} already contains a '{name}' {kind} signature.");
-    let mut lines: Vec<_> = found.iter().map(|found| line(words(found.signature))).collect();
+    let mut lines: Vec<_> = found.iter().map(|found| line(words(found))).collect();
     lines.dedup();
     Ok(lines)
 }

@@ -2,10 +2,9 @@
 //! kernel's block devices, by what is on each. And whether such a name means a given device.
 
 use crate::device::{self, hardware};
-use keyway::storage::{File, Storage};
+use keyway::devices::{self, BlockDevice};
+use keyway::storage::File;
 use keyway_boot::device_spec::{Tag, Tagged, link_by_hardware};
-use keyway_volume::device::block_devices::{self, BlockDevice};
-use keyway_volume::device::probe::{Reach, identity, probe_range};
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
@@ -18,8 +17,8 @@ pub(crate) fn find(spec: &OsStr) -> Option<PathBuf> {
     if let Some(link) = tagged.link().filter(|link| link.exists()) {
         return Some(link);
     }
-    let devices = block_devices::all();
-    let mut found = devices.iter().filter(|device| is(device, &tagged));
+    let all = devices::all();
+    let mut found = all.iter().filter(|device| is(device, &tagged));
     let (first, another) = (found.next()?, found.next());
     match tagged.after {
         _ if tagged.is_start && another.is_some() => None,
@@ -32,8 +31,8 @@ pub(crate) fn find(spec: &OsStr) -> Option<PathBuf> {
 pub(crate) fn all(spec: &OsStr) -> Vec<PathBuf> {
     match Tagged::parse(spec).filter(|tagged| tagged.after == 0) {
         Some(tagged) => {
-            let devices = block_devices::all();
-            let having = devices.iter().filter(|device| is(device, &tagged));
+            let all = devices::all();
+            let having = all.iter().filter(|device| is(device, &tagged));
             having.map(|device| device.node().to_owned()).collect()
         }
         None => find(spec).into_iter().collect(),
@@ -45,7 +44,7 @@ pub(crate) fn refusal(spec: &OsStr) -> Option<String> {
     let shown = spec.to_string_lossy();
     let Some(tagged) = Tagged::parse(spec) else { return hardware::refusal(&path_of(spec)) };
     let several =
-        tagged.is_start && block_devices::all().iter().filter(|device| is(device, &tagged)).nth(1).is_some();
+        tagged.is_start && devices::all().iter().filter(|device| is(device, &tagged)).nth(1).is_some();
     several.then(|| format!("{shown}: several devices have a UUID that begins so; write the whole one"))
 }
 
@@ -53,9 +52,8 @@ pub(crate) fn refusal(spec: &OsStr) -> Option<String> {
 /// under that name, or another one with that UUID or label.
 pub(crate) fn is_meant(spec: &OsStr, path: &Path) -> bool {
     let is_here = |found: &Path| device::is_same(found, path);
-    let has = |tagged: Tagged| {
-        block_devices::all().iter().any(|device| is_here(device.node()) && is(device, &tagged))
-    };
+    let has =
+        |tagged: Tagged| devices::all().iter().any(|device| is_here(device.node()) && is(device, &tagged));
     spec == path || find(spec).is_some_and(|found| is_here(&found)) || Tagged::parse(spec).is_some_and(has)
 }
 
@@ -75,15 +73,15 @@ pub(crate) fn path_of(spec: &OsStr) -> PathBuf {
 /// The UUID of what is on the device.
 pub(crate) fn uuid(device: &Path) -> Option<String> {
     let storage = File::open(device).ok()?;
-    let identity = identity(&storage).ok()??;
+    let identity = devices::identity(&storage).ok()??;
     Some(identity.uuid).filter(|uuid| !uuid.is_empty())
 }
 
 /// Whether the device has a LUKS header; `None` if it cannot be read.
 pub(crate) fn has_luks(device: &Path) -> Option<bool> {
     let storage = File::open(device).ok()?;
-    let found = probe_range(&storage, 0..storage.len(), Reach::Start).ok()?;
-    Some(found.iter().any(|found| found.signature.blkid == "crypto_LUKS"))
+    let found = devices::signatures_at_start(&storage).ok()?;
+    Some(found.iter().any(|found| found.blkid == "crypto_LUKS"))
 }
 
 /// Whether `spec` is the UUID of the volume whose header is at `header`, apart from its data.

@@ -7,7 +7,7 @@
 //! ```
 //! /dev/block/MAJOR:MINOR, too, is one of udev's links. (systemd's rules 60-persistent-storage.rules and its builtin path_id.)
 
-use keyway_volume::device::block_devices::{self, BlockDevice};
+use keyway::devices::{self, BlockDevice};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -17,8 +17,8 @@ pub(super) fn find(path: &Path) -> Option<PathBuf> {
         return by_number(number);
     }
     let name = name(path).filter(|name| is_told(name))?;
-    let devices = block_devices::all();
-    let found = devices.iter().find(|device| names(device).iter().any(|own| own == name));
+    let all = devices::all();
+    let found = all.iter().find(|device| names(device).iter().any(|own| own == name));
     found.map(|device| device.node().to_owned())
 }
 
@@ -47,7 +47,7 @@ pub(super) fn refusal(path: &Path) -> Option<String> {
 /// The tag to write instead of a link that only udev makes.
 pub(crate) fn better_name(path: &Path) -> Option<String> {
     let device = fs::canonicalize(path).ok().filter(|_| name(path).is_some_and(|name| !is_told(name)))?;
-    let found = block_devices::all().into_iter().find(|other| other.node() == device)?;
+    let found = devices::all().into_iter().find(|other| other.node() == device)?;
     let uuid = found.identity().map(|identity| identity.uuid).filter(|uuid| !uuid.is_empty());
     let tag = uuid.map(|uuid| format!("UUID={uuid}"));
     tag.or_else(|| found.partition_uuid().map(|uuid| format!("PARTUUID={uuid}")))
@@ -134,7 +134,7 @@ mod tests {
     /// Those of this machine that have a node here.
     #[test]
     fn a_number_is_a_device() {
-        for device in block_devices::all().iter().filter(|device| device.node().exists()) {
+        for device in devices::all().iter().filter(|device| device.node().exists()) {
             let name = device.node().file_name().unwrap().to_string_lossy().into_owned();
             let Ok(number) = fs::read_to_string(Path::new("/sys/class/block").join(name).join("dev")) else {
                 continue;

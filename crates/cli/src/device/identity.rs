@@ -2,8 +2,8 @@
 
 use crate::device::location::url;
 use crate::process::encoding::encoded;
+use keyway::devices;
 use keyway::storage::{Extent, File, LockTarget, PartitionName, Storage, image_of};
-use keyway_attach::dm::{DeviceNumber, loopback};
 use rustix::fd::AsFd;
 use rustix::fs::fstat;
 use std::fs::Metadata;
@@ -83,11 +83,10 @@ impl Identity {
 
     fn of(found: &Metadata) -> Option<Self> {
         let is_block = |found: &Metadata| found.file_type().is_block_device();
-        let number = DeviceNumber::from_dev(found.rdev());
-        let behind = loopback::backing_file(number).filter(|_| is_block(found));
-        let behind = behind.and_then(|file| std::fs::metadata(file).ok());
-        let part = behind.as_ref().and_then(|_| loopback::part(number));
-        let found = behind.as_ref().unwrap_or(found);
+        let behind = devices::image_behind(found);
+        let behind = behind.and_then(|(file, part)| Some((std::fs::metadata(file).ok()?, part)));
+        let part = behind.as_ref().and_then(|(_, part)| *part);
+        let found = behind.as_ref().map_or(found, |(file, _)| file);
         let (device, inode) = match found.is_file() {
             true => (found.dev(), found.ino()),
             false if is_block(found) => (found.rdev(), 0),

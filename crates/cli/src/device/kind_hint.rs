@@ -6,18 +6,17 @@
 use crate::device;
 use crate::output::failure::{Cause, Failure};
 use keyway::storage::Storage;
-use keyway::{Access, SignatureKind as Kind};
-use keyway_volume::device::probe::{Found, is_noise, probe};
+use keyway::{Access, Signature, SignatureKind as Kind, devices};
 use std::path::Path;
 
 /// What opens a volume whose signature says that it is no LUKS volume.
 pub(crate) fn of_another_kind(path: &Path) -> Option<String> {
-    let found = probe(&*device::storage(path, Access::Probe).ok()?).ok()?;
+    let found = devices::signatures(&*device::storage(path, Access::Probe).ok()?).ok()?;
     found.iter().find_map(opened_by_type)
 }
 
-fn opened_by_type(found: &Found) -> Option<String> {
-    let (name, kind) = match found.signature.name {
+fn opened_by_type(found: &Signature) -> Option<String> {
+    let (name, kind) = match found.name {
         "BitLocker volume" => ("BitLocker", "bitlk"),
         "FileVault volume" => ("FileVault", "fvault2"),
         _ => return None,
@@ -41,14 +40,14 @@ pub(crate) fn say_what_it_is(failure: Failure, path: &Path) -> Failure {
 
 /// `None` for what is damaged or has damaged partitions.
 fn content(storage: &dyn Storage) -> Option<String> {
-    match probe(storage).ok()?.first() {
-        Some(found) if matches!(found.signature.kind, Kind::PartitionTable | Kind::Encrypted) => None,
-        Some(found) => Some(format!("It has the signature of: {}.", found.signature.name)),
+    match devices::signatures(storage).ok()?.first() {
+        Some(found) if matches!(found.kind, Kind::PartitionTable | Kind::Encrypted) => None,
+        Some(found) => Some(format!("It has the signature of: {}.", found.name)),
         None => {
             let mut start = vec![0; START.min(storage.len()) as usize];
             storage.read_at(&mut start, 0).ok()?;
             let is_empty = start.iter().all(|byte| *byte == 0);
-            match is_noise(&start) {
+            match devices::is_noise(&start) {
                 true => Some(NOISE.to_owned()),
                 false if is_empty => {
                     Some("It has no signature that is known, and begins with zeros.".to_owned())

@@ -1,8 +1,8 @@
 //! What an operand names (a path, a device by its UUID, a URL), and whether that exists.
 
 use crate::device::{nbd, remote};
+use keyway::devices;
 use keyway::storage::{PartitionName, Readers, image_of};
-use keyway_volume::device::block_devices;
 use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 
@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 /// it is.
 pub(crate) fn resolve(spec: &Path) -> PathBuf {
     if let Some(partition) = PartitionName::of(spec) {
-        let node = block_devices::partition(&partition.image, partition.number);
+        let node = devices::partition(&partition.image, partition.number);
         return node.unwrap_or_else(|| spec.to_owned());
     }
     let link = spec.to_str().and_then(|text| {

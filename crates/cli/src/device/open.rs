@@ -3,11 +3,8 @@
 use crate::device::location::{is_url, url};
 use crate::device::{explain, nbd, partitions, place, remote};
 use crate::output::failure::{Exit, Failure, Result};
-use keyway::Access;
-use keyway::parts::Error;
 use keyway::storage::{Direct, Exclusive, File, NoPartition, PartitionName, Storage, image_of};
-use keyway_volume::InUse;
-use keyway_volume::device::in_use;
+use keyway::{Access, devices};
 use std::fmt::Display;
 use std::io::ErrorKind;
 use std::os::unix::fs::FileTypeExt;
@@ -102,10 +99,7 @@ pub(crate) fn overwritten(path: &Path) -> Result<Exclusive> {
 pub(crate) fn refuse_if_in_use(path: &Path) -> Result<()> {
     // If it cannot be opened, the error is reported in detail when it is opened for use.
     let Ok(file) = File::open(path) else { return Ok(()) };
-    match InUse::acquire(&file, in_use::Access::Write, false) {
-        Err(error @ Error::InUse(_)) => Err(explain::on_device(path, &error)),
-        _ => Ok(()),
-    }
+    devices::check_unused(&file).map_err(|error| explain::placed(error.into(), Some(path)))
 }
 
 /// Refuses a device that is used exclusively (a mount, a mapping), and a file attached to a loop
@@ -117,7 +111,7 @@ pub(crate) fn refuse_if_mapped(path: &Path) -> Result<()> {
 
 /// Refuses a file that is attached to a loop device.
 pub(crate) fn refuse_if_attached(path: &Path) -> Result<()> {
-    match in_use::loop_device_of(path) {
+    match devices::loop_device_of(path) {
         Some(node) => {
             let (path, node) = (path.display(), node.display());
             let message = format!("Cannot use device {path} which is in use (attached to {node}).");

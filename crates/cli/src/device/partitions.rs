@@ -5,10 +5,9 @@ use crate::device::storage;
 use crate::output::failure::{Exit, Failure};
 use crate::output::shell;
 use crate::output::size::human;
+use keyway::devices::{self, Partition, Partitions};
 use keyway::storage::{File, NoPartition, PartitionName, Storage};
 use keyway::{Access, SignatureKind as Kind};
-use keyway_volume::device::block_devices;
-use keyway_volume::device::partitions::{Partition, Partitions};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -26,7 +25,7 @@ pub(super) fn missing(path: &Path, missing: &NoPartition) -> Failure {
 pub(super) fn instead_of(image: &Path) -> Option<String> {
     let disk = whole(image)?;
     let disk = &*disk;
-    let table = Partitions::of(disk).ok().flatten().filter(|table| !table.all.is_empty())?;
+    let table = devices::partitions(disk).ok().flatten().filter(|table| !table.all.is_empty())?;
     let is_volume = |it: &&Partition| {
         it.content(disk).is_ok_and(|found| found.is_some_and(|it| it.kind == Kind::Encrypted))
     };
@@ -66,5 +65,5 @@ fn row(image: &Path, partition: &Partition, table: &Partitions, disk: &dyn Stora
 /// What the partition is called: the kernel's device for it, where there is one.
 fn name(image: &Path, partition: &Partition) -> PathBuf {
     let named = PartitionName { image: image.to_owned(), number: partition.number };
-    block_devices::partition(image, partition.number).unwrap_or_else(|| named.at(image))
+    devices::partition(image, partition.number).unwrap_or_else(|| named.at(image))
 }

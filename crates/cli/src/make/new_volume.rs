@@ -14,11 +14,10 @@ use crate::output::progress::{self, Progress};
 use crate::output::transfer::{self, cannot_write};
 use keyway::parts::{Content, CopyOptions as Options, Target};
 use keyway::storage::{Exclusive, Readers, Storage};
-use keyway::{Built, ErrorKind, Key, NotBuilt, Version};
+use keyway::{Built, ErrorKind, Key, NotBuilt, Version, devices};
 use keyway_crypto::Secret;
 use keyway_volume::Unneeded;
 use keyway_volume::data::build::ImageHoles;
-use keyway_volume::device::probe;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -60,7 +59,7 @@ impl NewVolume {
     /// Refuses sectors that are larger than the blocks of what is in an image.
     pub(crate) fn check_content(&self, image: &dyn Storage, name: &str) -> Result<()> {
         let Some(sector) = self.params.sector_size() else { return Ok(()) };
-        let Some((found, block)) = probe::too_small_for(image, sector) else { return Ok(()) };
+        let Some((found, block)) = devices::smaller_blocks(image, sector) else { return Ok(()) };
         let message = format!(
             "{name} holds {found} with blocks of {block} bytes, which cannot be mounted from sectors of {sector}: use \
              --sector-size {block}, or omit it."

@@ -9,9 +9,9 @@ use crate::output::manner::Manner;
 use crate::output::transfer::cannot_write;
 use crate::output::{question, stdio};
 use crate::process::interrupt::{self, Pending};
+use keyway::devices::{self, InUse};
 use keyway::parts::Error;
 use keyway::storage::{Exclusive, File, NewFile, Place, Readers};
-use keyway_volume::device::in_use::{self, InUse};
 use std::fs;
 use std::io;
 use std::os::fd::AsFd;
@@ -41,7 +41,7 @@ impl Creation {
         let file = NewFile::create(path, replacing.force).map_err(|e| place::refused(path, &e))?;
         file.replaced().map_or(Ok(()), |object| replacing.inputs.check(object, path))?;
         replacing.inputs.check_new(&file, path)?;
-        let replaced = in_use::claim_replaced(&file).map_err(|e| explain::on_device(path, &e))?;
+        let replaced = devices::claim_replaced(&file).map_err(|e| explain::placed(e.into(), Some(path)))?;
         let pending = file.temporary().map(|name| interrupt::clean_up(move || name.remove()));
         Ok(Self { file, path: path.to_owned(), _replaced: replaced, _pending: pending })
     }
@@ -132,7 +132,7 @@ pub(crate) fn confirm(
 
 /// Refuses a file that is mounted, swapped to, or attached to a loop device.
 fn refuse_held(file: &fs::File, path: &Path) -> Result<()> {
-    let holder = in_use::holder_of_file(file.as_fd());
+    let holder = devices::holder_of(file.as_fd());
     holder.map_or(Ok(()), |holder| Err(explain::on_device(path, &Error::InUse(holder))))
 }
 
@@ -140,7 +140,6 @@ fn refuse_held(file: &fs::File, path: &Path) -> Result<()> {
 mod tests {
     use super::*;
     use keyway::storage::Storage;
-    use keyway_volume::device::in_use::Access;
 
     #[test]
     fn a_file_is_replaced_when_asked_and_unused() {
@@ -168,7 +167,7 @@ mod tests {
         assert!(exit == Exit::Device && why.starts_with("/dev/null is not a regular file: "), "{why}");
 
         // In use: not replaced.
-        let user = InUse::acquire(&File::open(&path).unwrap(), Access::Write, false).unwrap();
+        let user = devices::claim(&File::open(&path).unwrap()).unwrap();
         assert_eq!(refused(&path, true).0, Exit::Busy);
         assert_eq!(fs::read(&path).unwrap(), b"one");
         drop(user);

@@ -13,13 +13,9 @@ pub(crate) use unchanged::{explain, refused, why};
 
 use crate::device::sessions;
 use crate::output::failure::{Exit, Failure, Result};
-use keyway::storage::image_of;
 use keyway::{ErrorKind, Mapping};
-use keyway_attach::dm::DeviceNumber;
 use keyway_attach::session::Session;
 use std::ffi::OsString;
-use std::fs::File;
-use std::path::Path;
 
 /// What is open under a name.
 pub(crate) enum Open {
@@ -55,15 +51,6 @@ pub(crate) fn find_mapping(name: &str) -> Result<Option<Mapping>> {
 /// Fails with cryptsetup's message where there is no device-mapper for this user.
 pub(crate) fn check_mapper() -> Result<()> {
     Mapping::check_available().map_err(|error| no_mapper(&error))
-}
-
-/// Whether the device or file at `path` refuses writes, whoever asks.
-pub(crate) fn is_read_only(path: &Path) -> bool {
-    let path = &image_of(path);
-    match DeviceNumber::at(path) {
-        Ok(number) => number.is_read_only(),
-        Err(_) => File::options().write(true).open(path).is_err(),
-    }
 }
 
 /// The operand that names a mapping, as text.

@@ -17,8 +17,7 @@ use crate::output::manner::Manner;
 use crate::output::stdio;
 use crate::unlock::passphrase::PassphraseSource;
 use keyway::parts::{Luks, UnderWay, UnlockOptions, Unlocked};
-use keyway::{Admitted, ErrorKind, Header, Key, VolumeKey};
-use keyway_attach::dm::loopback;
+use keyway::{Admitted, ErrorKind, Header, Key, VolumeKey, devices};
 use keyway_crypto::Secret;
 use keyway_volume::keyslot::unlock::Turn;
 use std::path::Path;
@@ -273,7 +272,7 @@ impl GivenKey {
 
 /// cryptsetup's usual prompt; a loop device is called by its file's name.
 pub(crate) fn prompt_for(device: &Path) -> String {
-    let file = loopback::backing_file_of(device);
+    let file = devices::file_behind(device);
     format!("Enter passphrase for {}: ", file.as_deref().unwrap_or(device).display())
 }
 

@@ -12,11 +12,10 @@ use crate::volume::kinds::{self, Asked, Described, Given};
 use crate::volume::unlocked::{Plaintext, Unlocked};
 use crate::volume::usage::{Data, Sharing};
 use keyway::storage::Storage;
-use keyway::{Access, Admitted, Device, ErrorKind, Unlock, VolumeKey};
+use keyway::{Access, Admitted, Device, ErrorKind, Unlock, VolumeKey, devices};
 use keyway_crypto::Cpu;
 use keyway_format::text::Shown;
 use keyway_volume::Volume;
-use keyway_volume::device::probe::{is_noise, probe};
 use std::fmt;
 use std::sync::Arc;
 
@@ -192,8 +191,8 @@ impl Opening {
         let mut start = vec![0; LOOKED_AT.min(plaintext.len()) as usize];
         let mut is_noise = || {
             plaintext.read_at(&mut start, 0).is_ok()
-                && is_noise(&start)
-                && probe(plaintext).is_ok_and(|found| found.is_empty())
+                && devices::is_noise(&start)
+                && devices::signatures(plaintext).is_ok_and(|found| found.is_empty())
         };
         if self.key_is_unproven() && is_noise() {
             say!(

@@ -25,10 +25,15 @@ pub fn all() -> Vec<BlockDevice> {
     devices.flatten().filter(|device| device.node.exists()).collect()
 }
 
+/// The number of the block device at `path`: major and minor.
+pub(super) fn number_at(path: &Path) -> Option<(u32, u32)> {
+    let found = fs::metadata(path).ok().filter(|found| found.file_type().is_block_device())?;
+    Some((rustix::fs::major(found.rdev()), rustix::fs::minor(found.rdev())))
+}
+
 /// The kernel's device for a partition of the disk at `disk`.
 pub fn partition(disk: &Path, number: u32) -> Option<PathBuf> {
-    let found = fs::metadata(disk).ok().filter(|found| found.file_type().is_block_device())?;
-    let (major, minor) = (rustix::fs::major(found.rdev()), rustix::fs::minor(found.rdev()));
+    let (major, minor) = number_at(disk)?;
     let below = fs::read_dir(format!("/sys/dev/block/{major}:{minor}")).ok()?;
     let devices = below.flatten().filter_map(|entry| BlockDevice::at(entry.path()));
     let mut partitions = devices.filter(|device| device.number() == Some(number) && device.node.exists());
@@ -37,8 +42,7 @@ pub fn partition(disk: &Path, number: u32) -> Option<PathBuf> {
 
 /// The disk of the partition at `path`, and the sector of it where the partition starts.
 pub fn disk_of(path: &Path) -> Option<(PathBuf, Sectors)> {
-    let found = fs::metadata(path).ok().filter(|found| found.file_type().is_block_device())?;
-    let (major, minor) = (rustix::fs::major(found.rdev()), rustix::fs::minor(found.rdev()));
+    let (major, minor) = number_at(path)?;
     let sys = fs::canonicalize(format!("/sys/dev/block/{major}:{minor}")).ok()?;
     let start = fs::read_to_string(sys.join("start")).ok()?.trim().parse().ok()?;
     let is_partition = sys.join("partition").exists();

@@ -2,6 +2,7 @@
 //! who made it, or `md/`, or `bcache/`, and `slaves/` with what lies below (Linux,
 //! Documentation/ABI/testing/sysfs-block-dm, sysfs-bcache; Documentation/admin-guide/md.rst).
 
+use crate::device::block_devices::number_at;
 use std::fmt;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -23,16 +24,19 @@ pub enum Layer {
     Bcache,
 }
 
-/// The layers of the device with this number, the topmost first; partitions and disks are none.
-pub fn below(device: (u32, u32)) -> Vec<Layer> {
-    let (major, minor) = device;
-    of(Path::new("/sys"), &PathBuf::from(format!("/sys/dev/block/{major}:{minor}")))
+/// The layers of the block device at this path, the topmost first; partitions and disks are none.
+pub fn below(device: &Path) -> Vec<Layer> {
+    in_sysfs(device).map(|device| of(Path::new("/sys"), &device)).unwrap_or_default()
 }
 
-/// Whether all that the device with this number consists of is within a volume of dm-crypt's.
-pub fn is_encrypted(device: (u32, u32)) -> bool {
-    let (major, minor) = device;
-    is_within_crypt(Path::new("/sys"), &PathBuf::from(format!("/sys/dev/block/{major}:{minor}")), &mut 0)
+/// Whether all that the block device at this path consists of is within a volume of dm-crypt's.
+pub fn is_encrypted(device: &Path) -> bool {
+    in_sysfs(device).is_some_and(|device| is_within_crypt(Path::new("/sys"), &device, &mut 0))
+}
+
+fn in_sysfs(device: &Path) -> Option<PathBuf> {
+    let (major, minor) = number_at(device)?;
+    Some(PathBuf::from(format!("/sys/dev/block/{major}:{minor}")))
 }
 
 fn is_within_crypt(sys: &Path, device: &Path, seen: &mut usize) -> bool {

@@ -5,6 +5,7 @@
 //! id parent device root point options tags…  - type source super-options
 //! ```
 
+use crate::device::block_devices::number_at;
 use std::ffi::OsString;
 use std::fs;
 use std::os::unix::ffi::OsStringExt;
@@ -55,6 +56,14 @@ impl Mount {
 /// All mounts that this process sees.
 pub fn all() -> Vec<Mount> {
     parse(&fs::read_to_string("/proc/self/mountinfo").unwrap_or_default())
+}
+
+/// Whether a file system on the block device at `device` is mounted.
+pub fn is_mounted(device: &Path) -> bool {
+    let Some(number) = number_at(device) else { return false };
+    // (btrfs has numbers of its own.)
+    let is_on = |mount: Mount| mount.device == number || number_at(&mount.source) == Some(number);
+    all().into_iter().any(is_on)
 }
 
 /// The mount at `point` that hides all others there.

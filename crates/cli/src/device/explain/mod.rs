@@ -6,11 +6,11 @@ mod advice;
 use crate::device::{is_same, remote, sessions};
 use crate::output::failure::{Cause, Exit, Failure};
 use crate::output::sentence::{self, sentence};
+use keyway::devices::{self, Holder};
 use keyway::parts::Error;
 use keyway::storage::{File, Storage, image_of};
 use keyway_attach::session::{self, SizeFault};
 use keyway_format::text::Shown;
-use keyway_volume::device::in_use::Holder;
 use keyway_volume::trust::admission::{Finding, Rule};
 use std::io::ErrorKind;
 use std::path::Path;
@@ -112,7 +112,7 @@ pub(crate) fn on_device(device: &Path, error: &Error) -> Failure {
         Error::Busy(_) => {
             let failure =
                 Failure::new(Exit::Busy, format!("Device {device} is busy: {error}; try again later."));
-            match keyway_volume::lock_holder(path) {
+            match devices::lock_holder(path) {
                 Some(holder) => failure.hinting(format!("The lock is held by {}.", locker(&holder))),
                 None => failure,
             }

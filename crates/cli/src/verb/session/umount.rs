@@ -6,10 +6,9 @@ use crate::args::{self, Args, Command, Example, Group, Kind, Offers, Operand, Op
 use crate::device::{explain, sessions};
 use crate::output::failure::{Exit, Failure, Result};
 use crate::session;
-use keyway_attach::dm::loopback;
+use keyway::devices::{self, Mount};
 use keyway_attach::fuse;
 use keyway_attach::session::{Error, Session, patiently, wait_until};
-use keyway_volume::device::mounts::{self, Mount};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -76,14 +75,14 @@ impl Request for Umount {
 
 fn put_away(place: &Path, limit: Duration) -> Result<()> {
     let place = &canonical(place);
-    let before = mounts::topmost(&mounts::all(), place);
+    let before = devices::mount_at(place);
     // Listing the sessions also cleans up after killed ones.
     let sessions = sessions::registry().list();
     if let Some(session) = sessions.iter().find(|session| session.is_at(place)) {
         let said = session::close_when_unused(session, limit)?;
         return if said.is_empty() { Ok(()) } else { say_of(session, &said) };
     }
-    match mounts::topmost(&mounts::all(), place) {
+    match devices::mount_at(place) {
         Some(top) if top.kind == OWN_KIND => unmount(&top, limit),
         Some(top) => match below(&top, &sessions) {
             Some(session) => put_away_above(session, &top, limit),
@@ -113,7 +112,7 @@ fn unmount(mount: &Mount, limit: Duration) -> Result<()> {
 
 /// The session whose file contains the mounted file system.
 fn below<'a>(top: &Mount, sessions: &'a [Session]) -> Option<&'a Session> {
-    let source = loopback::backing_file_of(&top.source).unwrap_or_else(|| top.source.clone());
+    let source = devices::file_behind(&top.source).unwrap_or_else(|| top.source.clone());
     let found = canonical(&source);
     let file =
         |session: &&Session| session.mount_point().is_some() && Path::new(&session.facts().place) == found;

@@ -1,7 +1,8 @@
 //! Waiting for a device that appears late, or that is a logical volume still to be activated.
 
-use super::lvm::{self, Lvm, Sought};
+use super::lvm::{Lvm, Sought};
 use crate::device::found::{self, find, refusal};
+use keyway::devices;
 use std::ffi::OsStr;
 use std::path::PathBuf;
 use std::thread;
@@ -59,7 +60,7 @@ fn first(spec: &OsStr, lvm: Lvm) -> Option<There> {
         return find(spec).map(There::Meant);
     }
     let all = found::all(spec);
-    let within = all.iter().find(|node| lvm::is_encrypted(node)).cloned();
+    let within = all.iter().find(|node| devices::is_encrypted(node)).cloned();
     within.map(There::Meant).or_else(|| find(spec).map(There::Plain))
 }
 

@@ -5,8 +5,8 @@
 //! within one of them ([`Lvm::of_system`], [`refuse_unencrypted`]): a group of that name on the disk itself may be anybody's.
 
 use crate::device::found;
-use crate::mapping::is_read_only;
 use keyway::Mapping;
+use keyway::devices::{self, Layer};
 use keyway::storage::{File, Storage};
 use keyway_attach::dm::{self, DeviceNumber, Flags, Mapper, Target};
 use keyway_boot::cmdline;
@@ -16,9 +16,6 @@ use keyway_boot::lvm::area::Budget;
 use keyway_boot::lvm::label::Label;
 use keyway_boot::lvm::{Assembled, Found, Group, Named, Piece, Why, area, assemble, assembly};
 use keyway_boot::root::Root;
-use keyway_volume::device::block_devices;
-use keyway_volume::device::layers::{self, Layer, below};
-use keyway_volume::device::probe::{Reach, probe_range};
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::fs;
@@ -214,8 +211,7 @@ pub(super) fn in_lines(wanted: &Root, entries: &[Entry], listed: &cmdline::Lvm) 
 
 /// While volumes are to be opened, the system does not come from a logical volume beside them.
 pub(super) fn refuse_unencrypted(node: &Path, opens: bool) -> Result<(), String> {
-    let layers = DeviceNumber::at(node).map(|number| below((number.major, number.minor)));
-    if !opens || !layers.unwrap_or_default().contains(&Layer::Lvm) || is_encrypted(node) {
+    if !opens || !devices::layers(node).contains(&Layer::Lvm) || devices::is_encrypted(node) {
         return Ok(());
     }
     Err(format!(
@@ -223,11 +219,6 @@ pub(super) fn refuse_unencrypted(node: &Path, opens: bool) -> Result<(), String>
          there. If the system is meant to be there, leave the volumes to it (noauto)",
         node.display()
     ))
-}
-
-/// Whether all of a device is within encrypted volumes.
-pub(super) fn is_encrypted(node: &Path) -> bool {
-    DeviceNumber::at(node).is_ok_and(|number| layers::is_encrypted((number.major, number.minor)))
 }
 
 /// What a device is that cannot be mounted, if it is of LVM's: the end of a sentence.
@@ -255,19 +246,18 @@ fn say_passed_over(group: &Assembled, is_new: bool) {
 
 /// The physical volumes that are there, and what is wrong with these and others.
 fn scan() -> (Vec<Found>, Vec<String>) {
-    let mut devices = Vec::new();
-    for device in block_devices::all() {
-        let layers = DeviceNumber::at(device.node()).map(|number| below((number.major, number.minor)));
-        let layers = layers.unwrap_or_default();
+    let mut looked_for = Vec::new();
+    for device in devices::all() {
+        let layers = devices::layers(device.node());
         // As with lvm2's scan_lvs=0: guests keep groups of theirs in logical volumes.
         if layers.first() != Some(&Layer::Lvm) {
-            devices.push((!layers.contains(&Layer::Crypt), device.node().to_owned()));
+            looked_for.push((!layers.contains(&Layer::Crypt), device.node().to_owned()));
         }
     }
     // What is outside takes nothing of the budget from what is inside.
-    devices.sort_by_key(|(outside, _)| *outside);
+    looked_for.sort_by_key(|(outside, _)| *outside);
     let (mut found, mut damaged, mut budget) = (Vec::new(), Vec::new(), Budget::default());
-    for (outside, node) in devices {
+    for (outside, node) in looked_for {
         let looked = looked_at(&node, !outside, &mut budget);
         let wrong = match &looked {
             Ok(one) => one.as_ref().and_then(|one| one.wrong.as_ref()),
@@ -285,8 +275,8 @@ fn looked_at(node: &Path, inside: bool, budget: &mut Budget) -> Result<Option<Fo
     let Some(label) = label(&device)? else { return Ok(None) };
     let size = device.len();
     // A half of a mirror has all that the mirror has.
-    let raid = probe_range(&device, 0..size, Reach::Whole).unwrap_or_default();
-    if raid.iter().any(|found| found.signature.blkid == "linux_raid_member") {
+    let raid = devices::signatures(&device).unwrap_or_default();
+    if raid.iter().any(|found| found.blkid == "linux_raid_member") {
         return Ok(None);
     }
     let mut read = |offset: u64, room: &mut [u8]| device.read_at(room, offset).is_ok();
@@ -328,8 +318,8 @@ fn activate(mapper: &Mapper, group: &Assembled, named: &Named, lvm: Lvm) -> Resu
     if group.inside && !outside.is_empty() {
         say!("WARNING: {}/{} is not encrypted on {}.", named.group, named.volume, outside.join(", "));
     }
-    let devices = || table.iter().flat_map(|piece| &piece.places).map(|(device, _)| Path::new(device));
-    let read_only = !volume.writable || devices().any(is_read_only);
+    let mut below = table.iter().flat_map(|piece| &piece.places).map(|(device, _)| Path::new(device));
+    let read_only = !volume.writable || below.any(devices::is_read_only);
     let targets = table.iter().map(target).collect::<Result<Vec<_>, _>>().map_err(failed)?;
     let flags = Flags { read_only, ..Flags::default() };
     mapper.create(&name, &uuid, &targets, flags).map_err(|why| failed(why.to_string()))?;

@@ -1,10 +1,8 @@
 //! Mounting: read-only at a place of this process's own, for a file that is needed; and as whatever file system is there.
 
 use crate::output::failure::{Exit, Failure, Result};
+use keyway::devices::{self, WriteProtection};
 use keyway::storage::File;
-use keyway_attach::dm::{DeviceNumber, WriteProtection};
-use keyway_volume::device::mounts::{self, Mount};
-use keyway_volume::device::probe::{Reach, file_system};
 use rustix::mount::{MountFlags, UnmountFlags, mount, unmount};
 use std::ffi::{CStr, CString, OsStr};
 use std::fs;
@@ -48,7 +46,8 @@ pub(super) fn mount_read_only(node: &Path, what: &str) -> Result<Mounted> {
     let cannot = |why: String| {
         Failure::new(Exit::Device, format!("Cannot mount {} for the {what}: {why}.", node.display()))
     };
-    let protection = if is_mounted(node) { None } else { Some(WriteProtection::of(node)) };
+    // Where it is in use, the kernel puts nothing right, and whoever uses it may write.
+    let protection = if devices::is_mounted(node) { None } else { Some(devices::protect(node)) };
     let protection = protection.transpose().map_err(|error| cannot(error.to_string()))?;
     let place = PathBuf::from(format!("/run/keyway-{}-{}", what.replace(' ', "-"), std::process::id()));
     fs::DirBuilder::new()
@@ -64,17 +63,6 @@ pub(super) fn mount_read_only(node: &Path, what: &str) -> Result<Mounted> {
             Err(cannot(why))
         }
     }
-}
-
-/// Whether a file system on the device is in use: the kernel puts nothing right then, and whoever uses it may write.
-fn is_mounted(node: &Path) -> bool {
-    let Ok(device) = DeviceNumber::at(node) else { return false };
-    let is_on = |mount: Mount| {
-        // (btrfs has numbers of its own.)
-        mount.device == (device.major, device.minor)
-            || DeviceNumber::at(&mount.source).is_ok_and(|source| source == device)
-    };
-    mounts::all().into_iter().any(is_on)
 }
 
 /// Without the journal where the file system has one: on a device that is read-only the kernel would refuse to mount it.
@@ -109,7 +97,7 @@ pub(super) fn mount_any(
 
 /// The kernel's name for the file system that is there.
 fn detected(node: &Path) -> Option<&'static str> {
-    let found = File::open(node).and_then(|device| file_system(&device, Reach::Start));
+    let found = File::open(node).and_then(|device| devices::file_system(&device));
     found.ok().flatten().map(|signature| driver(signature.blkid))
 }
 

@@ -4,11 +4,10 @@ use super::mounting::{c_string, mount_any};
 use super::{Plan, find, lvm};
 use crate::device::found;
 use keyway::Mapping;
+use keyway::devices::{self, BlockDevice};
 use keyway::storage::File;
 use keyway_attach::initramfs::Initramfs;
 use keyway_boot::root::{RDONLY, Root};
-use keyway_volume::device::block_devices::{self, BlockDevice};
-use keyway_volume::device::probe::{Reach, file_system};
 use rustix::io::Errno;
 use rustix::mount::{MountFlags, UnmountFlags, mount, mount_move, unmount};
 use std::ffi::{CStr, OsStr};
@@ -87,13 +86,13 @@ fn instead(node: &Path) -> &'static str {
 /// A root of btrfs may be over several devices, which udev would tell the kernel of.
 fn gather_btrfs(proof: &Initramfs, root: &Path) {
     let holds = |node: &Path| {
-        let found = File::open(node).and_then(|device| file_system(&device, Reach::Start));
+        let found = File::open(node).and_then(|device| devices::file_system(&device));
         found.ok().flatten().is_some_and(|signature| signature.blkid == BTRFS)
     };
     if !holds(root) {
         return;
     }
-    for device in block_devices::all().iter().map(BlockDevice::node).filter(|node| holds(node)) {
+    for device in devices::all().iter().map(BlockDevice::node).filter(|node| holds(node)) {
         if let Err(why) = proof.btrfs_part(device) {
             say!("keyway: {why}.");
         }

@@ -5,10 +5,9 @@
 use crate::output::failure::Failure;
 use crate::output::paint::printable;
 use crate::output::size::human;
+use keyway::devices::{self, BlockDevice};
 use keyway::storage::{File, Storage};
 use keyway_attach::initramfs::Initramfs;
-use keyway_volume::device::block_devices::{self, BlockDevice};
-use keyway_volume::device::probe::{Reach, probe_range};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::sync;
 use rustix::stdio::stdin;
@@ -94,8 +93,8 @@ fn answer(rest: Rest) -> Option<String> {
 
 /// Each block device with what is on it.
 fn show_devices() {
-    let devices = block_devices::all();
-    let shown: Vec<String> = devices.iter().filter_map(described).collect();
+    let all = devices::all();
+    let shown: Vec<String> = all.iter().filter_map(described).collect();
     match shown.is_empty() {
         true => say!("The kernel has found no block device: a driver may be missing in the image."),
         false => say!("These devices are there:\n{}", shown.join("\n")),
@@ -108,8 +107,8 @@ fn described(device: &BlockDevice) -> Option<String> {
     if file.len() == 0 {
         return None;
     }
-    let found = probe_range(&file, 0..file.len(), Reach::Start).unwrap_or_default();
-    let kind = found.first().map_or("", |found| found.signature.blkid);
+    let found = devices::signatures_at_start(&file).unwrap_or_default();
+    let kind = found.first().map_or("", |found| found.blkid);
     let (uuid, label) = device.identity().map(|found| (found.uuid, found.label)).unwrap_or_default();
     let mut line = format!("  {node:<16} {:>9}  {kind}", human(file.len()));
     for (tag, value) in [("UUID", uuid), ("LABEL", label)] {

@@ -39,7 +39,7 @@ impl Asked {
         }
         if !is_under_way {
             let place = found.path();
-            self.check_blocks_mapped(header.luks(), device::storage(&place, Access::Probe)?, &place)?;
+            self.check_blocks_mapped(header.luks(), &*device::storage(&place, Access::Probe)?, &place)?;
         }
         found.check_is_mapped_with(&header).map_err(|error| unchanged(name, &error))?;
         drop(header);

@@ -4,7 +4,7 @@ use super::Asked;
 use crate::output::failure::{Exit, Failure, Result};
 use keyway::parts::Luks;
 use keyway::storage::Storage;
-use keyway::{Device, Header, VolumeKey};
+use keyway::{Device, Header, VolumeKey, devices};
 use keyway_format::luks2::SegmentKind;
 use std::path::Path;
 use std::sync::Arc;
@@ -47,14 +47,11 @@ impl Asked {
     pub(super) fn check_blocks_mapped(
         &self,
         luks: &Luks,
-        mapping: Arc<dyn Storage>,
+        mapping: &dyn Storage,
         mapped: &Path,
     ) -> Result<()> {
         match self.larger_sectors(luks) {
-            Some(new) => {
-                let found = Device::from_storage(mapping).smaller_blocks_of_plaintext(0, new)?;
-                self.refuse_smaller(found, mapped, new)
-            }
+            Some(new) => self.refuse_smaller(devices::smaller_blocks(mapping, new), mapped, new),
             None => Ok(()),
         }
     }

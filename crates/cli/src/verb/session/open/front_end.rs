@@ -3,12 +3,12 @@
 use super::backend::Backend;
 use super::flags::PersistentFlags;
 use crate::device::{self, Target};
-use crate::mapping;
 use crate::output::failure::{Exit, Failure, Result};
 use crate::output::sentence;
 use crate::process::encoding::encoded;
 use crate::session::{self, BackgroundRequest, Shown};
 use crate::volume::{Data, Opening};
+use keyway::devices;
 use keyway_attach::local::Directory;
 use keyway_attach::nbd::server::Server;
 use keyway_attach::session::{Facts, Name, Opened};
@@ -45,7 +45,7 @@ impl BackgroundRequest for OwnFrontEnd {
     fn open(&self, directory: &Directory) -> Result<Shown> {
         let target = &self.opening.target;
         let device = &target.device;
-        let cannot_write = !device::is_url(device) && mapping::is_read_only(device);
+        let cannot_write = !device::is_url(device) && devices::is_read_only(device);
         let read_only = self.read_only || cannot_write || device::is_read_only(device);
         let data = if read_only { Data::Show } else { Data::Write };
         let unlocked = self.opening.unlock(data)?;

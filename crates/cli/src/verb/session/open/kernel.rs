@@ -9,7 +9,7 @@ use crate::output::manner::Manner;
 use crate::output::stdio;
 use crate::process::interrupt::{self, Held};
 use crate::volume::{Data, Opening, Unlocked};
-use keyway::{MapOptions, Mapping, MappingFlag, WatchMapping};
+use keyway::{MapOptions, Mapping, MappingFlag, WatchMapping, devices};
 use keyway_crypto::CipherSpec;
 use std::io;
 
@@ -48,7 +48,7 @@ impl KernelMapping {
         if !self.opening.sharing.allowed {
             device::refuse_if_mapped(device)?;
         }
-        let read_only = self.read_only || mapping::is_read_only(device);
+        let read_only = self.read_only || devices::is_read_only(device);
         let unlocked =
             self.opening.unlock_for_the_kernel(if read_only { Data::Read } else { Data::Write })?;
         self.check_cipher(&unlocked)?;

@@ -7,8 +7,7 @@
 use crate::device::{self, sessions};
 use crate::output::failure::Result;
 use crate::output::stdio;
-use keyway::Access;
-use keyway_volume::device::probe::probe;
+use keyway::{Access, devices};
 use std::path::Path;
 
 /// Prints it if nothing known is on the volume that is open under `name`.
@@ -28,7 +27,7 @@ pub(super) fn print(name: &str) -> Result<()> {
 fn is_blank(place: &str) -> bool {
     let place = Path::new(place);
     let open = if device::is_url(place) { device::storage } else { device::storage_direct };
-    let found = open(place, Access::Probe).map(|storage| probe(&*storage));
+    let found = open(place, Access::Probe).map(|storage| devices::signatures(&*storage));
     matches!(found, Ok(Ok(found)) if found.is_empty())
 }
 

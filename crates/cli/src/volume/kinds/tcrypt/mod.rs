@@ -12,10 +12,9 @@ use crate::unlock::passphrase::{Known, PassphraseOptions};
 use given::GivenTcrypt;
 use keyway::parts::Kind;
 use keyway::storage::{File, PartitionName, Storage};
-use keyway::{Access, Admitted, Secret, VolumeKey};
+use keyway::{Access, Admitted, Secret, VolumeKey, devices};
 use keyway_format::Sectors;
 use keyway_format::tcrypt::LARGEST_PIM;
-use keyway_volume::device::block_devices;
 use keyway_volume::kind;
 use keyway_volume::kind::tcrypt::{Place, Programs, Protects, Tcrypt, Unlocked};
 use std::path::{Path, PathBuf};
@@ -228,9 +227,7 @@ fn system(device: &Path, header: Option<&Path>) -> Result<(Place, Option<Arc<dyn
             let start = found?.start();
             (Some(name.image), Some(Sectors(start / Sectors::SIZE)))
         }
-        None => {
-            block_devices::disk_of(device).map_or((None, None), |(disk, start)| (Some(disk), Some(start)))
-        }
+        None => devices::disk_of(device).map_or((None, None), |(disk, start)| (Some(disk), Some(start))),
     };
     let header = header.map(Path::to_owned).or(disk);
     let header = header.as_deref().map(probed).transpose()?;

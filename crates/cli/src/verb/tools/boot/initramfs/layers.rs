@@ -2,15 +2,13 @@
 
 use crate::device::found;
 use crate::output::failure::{Exit, Failure, Result};
-use keyway_attach::dm::{DeviceNumber, Mapper, uuid};
-use keyway_volume::device::layers::{Layer, below};
+use keyway::devices::{self, Layer};
 use std::ffi::OsStr;
-use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::Path;
 
 /// Refuses a root that more than a mount is needed for; `device` is what is mounted.
 pub(super) fn check_root(device: &Path) -> Result<()> {
-    let (layers, shown) = (layers_of(device), device.display());
+    let (layers, shown) = (devices::layers(device), device.display());
     if let Some((layer, is_below)) = judged(&layers) {
         let helps = helps(is_below);
         return Err(refused(&format!(
@@ -46,7 +44,7 @@ pub(super) fn check_kind(kind: &str) -> Result<()> {
 /// this machine, else said.
 pub(super) fn check_volume(spec: &str, is_for_this_machine: bool) -> Result<()> {
     let Some(device) = found::find(OsStr::new(spec)) else { return Ok(()) };
-    let layers = layers_of(&device);
+    let layers = devices::layers(&device);
     let what = match layers.iter().find(|layer| !is_ours(layer)) {
         Some(layer) => {
             Some(format!("{layer}, which keyway does not bring up, and nothing does before it at boot"))
@@ -82,12 +80,7 @@ fn other_logical(device: &Path, layers: &[Layer]) -> Option<String> {
     if !layers.contains(&Layer::Lvm) {
         return None;
     }
-    let looked = Mapper::open().and_then(|mapper| {
-        let mut other = None;
-        look_below(&mapper, DeviceNumber::at(device)?, &mut other, MOST)?;
-        Ok(other)
-    });
-    match looked {
+    match devices::other_logical_volume(device) {
         Ok(other) => other.map(|(name, kind)| {
             format!(
                 "the logical volume {name} of the kind {kind}: keyway brings up linear and striped ones, no snapshots, \
@@ -105,30 +98,6 @@ fn other_logical(device: &Path, layers: &[Layer]) -> Option<String> {
     }
 }
 
-/// Finds the name and the target of the first mapping of LVM's that is neither linear nor striped.
-fn look_below(
-    mapper: &Mapper,
-    device: DeviceNumber,
-    other: &mut Option<(String, String)>,
-    depth: usize,
-) -> keyway_attach::Result<()> {
-    let Ok(info) = mapper.status_of(device) else { return Ok(()) };
-    if uuid::is_lvm(&info.uuid) {
-        let table = mapper.table(&info.name, false)?;
-        let kind = table.into_iter().map(|target| target.kind).find(|kind| !OURS.contains(&&**kind));
-        if let Some(kind) = kind {
-            other.get_or_insert((info.name, kind));
-            return Ok(());
-        }
-    }
-    for below in mapper.deps(&info.name)? {
-        if other.is_none() && depth > 0 {
-            look_below(mapper, below, other, depth - 1)?;
-        }
-    }
-    Ok(())
-}
-
 fn helps(is_below: bool) -> &'static str {
     match is_below {
         false => {
@@ -142,19 +111,10 @@ fn helps(is_below: bool) -> &'static str {
     }
 }
 
-fn layers_of(device: &Path) -> Vec<Layer> {
-    let found = std::fs::metadata(device).ok().filter(|found| found.file_type().is_block_device());
-    found.map(|it| below((rustix::fs::major(it.rdev()), rustix::fs::minor(it.rdev())))).unwrap_or_default()
-}
-
 fn refused(line: &str) -> Failure {
     Failure::new(Exit::Parameters, line.to_owned())
 }
 
-/// Targets of the kernel's for linear and striped volumes.
-const OURS: &[&str] = &["linear", "striped"];
-/// Of mappings on top of each other.
-const MOST: usize = 16;
 /// What blkid or mount call it, and its name.
 const OTHERS: &[(&str, &str)] = &[
     ("zfs", "ZFS, whose pools its own tools import"),

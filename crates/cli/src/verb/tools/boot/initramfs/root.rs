@@ -3,8 +3,8 @@
 use super::layers;
 use crate::device::whole_file;
 use crate::output::failure::{Exit, Failure, Result};
+use keyway::devices;
 use keyway_kernel::modules::{Found, Inventory, asked_by_file_system, cannot_mount_without};
-use keyway_volume::device::mounts;
 use std::path::{Path, PathBuf};
 
 /// What is known of the root's file system.
@@ -113,7 +113,7 @@ fn of_kind(inventory: &Inventory, kind: &str) -> Vec<String> {
 /// The file system that is mounted here, and the device it is on (a pool of ZFS is none).
 fn mounted(directory: &Path) -> Option<(String, PathBuf)> {
     let place = directory.canonicalize().ok()?;
-    let mount = mounts::topmost(&mounts::all(), &place)?;
+    let mount = devices::mount_at(&place)?;
     let is_meant = mount.source.starts_with("/dev") || mount.kind == "zfs";
     is_meant.then_some((mount.kind, mount.source)).filter(|(kind, _)| is_name(kind))
 }

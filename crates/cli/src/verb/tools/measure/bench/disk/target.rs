@@ -4,13 +4,13 @@ use crate::device::{content, explain};
 use crate::output::failure::{Exit, Failure, Result};
 use crate::output::manner::Manner;
 use crate::output::question;
+use keyway::devices::{self, InUse};
 use keyway::storage::{File, Storage};
 use keyway_measure::disk::{Scratch, scratch};
-use keyway_volume::device::in_use::{Access, InUse};
 use std::fs::{self, Metadata};
 use std::io::{self, ErrorKind};
 use std::os::fd::AsRawFd;
-use std::os::unix::fs::{FileTypeExt, MetadataExt};
+use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 
 /// A target that may be used.
@@ -38,8 +38,8 @@ struct Claimed {
 
 impl Claimed {
     fn of(file: File, path: &Path) -> Result<Self> {
-        let mark = InUse::acquire(&file, Access::Write, false);
-        Ok(Self { mark: mark.map_err(|e| explain::on_device(path, &e))?, file })
+        let mark = devices::claim(&file);
+        Ok(Self { mark: mark.map_err(|e| explain::placed(e.into(), Some(path)))?, file })
     }
 
     /// Opens the same file once more, even if another file has its name by now.
@@ -162,7 +162,7 @@ impl Target {
     pub(super) fn hold(&mut self) -> io::Result<()> {
         if let Kind::Device(claimed) = &mut self.kind {
             claimed.mark = InUse::default();
-            let mark = InUse::acquire(&claimed.file, Access::Write, false);
+            let mark = devices::claim(&claimed.file);
             claimed.mark =
                 mark.map_err(|error| io::Error::new(ErrorKind::ResourceBusy, error.to_string()))?;
         }
@@ -216,8 +216,7 @@ fn directory_of(path: &Path) -> PathBuf {
 
 /// The kernel's name for a block device's driver: "brd", "loop" …; "block device" for hardware.
 pub(super) fn medium(device: &Path) -> String {
-    let number = fs::metadata(device).map(|found| found.rdev()).unwrap_or(0);
-    let name = keyway_attach::dm::DeviceNumber::from_dev(number).kernel_name().unwrap_or_default();
+    let name = devices::kernel_name(device).unwrap_or_default();
     let drivers =
         [("ram", "brd"), ("nullb", "null_blk"), ("loop", "loop"), ("zram", "zram"), ("dm-", "device-mapper")];
     let known = drivers.iter().find(|(prefix, _)| name.starts_with(prefix));
