@@ -36,6 +36,13 @@ use crate::error::At;
 use crate::{Header, Result, VolumeKey};
 use keyway_volume::trust::policy::Subject;
 
+/// The keyslots of a header that the caller has opened, in the order in which they are tried (feature `parts`). See
+/// [`facts`](self) for those of a [`Header`].
+#[cfg(feature = "parts")]
+pub fn keyslots_in_turn(header: &keyway_volume::Header) -> Vec<Keyslot> {
+    keyway_volume::trust::facts::keyslots_in_turn(header)
+}
+
 impl Header {
     /// All that the header says, for a program that shows it. See [`facts`](crate::facts) for an example.
     ///

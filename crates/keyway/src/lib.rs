@@ -91,7 +91,11 @@ pub mod estimate;
 pub mod facts;
 mod header;
 mod kdf;
+#[cfg(feature = "parts")]
+pub mod kdf_cost;
 mod key;
+#[cfg(feature = "parts")]
+pub mod key_file;
 mod kind;
 mod limits;
 mod location;
@@ -107,7 +111,11 @@ mod prepared;
 mod probe;
 mod reencrypt;
 pub mod storage;
+#[cfg(feature = "parts")]
+pub mod stream;
 mod token;
+#[cfg(feature = "parts")]
+pub mod trust;
 mod unlock;
 mod users;
 mod version;

@@ -9,8 +9,8 @@ use crate::output::stdio;
 use crate::process::encoding::{Encoded, encoded};
 use keyway::parts::{Header, Luks};
 use keyway::storage::{Exclusive, Storage};
+use keyway::trust::DataDevice;
 use keyway::{Access, Device, DeviceOptions, Locking, Unlock, Version};
-use keyway_volume::DataDevice;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 

@@ -4,11 +4,11 @@
 use crate::output::figures::{argon2, grouped, seconds};
 use crate::output::manner::Manner;
 use crate::output::size::human;
+use keyway::kdf_cost::{self, Calibrated, Calibration, DEFAULT_HASH, Opener, SettledKdf};
 use keyway_boot::attack::Least;
 use keyway_boot::loader::grub::{Loader, Planned, Version};
 use keyway_boot::unlock_time::Work;
 use keyway_crypto::kdf::Argon2Cost;
-use keyway_volume::keyslot::kdf_cost::{self, Calibrated, Calibration, DEFAULT_HASH, Opener, SettledKdf};
 use std::io::{IsTerminal, Write, stderr};
 use std::sync::OnceLock;
 

@@ -10,10 +10,7 @@ use crate::output::stdio;
 use crate::output::transfer;
 use keyway::parts::{Holes, Source};
 use keyway::storage::Storage;
-use keyway_volume::Unneeded;
-use keyway_volume::data::build::ImageHoles;
-use keyway_volume::data::compare::{self, Comparison};
-use keyway_volume::device::stream;
+use keyway::stream::{self, Comparison, ImageHoles, Unneeded};
 use std::io;
 use std::path::Path;
 
@@ -35,7 +32,7 @@ pub(crate) fn compare(
         None => (image.source(), Holes::Fill),
     };
     let compared =
-        progress::watch(progress, device, len, |meter| compare::compare(source, kept, volume, meter));
+        progress::watch(progress, device, len, |meter| stream::compare(source, kept, volume, meter));
     let compared = compared.map_err(|failure| match failure {
         stream::Failure::Write { at, source } => {
             transfer::failed(stream::Failure::Read { at, source }, &device.display(), &name)

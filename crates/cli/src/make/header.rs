@@ -13,10 +13,10 @@ use crate::output::failure::{Exit, Failure, Result};
 use crate::output::manner::Manner;
 use crate::unlock::admission::{self, WeakCiphers};
 use crate::unlock::{self, passphrase};
+use keyway::kdf_cost::DEFAULT_HASH;
 use keyway::parts::{Error, Refusal};
 use keyway::{Create, Version};
 use keyway_crypto::{CipherSpec, Secret, SectorSize};
-use keyway_volume::keyslot::kdf_cost::DEFAULT_HASH;
 use std::path::{Path, PathBuf};
 
 /// The properties of a new header.

@@ -4,10 +4,10 @@ use crate::args::{Args, shared};
 use crate::make::calibration::Data;
 use crate::make::slow_kdf::SlowKdf;
 use crate::output::failure::{Exit, Failure, Result};
+use keyway::Version;
+use keyway::kdf_cost::{self, Cost, DEFAULT_TIME, KdfFunction, KdfRequest, Opener};
 use keyway::parts::{Error, KdfChoice, Refusal};
 use keyway_boot::loader::grub::{Distribution, Loader, Planned};
-use keyway_volume::Cost;
-use keyway_volume::keyslot::kdf_cost::{DEFAULT_TIME, KdfFunction, KdfRequest, Opener};
 use std::thread;
 use std::time::Duration;
 
@@ -58,11 +58,13 @@ impl KdfOptions {
 
     /// `way` leads to LUKS2.
     fn choice_or(&self, version: u8, hash: &str, way: &str) -> Result<KdfChoice> {
-        self.request.choice(version, hash).map_err(|error| match error {
-            Error::Refused { kind: Refusal::OnlyLuks2, why } => {
+        let version = if version == 1 { Version::Luks1 } else { Version::Luks2 };
+        kdf_cost::choose(&self.request, version, hash).map_err(|error| match error.into_volume_error() {
+            Ok(Error::Refused { kind: Refusal::OnlyLuks2, why }) => {
                 Failure::new(Exit::Parameters, format!("{why}: omit --pbkdf, or {way}."))
             }
-            error => error.into(),
+            Ok(error) => error.into(),
+            Err(error) => error.into(),
         })
     }
 

@@ -14,10 +14,9 @@ use crate::output::progress::{self, Progress};
 use crate::output::transfer::{self, cannot_write};
 use keyway::parts::{Content, CopyOptions as Options, Target};
 use keyway::storage::{Exclusive, Readers, Storage};
+use keyway::stream::{ImageHoles, Unneeded};
 use keyway::{Built, ErrorKind, Key, NotBuilt, Version, devices};
 use keyway_crypto::Secret;
-use keyway_volume::Unneeded;
-use keyway_volume::data::build::ImageHoles;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 

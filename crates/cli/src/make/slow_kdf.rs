@@ -7,10 +7,8 @@ use crate::output::failure::{Exit, Failure, Result};
 use crate::output::figures::{argon2, grouped, seconds};
 use crate::output::manner::Manner;
 use crate::output::{question, size};
-use keyway::parts::{KdfChoice, UnlockOptions};
-use keyway_crypto::kdf::Argon2Variant;
-use keyway_format::luks2::Kdf;
-use keyway_volume::{Cost, UnlockTimes};
+use keyway::kdf_cost::{self, Cost};
+use keyway::parts::KdfChoice;
 
 /// Who is asked, and whether anybody can be.
 #[derive(Debug, Clone, Copy)]
@@ -87,51 +85,16 @@ impl SlowKdf {
 
 /// The seconds that a derivation takes, if they are more than a minute.
 fn long(choice: &KdfChoice) -> Option<f64> {
-    let seconds = match choice {
-        KdfChoice::Pbkdf2 { cost: Cost::Time(time, _), .. }
-        | KdfChoice::Argon2 { cost: Cost::Time(time, _), .. } => time.as_secs_f64(),
-        KdfChoice::Pbkdf2 { cost: Cost::Forced(iterations), .. } if *iterations < QUICK_ITERATIONS => 0.0,
-        KdfChoice::Argon2 { memory_kib, cost: Cost::Forced(passes), .. }
-            if u64::from(*memory_kib) * u64::from(*passes) < QUICK_KIB_PASSES =>
-        {
-            0.0
-        }
-        forced => measured(forced)?,
-    };
-    (seconds > LONG).then_some(seconds)
-}
-
-fn measured(choice: &KdfChoice) -> Option<f64> {
-    let salt = Vec::new();
-    let kdf = match choice {
-        KdfChoice::Pbkdf2 { hash, cost: Cost::Forced(iterations) } => {
-            Kdf::Pbkdf2 { hash: hash.clone(), iterations: *iterations, salt }
-        }
-        KdfChoice::Argon2 { variant, memory_kib, lanes, cost: Cost::Forced(time) } => {
-            let (time, memory_kib, lanes) = (*time, *memory_kib, *lanes);
-            match variant {
-                Argon2Variant::Argon2i => Kdf::Argon2i { time, memory_kib, lanes, salt },
-                Argon2Variant::Argon2id => Kdf::Argon2id { time, memory_kib, lanes, salt },
-            }
-        }
-        _ => return None,
-    };
-    let mut times = UnlockTimes::rough(UnlockOptions::default().threads);
-    times.of_kdf(&kdf, KEY_LEN).ok().map(|time| time.likely)
+    kdf_cost::seconds_of(choice).filter(|seconds| *seconds > LONG)
 }
 
 /// Seconds above which a derivation is asked for.
 const LONG: f64 = 60.0;
-/// Less takes less than a minute on any machine that runs this, and is not measured.
-const QUICK_ITERATIONS: u32 = 1_500_000;
-const QUICK_KIB_PASSES: u64 = 4 << 20;
-/// AES-256 in XTS mode, the most usual key.
-const KEY_LEN: usize = 64;
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use keyway_volume::keyslot::kdf_cost::Opener;
+    use keyway::kdf_cost::Opener;
+    use keyway_crypto::kdf::Argon2Variant;
     use std::time::Duration;
 
     fn passes_of_argon2(passes: u32) -> KdfChoice {

@@ -1,7 +1,7 @@
 //! Failures of transfers between a volume and a source or sink.
 
 use crate::output::failure::{Exit, Failure};
-use keyway_volume::device::stream;
+use keyway::stream;
 use std::fmt::Display;
 use std::io::{self, ErrorKind};
 

@@ -1,7 +1,7 @@
 //! Which headers the command line accepts: the terms it sets, and the warnings about a header that
 //! is accepted only because of them.
 //!
-//! The library does the judging ([`keyway_volume::trust::admission`]). When called by cryptsetup's name,
+//! The library does the judging ([`keyway::trust`]). When called by cryptsetup's name,
 //! the program accepts weak ciphers with a warning, because scripts written for cryptsetup use
 //! them; it does not accept forged segments.
 
@@ -12,10 +12,8 @@ use crate::process::encoding::{Encoded, encoded};
 use crate::unlock::policy::PolicyText;
 use crate::unlock::seal_context::SealContext;
 use keyway::parts::{Admitted, Luks, Opened, Terms};
+use keyway::trust::{self, DataDevice, Exemption, Finding};
 use keyway_crypto::{CipherSpec, Secret};
-use keyway_volume::DataDevice;
-use keyway_volume::header::seal::Seal;
-use keyway_volume::trust::admission::{self, Exemption, Finding};
 use std::path::Path;
 
 /// Whether weak ciphers are accepted.
@@ -165,8 +163,7 @@ impl Demands {
 
     /// Judges a header when keys are only tried.
     pub(crate) fn check(&self, luks: &Luks, device: &Path, data: Option<DataDevice>) -> Result<()> {
-        let tolerated =
-            admission::check(luks, data, &self.terms).map_err(|e| explain::on_volume(device, &e))?;
+        let tolerated = trust::check(luks, data, &self.terms).map_err(|e| explain::judging(device, e))?;
         self.warn(device, &tolerated);
         Ok(())
     }
@@ -174,7 +171,7 @@ impl Demands {
     /// Judges a header whose volume key is given out or gets another keyslot, before the key is
     /// asked for.
     pub(crate) fn check_header(&self, luks: &Luks, device: &Path) -> Result<()> {
-        admission::check_header(luks, &self.terms).map_err(|e| explain::on_volume(device, &e))
+        trust::check_header(luks, &self.terms).map_err(|e| explain::judging(device, e))
     }
 
     /// Judges the header together with a volume key that is only tried or kept; `data` is given if
@@ -187,9 +184,7 @@ impl Demands {
         key: &Secret,
         digest: u32,
     ) -> Result<()> {
-        let data_len = data.map(|data| data.len);
-        admission::check_key(luks, data_len, &self.terms, key, digest)
-            .map_err(|e| explain::on_volume(device, &e))
+        trust::check_key(luks, data, &self.terms, key, digest).map_err(|e| explain::judging(device, e))
     }
 
     /// Warns of findings that no option has permitted.
@@ -232,8 +227,8 @@ pub(crate) fn check_new(weak: WeakCiphers, cipher: &CipherSpec, key_len: usize) 
 /// Warns that an edit has invalidated the seal.
 pub(crate) fn warn_of_seal(luks: &Luks, device: &Path) {
     // The context string is not stored in the header; without it the new seal would have none.
-    let context = matches!(Seal::of(luks.header()), Ok(Some(seal)) if seal.has_context());
-    if let Err(broken) = Seal::check(luks.header(), None) {
+    if let Err(broken) = trust::check_seal(luks, None) {
+        let context = trust::seal_has_context(luks);
         let (device, context) = (device.display(), if context { "--seal-context STRING " } else { "" });
         say!(
             "WARNING: Device {device}: {broken}. It is refused now: \"keyway seal {context}{device}\" seals it again."
@@ -243,7 +238,7 @@ pub(crate) fn warn_of_seal(luks: &Luks, device: &Path) {
 
 /// Warns of a header that does not match its seal, before it loses a key all the same.
 pub(crate) fn warn_of_unmatched_seal(luks: &Luks, device: &Path) {
-    if let Err(broken) = Seal::check(luks.header(), None) {
+    if let Err(broken) = trust::check_seal(luks, None) {
         let device = device.display();
         say!(
             "WARNING: Device {device}: {broken}; its header may be forged. The keyslot is removed all the same."

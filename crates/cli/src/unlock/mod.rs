@@ -16,10 +16,9 @@ use crate::output::failure::{Cause, Exit, Failure, Result};
 use crate::output::manner::Manner;
 use crate::output::stdio;
 use crate::unlock::passphrase::PassphraseSource;
-use keyway::parts::{Luks, UnderWay, UnlockOptions, Unlocked};
+use keyway::parts::{self, Luks, Turn, UnderWay, UnlockOptions, Unlocked};
 use keyway::{Admitted, ErrorKind, Header, Key, VolumeKey, devices};
 use keyway_crypto::Secret;
-use keyway_volume::keyslot::unlock::Turn;
 use std::path::Path;
 use std::time::Instant;
 
@@ -61,7 +60,7 @@ impl KeyOptions {
     ) -> Result<(Unlocked, Secret)> {
         luks.check_readable()?;
         let found = self.ask(source, options, |passphrase| {
-            let unlocked = keyway_volume::unlock(luks, &passphrase, options)?;
+            let unlocked = parts::unlock(luks, &passphrase, options)?;
             Ok((unlocked, passphrase))
         })?;
         note_unlocked(self.manner, found.0.keyslot)?;
@@ -151,7 +150,7 @@ impl KeyOptions {
         if !self.one_at_a_time {
             return Ok(None);
         }
-        let turn = Turn::wait();
+        let turn = parts::wait_for_turn();
         if let Err(error) = &turn {
             stdio::debug(self.manner, &format!("{} cannot be locked: {error}.", Turn::FILE))?;
         }
@@ -212,7 +211,7 @@ impl KeyOptions {
                            passphrase, which opens both.";
             return Err(Failure::new(Exit::Parameters, message));
         };
-        let other = keyway_volume::verify_volume_key(luks, &other)?;
+        let other = parts::verify_volume_key(luks, &other)?;
         match [(first, second), (second, first)].contains(&(digest, other)) {
             true => Ok(()),
             false => {
@@ -225,7 +224,7 @@ impl KeyOptions {
     /// The given volume key, and the digest that it matches.
     pub(crate) fn given_volume_key(&self, luks: &Luks) -> Result<Option<(Secret, u32)>> {
         let Some(key) = self.read_volume_key(luks)? else { return Ok(None) };
-        let digest = keyway_volume::verify_volume_key(luks, &key)?;
+        let digest = parts::verify_volume_key(luks, &key)?;
         Ok(Some((key, digest)))
     }
 

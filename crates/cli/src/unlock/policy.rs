@@ -4,8 +4,7 @@
 use crate::args::{Args, shared};
 use crate::output::failure::{Exit, Failure, Result};
 use crate::process::encoding::encoded;
-use keyway_volume::trust::admission::Required;
-use keyway_volume::trust::policy::{MAX_LEN, Policy};
+use keyway::trust::{self, LONGEST_POLICY, Required};
 use std::ffi::OsStr;
 use std::fs::File;
 use std::io::{self, Read};
@@ -43,18 +42,18 @@ impl PolicyText {
 
     /// The demands it makes.
     pub(crate) fn required(&self) -> Result<Required> {
-        let name = self.name.clone();
-        let policy = self.text.as_deref().map_or_else(|| Ok(Policy::sealed()), Policy::parse);
-        let policy = policy
-            .map_err(|e| Failure::new(Exit::Parameters, format!("Policy {name}:{e}; nothing is opened.")))?;
-        Ok(Required { name, policy })
+        let name = &self.name;
+        let Some(text) = &self.text else { return Ok(trust::sealed_policy(name)) };
+        let refused =
+            |why| Failure::new(Exit::Parameters, format!("Policy {name}:{why}; nothing is opened."));
+        trust::policy(name, text).map_err(refused)
     }
 }
 
 /// Reads one byte more than a policy may have: enough to refuse a longer one.
 fn bytes(file: &OsStr) -> io::Result<Vec<u8>> {
     let mut text = Vec::new();
-    File::open(file)?.take(MAX_LEN as u64 + 1).read_to_end(&mut text)?;
+    File::open(file)?.take(LONGEST_POLICY as u64 + 1).read_to_end(&mut text)?;
     Ok(text)
 }
 
@@ -86,12 +85,12 @@ mod tests {
         // The longest policy, whose last letter counts, and one that is longer.
         let comment = |length: usize| format!("#{}\n", "x".repeat(length - 2));
         let demand = "label = \"root\"";
-        fs::write(&file, comment(MAX_LEN - demand.len()) + demand).unwrap();
+        fs::write(&file, comment(LONGEST_POLICY - demand.len()) + demand).unwrap();
         let demands = demanded(&both).unwrap();
         let names: Vec<_> = demands.iter().map(|it| it.name.as_str()).collect();
         assert_eq!(names, ["--require sealed", &name]);
         assert!(format!("{:?}", demands[1].policy).contains("root"));
-        fs::write(&file, format!("{demand}\n{}", comment(MAX_LEN - demand.len()))).unwrap();
+        fs::write(&file, format!("{demand}\n{}", comment(LONGEST_POLICY - demand.len()))).unwrap();
         let (exit, why) = demanded(&both).unwrap_err();
         assert!(exit == Exit::Parameters && why.ends_with("; nothing is opened."), "{why}");
         fs::remove_file(&file).unwrap();

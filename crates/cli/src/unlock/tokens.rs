@@ -186,11 +186,11 @@ impl Watch for Told<'_> {
         number: u32,
         passphrase: &Secret,
         options: &UnlockOptions,
-    ) -> keyway_volume::Result<Unlocked> {
+    ) -> std::result::Result<Unlocked, keyway::parts::Error> {
         let keyslot = options.keyslot.unwrap_or_default();
         self.debug(&format!("Trying token {number} on keyslot {keyslot}."));
         let turn = self.key.turn();
-        let result = keyway_volume::unlock(luks, passphrase, options);
+        let result = keyway::parts::unlock(luks, passphrase, options);
         drop(turn);
         if let Err(error) = &result {
             self.debug(&format!("Keyslot {keyslot}: {error}."));

@@ -9,13 +9,15 @@ use std::io;
 /// All signatures of known formats, the outer layers first.
 ///
 /// ```
-/// # use keyway::*;
-/// # let device = Create::luks2().kdf(NewKdf::pbkdf2(1000)).in_memory(1 << 20, &Key::passphrase("correct horse"))?;
-/// let header = device.header()?;
-/// let found = devices::signatures(&**header.luks().storage())?;
-/// assert_eq!(found[0].blkid, "crypto_LUKS");
-/// assert_eq!(devices::identity(&**header.luks().storage())?.unwrap().uuid, header.uuid());
-/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// use keyway::devices;
+/// use keyway::storage::{Memory, Storage};
+/// let disk = Memory::zeroed(1 << 18);
+/// disk.write_at(b"\x53\xef", 1024 + 0x38)?;
+/// disk.write_at(&[0x40], 1024 + 0x60)?;
+/// assert_eq!(devices::signatures(&disk)?[0].blkid, "ext4");
+/// assert_eq!(devices::file_system(&disk)?.unwrap().blkid, "ext4");
+/// assert_eq!(devices::identity(&Memory::zeroed(1 << 18))?, None);
+/// # Ok::<(), std::io::Error>(())
 /// ```
 ///
 /// # Errors

@@ -19,11 +19,14 @@
 //! | see where it is mounted | [`mounts`], [`mount_at`], [`is_mounted`] |
 //! | see who holds it, and claim it | [`check_unused`], [`holder_of`], [`lock_holder`], [`claim`] |
 //! | see the file behind a loop device (feature `dm`) | `file_behind`, `image_behind` |
+//! | map logical volumes without LVM's programs (feature `dm`) | `map_logical_volume` |
 
 mod content;
 mod holders;
 #[cfg(feature = "dm")]
 mod kernel;
+#[cfg(feature = "dm")]
+mod logical;
 
 pub use content::{file_system, identity, is_noise, signatures, signatures_at_start, smaller_blocks};
 #[cfg(feature = "parts")]
@@ -49,6 +52,8 @@ pub use keyway_volume::device::partitions::Partition;
 pub use keyway_volume::device::partitions::Partitions;
 /// UUID and label: from [`identity`].
 pub use keyway_volume::device::probe::Identity;
+#[cfg(feature = "dm")]
+pub use logical::{LogicalPiece, logical_volume, map_logical_volume, unmap_logical_volume};
 
 use keyway_format::Sectors;
 use keyway_volume::Storage;

@@ -14,8 +14,11 @@
 //! # Ok::<(), keyway::Error>(())
 //! ```
 
+mod keyslots;
 mod methods;
 mod rules;
+
+pub use keyslots::{Turn, unlock, verify_volume_key, wait_for_turn};
 
 #[cfg(feature = "dm")]
 pub use crate::mapping::set_mapping_flags;

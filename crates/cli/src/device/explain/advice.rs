@@ -1,9 +1,8 @@
 //! What to do about an error, where more than one thing helps.
 
 use crate::args::shared;
+use keyway::trust::{Broken, Exemption, Finding, Unmet};
 use keyway_crypto::CipherSpec;
-use keyway_volume::header::seal::Broken;
-use keyway_volume::trust::admission::{Exemption, Finding, Unmet};
 
 /// The specifications that a short name stands for: a header needs one of them whole.
 pub(super) fn in_full(name: &str) -> String {
@@ -65,7 +64,7 @@ mod tests {
     /// The advice is chosen by why the seal does not hold, whatever the words for it are.
     #[test]
     fn the_advice_for_a_demanded_seal_is_that_of_its_fault() {
-        use keyway_volume::trust::policy::{Judgement, Verdict};
+        use keyway::trust::{Judgement, Verdict};
         let said = |broken: Broken, found: &str| {
             let (rule, wanted, found, broken) =
                 ("sealed", "true".into(), found.into(), Some(Box::new(broken)));

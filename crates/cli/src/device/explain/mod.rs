@@ -9,9 +9,9 @@ use crate::output::sentence::{self, sentence};
 use keyway::devices::{self, Holder};
 use keyway::parts::Error;
 use keyway::storage::{File, Storage, image_of};
+use keyway::trust::{Finding, Rule};
 use keyway_attach::session::{self, SizeFault};
 use keyway_format::text::Shown;
-use keyway_volume::trust::admission::{Finding, Rule};
 use std::io::ErrorKind;
 use std::path::Path;
 
@@ -210,6 +210,14 @@ pub(crate) fn on_volume(device: &Path, error: &Error) -> Failure {
             Failure::new(exit_code(error), message)
         }
         _ => on_device(device, error),
+    }
+}
+
+/// The same of judging its header.
+pub(crate) fn judging(device: &Path, error: keyway::Error) -> Failure {
+    match error.into_volume_error() {
+        Ok(error) => on_volume(device, &error),
+        Err(other) => Failure::new(Exit::Parameters, sentence(&other.to_string())),
     }
 }
 

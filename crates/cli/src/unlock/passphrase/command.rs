@@ -5,8 +5,8 @@
 
 use crate::output::failure::{Exit, Failure, Result};
 use crate::process::interrupt;
+use keyway::key_file::LONGEST;
 use keyway_crypto::Secret;
-use keyway_volume::keyslot::key_file::LIMIT;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::{Errno, ioctl_fionread, retry_on_intr};
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
@@ -72,7 +72,7 @@ fn read(child: &mut Child, handle: Option<&OwnedFd>) -> Result<Secret> {
         }
         while left > 0 {
             if filled == printed.len() {
-                let mut larger = Secret::zeroed((filled * 2).min(LIMIT + 1));
+                let mut larger = Secret::zeroed((filled * 2).min(LONGEST + 1));
                 larger.expose_mut()[..filled].copy_from_slice(printed.expose());
                 printed = larger;
             }
@@ -80,7 +80,7 @@ fn read(child: &mut Child, handle: Option<&OwnedFd>) -> Result<Secret> {
             let len = room.len().min(usize::try_from(left).unwrap_or(usize::MAX));
             let count = retry_on_intr(|| rustix::io::read(&output, &mut room[..len])).map_err(failed)?;
             filled += count;
-            if filled > LIMIT {
+            if filled > LONGEST {
                 return Err(wrong("printed more than 8 MiB, the longest passphrase"));
             }
             left = if count == 0 { 0 } else { left - count as u64 };

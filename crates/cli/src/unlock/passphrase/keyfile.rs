@@ -1,9 +1,9 @@
 //! Passphrases from files, and from standard input that is not a terminal, by the rules of
-//! [`keyway_volume::keyslot::key_file`].
+//! [`keyway::key_file`].
 
 use crate::output::failure::{Exit, Failure, Result};
+use keyway::key_file::{self, End, Error, Part};
 use keyway_crypto::Secret;
-use keyway_volume::keyslot::key_file::{self, End, Error, Part};
 use rustix::stdio::stdin;
 use std::io;
 use std::path::Path;

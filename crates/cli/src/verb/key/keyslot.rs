@@ -6,8 +6,8 @@ use crate::make::calibration::Data;
 use crate::make::kdf::KdfOptions;
 use crate::output::failure::{Exit, Failure, Result};
 use keyway::NewKeyslot;
+use keyway::kdf_cost::DEFAULT_HASH;
 use keyway::parts::Header;
-use keyway_volume::keyslot::kdf_cost::DEFAULT_HASH;
 
 /// KDF, hash and encryption of a new keyslot, without its number.
 pub(super) struct KeyslotOptions {

@@ -20,9 +20,9 @@ use crate::output::stdio;
 use crate::unlock::{self, KeyOptions};
 use keyway::parts::{Content, Holes, Source};
 use keyway::storage::Storage;
+use keyway::stream::{ImageHoles, LONGEST, NoLength, plaintext_len};
 use keyway::{Built, Device, Key, Version};
 use keyway_crypto::Secret;
-use keyway_volume::data::build::{ImageHoles, MOST, NoLength, plaintext_len};
 use std::fs::File;
 use std::io::Read;
 use std::path::Path;
@@ -245,8 +245,8 @@ impl Length {
     fn from_args(args: &Args) -> Result<Self> {
         let refusal = |message: String| Failure::new(Exit::Parameters, message);
         let bytes = |option: &Opt| match args.number(option) {
-            Some(bytes) if bytes > MOST => Err(refusal(format!(
-                "--{} {bytes}: no file or device is longer than {MOST} bytes.",
+            Some(bytes) if bytes > LONGEST => Err(refusal(format!(
+                "--{} {bytes}: no file or device is longer than {LONGEST} bytes.",
                 option.long
             ))),
             bytes => Ok(bytes),

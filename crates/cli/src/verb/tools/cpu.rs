@@ -3,13 +3,13 @@
 use crate::args::{Args, Kind, Opt, shared};
 use crate::device::whole_file::{self, RESULTS};
 use crate::output::failure::{Exit, Failure, Result};
+use keyway::kdf_cost::UnlockTimes;
 use keyway::{Device, Machine, Prediction};
 use keyway_boot::unlock_time::Rates;
 use keyway_crypto::Hash;
 use keyway_format::interval::Interval;
 use keyway_measure::machine;
 use keyway_measure::results::{By, Case, KdfCase, Measured, Outcome, Results, Unit};
-use keyway_volume::UnlockTimes;
 use std::path::Path;
 
 pub(crate) static RATE_FILE: Opt = Opt {

@@ -8,7 +8,7 @@ use crate::make::new_volume;
 use crate::output::failure::Result;
 use crate::output::progress::Progress;
 use crate::volume::{Data, Opening};
-use keyway_volume::data::build::ImageHoles;
+use keyway::stream::ImageHoles;
 
 /// `keyway compare`.
 pub(crate) static COMMAND: Command = Command {

@@ -11,7 +11,7 @@ use crate::output::transfer::{self, cannot_write};
 use crate::volume::{self, Data, Opening, Plaintext};
 use keyway::parts::{CopyOptions as Options, Source};
 use keyway::storage::{Exclusive, Readers};
-use keyway_volume::device::stream::{self, Sink};
+use keyway::stream::{self, Sink};
 use std::fs;
 use std::io::{self, IsTerminal};
 use std::os::fd::AsFd;
@@ -185,7 +185,7 @@ impl Output {
                 Self::Device(device) => Sink::Storage(&***device, 0),
                 Self::New(file) => Sink::Storage(&**file.file(), 0),
             };
-            stream::transfer(source, sink, &Options::default(), meter)
+            stream::copy(source, sink, &Options::default(), meter)
         });
         moved.map_err(|e| transfer::failed(e, &plain.device.display(), &name))?;
         match self {

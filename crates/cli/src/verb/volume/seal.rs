@@ -8,8 +8,8 @@ use crate::output::{question, stdio};
 use crate::unlock::KeyOptions;
 use crate::unlock::admission::Demands;
 use keyway::parts::Luks;
+use keyway::trust::{self, Broken};
 use keyway::{Access, Key, Unlock};
-use keyway_volume::header::seal::{Broken, Seal};
 use std::sync::Arc;
 
 /// `keyway seal`.
@@ -103,17 +103,14 @@ impl SealRequest {
         let mut header = target.header_of(&device, self.versions, &terms)?;
         let context = self.demands.terms.seal_context.as_deref();
         header.check_sealable()?;
-        let old = Seal::of(header.luks().header());
-        let had_context = matches!(&old, Ok(Some(seal)) if seal.has_context());
+        let had_context = trust::seal_has_context(header.luks());
         self.show_differences(header.luks(), Some(data.len()), "sealed as it is", "renewed")?;
         if had_context && context.is_none() {
             let device = path.display();
             say!("WARNING: Device {device}: the old seal had a --seal-context, and the new one has none.");
         }
         let (key, _) = self.key.volume_key(header.luks(), path)?;
-        if let Ok(Some(old)) = old
-            && !old.is_made_with(&key)
-        {
+        if trust::is_sealed_with(header.luks(), &key) == Some(false) {
             let why = "the old seal was not made with its volume key, or was changed: it does not tell what was \
                        changed in the header. \"keyway inspect\" shows what the header says now";
             self.ask(&format!("Device {}: {why}.", path.display()), "sealed as it is", "renewed")?;
@@ -134,7 +131,7 @@ impl SealRequest {
 
     /// Shows all that differs from the old seal, and asks whether to go on.
     fn show_differences(&self, luks: &Luks, data_len: Option<u64>, outcome: &str, done: &str) -> Result<()> {
-        let Err(broken) = Seal::check(luks.header(), data_len) else { return Ok(()) };
+        let Err(broken) = trust::check_seal(luks, data_len) else { return Ok(()) };
         let device = self.target.header_path().display();
         let what = match &broken {
             Broken::Differs(differences) => {

@@ -8,7 +8,7 @@ use crate::output::progress::{self, Progress};
 use crate::output::transfer::{self, cannot_write};
 use crate::volume::{self, Data, Opening};
 use keyway::parts::CopyOptions as Options;
-use keyway_volume::device::stream::{self, Sink};
+use keyway::stream::{self, Sink};
 
 /// `keyway write`.
 pub(crate) static COMMAND: Command = Command {
@@ -97,7 +97,7 @@ impl Request for Write {
         let (from, to) = (input.to_string(), plain.device.display());
         let options = Options { limit: Some(plain.volume.len() - offset), ..Options::default() };
         progress::watch(self.progress, &plain.device, len, |meter| {
-            stream::transfer(input.source(), Sink::Storage(&*plain.volume, offset), &options, meter)
+            stream::copy(input.source(), Sink::Storage(&*plain.volume, offset), &options, meter)
         })
         .map_err(|e| transfer::failed(e, &from, &to))?;
         plain.volume.flush().map_err(|e| cannot_write(&to, None, &e))

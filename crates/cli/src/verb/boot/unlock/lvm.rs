@@ -6,9 +6,8 @@
 
 use crate::device::found;
 use keyway::Mapping;
-use keyway::devices::{self, Layer};
+use keyway::devices::{self, Layer, LogicalPiece};
 use keyway::storage::{File, Storage};
-use keyway_attach::dm::{self, DeviceNumber, Flags, Mapper, Target};
 use keyway_boot::cmdline;
 use keyway_boot::crypttab::Entry;
 use keyway_boot::device_spec::{Tag, Tagged};
@@ -75,8 +74,8 @@ impl Search {
             return last;
         }
         let all = assemble(&seen);
-        let sought = match Mapper::open() {
-            Ok(mapper) if !all.is_empty() => self.among(&mapper, &all, spec),
+        let sought = match Mapping::check_available() {
+            Ok(()) if !all.is_empty() => self.among(&all, spec),
             _ => Sought::Yet(None),
         };
         let sought = match sought {
@@ -88,12 +87,12 @@ impl Search {
         sought
     }
 
-    fn among(&self, mapper: &Mapper, all: &[Assembled], spec: &OsStr) -> Sought {
+    fn among(&self, all: &[Assembled], spec: &OsStr) -> Sought {
         let activated = match Tagged::parse(spec) {
-            Some(tagged) if matches!(tagged.tag, Tag::Uuid | Tag::Label) => self.holding(mapper, all, spec),
+            Some(tagged) if matches!(tagged.tag, Tag::Uuid | Tag::Label) => self.holding(all, spec),
             Some(_) => return Sought::Yet(None),
             None => match Named::of_path(&found::path_of(spec).to_string_lossy()) {
-                Some(named) => self.named(mapper, all, &named),
+                Some(named) => self.named(all, &named),
                 None => return Sought::Yet(None),
             },
         };
@@ -104,10 +103,10 @@ impl Search {
         }
     }
 
-    fn named(&self, mapper: &Mapper, all: &[Assembled], named: &Named) -> Result<PathBuf, Why> {
+    fn named(&self, all: &[Assembled], named: &Named) -> Result<PathBuf, Why> {
         let group = assembly::group(all, &named.group, self.lvm == Lvm::Anywhere);
         let group = group.map_err(|why| self.with_outside(why, all, &named.group))?;
-        let (node, is_new) = activate(mapper, group, named, self.lvm)?;
+        let (node, is_new) = activate(group, named, self.lvm)?;
         say_passed_over(group, is_new);
         Ok(node)
     }
@@ -123,7 +122,7 @@ impl Search {
     }
 
     /// The volume that has the file system with that UUID or label; the others are put away again.
-    fn holding(&self, mapper: &Mapper, all: &[Assembled], spec: &OsStr) -> Result<PathBuf, Why> {
+    fn holding(&self, all: &[Assembled], spec: &OsStr) -> Result<PathBuf, Why> {
         let mut reason = None;
         for one in all.iter().filter(|one| one.inside).chain(all.iter().filter(|one| !one.inside)) {
             match assembly::group(all, &one.group.name, self.lvm == Lvm::Anywhere) {
@@ -135,13 +134,13 @@ impl Search {
                 }
             }
             for named in one.volumes().take(MOST) {
-                let Ok((node, is_new)) = activate(mapper, one, &named, self.lvm) else { continue };
+                let Ok((node, is_new)) = activate(one, &named, self.lvm) else { continue };
                 if found::is_meant(spec, &node) {
                     say_passed_over(one, is_new);
                     return Ok(node);
                 }
                 if is_new {
-                    put_away(mapper, &named);
+                    put_away(&named);
                 }
             }
         }
@@ -165,9 +164,9 @@ pub(super) fn activate_listed(lvm: Lvm, listed: &cmdline::Lvm) {
     let all = assemble(&scan().0);
     let group = |name: &str| assembly::group(&all, name, lvm == Lvm::Anywhere).map_err(in_words);
     let activate = |named: &Named| {
-        let mapper = Mapper::open().map_err(|error| error.to_string())?;
+        Mapping::check_available().map_err(|error| error.to_string())?;
         let group = group(&named.group)?;
-        let (_, is_new) = activate(&mapper, group, named, lvm).map_err(in_words)?;
+        let (_, is_new) = activate(group, named, lvm).map_err(in_words)?;
         say_passed_over(group, is_new);
         Ok::<_, String>(())
     };
@@ -301,28 +300,25 @@ fn label(device: &File) -> Result<Option<Label>, String> {
 }
 
 /// The node of an active volume, and whether it was activated now.
-fn activate(mapper: &Mapper, group: &Assembled, named: &Named, lvm: Lvm) -> Result<(PathBuf, bool), Why> {
+fn activate(group: &Assembled, named: &Named, lvm: Lvm) -> Result<(PathBuf, bool), Why> {
     let (volume, table) = group.table(&named.volume)?;
     let (name, uuid) = (named.mapped(), group.mapping_uuid(volume));
     let failed = |why: String| Why::Never(format!("{name} cannot be activated: {why}"));
-    let node = dm::node::path(&name).map_err(|why| failed(why.to_string()))?;
     let outside = group.outside(&table);
     if lvm == Lvm::Inside && !outside.is_empty() {
         return Err(failed(format!("a part of it is not encrypted, on {}", outside.join(", "))));
     }
-    match mapper.status(&name) {
-        Ok(info) if info.uuid == uuid => return Ok((node, false)),
-        Ok(_) => return Err(failed("another mapping has that name".to_owned())),
-        Err(_) => {}
+    if let Some(node) = devices::logical_volume(&name, &uuid).map_err(|why| failed(why.to_string()))? {
+        return Ok((node, false));
     }
     if group.inside && !outside.is_empty() {
         say!("WARNING: {}/{} is not encrypted on {}.", named.group, named.volume, outside.join(", "));
     }
     let mut below = table.iter().flat_map(|piece| &piece.places).map(|(device, _)| Path::new(device));
     let read_only = !volume.writable || below.any(devices::is_read_only);
-    let targets = table.iter().map(target).collect::<Result<Vec<_>, _>>().map_err(failed)?;
-    let flags = Flags { read_only, ..Flags::default() };
-    mapper.create(&name, &uuid, &targets, flags).map_err(|why| failed(why.to_string()))?;
+    let pieces: Vec<_> = table.iter().map(piece).collect();
+    let mapped = devices::map_logical_volume(&name, &uuid, &pieces, read_only);
+    let node = mapped.map_err(|why| failed(why.to_string()))?;
     link(named, &name);
     Ok((node, true))
 }
@@ -337,8 +333,8 @@ fn link(named: &Named, mapped: &str) {
     }
 }
 
-fn put_away(mapper: &Mapper, named: &Named) {
-    let _ = mapper.remove(&named.mapped(), false);
+fn put_away(named: &Named) {
+    let _ = devices::unmap_logical_volume(&named.mapped());
     let ours = format!("../mapper/{}", named.mapped());
     if fs::read_link(path_of(named)).is_ok_and(|target| target == Path::new(&ours)) {
         let _ = fs::remove_file(path_of(named));
@@ -350,14 +346,9 @@ fn path_of(named: &Named) -> String {
     format!("/dev/{}/{}", named.group, named.volume)
 }
 
-fn target(piece: &Piece) -> Result<Target, String> {
-    let number = |(device, sector): &(String, u64)| Ok((DeviceNumber::at(Path::new(device))?, *sector));
-    let places: keyway_attach::Result<Vec<_>> = piece.places.iter().map(number).collect();
-    let places = places.map_err(|why| why.to_string())?;
-    Ok(match places[..] {
-        [(device, sector)] => Target::linear(piece.start, piece.length, device, sector),
-        _ => Target::striped(piece.start, piece.length, piece.stripe, &places),
-    })
+fn piece(piece: &Piece) -> LogicalPiece<'_> {
+    let Piece { start, length, stripe, places } = piece;
+    LogicalPiece { start: *start, length: *length, stripe: *stripe, places }
 }
 
 fn in_words(why: Why) -> String {

@@ -9,9 +9,8 @@ use crate::unlock::{self, GivenKey};
 use crate::verb::key::keyslot;
 use keyway::parts::{Error, Luks};
 use keyway::storage::Exclusive;
-use keyway::{Access, Create, Device, Header, Key, Reencrypt, Version, VolumeKey};
+use keyway::{Access, Create, Device, Header, Key, Reencrypt, Version, VolumeKey, trust};
 use keyway_crypto::CipherSpec;
-use keyway_volume::header::seal::Seal;
 use std::path::Path;
 
 impl Asked {
@@ -120,7 +119,7 @@ impl Asked {
         let header = self.target.header.as_deref().map(|header| format!("--header {} ", word(header)));
         let of = header.unwrap_or_default() + &word(&self.target.device);
         // The string itself is not in the header.
-        let bound = matches!(Seal::of(luks.header()), Ok(Some(seal)) if seal.has_context());
+        let bound = trust::seal_has_context(luks);
         let context = if bound { "--seal-context STRING " } else { "" };
         let way = format!(
             "\"keyway seal --remove {of}\", then \"keyway reencrypt {of}\" with the options as now, then \"keyway seal \

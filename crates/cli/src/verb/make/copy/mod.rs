@@ -17,10 +17,9 @@ use crate::unlock;
 use crate::volume::{Data, Opening, Plaintext};
 use keyway::parts::{Content, CopyOptions as Options, Error, Holes, Luks, Source};
 use keyway::storage::{Readers, Storage};
+use keyway::stream::{self, ImageHoles, Sink};
 use keyway::{Access, Version};
 use keyway_crypto::Secret;
-use keyway_volume::data::build::ImageHoles;
-use keyway_volume::device::stream::{self, Sink};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use veracrypt::{PIM, QUERY_PIM, VERACRYPT, Veracrypt};
@@ -300,7 +299,7 @@ impl Copy {
         let len = plain.volume.len();
         let source = Source::Storage(&*plain.volume, 0..len);
         progress::watch(self.progress, &plain.device, Some(len), |meter| {
-            stream::transfer(source, Sink::Storage(sink, 0), &options, meter)
+            stream::copy(source, Sink::Storage(sink, 0), &options, meter)
         })
         .map_err(|e| transfer::failed(e, &plain.device.display(), &self.to.display()))?;
         Ok(())

@@ -7,8 +7,8 @@ use crate::unlock::admission::Demands;
 use crate::unlock::{self, KeyOptions};
 use keyway::Access;
 use keyway::parts::{Luks, UnlockOptions};
+use keyway::trust::DataDevice;
 use keyway_crypto::Secret;
-use keyway_volume::DataDevice;
 
 /// A volume, and the key to be tested.
 pub(super) struct TestPassphrase {

@@ -6,15 +6,12 @@ use crate::args::{self, Args, Command, Example, Group, Operand, Opt, Request, To
 use crate::output::document;
 use crate::output::failure::{Exit, Failure, Result};
 use crate::output::stdio;
+use keyway::kdf_cost::{self, DEFAULT_HASH, DEFAULT_LANES, DEFAULT_MEMORY_KIB, DEFAULT_TIME, KdfFunction};
 use keyway_crypto::kdf::Argon2Variant;
 use keyway_crypto::{CipherSpec, Cpu, Hash, Secret, SectorCipher, SectorSize};
 use keyway_format::json::{Object, Value};
 use keyway_kernel::Missing;
 use keyway_kernel::af_alg::{self, Direction};
-use keyway_volume::keyslot::kdf_cost::{
-    DEFAULT_HASH, DEFAULT_LANES, DEFAULT_MEMORY_KIB, DEFAULT_TIME, KdfFunction, argon2_here,
-};
-use keyway_volume::keyslot::kdf_rate;
 use std::cell::OnceCell;
 use std::hint::black_box;
 use std::time::{Duration, Instant};
@@ -172,8 +169,8 @@ impl Report {
 
     fn pbkdf2(&mut self, hash: &str, key_bits: u32) -> Result<()> {
         let rate = Hash::parse(hash)
-            .map_err(keyway::parts::Error::from)
-            .and_then(|h| kdf_rate::pbkdf2(h, key_bits as usize / 8));
+            .map_err(|error| keyway::Error::from(keyway::parts::Error::from(error)))
+            .and_then(|h| kdf_cost::pbkdf2_rate(h, key_bits as usize / 8));
         match rate {
             Ok(rate) => {
                 let rate = rate as u64;
@@ -197,7 +194,7 @@ impl Report {
     fn argon2(&mut self, variant: Argon2Variant, asked: Argon2, key_bits: u32) -> Result<()> {
         let name = KdfFunction::Argon2(variant).name();
         let Argon2 { memory_kib, lanes, time } = asked;
-        let (cost, took) = argon2_here(variant, memory_kib, lanes, time)?;
+        let (cost, took) = kdf_cost::argon2_here(variant, memory_kib, lanes, time)?;
         let row = Object::new().with("kdf", name).with("key_bits", key_bits).with("passes", cost.time);
         let row = row.with("memory_kib", cost.memory_kib).with("lanes", cost.lanes);
         let row = row.with("milliseconds", number(took.as_millis() as u64));

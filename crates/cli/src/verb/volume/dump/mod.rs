@@ -178,7 +178,7 @@ impl Dump {
         luks.check_requirements()?;
         self.demands.check_header(luks, path)?;
         let passphrase = self.key.passphrase.existing(unlock::prompt_for(path)).read()?;
-        let unlocked = keyway_volume::unlock(luks, &passphrase, options)?;
+        let unlocked = keyway::parts::unlock(luks, &passphrase, options)?;
         self.demands.check_key(luks, path, None, &unlocked.volume_key, unlocked.digest)?;
         unlock::note_unlocked(self.target.manner, unlocked.keyslot)?;
         Ok(unlocked.volume_key)

@@ -3,9 +3,8 @@
 use crate::output::failure::{Exit, Failure, Result};
 use crate::output::paint::{Paint, printable};
 use crate::output::stdio;
+use keyway::trust::{Audit, Judgement, Verdict};
 use keyway_format::json::{Object, Value};
-use keyway_volume::trust::admission::Audit;
-use keyway_volume::trust::policy::{Judgement, Verdict};
 use std::fmt::Write;
 use std::path::Path;
 

@@ -2,10 +2,9 @@
 
 use crate::device::Target;
 use keyway::facts::{Concern, Content, Facts, SealState, Segment};
-use keyway::parts::UnlockOptions;
+use keyway::kdf_cost;
 use keyway_crypto::CipherSpec;
 use keyway_format::interval::Interval;
-use keyway_volume::UnlockTimes;
 
 /// A volume at a glance.
 pub(super) struct Glance {
@@ -25,7 +24,7 @@ impl Glance {
         let device = target.device.display().to_string();
         let header = target.header.as_ref().map(|header| format!("--header {} ", header.display()));
         let resume = format!("keyway reencrypt --resume-only {}{device}", header.unwrap_or_default());
-        let mut times = UnlockTimes::new(UnlockOptions::default().threads).within(UnlockTimes::UNASKED_KIB);
+        let mut times = kdf_cost::unlock_times(None);
         let times = facts.keyslots.iter().map(|keyslot| times.of_keyslot(keyslot)).collect();
         Self { device, facts, times, seal, concerns, resume }
     }

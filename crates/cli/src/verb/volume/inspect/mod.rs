@@ -18,9 +18,8 @@ use crate::unlock::KeyOptions;
 use crate::unlock::admission::Demands;
 use glance::Glance;
 use keyway::Access;
-use keyway::facts::{Concern, Facts, SealState};
-use keyway_volume::trust::admission::Audit;
-use keyway_volume::trust::policy::Subject;
+use keyway::facts::{Concern, Facts};
+use keyway::trust;
 
 /// `keyway inspect`.
 pub(crate) static COMMAND: Command = Command {
@@ -112,9 +111,8 @@ impl Request for Inspection {
         let data = device::storage(device, Access::Probe)?;
         let key = self.key.as_ref().map(|key| key.volume_key(&luks, device)).transpose()?;
         let key = key.as_ref().map(|(key, _)| key);
-        let subject = Subject { header: luks.header(), data_len: Some(data.len()), volume_key: key };
         let on = self.target.data_device(&*data);
-        let audit = Audit::of(&terms.policies, &luks, on, subject);
+        let audit = trust::audit(terms, &luks, on, key);
         if let (false, Some(audit)) = (self.json, &audit) {
             audit::print(audit)?;
             return audit::conclude(audit, device);
@@ -122,7 +120,7 @@ impl Request for Inspection {
         let facts = Facts::of(&luks, data.len()).map_err(|e| explain::on_device(device, &e))?;
         let mut concerns = Concern::all(&facts, &luks, on);
         concerns.extend(Concern::cured_by_reencryption(&facts, &*data));
-        let seal = SealState::of(subject, terms.seal_context.as_deref());
+        let seal = trust::seal_state(&luks, data.len(), key, terms.seal_context.as_deref());
         let glance = Glance::measured(&self.target, facts, seal, concerns);
         if !self.json {
             return stdio::print(&text::show(&glance, Paint::for_stdout()));

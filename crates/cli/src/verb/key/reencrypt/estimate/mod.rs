@@ -13,9 +13,8 @@ use crate::output::stdio;
 use keyway::estimate::{Estimate as Measured, Planned};
 use keyway::parts::{Error, Header, Luks, UnderWay};
 use keyway::storage::Storage;
-use keyway::{Access, Create, Device, Key, Luks1Files, NewKdf, Reencrypt, Version};
+use keyway::{Access, Create, Device, Key, Luks1Files, NewKdf, Reencrypt, Version, trust};
 use keyway_crypto::CipherSpec;
-use keyway_volume::header::seal::Seal;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -138,7 +137,7 @@ impl Asked {
         if self.extent == super::Extent::Resume {
             return Err(Failure::new(Exit::Parameters, "Device reencryption not in progress."));
         }
-        if !matches!(Seal::of(luks.header()), Ok(None)) {
+        if trust::is_sealed(&luks) {
             return Err(self.sealed(&luks));
         }
         let backup = |asks: bool| self.backup_of(&luks, asks);

@@ -64,7 +64,7 @@ impl Given {
         let storage = device::storage(header, Access::Probe)?;
         let luks = Luks::open_with(storage, Access::Probe, locking).map_err(on_device)?;
         // An unknown requirement does not stop the loader, but it stops this library.
-        match keyway_volume::unlock(&luks, passphrase, &self.options) {
+        match keyway::parts::unlock(&luks, passphrase, &self.options) {
             Ok(unlocked) => Ok(Some(unlocked.keyslot)),
             Err(Error::WrongPassphrase | Error::NoUsableKeyslot) => Ok(None),
             Err(error) => Err(on_device(error)),

@@ -10,10 +10,10 @@ use crate::output::failure::{Exit, Failure, Result};
 use crate::output::size::human;
 use crate::unlock::seal_context;
 use crate::verb::tools::boot::files::Ingredients;
+use keyway::trust;
 use keyway_boot::crypttab::{self, Entry, REQUIRE as REQUIRED, SEAL_CONTEXT_FILE};
 use keyway_boot::elf::Program;
 use keyway_boot::initramfs::layout::{Contents, DEMANDS, HEADERS, KEYS};
-use keyway_volume::trust::policy::Policy;
 use std::path::{Path, PathBuf};
 
 /// What should go into an image.
@@ -142,7 +142,7 @@ fn policy(path: &Path, from: &mut Ingredients) -> Result<Vec<u8>> {
         return Ok(b"sealed = true\n".to_vec());
     }
     let text = from.read(path)?;
-    Policy::parse(&text).map_err(|e| {
+    trust::policy(&path.to_string_lossy(), &text).map_err(|e| {
         Failure::new(Exit::Parameters, format!("Policy {}:{e}; no image is made.", path.display()))
     })?;
     Ok(text)

@@ -7,7 +7,8 @@ use crate::output::cure;
 use crate::output::failure::Result;
 use crate::output::figures::seconds as time;
 use crate::unlock::KeyOptions;
-use keyway::facts::{Concern, Facts};
+use keyway::facts::{self, Concern, Facts};
+use keyway::kdf_cost::{self, UnlockTimes};
 use keyway::parts::{Luks, UnlockOptions};
 use keyway::{Access, PredictedKeyslot, Prediction};
 use keyway_boot::advice::{Candidate, Standing};
@@ -16,8 +17,6 @@ use keyway_boot::loader::grub::{Finding, Verdict};
 use keyway_boot::unlock_time::{Rates, Wait, Work};
 use keyway_format::interval::Interval;
 use keyway_format::luks2::Priority;
-use keyway_volume::UnlockTimes;
-use keyway_volume::trust::facts;
 use std::time::Instant;
 
 /// A volume's keyslots, from the point of view of their owner and of an attacker.
@@ -100,7 +99,7 @@ impl Passport {
             (None, Some(watched)) => scaled(prediction, watched)?,
             (None, None) => prediction,
         };
-        let mut times = UnlockTimes::new(UnlockOptions::default().threads).within(question.sample_kib);
+        let mut times = kdf_cost::unlock_times(Some(question.sample_kib));
         let slots = facts::keyslots_in_turn(luks.header());
         let slots = slots.iter().filter_map(|slot| Keyslot::new(slot, question, &prediction, &mut times));
         let mut slots: Vec<Keyslot> = slots.collect();
@@ -307,10 +306,10 @@ fn checked(luks: &Luks, key: &KeyOptions) -> Result<Option<(u64, f64)>> {
         return Ok(None);
     }
     let passphrase = key.passphrase.existing("Enter passphrase: ").read()?;
-    let found = keyway_volume::unlock(luks, &passphrase, &key.of_keyslot())?;
+    let found = keyway::parts::unlock(luks, &passphrase, &key.of_keyslot())?;
     // Once more with that keyslot only: the first time, other keyslots were tried as well.
     let options = UnlockOptions { keyslot: Some(found.keyslot), ..key.limits() };
     let start = Instant::now();
-    keyway_volume::unlock(luks, &passphrase, &options)?;
+    keyway::parts::unlock(luks, &passphrase, &options)?;
     Ok(Some((found.keyslot.into(), start.elapsed().as_secs_f64())))
 }
