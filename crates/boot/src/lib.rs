@@ -12,6 +12,7 @@
 //! fdt fit uboot  device trees; FIT images, from parts or from a source; U-Boot's legacy header
 //! pe             sections added to an EFI program: unified kernel images
 //! lvm            LVM2's metadata: from physical volumes to the tables of linear and striped volumes
+//! md             RAID superblocks: from members to arrays, and whether these can run
 //! keymap         the map of the keyboard at which the passphrase is typed
 //! loader::grub   GRUB's cryptodisk, walked as GRUB walks it: each rule with its place in GRUB's
 //!                sources, a verdict per keyslot
@@ -33,6 +34,7 @@ pub mod initramfs;
 pub mod keymap;
 pub mod loader;
 pub mod lvm;
+pub mod md;
 pub mod pe;
 pub mod plan;
 pub mod root;
