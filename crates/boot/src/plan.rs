@@ -7,7 +7,7 @@
 //! on the command line holds for all of them, in place of what a table says. What is
 //! written alike is known here; which devices are one, only whoever can look at them.
 
-use crate::cmdline::{CommandLine, Lvm};
+use crate::cmdline::{CommandLine, Lvm, Md};
 use crate::crypttab::{Entry, REKEY, REQUIRE, is_demand};
 use crate::device_spec::is_one;
 use std::time::Duration;
@@ -27,6 +27,8 @@ pub struct Plan {
     pub forgets: bool,
     /// Which logical volumes are activated, whether something names them or not.
     pub lvm: Lvm,
+    /// Which arrays of md RAID are assembled.
+    pub md: Md,
     /// What the command line says and is not done: a line each.
     pub undone: Vec<String>,
     /// Words of ours on the command line that do not exist.
@@ -57,7 +59,8 @@ impl Plan {
         if !line.off {
             line.undone.extend(line.for_nobody());
         }
-        let CommandLine { off, wait, shell, forgets, mut demands, rekey, lvm, undone, unknown, .. } = line;
+        let CommandLine { off, wait, shell, forgets, mut demands, rekey, lvm, md, undone, unknown, .. } =
+            line;
         demands.extend(policy.map(|file| (REQUIRE.to_owned(), file.to_owned())));
         for entry in &mut entries {
             for other in &demanding {
@@ -74,7 +77,7 @@ impl Plan {
         if off {
             entries.clear();
         }
-        Self { entries, demanding, wait, shell, forgets, lvm, undone, unknown }
+        Self { entries, demanding, wait, shell, forgets, lvm, md, undone, unknown }
     }
 }
 

@@ -11,6 +11,7 @@ mod tests;
 
 use crate::crypttab::{Entry, is_demand, is_ours};
 use crate::lvm::Named;
+use crate::md::Uuid;
 use reading::{Reading, Whose};
 use std::time::Duration;
 
@@ -37,6 +38,8 @@ pub struct CommandLine {
     pub rekey: Option<String>,
     /// Which logical volumes are activated, whether something names them or not.
     pub lvm: Lvm,
+    /// Which arrays of md RAID are assembled.
+    pub md: Md,
     /// The map of the keyboard, by its name.
     pub keymap: Option<String>,
     /// What is written in the words of a program that is known, and not done here: a line each.
@@ -67,6 +70,15 @@ pub struct Lvm {
     pub groups: Vec<String>,
     /// Volumes that are activated.
     pub volumes: Vec<Named>,
+}
+
+/// What the command line says of md RAID.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Md {
+    /// `rd.md=0`: no array is assembled.
+    pub off: bool,
+    /// The only arrays that are assembled, if some are named.
+    pub arrays: Vec<Uuid>,
 }
 
 /// What a parameter gives volumes that other parameters or a table name.

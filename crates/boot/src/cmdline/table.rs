@@ -2,7 +2,7 @@
 //! written, what it does here. The parser and the table in docs/BOOTING.md are made of it.
 
 use super::reading::Reading;
-use Family::{Alpine, Booster, Debian, Dracut, Encrypt, Gentoo, Keyway, Systemd};
+use Family::{Alpine, Booster, Debian, Dracut, Encrypt, Gentoo, Kernel, Keyway, Systemd};
 
 /// A parameter.
 pub struct Parameter {
@@ -38,13 +38,15 @@ pub enum Family {
     Alpine,
     /// Gentoo's genkernel, and genkernel-next.
     Gentoo,
+    /// The kernel itself.
+    Kernel,
     /// Keyway.
     Keyway,
 }
 
 impl Family {
     /// All of them, in the order of the documentation.
-    pub const ALL: [Self; 8] = [Systemd, Dracut, Encrypt, Debian, Booster, Alpine, Gentoo, Keyway];
+    pub const ALL: [Self; 9] = [Systemd, Dracut, Encrypt, Debian, Booster, Alpine, Gentoo, Kernel, Keyway];
 
     /// What people call it.
     pub const fn name(self) -> &'static str {
@@ -56,6 +58,7 @@ impl Family {
             Booster => "booster",
             Alpine => "Alpine",
             Gentoo => "Gentoo",
+            Kernel => "the kernel",
             Keyway => "Keyway",
         }
     }
@@ -70,6 +73,7 @@ impl Family {
             Booster => "booster(1)",
             Alpine => "mkinitfs-bootparam(7)",
             Gentoo => "genkernel(8)",
+            Kernel => "Documentation/admin-guide/md.rst",
             Keyway => "keyway-unlock(8)",
         }
     }
@@ -96,6 +100,8 @@ pub fn is_of_known_family(name: &str) -> bool {
         "rd_LUKS",
         "rd.lvm",
         "rd_LVM",
+        "rd.md",
+        "rd_MD",
         "root_key",
         "root_trim",
         "swap_key",
@@ -175,6 +181,17 @@ pub static PARAMETERS: &[Parameter] = parameters! {
     "rd_LVM_LV" "GROUP/VOLUME" [Dracut] Some(Reading::lvm_volume), "the old name of rd.lvm.lv=";
     "rd_LVM_VG" "GROUP" [Dracut] Some(Reading::lvm_group), "the old name of rd.lvm.vg=";
     "rd_NO_LVM" "" [Dracut] Some(|reading, _| reading.lvm("no")), "the old name of rd.lvm=0";
+    "rd.md" "yes|no" [Dracut] Some(Reading::md), "no: no array of md RAID is assembled";
+    "rd.md.uuid" "UUID" [Dracut] Some(Reading::md_uuid),
+        "no other array is assembled; may be repeated. Without it, all are, where a device that is needed is not there yet";
+    "rd.md.conf" "yes|no" [Dracut] Some(|_, _| ()), "nothing: no mdadm.conf is read";
+    "rd.md.imsm" "yes|no" [Dracut] Some(|_, _| ()), "nothing: arrays of a controller's BIOS (Intel's) are not assembled, and named";
+    "rd.md.ddf" "yes|no" [Dracut] Some(|_, _| ()), "nothing: the same for DDF";
+    "rd.md.waitclean" "yes|no" [Dracut] Some(|_, _| ()), "nothing: no array is stopped";
+    "rd_MD_UUID" "UUID" [Dracut] Some(Reading::md_uuid), "the old name of rd.md.uuid=";
+    "rd_NO_MD" "" [Dracut] Some(|reading, _| reading.md("no")), "the old name of rd.md=0";
+    "rd_NO_MDADMCONF" "" [Dracut] Some(|_, _| ()), "the old name of rd.md.conf=0";
+    "rd_NO_MDIMSM" "" [Dracut] Some(|_, _| ()), "the old name of rd.md.imsm=0";
     "rd_LUKS_UUID" "UUID" [Dracut] Some(Reading::uuid), "the old name of rd.luks.uuid=";
     "rd_NO_LUKS" "" [Dracut] Some(|reading, _| reading.luks("no")), "the old name of rd.luks=0";
     "rd.vconsole.keymap" "NAME" [Systemd, Dracut] Some(Reading::keymap),
@@ -232,6 +249,10 @@ pub static PARAMETERS: &[Parameter] = parameters! {
     "keymap" "NAME" [Gentoo] Some(Reading::keymap), "as rd.vconsole.keymap=; genkernel's own maps (lib/keymaps in the image), too";
     "dokeymap" "" [Gentoo] Some(|_, _| ()), "nothing: nobody is asked for a map; keymap= names one";
     "crypt_silent" "" [Gentoo] Some(|_, _| ()), "nothing: only what is wrong is printed anyway";
+    "domdadm" "" [Gentoo] Some(|_, _| ()), "nothing: arrays of md RAID that are needed are assembled anyway";
+    "md" "N,DEVICE,…" [Kernel] None, "the kernel itself assembles that array, if it has md built in; Keyway goes by superblocks";
+    "raid" "noautodetect" [Kernel] Some(|_, _| ()),
+        "nothing: it is for arrays of 0.90 on partitions of the type fd, which a kernel with md built in assembles itself";
     "keyway.device" "DEVICE" [Keyway] Some(Reading::own_device), "opens DEVICE as root";
     "keyway.name" "NAME" [Keyway] Some(Reading::own_name), "by this name";
     "keyway.key" "PATH[:DEVICE]" [Keyway] Some(Reading::own_key), "its key file, or a device that is the key";

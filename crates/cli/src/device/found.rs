@@ -90,14 +90,29 @@ pub(crate) fn is_header_of(spec: &OsStr, header: &Path) -> bool {
     tagged.zip(uuid(header)).is_some_and(|(tagged, found)| tagged.means(&found))
 }
 
+/// Whether the device is a member of an array of md RAID, which may begin as the array does.
+pub(crate) fn is_raid_member(device: &File) -> bool {
+    is_member_of(device, "linux_raid_member")
+}
+
+/// Whether the device is a member of an array of this kind, by blkid's name for its members.
+pub(crate) fn is_member_of(device: &File, kind: &str) -> bool {
+    devices::signatures(device).unwrap_or_default().iter().any(|found| found.blkid == kind)
+}
+
+/// A half of a mirror has the UUID and the label of the mirror, and is not meant by them.
 fn is(device: &BlockDevice, tagged: &Tagged) -> bool {
+    let is_whole = || {
+        let of_content = matches!(tagged.tag, Tag::Uuid | Tag::Label);
+        !of_content || !File::open(device.node()).is_ok_and(|device| is_raid_member(&device))
+    };
     let found = match tagged.tag {
         Tag::Uuid => device.identity().map(|identity| identity.uuid),
         Tag::Label => device.identity().map(|identity| identity.label),
         Tag::PartUuid => device.partition_uuid(),
         Tag::PartLabel => device.partition_label(),
     };
-    found.is_some_and(|found| tagged.means(&found))
+    found.is_some_and(|found| tagged.means(&found)) && is_whole()
 }
 
 #[cfg(test)]
@@ -124,6 +139,22 @@ mod tests {
         assert!(is_meant(OsStr::new("nbd://host/export"), Path::new("nbd://host/export")));
         assert_eq!(find(OsStr::new("UUID=no-such-uuid")), None);
         fs::remove_dir_all(scratch).unwrap();
+    }
+
+    /// mdadm's superblock of version 0.90, behind what looks like a volume.
+    #[test]
+    fn a_half_of_a_mirror_is_told_from_a_volume() {
+        use std::os::unix::fs::FileExt;
+        let superblock = include_bytes!("../../../boot/tests/md/old-0");
+        let path = std::env::temp_dir().join(format!("keyway-half-{}", std::process::id()));
+        let file = fs::File::create(&path).unwrap();
+        file.set_len(44 << 20).unwrap();
+        let is_member = || is_raid_member(&File::open(&path).unwrap());
+        file.write_all_at(b"LUKS\xba\xbe\0\x02", 0).unwrap();
+        assert_eq!((has_luks(&path), is_member()), (Some(true), false));
+        file.write_all_at(superblock, (44 << 20) - (64 << 10)).unwrap();
+        assert_eq!((has_luks(&path), is_member()), (Some(true), true));
+        fs::remove_file(path).unwrap();
     }
 
     #[test]

@@ -5,7 +5,7 @@
 //! virtio-SERIAL   nvme-MODEL_SERIAL  nvme-eui.…   mmc-NAME_0xSERIAL   wwn-0x…
 //! pci-ADDRESS  virtio-pci-ADDRESS  pci-ADDRESS-nvme-NAMESPACE   platform-NAME     each with -partN
 //! ```
-//! /dev/block/MAJOR:MINOR, too, is one of udev's links. (systemd's rules 60-persistent-storage.rules and its builtin path_id.)
+//! md-uuid-… and md-name-… are linked by "keyway unlock" when it assembles the array. /dev/block/MAJOR:MINOR, too, is one of udev's links. (systemd's rules 60-persistent-storage.rules and its builtin path_id.)
 
 use keyway::devices::{self, BlockDevice};
 use std::fs;
@@ -67,7 +67,9 @@ fn is_told(name: &str) -> bool {
     };
     match is_bus {
         true => !["-usb-", "-ata-", "-scsi-", "-sas-", "-fc-"].iter().any(|bus| below.contains(bus)),
-        false => ["virtio-", "nvme-", "mmc-", "wwn-"].iter().any(|start| name.starts_with(start)),
+        false => ["virtio-", "nvme-", "mmc-", "wwn-", "md-uuid-", "md-name-"]
+            .iter()
+            .any(|start| name.starts_with(start)),
     }
 }
 

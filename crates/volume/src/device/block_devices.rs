@@ -72,6 +72,12 @@ impl BlockDevice {
         (disk.unwrap_or_else(|| self.sys.clone()), number)
     }
 
+    /// The kernel's names of the devices that consist of it.
+    pub fn holders(&self) -> Vec<String> {
+        let holders = fs::read_dir(self.sys.join("holders")).into_iter().flatten().flatten();
+        holders.map(|holder| holder.file_name().to_string_lossy().into_owned()).collect()
+    }
+
     /// The node of the partition that many after it, on the same disk.
     pub fn partition_after(&self, count: i32) -> Option<PathBuf> {
         let wanted = self.number()?.checked_add_signed(count)?;

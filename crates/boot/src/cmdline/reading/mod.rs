@@ -5,6 +5,7 @@ mod encrypt;
 mod gentoo;
 mod luks;
 mod lvm;
+mod md;
 mod own;
 
 use super::{CommandLine, Given, Takes, What, give};

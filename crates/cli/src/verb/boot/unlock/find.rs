@@ -1,6 +1,7 @@
-//! Waiting for a device that appears late, or that is a logical volume still to be activated.
+//! Waiting for a device that appears late, or that is an array still to be assembled or a logical volume still to be activated.
 
 use super::lvm::{Lvm, Sought};
+use super::md::{self, Md};
 use crate::device::found::{self, find, refusal};
 use keyway::devices;
 use std::ffi::OsStr;
@@ -8,18 +9,45 @@ use std::path::PathBuf;
 use std::thread;
 use std::time::{Duration, Instant};
 
+/// What is brought up for a device that is sought.
+#[derive(Clone, Copy)]
+pub(super) struct Below<'a> {
+    pub(super) lvm: Lvm,
+    /// `None` if no array is assembled.
+    pub(super) md: Option<&'a Md>,
+    /// Arrays may start without all of their members.
+    pub(super) may_lack: bool,
+    /// It has to be within an encrypted volume if it is an array or a logical volume.
+    pub(super) inside_only: bool,
+}
+
+impl<'a> Below<'a> {
+    fn arrays(self, limit: Duration) -> md::Search<'a> {
+        md::Search::new(self.md, self.inside_only, self.may_lack.then_some(limit))
+    }
+
+    /// For what the system comes from, root= and resume=, in a boot that opens volumes or none.
+    pub(super) fn of_system(self, opens: bool) -> Self {
+        let inside_only = opens && (self.lvm != Lvm::Off || self.md.is_some());
+        Self { lvm: self.lvm.of_system(opens), inside_only, ..self }
+    }
+}
+
 /// The device that a table or a command line names, waited for until it appears or the time is up; a sentence for the one that
 /// does not come. Prints on the console what it waits for.
-pub(super) fn reach(spec: &OsStr, limit: Duration, lvm: Lvm) -> Result<PathBuf, String> {
+pub(super) fn reach(spec: &OsStr, limit: Duration, below: Below<'_>) -> Result<PathBuf, String> {
     let shown = spec.to_string_lossy();
     let start = Instant::now();
-    let (mut said, mut logical) = (None, lvm.search());
+    let (mut said, mut arrays, mut logical) = (None, below.arrays(limit), below.lvm.search());
     loop {
-        let plain = match first(spec, lvm) {
+        let plain = match first(spec, below.inside_only) {
             Some(There::Meant(node)) => return Ok(node),
             Some(There::Plain(node)) => Some(node),
             None => None,
         };
+        if arrays.assemble(start.elapsed()) {
+            continue;
+        }
         let lacks = match (logical.activate(spec), plain) {
             // As it was written, where there is a link now.
             (Sought::Here(node), None) => return Ok(find(spec).unwrap_or(node)),
@@ -29,8 +57,11 @@ pub(super) fn reach(spec: &OsStr, limit: Duration, lvm: Lvm) -> Result<PathBuf, 
                 return Ok(plain);
             }
             (Sought::Never(why), None) => return Err(format!("{shown} cannot be found: {why}")),
-            (Sought::Yet(why), None) => why,
+            (Sought::Yet(why), None) => why.or_else(|| arrays.why()),
         };
+        if let Some(why) = arrays.never(spec) {
+            return Err(format!("{shown} cannot be found: {why}"));
+        }
         if let Some(why) = refusal(spec) {
             say!("{why}.");
             return Err(format!("{shown} cannot be found"));
@@ -55,8 +86,8 @@ enum There {
     Plain(PathBuf),
 }
 
-fn first(spec: &OsStr, lvm: Lvm) -> Option<There> {
-    if lvm != Lvm::Inside {
+fn first(spec: &OsStr, inside_only: bool) -> Option<There> {
+    if !inside_only {
         return find(spec).map(There::Meant);
     }
     let all = found::all(spec);
@@ -96,7 +127,8 @@ mod tests {
     #[test]
     fn what_never_comes_is_not_waited_for_longer_than_said() {
         let start = Instant::now();
-        let found = reach(OsStr::new("/nowhere/at/all"), Duration::from_millis(120), Lvm::Off);
+        let below = Below { lvm: Lvm::Off, md: None, may_lack: false, inside_only: false };
+        let found = reach(OsStr::new("/nowhere/at/all"), Duration::from_millis(120), below);
         assert_eq!(found, Err("/nowhere/at/all did not appear within 0 s".to_owned()));
         assert!(start.elapsed() >= Duration::from_millis(120));
     }

@@ -1,7 +1,7 @@
 //! The first process of an initramfs: opens the volumes and hands over, leaving nothing behind.
 
 use super::volume::say_unknown;
-use super::{Plan, Unlock, all, keyboard, lvm, modules, resume, root, stopped};
+use super::{Plan, Unlock, all, keyboard, lvm, md, modules, resume, root, stopped};
 use crate::output::failure::{Cause, Exit, Failure, Result};
 use crate::output::stdio;
 use keyway_attach::dm::{self, Mapper};
@@ -80,6 +80,9 @@ fn start(
     }
     keyway_crypto::secret::wipe_all();
     if !has_original() {
+        if !plan.listed.volumes.is_empty() || !plan.listed.groups.is_empty() {
+            md::assemble_now(plan.md.as_ref());
+        }
         lvm::activate_listed(plan.lvm, &plan.listed);
     }
     // Until now, since a device may ask for it late.

@@ -1,7 +1,7 @@
 //! Key files and headers: in the image, on another device (`PATH:DEVICE`), which is mounted read-only while
 //! the file is needed, or a device themselves.
 
-use super::lvm::Lvm;
+use super::find::Below;
 use super::mounting::{Mounted, mount_read_only};
 use super::{erase, find};
 use crate::output::failure::{Exit, Failure, Result};
@@ -18,10 +18,10 @@ pub(super) struct KeyFile {
 
 impl KeyFile {
     /// Makes the file reachable; waits for its device at most `limit`. A device alone is the file itself.
-    pub(super) fn reach(named: &OsStr, limit: Duration, lvm: Lvm, what: &str) -> Result<Self> {
+    pub(super) fn reach(named: &OsStr, limit: Duration, below: Below<'_>, what: &str) -> Result<Self> {
         let text = named.to_string_lossy();
         let node = |device: &str| {
-            find::reach(device.as_ref(), limit, lvm)
+            find::reach(device.as_ref(), limit, below)
                 .map_err(|why| Failure::new(Exit::Device, format!("The {what}'s device {why}.")))
         };
         match parts(&text)[..] {

@@ -208,13 +208,14 @@ pub(super) fn in_lines(wanted: &Root, entries: &[Entry], listed: &cmdline::Lvm) 
     lines
 }
 
-/// While volumes are to be opened, the system does not come from a logical volume beside them.
+/// While volumes are to be opened, the system does not come from a logical volume or an array beside them.
 pub(super) fn refuse_unencrypted(node: &Path, opens: bool) -> Result<(), String> {
-    if !opens || !devices::layers(node).contains(&Layer::Lvm) || devices::is_encrypted(node) {
-        return Ok(());
-    }
+    let named = [(Layer::Lvm, "a logical volume"), (Layer::Md, "an array of md RAID")];
+    let layers = devices::layers(node);
+    let what = named.iter().find(|(layer, _)| layers.contains(layer)).map(|(_, what)| what);
+    let Some(what) = what.filter(|_| opens && !devices::is_encrypted(node)) else { return Ok(()) };
     Err(format!(
-        "{} is a logical volume that is not, or not whole, within an encrypted volume: whoever can write to the disk may have put it \
+        "{} is {what} that is not, or not whole, within an encrypted volume: whoever can write to the disk may have put it \
          there. If the system is meant to be there, leave the volumes to it (noauto)",
         node.display()
     ))
@@ -274,8 +275,7 @@ fn looked_at(node: &Path, inside: bool, budget: &mut Budget) -> Result<Option<Fo
     let Some(label) = label(&device)? else { return Ok(None) };
     let size = device.len();
     // A half of a mirror has all that the mirror has.
-    let raid = devices::signatures(&device).unwrap_or_default();
-    if raid.iter().any(|found| found.blkid == "linux_raid_member") {
+    if found::is_raid_member(&device) {
         return Ok(None);
     }
     let mut read = |offset: u64, room: &mut [u8]| device.read_at(room, offset).is_ok();

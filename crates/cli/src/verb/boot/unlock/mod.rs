@@ -8,6 +8,7 @@ mod init;
 mod key_file;
 mod keyboard;
 mod lvm;
+mod md;
 mod modules;
 mod mounting;
 mod options;
@@ -23,7 +24,9 @@ mod volume;
 
 pub(crate) use init::is_first_process;
 
+use self::find::Below;
 use self::lvm::Lvm;
+use self::md::Md;
 use crate::args::risk::{Effect, Proof, risk};
 use crate::args::{self, Args, Command, Example, Group, Offers, Operand, Opt, Request, groups, shared};
 use crate::device::found;
@@ -72,7 +75,9 @@ pub(crate) static COMMAND: Command = Command {
           for, as x-systemd.device-timeout= and keyfile-timeout= say (0: without end). With --init, linear and striped logical \
           volumes of LVM that root=, resume=, a volume, a key or a header need, and those of rd.lvm.lv= and rd.lvm.vg=, are \
           activated, within opened volumes and below them; while volumes are opened, root= and resume= take only those \
-          within. A key file or a header may be on \
+          within. Arrays of md RAID are assembled where a device that is needed is not there: those of which all members are \
+          there, and when two thirds of the time are over, those that run without some, with a warning; rd.md.uuid= names the only \
+          ones, rd.md=0 assembles none. A key file or a header may be on \
           another device, PATH:DEVICE, or be a device; where none is named, /etc/cryptsetup-keys.d/NAME.key is taken, if it \
           is there; keyscript= runs a program and takes the key from its output. A \
           LUKS2 token that names a key in the kernel keyring is tried before both. If nothing opens a volume, what was \
@@ -235,6 +240,8 @@ struct Plan {
     lvm: Lvm,
     /// and which are, whether something needs them or not.
     listed: cmdline::Lvm,
+    /// Which arrays may be assembled, if any.
+    md: Option<Md>,
     /// Volumes that are left to the system that starts.
     left: Vec<OsString>,
 }
@@ -256,7 +263,7 @@ impl Plan {
             line.give_usual_key();
         }
         let plan = plan::Plan::new(line, tables, policy);
-        let plan::Plan { entries, demanding, wait, shell, forgets, lvm: listed, undone, unknown } = plan;
+        let plan::Plan { entries, demanding, wait, shell, forgets, lvm: listed, md, undone, unknown } = plan;
         for line in undone {
             say!("WARNING: the kernel's command line says {}", printable(&line));
         }
@@ -279,9 +286,10 @@ impl Plan {
             entry.key_file = entry.key_file.take().or_else(|| key_of_name(&entry.name));
         }
         let left = left.into_iter().map(|entry| entry.name).collect();
-        let is_first = asked.init && !asked.dry_run && !listed.off;
-        let lvm = if is_first { Lvm::Anywhere } else { Lvm::Off };
-        Ok(Self { command_line, entries, demanding, waits, shell, forgets, lvm, listed, left })
+        let is_first = asked.init && !asked.dry_run;
+        let lvm = if is_first && !listed.off { Lvm::Anywhere } else { Lvm::Off };
+        let md = Md::new(&md, waits).filter(|_| is_first);
+        Ok(Self { command_line, entries, demanding, waits, shell, forgets, lvm, listed, md, left })
     }
 
     /// The command line's root and resume=, without one that is made anew at each start: nothing is suspended there.
@@ -291,6 +299,11 @@ impl Plan {
             |device: &str| self.left.iter().any(|name| Mapping::path_of(&name.to_string_lossy()) == *device);
         root.resume.take_if(|resume| is_left(&resume.device));
         root
+    }
+
+    /// What is brought up for a device that is sought.
+    fn below(&self) -> Below<'_> {
+        Below { lvm: self.lvm, md: self.md.as_ref(), may_lack: true, inside_only: false }
     }
 
     /// Whether there are volumes to open.

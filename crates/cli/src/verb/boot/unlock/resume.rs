@@ -1,6 +1,7 @@
 //! Going on with a system that was suspended to disk: before anything is mounted, since what it had
 //! mounted it still has (Linux, Documentation/power/swsusp.rst).
 
+use super::find::Below;
 use super::{Plan, find, lvm};
 use keyway::Mapping;
 use keyway_attach::initramfs::Initramfs;
@@ -25,7 +26,9 @@ pub(super) fn go_on(_proof: &Initramfs, resume: &Resume, plan: &Plan) {
         return say!("resume={device}: this kernel cannot be suspended to disk.");
     }
     let limit = plan.waits.optional.min(TIMEOUT);
-    let found = find::reach(OsStr::new(device), limit, plan.lvm.of_system(plan.opens()));
+    // A swap that is not there must not cost an array a member that is late.
+    let below = Below { may_lack: false, ..plan.below().of_system(plan.opens()) };
+    let found = find::reach(OsStr::new(device), limit, below);
     let node = match found.and_then(|node| lvm::refuse_unencrypted(&node, plan.opens()).map(|()| node)) {
         Ok(node) => node,
         Err(why) => return say!("resume={why}; the system starts anew."),

@@ -1,7 +1,7 @@
 //! The root file system, for an image without another /init: mounted as the kernel's command line says.
 
 use super::mounting::{c_string, mount_any};
-use super::{Plan, find, lvm};
+use super::{Plan, find, lvm, md};
 use crate::device::found;
 use keyway::Mapping;
 use keyway::devices::{self, BlockDevice};
@@ -49,7 +49,7 @@ pub(super) fn in_words(wanted: &Root) -> String {
 /// Mounts it on `place`; a failure is told in words.
 pub(super) fn mount_on(proof: &Initramfs, place: &str, wanted: &Root, plan: &Plan) -> Result<(), String> {
     let spec = device(wanted, plan).ok_or(NOTHING_TO_START)?;
-    let found = find::reach(OsStr::new(&spec), plan.waits.needed, plan.lvm.of_system(plan.opens()));
+    let found = find::reach(OsStr::new(&spec), plan.waits.needed, plan.below().of_system(plan.opens()));
     let node = found.map_err(|why| format!("root={why}"))?;
     lvm::refuse_unencrypted(&node, plan.opens()).map_err(|why| format!("root={spec}: {why}"))?;
     for why in &wanted.not_obeyed {
@@ -79,7 +79,10 @@ pub(super) fn mount_on(proof: &Initramfs, place: &str, wanted: &Root, plan: &Pla
 fn instead(node: &Path) -> &'static str {
     match found::has_luks(node) {
         Some(true) => ENCRYPTED,
-        _ => lvm::instead(node),
+        _ => [lvm::instead(node), md::instead(node)]
+            .into_iter()
+            .find(|text| !text.is_empty())
+            .unwrap_or_default(),
     }
 }
 

@@ -13,6 +13,7 @@ fn a_name_that_cannot_be_opened_is_said_to_be_unknown_or_left() {
         shell: false,
         forgets: false,
         lvm: Lvm::Off,
+        md: None,
         listed: cmdline::Lvm::default(),
         left: vec!["swap".into()],
     };

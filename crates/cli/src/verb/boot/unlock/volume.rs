@@ -1,8 +1,8 @@
 //! A volume at boot: waits for its device, opens it with the key that its entry names, else asks on
 //! the console.
 
+use super::find::Below;
 use super::key_file::KeyFile;
-use super::lvm::Lvm;
 use super::typed::is_yes;
 use super::{Plan, Terms, find, is_first_process, rekey, script};
 use crate::args::Request;
@@ -34,7 +34,7 @@ impl Terms {
             }
             return stdio::verbose(self.manner, &format!("{name} is already open."));
         }
-        let (mut there, _header) = reached(entry, plan.waits, plan.lvm)?;
+        let (mut there, _header) = reached(entry, plan.waits, plan.below())?;
         plan.demand(&mut there);
         if !Mapping::has_dm_crypt() {
             return Err(without_dm_crypt(entry));
@@ -42,7 +42,7 @@ impl Terms {
         let (what, opened) = match (entry.option("keyscript"), &entry.key_file) {
             (Some(program), _) => ("keyscript", script::open(self, program, entry, &there)),
             (None, Some(file)) => {
-                ("key file", self.by_file(file, &there, key_limit(entry, plan.waits), plan.lvm))
+                ("key file", self.by_file(file, &there, key_limit(entry, plan.waits), plan.below()))
             }
             (None, None) => return self.ask(&there, plan),
         };
@@ -61,8 +61,8 @@ impl Terms {
         }
     }
 
-    fn by_file(&self, file: &OsStr, there: &Entry, limit: Duration, lvm: Lvm) -> Result<()> {
-        let key = KeyFile::reach(file, limit, lvm, "key file")?;
+    fn by_file(&self, file: &OsStr, there: &Entry, limit: Duration, below: Below<'_>) -> Result<()> {
+        let key = KeyFile::reach(file, limit, below, "key file")?;
         let opened =
             self.open_as(&Entry { key_file: Some(key.path().as_os_str().to_owned()), ..there.clone() });
         if is_yes(there.option("keyfile-erase")) {
@@ -154,10 +154,10 @@ fn without_dm_crypt(entry: &Entry) -> Failure {
 
 /// The entry with its devices located and present, and without keys from elsewhere, which `open`
 /// does not handle; and its header, as long as that is needed.
-fn reached(entry: &Entry, waits: Waits, lvm: Lvm) -> Result<(Entry, Option<KeyFile>)> {
+fn reached(entry: &Entry, waits: Waits, below: Below<'_>) -> Result<(Entry, Option<KeyFile>)> {
     let name = entry.name.to_string_lossy();
     let (of_device, of_header) = limits(entry, waits);
-    let device = find::reach(&entry.device, of_device, lvm)
+    let device = find::reach(&entry.device, of_device, below)
         .map_err(|why| Failure::new(Exit::Device, format!("{name}: {why}.")))?;
     let whole = whole_name(entry, &device);
     let mut there = Entry { name: whole, device: device.into(), key_file: None, ..entry.clone() };
@@ -175,9 +175,9 @@ fn reached(entry: &Entry, waits: Waits, lvm: Lvm) -> Result<(Entry, Option<KeyFi
     let Some((_, header)) = there.options.iter_mut().find(|(option, _)| option == "header") else {
         return Ok((there, None));
     };
-    let file = KeyFile::reach(header.as_ref(), of_header, lvm, "header")?;
+    let file = KeyFile::reach(header.as_ref(), of_header, below, "header")?;
     if file.mounted_nowhere() {
-        find::reach(file.path().as_os_str(), of_header, lvm)
+        find::reach(file.path().as_os_str(), of_header, below)
             .map_err(|why| Failure::new(Exit::Device, format!("{name}: {why}.")))?;
     }
     *header = file.path().to_string_lossy().into_owned();
