@@ -326,10 +326,13 @@ fn what_a_root_lacks_is_said_when_the_image_is_made() {
         fs::write(&file, content).unwrap();
         make(kind).ok();
     }
-    for (kind, name) in [("zfs", "ZFS"), ("nfs", "on a network"), ("linux_raid_member", "md RAID")] {
+    for (kind, name) in [("zfs", "ZFS"), ("nfs", "on a network"), ("bcache", "bcache")] {
         let refused = make(kind).fails(1);
         refused.says(&format!("The root is {name}")).says("Wrap the distribution's image");
     }
+    make("linux_raid_member")
+        .fails(1)
+        .says("linux_raid_member is what arrays of md RAID consist of: --rootfstype takes");
     make("bcachefs").fails(4).says("lack bcachefs for the root's file system");
     // What the machine of the modules says counts as well.
     fs::create_dir(tree.join("etc")).unwrap();

@@ -43,7 +43,7 @@ pub use keyway_volume::device::in_use::Holder;
 /// The mark of a device's user, until it is dropped: from [`claim`].
 pub use keyway_volume::device::in_use::InUse;
 /// What a device is built of: from [`layers`].
-pub use keyway_volume::device::layers::Layer;
+pub use keyway_volume::device::layers::{Array, Layer};
 /// A mount: from [`mounts`].
 pub use keyway_volume::device::mounts::Mount;
 /// A partition of a disk: from [`Partitions`].
@@ -102,6 +102,15 @@ pub fn partitions(disk: &dyn Storage) -> io::Result<Option<Partitions>> {
 /// [`devices`](self) for an example.
 pub fn layers(device: &Path) -> Vec<Layer> {
     built_of::below(device)
+}
+
+/// The arrays of md RAID that the block device at `device` is on.
+///
+/// ```
+/// assert!(keyway::devices::arrays(std::path::Path::new("disk.img")).is_empty());
+/// ```
+pub fn arrays(device: &Path) -> Vec<Array> {
+    built_of::arrays(device)
 }
 
 /// Whether all that the block device at `device` consists of is within volumes of dm-crypt's.

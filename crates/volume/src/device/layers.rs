@@ -29,6 +29,45 @@ pub fn below(device: &Path) -> Vec<Layer> {
     in_sysfs(device).map(|device| of(Path::new("/sys"), &device)).unwrap_or_default()
 }
 
+/// An array of md's that a device is on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Array {
+    /// The kernel's name of it.
+    pub name: String,
+    /// "raid1"
+    pub level: String,
+    /// "1.2", or "external:" and what a controller's BIOS keeps.
+    pub metadata: String,
+    /// Whether it has a journal of writes.
+    pub has_journal: bool,
+    /// Whether machines of a cluster share it.
+    pub is_shared: bool,
+}
+
+/// The arrays that the block device at this path is on.
+pub fn arrays(device: &Path) -> Vec<Array> {
+    in_sysfs(device).map(|device| arrays_of(Path::new("/sys"), &device)).unwrap_or_default()
+}
+
+fn arrays_of(sys: &Path, device: &Path) -> Vec<Array> {
+    let array = |device: &PathBuf| {
+        let told = |file: &str| fs::read_to_string(device.join("md").join(file)).unwrap_or_default();
+        Array {
+            name: fs::canonicalize(device)
+                .unwrap_or_default()
+                .file_name()
+                .unwrap_or_default()
+                .to_string_lossy()
+                .into(),
+            level: told("level").trim().to_owned(),
+            metadata: told("metadata_version").trim().to_owned(),
+            has_journal: told("consistency_policy").trim() == "journal",
+            is_shared: told("bitmap/metadata").trim() == "clustered",
+        }
+    };
+    walked(sys, device).iter().filter(|device| Layer::of(device) == Some(Layer::Md)).map(array).collect()
+}
+
 /// Whether all that the block device at this path consists of is within a volume of dm-crypt's.
 pub fn is_encrypted(device: &Path) -> bool {
     in_sysfs(device).is_some_and(|device| is_within_crypt(Path::new("/sys"), &device, &mut 0))
@@ -54,22 +93,28 @@ fn is_within_crypt(sys: &Path, device: &Path, seen: &mut usize) -> bool {
 }
 
 fn of(sys: &Path, device: &Path) -> Vec<Layer> {
-    let (mut layers, mut next) = (Vec::new(), vec![device.to_owned()]);
-    for _ in 0..MOST {
-        let Some(device) = next.pop() else { break };
-        if let Some(layer) = Layer::of(&device)
-            && !layers.contains(&layer)
-        {
+    let mut layers = Vec::new();
+    for layer in walked(sys, device).iter().filter_map(|device| Layer::of(device)) {
+        if !layers.contains(&layer) {
             layers.push(layer);
         }
+    }
+    layers
+}
+
+/// The device and all below it, as often as they are reached.
+fn walked(sys: &Path, device: &Path) -> Vec<PathBuf> {
+    let (mut walked, mut next) = (Vec::new(), vec![device.to_owned()]);
+    while let Some(device) = next.pop().filter(|_| walked.len() < MOST) {
         let slaves = fs::read_dir(device.join("slaves")).into_iter().flatten().flatten();
         next.extend(slaves.map(|slave| sys.join("class/block").join(slave.file_name())));
         // A partition's disk may be an array.
         if device.join("partition").exists() {
             next.extend(fs::canonicalize(&device).ok().and_then(|place| Some(place.parent()?.to_owned())));
         }
+        walked.push(device);
     }
-    layers
+    walked
 }
 
 impl Layer {
@@ -154,6 +199,14 @@ mod tests {
         assert_eq!(layers("dm-2"), [Layer::Crypt, Layer::Multipath], "a circle ends");
         assert_eq!(layers("md127p1"), [Layer::Md], "a partition of an array");
         assert_eq!(layers("nowhere"), []);
+        fs::write(class.join("md0/md/level"), "raid5\n").unwrap();
+        fs::write(class.join("md0/md/metadata_version"), "1.2\n").unwrap();
+        fs::write(class.join("md0/md/consistency_policy"), "journal\n").unwrap();
+        let arrays = arrays_of(&sys, &class.join("dm-1"));
+        let [array] = &arrays[..] else { panic!("{arrays:?}") };
+        assert_eq!((&*array.name, &*array.level, &*array.metadata), ("md0", "raid5", "1.2"));
+        assert_eq!((array.has_journal, array.is_shared), (true, false));
+        assert_eq!(arrays_of(&sys, &class.join("sda1")), []);
 
         device("dm-5", &["dm-0", "sdb1"]);
         uuid("dm-5", "LVM-def\n");

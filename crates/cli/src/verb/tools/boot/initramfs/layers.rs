@@ -2,7 +2,7 @@
 
 use crate::device::found;
 use crate::output::failure::{Exit, Failure, Result};
-use keyway::devices::{self, Layer};
+use keyway::devices::{self, Array, Layer};
 use std::ffi::OsStr;
 use std::path::Path;
 
@@ -15,12 +15,14 @@ pub(super) fn check_root(device: &Path) -> Result<()> {
             "The root, {shown}, is on {layer}, which an image of nothing but keyway does not bring up. {helps}"
         )));
     }
-    if let Some(why) = other_logical(device, &layers) {
+    if let Some(why) = other(device, &layers) {
         return Err(refused(&format!("The root, {shown}, is on {why}. {}", helps(false))));
     }
-    if layers.contains(&Layer::Lvm) && !layers.contains(&Layer::Crypt) {
+    let named = [(Layer::Lvm, "a logical volume"), (Layer::Md, "an array of md RAID")];
+    let found = named.iter().find(|(layer, _)| layers.contains(layer) && !layers.contains(&Layer::Crypt));
+    if let Some((_, what)) = found {
         say!(
-            "WARNING: The root, {shown}, is on a logical volume that is not within an encrypted volume: an image that opens \
+            "WARNING: The root, {shown}, is on {what} that is not within an encrypted volume: an image that opens \
              volumes does not start a system from there."
         );
     }
@@ -29,9 +31,10 @@ pub(super) fn check_root(device: &Path) -> Result<()> {
 
 /// Refuses file systems that need more than a module.
 pub(super) fn check_kind(kind: &str) -> Result<()> {
-    if kind == "LVM2_member" {
-        let line = "LVM2_member is what holds logical volumes: --rootfstype takes the file system of the one that is the root.";
-        return Err(refused(line));
+    if let Some((_, what)) = HOLDERS.iter().find(|(known, _)| *known == kind) {
+        let line =
+            format!("{kind} is what {what}: --rootfstype takes the file system of the one that is the root.");
+        return Err(refused(&line));
     }
     let Some((_, name)) = OTHERS.iter().find(|(known, _)| *known == kind) else { return Ok(()) };
     let helps = helps(false);
@@ -49,7 +52,7 @@ pub(super) fn check_volume(spec: &str, is_for_this_machine: bool) -> Result<()> 
         Some(layer) => {
             Some(format!("{layer}, which keyway does not bring up, and nothing does before it at boot"))
         }
-        None => other_logical(&device, &layers),
+        None => other(&device, &layers),
     };
     let Some(what) = what else { return Ok(()) };
     let line = format!("On this machine {spec} is on {what}. {}", helps(true));
@@ -69,9 +72,34 @@ fn judged(layers: &[Layer]) -> Option<(Layer, bool)> {
     below.map(|layer| (layer, true)).or_else(|| Some((layers.iter().copied().find(is_other)?, false)))
 }
 
-/// Layers that "keyway unlock" brings up; of LVM's, linear and striped volumes.
+/// Layers that "keyway unlock" brings up; of LVM's, linear and striped volumes, of md's, what the kernel assembles alone.
 fn is_ours(layer: &Layer) -> bool {
-    matches!(layer, Layer::Crypt | Layer::Lvm)
+    matches!(layer, Layer::Crypt | Layer::Lvm | Layer::Md)
+}
+
+/// What of these layers "keyway unlock" does not bring up all the same.
+fn other(device: &Path, layers: &[Layer]) -> Option<String> {
+    other_logical(device, layers).or_else(|| devices::arrays(device).iter().find_map(other_array))
+}
+
+/// What of an array needs more than the kernel.
+fn other_array(array: &Array) -> Option<String> {
+    let name = &array.name;
+    match array.metadata.strip_prefix("external:") {
+        Some(kind) => Some(format!("the array {name} of a controller's BIOS ({kind})")),
+        None if array.has_journal => Some(format!("the array {name}, which has a journal of writes")),
+        None if array.is_shared => Some(format!("the array {name}, which a cluster shares")),
+        None => None,
+    }
+}
+
+/// The modules of the kernel for arrays that a device of this machine is on, and the array of each.
+pub(super) fn personalities(device: &Path) -> Vec<(&'static str, String)> {
+    let module = |array: Array| {
+        let (_, module) = PERSONALITIES.iter().find(|(level, _)| *level == array.level)?;
+        Some((*module, array.name))
+    };
+    devices::arrays(device).into_iter().filter_map(module).collect()
 }
 
 /// A logical volume below the device that is of another kind, as the kernel's tables tell; without the rights to see
@@ -115,11 +143,23 @@ fn refused(line: &str) -> Failure {
     Failure::new(Exit::Parameters, line.to_owned())
 }
 
+/// What blkid calls it, and what it does.
+const HOLDERS: &[(&str, &str)] =
+    &[("LVM2_member", "holds logical volumes"), ("linux_raid_member", "arrays of md RAID consist of")];
+/// Levels, and the modules that have them.
+const PERSONALITIES: &[(&str, &str)] = &[
+    ("linear", "linear"),
+    ("raid0", "raid0"),
+    ("raid1", "raid1"),
+    ("raid4", "raid456"),
+    ("raid5", "raid456"),
+    ("raid6", "raid456"),
+    ("raid10", "raid10"),
+];
 /// What blkid or mount call it, and its name.
 const OTHERS: &[(&str, &str)] = &[
     ("zfs", "ZFS, whose pools its own tools import"),
     ("zfs_member", "ZFS, whose pools its own tools import"),
-    ("linux_raid_member", "md RAID"),
     ("bcache", "bcache"),
     ("nfs", "on a network"),
     ("nfs4", "on a network"),
@@ -137,11 +177,27 @@ mod tests {
             (&[Layer::Lvm, Layer::Crypt], None),
             (&[Layer::Crypt, Layer::Lvm], None),
             (&[Layer::Lvm, Layer::Multipath], Some((Layer::Multipath, false))),
-            (&[Layer::Lvm, Layer::Crypt, Layer::Md], Some((Layer::Md, true))),
-            (&[Layer::Md], Some((Layer::Md, false))),
+            (&[Layer::Lvm, Layer::Crypt, Layer::Md], None),
+            (&[Layer::Lvm, Layer::Crypt, Layer::Bcache], Some((Layer::Bcache, true))),
+            (&[Layer::Md], None),
         ] {
             assert_eq!(judged(layers), judgement, "{layers:?}");
         }
+    }
+
+    #[test]
+    fn arrays_that_the_kernel_does_not_assemble_alone_are_named() {
+        let array = |metadata: &str, has_journal, is_shared| {
+            let (name, level) = ("md0".to_owned(), "raid5".to_owned());
+            other_array(&Array { name, level, metadata: metadata.to_owned(), has_journal, is_shared })
+        };
+        assert_eq!(array("1.2", false, false), None);
+        assert_eq!(
+            array("external:imsm", false, false).unwrap(),
+            "the array md0 of a controller's BIOS (imsm)"
+        );
+        assert_eq!(array("1.2", true, false).unwrap(), "the array md0, which has a journal of writes");
+        assert_eq!(array("1.2", false, true).unwrap(), "the array md0, which a cluster shares");
     }
 
     #[test]
@@ -151,8 +207,10 @@ mod tests {
             refused("zfs")
                 .starts_with("The root is ZFS, whose pools its own tools import, which an image of")
         );
+        assert!(refused("bcache").contains("keyway boot initramfs /boot/initrd.img -o initrd.keyway"));
         assert!(
-            refused("linux_raid_member").contains("keyway boot initramfs /boot/initrd.img -o initrd.keyway")
+            refused("linux_raid_member")
+                .starts_with("linux_raid_member is what arrays of md RAID consist of")
         );
         assert!(refused("LVM2_member").starts_with("LVM2_member is what holds logical volumes"));
         assert!(check_kind("btrfs").is_ok());

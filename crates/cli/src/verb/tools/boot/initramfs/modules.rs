@@ -5,7 +5,7 @@ use super::options::*;
 use super::root::Root;
 use super::{firmware, layers};
 use crate::args::{Args, shared};
-use crate::device::{self, explain};
+use crate::device::{self, explain, found};
 use crate::output::failure::{Exit, Failure, Result};
 use crate::verb::tools::boot::files::{Ingredients, unusable};
 use crate::verb::tools::boot::options::KERNEL;
@@ -90,6 +90,7 @@ impl Modules {
         // is open.
         names.extend(DRIVERS.iter().chain(KEY_FILES).map(|name| (*name).to_owned()));
         names.extend(inventory.implementations("crc32c").into_iter().map(str::to_owned));
+        names.extend(self.of_arrays(inventory)?);
         if !has_original {
             names.extend(self.root_file_system.modules(inventory)?);
         }
@@ -98,6 +99,27 @@ impl Modules {
                 return Err(lacks(inventory, name, "--also"));
             }
             names.push(name.clone());
+        }
+        Ok(names)
+    }
+
+    /// The modules for arrays of md RAID that the volume or the root is on, on this machine. Arrays are assembled before another
+    /// /init has loaded its own.
+    fn of_arrays(&self, inventory: &Inventory) -> Result<Vec<String>> {
+        let volume = self.volume_as_named.as_ref().and_then(|spec| found::find(spec.as_ref()));
+        let root = self.root_file_system.device().map(Path::to_owned);
+        let mut names = Vec::new();
+        for device in volume.iter().chain(&root) {
+            for (module, array) in layers::personalities(device) {
+                if inventory.module(module) == Found::Missing {
+                    return Err(lacks(
+                        inventory,
+                        module,
+                        &format!("{} is on the array {array}", device.display()),
+                    ));
+                }
+                names.push(module.to_owned());
+            }
         }
         Ok(names)
     }

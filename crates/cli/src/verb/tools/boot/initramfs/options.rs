@@ -58,7 +58,7 @@ pub(super) static ROOTFSTYPE: Opt = text(
      etc/fstab says, beside ext4, xfs and btrfs. If the modules of one that was said or found are not in DIR, no image is \
      made. squashfs and erofs come with overlay, for systemd.volatile=overlay and overlayroot=tmpfs on the kernel's \
      command line; for others name it, too (ext4,overlay). An image that already has an /init mounts its root itself, \
-     and is needed for roots on md RAID, multipath, bcache, ZFS, or logical volumes of LVM that are not linear or striped \
+     and is needed for roots on multipath, bcache, ZFS, arrays of a controller's BIOS, or logical volumes of LVM that are not linear or striped \
      (thin, RAID, cached, snapshots), which are refused here.",
 );
 pub(super) static CIPHER: Opt = Opt {
@@ -69,7 +69,13 @@ pub(super) static CIPHER: Opt = Opt {
     help: "Add modules for this cipher (aes-xts-plain64).",
     man: "May be given several times.",
 };
-pub(super) static ALSO: Opt = text("also", "LIST", "Add these modules too, separated by commas.", "");
+pub(super) static ALSO: Opt = text(
+    "also",
+    "LIST",
+    "Add these modules too, separated by commas.",
+    "Arrays of md RAID that the volume or the root is on, on this machine, have their modules taken along. For another machine name \
+     them here: raid1, raid10, raid456 (levels 4 to 6), raid0 or linear.",
+);
 pub(super) static KEYMAP: Opt = text(
     "keymap",
     "NAME",

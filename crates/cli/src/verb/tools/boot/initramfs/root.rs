@@ -37,6 +37,14 @@ impl Root {
         mounted(directory).map(found).or_else(listed).unwrap_or(Self::Unknown)
     }
 
+    /// The device of this machine that it is on, if that is known.
+    pub(super) fn device(&self) -> Option<&Path> {
+        match self {
+            Self::Found { device, .. } => device.as_deref(),
+            Self::Said(_) | Self::Unknown => None,
+        }
+    }
+
     /// The modules that mount it, after what they ask of the crypto API.
     pub(super) fn modules(&self, inventory: &Inventory) -> Result<Vec<String>> {
         let mut names = Vec::new();
