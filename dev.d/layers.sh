@@ -171,6 +171,7 @@ layer_boot() {
     # What is tried beside us in an image, and what makes images.
     tests/vm/prepare-packages "$vm/clevis" $clevis_packages || true
     tests/vm/prepare-packages "$vm/dracut" $dracut_packages || true
+    tests/vm/prepare-packages "$vm/mdadm" $mdadm_packages || true
     # Four minutes, for its size and for images without --program.
     if [ -n "${KEYWAY_SLOW:-}" ]; then
         build_ramdisk || layer_fails "the build for ramdisks"

@@ -9,6 +9,7 @@ mod kernel;
 mod keyboard;
 mod lies;
 mod lvm;
+mod raid;
 mod ramdisk;
 mod resume;
 mod root;
