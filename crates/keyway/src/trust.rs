@@ -37,7 +37,7 @@ pub use keyway_volume::trust::admission::Audit;
 pub use keyway_volume::trust::admission::Exemption;
 /// What speaks against a volume: from [`check`], and in [`parts::Error::NotAdmitted`](crate::parts::Error::NotAdmitted).
 pub use keyway_volume::trust::admission::Finding;
-/// A policy that is demanded: from [`policy`](fn@policy), for [`Terms`](crate::parts::Terms).
+/// A policy that is demanded: from [`policy`](fn@policy), for [`Terms`].
 pub use keyway_volume::trust::admission::Required;
 /// The rule that a volume breaks: a field of [`Finding`].
 pub use keyway_volume::trust::admission::Rule;
