@@ -2,7 +2,8 @@
 //! far it is, and what is ended leaves nothing behind.
 
 use keyway::{
-    Cancel, Content, Create, Device, Error, ErrorKind, Key, Limits, NewKdf, Probe, Progress, Version,
+    Cancel, Content, Create, Device, Error, ErrorKind, Key, Limits, NewKdf, NewVeracrypt, Probe, Progress,
+    Version,
 };
 use std::fs;
 use std::io::{self, Read};
@@ -200,4 +201,19 @@ fn long_work_is_watched_and_ended_by_another_thread() {
     assert_eq!(kind(volume.copy_to_file(scratch.path("raw"), &ended)), ErrorKind::Cancelled);
     assert_eq!(kind(volume.copy_from_with(&mut Endless, &ended)), ErrorKind::Cancelled);
     assert_eq!(scratch.names(), ["disk"]);
+}
+
+/// Of a VeraCrypt volume its data area is filled, which is all of it but 256 KiB.
+#[test]
+fn a_veracrypt_volumes_progress_ends_at_its_total() {
+    let scratch = Scratch::new("veracrypt");
+    let progress = Progress::new();
+    let new = NewVeracrypt::new().pim(1).size(1 << 20).limits(Limits::new().progress(&progress));
+    new.create(scratch.path("random.hc"), &key()).unwrap();
+    assert_eq!((progress.done(), progress.total()), (768 << 10, Some(768 << 10)));
+    let mut content = &b"content"[..];
+    new.clone().quick().build(scratch.path("built.hc"), &key(), Content::reader(&mut content)).unwrap();
+    assert_eq!((progress.done(), progress.total()), (768 << 10, Some(768 << 10)));
+    new.quick().create(scratch.path("quick.hc"), &key()).unwrap();
+    assert_eq!((progress.done(), progress.total()), (0, Some(0)));
 }

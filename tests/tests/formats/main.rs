@@ -9,6 +9,7 @@ mod hidden;
 mod limits;
 mod tcplay;
 mod tcrypt;
+mod tcrypt_backups;
 mod tcrypt_headers;
 mod to_veracrypt;
 mod untyped;

@@ -48,6 +48,7 @@ fn an_image_and_a_luks_volume_become_one() {
     assert!(read("--hash sha512 --cipher serpent-twofish-aes", &chain) == plain);
     let progress =
         copy("--progress-json --progress-frequency 1", &image, &scratch.path("again.hc"), NEW).ok();
+    assert!(progress.text().lines().count() > 0);
     for line in progress.text().lines() {
         assert!(line.contains("\"device_size\":\"300032\""), "{line}");
     }

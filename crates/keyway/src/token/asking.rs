@@ -25,6 +25,10 @@ use keyway_volume::{Luks, TokenChoice, UnlockOptions, Unlocked};
 pub struct Token(TokenChoice);
 
 /// What is told of tokens while they are asked (features `keyring` and `parts`).
+#[cfg_attr(
+    not(all(feature = "keyring", feature = "parts")),
+    expect(unreachable_pub, reason = "public with the features `keyring` and `parts`")
+)]
 pub trait Watch {
     /// A token is passed over: its type is not known here.
     fn unknown(&mut self, _number: u32, _kind: &str) {}

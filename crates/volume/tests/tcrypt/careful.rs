@@ -1,9 +1,8 @@
 //! Headers that are written only when it is known what opens then, and what is lost.
 
-use super::change::{
-    HIDDEN, LEN, NEW, OLD, backup_file, bytes, change, made, narrow, opened, opens, restore, secret,
-};
+use super::change::{HIDDEN, LEN, NEW, OLD, bytes, change, made, narrow, opened, opens, secret};
 use super::place;
+use super::restore::{backup_file, restore};
 use keyway_volume::device::storage::{File, Memory, NewFile};
 use keyway_volume::device::stream::Meter;
 use keyway_volume::kind::tcrypt::{NewKey, NewVolume, Outer, Restore, Tcrypt};

@@ -6,6 +6,7 @@ mod change;
 mod made;
 mod new;
 mod refused;
+mod restore;
 
 use keyway_crypto::{CascadeMode, Cpu, Secret, Stop};
 use keyway_format::Sectors;

@@ -4,15 +4,11 @@ use super::NewVeracrypt;
 use crate::create::build::whole;
 use crate::create::building::NotBuilt;
 use crate::create::content::{Bytes, Content};
-use crate::create::{Found, claim};
-use crate::error::At;
 use crate::{Device, Error, ErrorKind, Key, Location, Result};
 use keyway_crypto::Cpu;
-use keyway_volume::device::storage::{NewFile, Readers};
 use keyway_volume::device::stream::{self, Holes, Meter, Options, Sink, Source};
 use keyway_volume::kind::tcrypt::NewVolume;
 use keyway_volume::{OsRandom, Storage, Volume};
-use std::path::Path;
 use std::sync::Arc;
 
 impl NewVeracrypt {
@@ -44,37 +40,14 @@ impl NewVeracrypt {
     /// Those of [`NewVeracrypt::create`]; [`ErrorKind::TooShort`] where the content does not
     /// fit; a reader or device fails. No file is left behind then, and no volume on a device.
     pub fn build(&self, location: impl Into<Location>, key: &Key, content: Content<'_>) -> Result<Device> {
-        let location = location.into();
-        match Found::at(&location, self.overwrite)? {
-            Found::Nothing(path) => self.build_file(path, key, content).at(&location)?,
-            Found::Something if self.size.is_some() => {
-                let why = "a size is for new files: what is there is used to its end";
-                return Err(Error::refused(why).at(&location));
-            }
-            Found::Something => {
-                let claimed = claim(&location).at(&location)?;
-                content.check_apart(&**claimed).at(&location)?;
-                self.fill(&claimed, key, content).at(&location)?;
-            }
-        }
-        Device::open_rw(location)
-    }
-
-    fn build_file(&self, path: &Path, key: &Key, content: Content<'_>) -> Result<()> {
-        let size = match (self.size, content.len()) {
-            (Some(size), _) => size,
-            (None, Some(len)) => NewVolume::len_for(len)?,
-            (None, None) => return Err(Error::refused("a reader needs a size: NewVeracrypt::size")),
-        };
-        let new = NewFile::create(path, false)?;
-        self.volume.check_new_file(&new)?;
-        new.file().set_len(size)?;
-        self.fill(&(Arc::clone(new.file()) as _), key, content)?;
-        Ok(new.complete(Readers::Owner)?)
+        self.appear(location.into(), content.len(), |storage| {
+            content.check_apart(&**storage)?;
+            self.fill(storage, key, content)
+        })
     }
 
     fn fill(&self, storage: &Arc<dyn Storage>, key: &Key, content: Content<'_>) -> Result<()> {
-        let meter = self.limits.begin(Some(storage.len()));
+        let meter = self.limits.begin(Some(NewVolume::default().fills(&**storage)?));
         match content.bytes {
             Bytes::Reader(reader) => self.fill_from(storage, key, Source::Pipe(reader), &meter),
             Bytes::Image(content) | Bytes::Volume(content) => {

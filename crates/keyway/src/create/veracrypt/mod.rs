@@ -11,6 +11,7 @@ use keyway_volume::kind::tcrypt::{NewVolume, Outer};
 use keyway_volume::{OsRandom, Storage};
 use std::fmt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// A VeraCrypt volume to be created. The defaults are VeraCrypt's: AES-256-XTS, 500000 iterations of PBKDF2 with
 /// SHA-512. [`Tcrypt`] opens it.
@@ -133,19 +134,10 @@ impl NewVeracrypt {
     /// [`ErrorKind::Exists`](crate::ErrorKind::Exists) unless [`NewVeracrypt::overwrite`] was called; [`ErrorKind::InUse`](crate::ErrorKind::InUse);
     /// [`ErrorKind::EmptyPassphrase`](crate::ErrorKind::EmptyPassphrase); [`ErrorKind::Refused`](crate::ErrorKind::Refused): VeraCrypt makes no such volume.
     pub fn create(&self, location: impl Into<Location>, key: &Key) -> Result<Device> {
-        let location = location.into();
-        match Found::at(&location, self.overwrite)? {
-            Found::Nothing(path) => self.new_file(path, key).at(&location)?,
-            Found::Something if self.size.is_some() => {
-                let why = "a size is for new files: what is there is used to its end";
-                return Err(Error::refused(why).at(&location));
-            }
-            Found::Something => {
-                let claimed = claim(&location).at(&location)?;
-                self.make(&**claimed, key, &self.limits.begin(Some(claimed.len()))).at(&location)?;
-            }
-        }
-        Device::open_rw(location)
+        self.appear(location.into(), None, |storage| {
+            let meter = self.limits.begin(Some(self.volume.fills(&**storage)?));
+            self.make(&**storage, key, &meter)
+        })
     }
 
     /// Creates a volume of [`NewVeracrypt::size`] hidden in the end of the one that `outer` describes and `outer_key`
@@ -169,12 +161,40 @@ impl NewVeracrypt {
             .at(&location)
     }
 
-    fn new_file(&self, path: &Path, key: &Key) -> Result<()> {
-        let size = self.size.ok_or_else(|| Error::refused("a new file needs a size: NewVeracrypt::size"))?;
+    /// A new file, of the size that was said or as long as `content` bytes need; or what is there, claimed. `make` makes
+    /// the volume on it.
+    fn appear(
+        &self,
+        location: Location,
+        content: Option<u64>,
+        make: impl FnOnce(&Arc<dyn Storage>) -> Result<()>,
+    ) -> Result<Device> {
+        match Found::at(&location, self.overwrite)? {
+            Found::Nothing(path) => self.new_file(path, content, make).at(&location)?,
+            Found::Something if self.size.is_some() => {
+                let why = "a size is for new files: what is there is used to its end";
+                return Err(Error::refused(why).at(&location));
+            }
+            Found::Something => claim(&location).and_then(|claimed| make(&claimed)).at(&location)?,
+        }
+        Device::open_rw(location)
+    }
+
+    fn new_file(
+        &self,
+        path: &Path,
+        content: Option<u64>,
+        make: impl FnOnce(&Arc<dyn Storage>) -> Result<()>,
+    ) -> Result<()> {
+        let size = match (self.size, content) {
+            (Some(size), _) => size,
+            (None, Some(content)) => NewVolume::len_for(content)?,
+            (None, None) => return Err(Error::refused("a new file needs a size: NewVeracrypt::size")),
+        };
         let new = NewFile::create(path, false)?;
         self.volume.check_new_file(&new)?;
         new.file().set_len(size)?;
-        self.make(&**new.file(), key, &self.limits.begin(Some(size)))?;
+        make(&(Arc::clone(new.file()) as _))?;
         Ok(new.complete(Readers::Owner)?)
     }
 
