@@ -207,13 +207,13 @@ fn long_work_is_watched_and_ended_by_another_thread() {
 #[test]
 fn a_veracrypt_volumes_progress_ends_at_its_total() {
     let scratch = Scratch::new("veracrypt");
-    let progress = Progress::new();
+    let (progress, key) = (Progress::new(), Key::passphrase("correct horse battery staple"));
     let new = NewVeracrypt::new().pim(1).size(1 << 20).limits(Limits::new().progress(&progress));
-    new.create(scratch.path("random.hc"), &key()).unwrap();
+    new.create(scratch.path("random.hc"), &key).unwrap();
     assert_eq!((progress.done(), progress.total()), (768 << 10, Some(768 << 10)));
     let mut content = &b"content"[..];
-    new.clone().quick().build(scratch.path("built.hc"), &key(), Content::reader(&mut content)).unwrap();
+    new.clone().quick().build(scratch.path("built.hc"), &key, Content::reader(&mut content)).unwrap();
     assert_eq!((progress.done(), progress.total()), (768 << 10, Some(768 << 10)));
-    new.quick().create(scratch.path("quick.hc"), &key()).unwrap();
+    new.quick().create(scratch.path("quick.hc"), &key).unwrap();
     assert_eq!((progress.done(), progress.total()), (0, Some(0)));
 }
