@@ -31,7 +31,7 @@
 //! | learn what that would do, and how long it takes | [`estimate`] |
 //! | repair a header, restore one | [`Device::repair`], [`Device::diagnose`], [`Device::restore_header`] |
 //! | read and write the plaintext | [`Device::unlock`], [`Volume`] |
-//! | open a plain dm-crypt, TrueCrypt, VeraCrypt, BitLocker or FileVault volume | [`Device::unlock_as`], [`Plain`], [`Tcrypt`], [`Bitlk`], [`Fvault2`] |
+//! | open a plain dm-crypt, TrueCrypt, VeraCrypt, BitLocker, FileVault or loop-AES volume | [`Device::unlock_as`], [`Plain`], [`Tcrypt`], [`Bitlk`], [`Fvault2`], [`LoopAes`] |
 //! | ask a person for the passphrase, more than once | [`Device::admit`] |
 //! | demand something of a volume; take one that is refused | [`Unlock`] |
 //! | bound what unlocking may cost; watch and end long work | [`Limits`], [`Progress`], [`Cancel`] |
@@ -146,7 +146,7 @@ pub use keyway_volume::KeyslotState;
 /// `parts`). See [`DeviceOptions::without_header_lock`] for the choice.
 #[cfg(feature = "parts")]
 pub use keyway_volume::Locking;
-pub use kind::{Bitlk, Fvault2, Kind, NewTcryptKey, Plain, Tcrypt, TcryptHeader, TcryptRestore};
+pub use kind::{Bitlk, Fvault2, Kind, LoopAes, NewTcryptKey, Plain, Tcrypt, TcryptHeader, TcryptRestore};
 pub use limits::{Cancel, Limits, Progress};
 pub use location::Location;
 #[cfg(all(feature = "dm", feature = "parts"))]

@@ -91,7 +91,7 @@ const REFUSALS: &[(&str, &[&str])] = &[
         "open x",
         &["Command requires device and mapped name as arguments; usage: keyway open [OPTION...] DEVICE NAME"],
     ),
-    ("open --type loopaes x name", &["loop-AES volumes (type loopaes) are not implemented yet"]),
+    ("open --type verity x name", &["dm-verity devices (type verity) are not implemented yet"]),
     ("open --type nosuch x name", &["Unrecognized metadata device type nosuch."]),
     ("open x name --backend floppy", &["--backend floppy", "kernel, nbd, fuse, ublk"]),
     ("open x name --shared --backend kernel", &["Option --shared is allowed only for open of plain device."]),

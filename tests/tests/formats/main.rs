@@ -7,6 +7,7 @@ mod cryptsetup;
 mod fvault2;
 mod hidden;
 mod limits;
+mod loopaes;
 mod tcplay;
 mod tcrypt;
 mod tcrypt_backups;

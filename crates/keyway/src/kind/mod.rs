@@ -7,17 +7,20 @@ use keyway_volume::kind::{self, Subject};
 
 mod bitlk;
 mod fvault2;
+mod loopaes;
 mod plain;
 mod tcrypt;
 mod tcrypt_header;
 
 pub use bitlk::Bitlk;
 pub use fvault2::Fvault2;
+pub use loopaes::LoopAes;
 pub use plain::Plain;
 pub use tcrypt::Tcrypt;
 pub use tcrypt_header::{NewTcryptKey, TcryptHeader, TcryptRestore};
 
-/// A kind of volume that does not say by a LUKS header what it is: [`Plain`], [`Tcrypt`], [`Bitlk`], [`Fvault2`].
+/// A kind of volume that does not say by a LUKS header what it is: [`Plain`], [`Tcrypt`], [`Bitlk`], [`Fvault2`],
+/// [`LoopAes`].
 ///
 /// ```
 /// # use keyway::*;
@@ -54,7 +57,7 @@ impl Device {
     /// 2. Nothing is demanded that only a LUKS header could meet.
     /// 3. There may be such a volume: what is known of it by now is within the device, and its cipher,
     ///    if it is known by now, is not weak ([`Unlock::weak_ciphers`]).
-    /// 4. A plain volume that can be written is not over something else that is known
+    /// 4. A plain or loop-AES volume that can be written is not over something else that is known
     ///    ([`Plain::overwrite`]); the others prove themselves by their headers.
     ///
     /// ```

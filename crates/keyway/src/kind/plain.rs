@@ -105,7 +105,7 @@ impl Plain {
     }
 }
 
-fn whole_sectors(bytes: u64) -> Result<Sectors> {
+pub(super) fn whole_sectors(bytes: u64) -> Result<Sectors> {
     match bytes % Sectors::SIZE {
         0 => Ok(Bytes(bytes).sectors()),
         _ => Err(Error::refused("offset and size are multiples of 512 bytes")),

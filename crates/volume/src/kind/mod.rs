@@ -13,6 +13,7 @@ pub mod bitlk;
 mod cost;
 pub mod fvault2;
 mod key_text;
+pub mod loopaes;
 pub mod plain;
 pub mod tcrypt;
 
@@ -38,7 +39,7 @@ pub struct Row {
 }
 
 /// Every kind.
-pub const KINDS: &[&Row] = &[&plain::ROW, &tcrypt::ROW, &bitlk::ROW, &fvault2::ROW];
+pub const KINDS: &[&Row] = &[&plain::ROW, &tcrypt::ROW, &bitlk::ROW, &fvault2::ROW, &loopaes::ROW];
 
 /// The device that is to hold such a volume, and what its user permits.
 #[derive(Clone, Copy)]

@@ -172,7 +172,6 @@ fn what_is_not_built_is_refused_by_name_and_says_what_works() {
         ("luksFormat -q DEV --hw-opal", ["--hw-opal", "encryption by software works"]),
         ("luksFormat -q DEV --hw-opal-only", ["--hw-opal-only", "encryption by software works"]),
         ("erase -q DEV --hw-opal-factory-reset", ["--hw-opal-factory-reset", "nothing was changed"]),
-        ("loopaesOpen DEV n", ["type loopaes", "cryptsetup opens them"]),
         ("open DEV n --type verity", ["type verity", "veritysetup opens them"]),
         ("open DEV n --type integrity", ["type integrity", "integritysetup opens them"]),
     ] {

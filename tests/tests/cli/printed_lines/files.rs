@@ -48,6 +48,8 @@ const NAMES: &[(&str, &str)] = &[
     ("disk.hc", "disk.hc"),
     ("windows.img", "windows.img"),
     ("mac.img", "mac.img"),
+    ("loop.img", "scratch.img"),
+    ("loop.keys", "loop.keys"),
 ];
 
 /// Directories that lines use.
@@ -81,6 +83,7 @@ impl Files {
         self.0.file("disk.hc", tcrypt::made_around_hidden(Program::TrueCrypt, "sha512"));
         let windows = Bitlk { protectors: vec![Protector::Passphrase("secret")], ..Bitlk::default() };
         self.0.file("windows.img", windows.make(&random(3, bitlk::LEN)));
+        self.0.file("loop.keys", (0..65).map(|line| format!("a key, {line:02}\n")).collect::<String>());
         self.make_mac();
         let content = self.path("content");
         fs::create_dir(&content).unwrap();

@@ -17,8 +17,8 @@ use crate::output::failure::{Cause, Exit, Failure, Result};
 use crate::process::encoding::encoded;
 use crate::unlock::keyring;
 use crate::unlock::passphrase::new::Manners;
-use keyway::Key;
 use keyway::key_file::{End, Part};
+use keyway::{Key, KeyFile};
 use keyway_crypto::Secret;
 pub(crate) use remembered::{Heard, Known};
 use std::path::{Path, PathBuf};
@@ -105,6 +105,12 @@ impl PassphraseOptions {
     pub(crate) fn asked(&self) -> Self {
         let (key_file, command, key_description, known, heard) = (None, None, None, None, None);
         Self { key_file, command, key_description, known, heard, ..self.clone() }
+    }
+
+    /// The key file, or its part, for the library to read.
+    pub(crate) fn as_key_file(&self) -> Option<KeyFile> {
+        let file = KeyFile::new(self.key_file.as_ref()?).offset(self.part.offset);
+        Some(self.part.size.map_or(file.clone(), |size| file.size(size)))
     }
 
     /// Whether it comes from a key file or a command, so that nobody needs to be asked.

@@ -4,7 +4,7 @@ use super::{Asked, Described, Row};
 use crate::args::{Opt, shared};
 use crate::output::failure::{Exit, Failure, Result};
 use keyway::parts::Kind;
-use keyway::{Admitted, Key, KeyFile, VolumeKey};
+use keyway::{Admitted, Key, VolumeKey};
 use keyway_volume::kind;
 use keyway_volume::kind::bitlk::Bitlk;
 use std::sync::Arc;
@@ -60,13 +60,8 @@ impl Described for BitlkOptions {
         if source.uses_stdin() || source.is_printed() {
             return asked.try_passphrases(admitted, &source, None);
         }
-        match &asked.key.passphrase.key_file {
-            Some(file) => {
-                let part = asked.key.passphrase.part;
-                let file = KeyFile::new(file).offset(part.offset);
-                let file = part.size.map_or(file.clone(), |size| file.size(size));
-                Ok(admitted.try_key(&Key::KeyFile(file))?)
-            }
+        match asked.key.passphrase.as_key_file() {
+            Some(file) => Ok(admitted.try_key(&Key::KeyFile(file))?),
             None => asked.try_passphrases(admitted, &source, None),
         }
     }

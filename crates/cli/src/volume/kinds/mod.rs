@@ -16,6 +16,7 @@ use std::sync::Arc;
 pub(crate) mod bitlk;
 pub(crate) mod fvault2;
 mod given;
+pub(crate) mod loopaes;
 pub(crate) mod plain;
 mod table;
 pub(crate) mod tcrypt;

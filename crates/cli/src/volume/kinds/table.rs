@@ -1,11 +1,11 @@
 //! The table of kinds.
 
-use super::{Described, Row, bitlk, fvault2, plain, tcrypt};
+use super::{Described, Row, bitlk, fvault2, loopaes, plain, tcrypt};
 use crate::process::encoding::Encoded;
 use std::sync::Arc;
 
 /// Every kind.
-static KINDS: &[&Row] = &[&plain::ROW, &tcrypt::ROW, &bitlk::ROW, &fvault2::ROW];
+static KINDS: &[&Row] = &[&plain::ROW, &tcrypt::ROW, &bitlk::ROW, &fvault2::ROW, &loopaes::ROW];
 
 /// The kind that `--type` names, in any case.
 pub(crate) fn named(name: &str) -> Option<&'static Row> {

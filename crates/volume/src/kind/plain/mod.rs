@@ -7,7 +7,7 @@
 use super::{Found, Judged, Key, Kind, Row, Subject};
 use crate::device::probe;
 use crate::error::{Finding, Rule, unaligned};
-use crate::{Error, Layout, MappedSegment, Mapping, Refusal, Result, Storage, UnlockOptions};
+use crate::{Error, Layout, MappedSegment, Mapping, Refusal, Result, UnlockOptions};
 use keyway_crypto::{CipherSpec, Secret, SectorSize};
 use keyway_format::Sectors;
 use keyway_format::plain::PassphraseHash;
@@ -40,18 +40,24 @@ impl Kind for Plain {
             return Err(Error::NotAdmitted(Finding { segment: 0, rule }));
         }
         let layout = self.volume.layout(on.device, on.data.len())?;
-        let may_destroy = on.writes && self.volume.offset.0 == 0 && !self.overwrite;
-        if may_destroy && holds_something(&**on.data)? {
-            return Err(Refusal::Exists.because(format!("There is something else on {} already.", on.device)));
+        if self.volume.offset.0 == 0 && !self.overwrite {
+            check_start(on)?;
         }
         Ok(Box::new(JudgedPlain { layout, key_len: self.key_len, hash: self.hash }))
     }
 }
 
-fn holds_something(data: &dyn Storage) -> Result<bool> {
-    let found = probe::probe(data);
+/// Refuses to write where the device's start holds something else that is known.
+pub(super) fn check_start(on: &Subject<'_>) -> Result<()> {
+    if !on.writes {
+        return Ok(());
+    }
+    let found = probe::probe(&**on.data);
     let found = found.map_err(|source| Error::Io { what: "reading the device's start".into(), source })?;
-    Ok(!found.is_empty())
+    match found.is_empty() {
+        true => Ok(()),
+        false => Err(Refusal::Exists.because(format!("There is something else on {} already.", on.device))),
+    }
 }
 
 /// A plain volume that is within its device.

@@ -38,13 +38,12 @@ impl Kind {
 /// and which program does.
 fn another_format(kind: &str) -> Option<String> {
     let (format, programs) = match kind {
-        "loopaes" => ("loop-AES volumes", "cryptsetup opens them"),
         "verity" => ("dm-verity devices", "veritysetup opens them"),
         "integrity" => ("dm-integrity devices", "integritysetup opens them"),
         _ => return None,
     };
     Some(format!(
-        "{format} (type {kind}) are not implemented yet: {programs}. Keyway opens LUKS, plain, TrueCrypt, VeraCrypt, BitLocker and FileVault volumes."
+        "{format} (type {kind}) are not implemented yet: {programs}. Keyway opens LUKS, plain, TrueCrypt, VeraCrypt, BitLocker, FileVault and loop-AES volumes."
     ))
 }
 

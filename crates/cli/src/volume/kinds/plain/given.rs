@@ -108,7 +108,7 @@ impl GivenPlain {
         if iv_large_sectors && sector_size == SectorSize::S512 {
             return Err(refusal(IV_LARGE_SECTORS_ALONE));
         }
-        let skip = Sectors(self.skip.unwrap_or(0));
+        let skip = self.skip().unwrap_or_default();
         Ok(PlainVolume {
             spec,
             sector_size,
@@ -119,11 +119,17 @@ impl GivenPlain {
         })
     }
 
-    fn offset(&self) -> Result<Sectors> {
+    /// Where the data starts.
+    pub(in crate::volume::kinds) fn offset(&self) -> Result<Sectors> {
         match (self.offset, self.device_offset) {
             (Some(sectors), _) => Ok(Sectors(sectors)),
             (None, bytes) => whole_sectors(bytes.unwrap_or(0), "Device offset"),
         }
+    }
+
+    /// IV of the first sector.
+    pub(in crate::volume::kinds) fn skip(&self) -> Option<Sectors> {
+        self.skip.map(Sectors)
     }
 
     fn size(&self) -> Result<Option<Sectors>> {
@@ -140,7 +146,7 @@ impl GivenPlain {
     }
 
     /// The key's length in bytes.
-    pub(super) fn key_len(&self) -> Result<usize> {
+    pub(in crate::volume::kinds) fn key_len(&self) -> Result<usize> {
         let bits = self.key_bits.filter(|bits| *bits > 0).unwrap_or(DEFAULT_KEY_BITS);
         if !bits.is_multiple_of(8) {
             return Err(refusal("Key size must be a multiple of 8 bits"));
