@@ -11,17 +11,19 @@ use std::time::{Duration, Instant};
 /// For what happens soon: a server listens, a process ends, a prompt appears, a file is there.
 pub const EVENT: Duration = Duration::from_secs(60);
 /// For a command from start to end, unless its test says otherwise.
-pub const COMMAND: Duration = Duration::from_secs(120);
+pub const COMMAND: Duration = Duration::from_secs(300);
 /// For a command that works as long as it is told to, on a busy machine.
-pub const LONG_COMMAND: Duration = Duration::from_secs(300);
+pub const LONG_COMMAND: Duration = Duration::from_secs(600);
 /// For what has promised to end within a few seconds.
 pub const LATE: Duration = Duration::from_secs(40);
 /// For a virtual machine's first line.
-pub const BOOT: Duration = Duration::from_secs(100);
+pub const BOOT: Duration = Duration::from_secs(300);
 /// For what happens on a virtual machine's console.
-pub const CONSOLE: Duration = Duration::from_secs(150);
+pub const CONSOLE: Duration = Duration::from_secs(400);
 /// For a virtual machine from start to end.
-pub const MACHINE: Duration = Duration::from_secs(300);
+pub const MACHINE: Duration = Duration::from_secs(900);
+/// For one that works for minutes even where nothing else runs.
+pub const LONG_MACHINE: Duration = Duration::from_secs(1800);
 
 /// The time that this is on this machine.
 pub fn scaled(time: Duration) -> Duration {

@@ -2,12 +2,12 @@
 //! with a program that runs before their own init. busybox stands in for the program here: its
 //! `init` runs first and runs /etc/init.d/rcS.
 
+use keyway_tests::timeouts;
 use keyway_tests::vm::{is_prepared, prepared};
 use keyway_tests::{Scratch, keyway, need, need_that, peer};
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
-use std::time::Duration;
 
 /// The original's own init, which has a second name.
 const ORIGINAL: &str = "#!/bin/busybox sh
@@ -56,7 +56,7 @@ fn booted(initramfs: &Path) -> String {
         .arg("console=ttyS0 panic=-1 quiet")
         .arg("-kernel")
         .arg(prepared("vmlinuz"));
-    qemu.arg("-initrd").arg(initramfs).limit(Duration::from_secs(200)).ok().text()
+    qemu.arg("-initrd").arg(initramfs).limit(timeouts::MACHINE).ok().text()
 }
 
 #[test]

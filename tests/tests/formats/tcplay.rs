@@ -1,8 +1,8 @@
 //! tcplay, which works on loop devices alone.
 
+use keyway_tests::timeouts;
 use keyway_tests::{Run, Scratch, Terminal, peer};
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 /// A loop device, detached on drop.
 pub(super) struct Loop(PathBuf);
@@ -41,7 +41,7 @@ impl Drop for Loop {
 pub(super) fn create(scratch: &Scratch, line: &str, passphrases: &[&str]) -> PathBuf {
     let file = scratch.random_file("volume", 1, 1 << 20);
     let device = Loop::over(&file);
-    let mut terminal = Terminal::start(&device.tcplay("-c -z -w").args(line)).limit(Duration::from_secs(120));
+    let mut terminal = Terminal::start(&device.tcplay("-c -z -w").args(line)).limit(timeouts::COMMAND);
     for passphrase in passphrases {
         terminal = terminal.expect("Passphrase").type_secretly(passphrase);
         terminal = terminal.expect("Repeat passphrase").type_secretly(passphrase);

@@ -2,9 +2,9 @@
 //! volume.
 
 use keyway_boot::loader::grub::Version;
+use keyway_tests::timeouts;
 use keyway_tests::{Outcome, Run, Scratch, skip};
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 /// One release's program.
 #[derive(Debug, Clone)]
@@ -105,7 +105,7 @@ impl Grub {
         let _ = std::fs::remove_file(copy);
         let typed = [passphrase, b"\n"].concat();
         let run = Run::new(&self.program, "-C").arg(volume).args("cp (crypto0)/file").arg(copy);
-        run.stdin(typed).limit(Duration::from_secs(300)).outcome()
+        run.stdin(typed).limit(timeouts::LONG_COMMAND).outcome()
     }
 
     /// The result for the volume, and all output.

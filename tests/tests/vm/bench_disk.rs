@@ -5,9 +5,9 @@
 
 use crate::need_machine;
 use keyway_tests::skip::is_slow;
+use keyway_tests::timeouts;
 use keyway_tests::vm::{self, Machine};
 use keyway_tests::{Scratch, fio, need, need_that};
-use std::time::Duration;
 
 /// `rows FILE PATTERN` counts the rows with figures whose name begins with PATTERN, `left` the
 /// remaining mappings, nodes and loop devices.
@@ -91,7 +91,7 @@ fn dm_crypt_beside_plain() {
     need_machine!();
     let scratch = Scratch::new();
     let disk = scratch.sized("disk", 128 << 20);
-    let machine = Machine::new().disk(&disk).with_keyway().limit(Duration::from_secs(900));
+    let machine = Machine::new().disk(&disk).with_keyway().limit(timeouts::LONG_MACHINE);
     let report = machine.run(SCENARIO);
     for line in report.lines().filter_map(|line| line.strip_prefix("TABLE ")) {
         println!("{line}");
@@ -149,7 +149,7 @@ const GOES_ON: &str = r#"
 #[test]
 fn a_run_goes_on_with_the_kernels_ciphers() {
     need_machine!();
-    let report = Machine::new().with_keyway().limit(Duration::from_secs(300)).run(GOES_ON);
+    let report = Machine::new().with_keyway().limit(timeouts::MACHINE).run(GOES_ON);
     for (key, value) in [("WHOLE", "2"), ("PART", "1"), ("RESUMED", "0"), ("AGAIN", "2"), ("COMPLETE", "1")] {
         report.has(key, value);
     }
@@ -187,7 +187,7 @@ fn fio_asks_dm_crypt() {
     need!("fio", "ldd");
     need_that!(is_slow(), "it takes five minutes: KEYWAY_SLOW=1 ./dev test vm does it");
     let scratch = Scratch::new();
-    let machine = Machine::new().disk(&fio::disk(&scratch)).with_keyway().limit(Duration::from_secs(900));
+    let machine = Machine::new().disk(&fio::disk(&scratch)).with_keyway().limit(timeouts::LONG_MACHINE);
     let fio = "#!/bin/busybox sh\nLD_LIBRARY_PATH=/mnt/lib exec /mnt/fio \"$@\"\n";
     let report = machine.file("bin/fio", fio).run(BY_FIO);
     for line in report.lines().filter_map(|line| line.strip_prefix("TABLE ")) {
@@ -232,7 +232,7 @@ fn what_keeps_no_data_is_measured_and_says_that_nothing_could_be_checked() {
     need_machine!();
     let (null_blk, configfs) = (vm::module("null_blk"), vm::module("configfs"));
     need_that!(null_blk.is_some(), "this kernel has no null_blk");
-    let machine = Machine::new().with_keyway().limit(Duration::from_secs(600));
+    let machine = Machine::new().with_keyway().limit(timeouts::LONG_MACHINE);
     let machine = machine.file("null_blk.ko", null_blk.unwrap_or_default());
     let report = machine.file("configfs.ko", configfs.unwrap_or_default()).run(NULL_BLK);
     for line in report.lines().filter_map(|line| line.strip_prefix("TABLE ")) {

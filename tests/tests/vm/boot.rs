@@ -7,12 +7,12 @@
 
 use crate::need_machine;
 use keyway_tests::peers::{CHEAP_LUKS2_PBKDF2, program};
+use keyway_tests::timeouts;
 use keyway_tests::vm::Machine;
 use keyway_tests::{Scratch, Terminal, assert_same_bytes, keyway, need, need_that, peer, random};
 use std::fs::{self, Permissions};
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 #[test]
 fn the_lines_of_the_readme_boot_it() {
@@ -35,7 +35,7 @@ fn the_lines_of_the_readme_boot_it() {
     let script = format!("set -e\nexport PATH='{}':$PATH XDG_RUNTIME_DIR=$PWD\n{lines}", path.display());
     let typed = Terminal::start(&peer("sh", "-c").arg(script).directory(scratch.root()));
     let ending = typed.expect("Enter passphrase").type_secretly(PASSPHRASE);
-    let ending = ending.limit(Duration::from_secs(300)).finish();
+    let ending = ending.limit(timeouts::MACHINE).finish();
     let said = fs::read_to_string(&console).unwrap_or_default();
     assert_eq!(ending.code, Some(0), "{}\n{said}", ending.screen);
     assert!(said.contains("the root is /dev/vda1 / ext4 rw"), "{}\n{said}", ending.screen);

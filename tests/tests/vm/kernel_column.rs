@@ -3,8 +3,8 @@
 use crate::need_machine;
 use crate::xray::with;
 use keyway_tests::need_that;
+use keyway_tests::timeouts;
 use keyway_tests::vm::{Machine, wrong_drivers};
-use std::time::Duration;
 
 /// There is a kernel row for each of Keyway's, with its output checked the same way; a wrong driver
 /// has no figure; and the rest runs even if a module is missing.
@@ -13,7 +13,7 @@ fn the_kernels_ciphers_beside_keyways() {
     need_machine!();
     need_that!(wrong_drivers().is_some(), "the module with wrong drivers could not be built");
     let module = wrong_drivers().expect("just seen");
-    let report = Machine::new().processors(2).with_keyway().file("keyway_wrong.ko", module).limit(Duration::from_secs(900)).run(
+    let report = Machine::new().processors(2).with_keyway().file("keyway_wrong.ko", module).limit(timeouts::LONG_MACHINE).run(
         "dmesg -n 1
          echo >/proc/sys/kernel/modprobe
          rows() { grep \"\\\"id\\\":\\\"cipher/$1/\" /tmp/json | grep -c \"$2\" || true; }

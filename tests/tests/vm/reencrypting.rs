@@ -3,11 +3,11 @@
 
 use crate::need_machine;
 use keyway_tests::peers::CHEAP_LUKS2_PBKDF2;
+use keyway_tests::timeouts;
 use keyway_tests::vm::Machine;
 use keyway_tests::{Scratch, assert_same_bytes, cryptsetup, fio, keyway, need, peer, random};
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 const DATA: usize = 32 << 20;
 /// fio has what is before; nobody writes to the rest.
@@ -145,7 +145,7 @@ fn a_mapping_is_reencrypted_under_fio() {
         .file("key", fs::read(&key).unwrap())
         .file("wrong", "battery staple")
         .file("tail", &random(12, DATA)[DATA - TAIL..])
-        .limit(Duration::from_secs(300))
+        .limit(timeouts::MACHINE)
         .run(SCENARIO);
     let number = |key: &str| report.value(key).parse::<u32>().unwrap_or(0);
     for which in ["WHOLE", "KILLED", "DECRYPTED"] {
@@ -247,7 +247,7 @@ fn sectors_grow_under_a_file_system_that_has_such_blocks() {
     let machine = Machine::new().disk(&volume("small", 1024)).disk(&volume("large", 4096));
     let machine = machine.disk(&scratch.sized("none", 24 << 20)).with_keyway();
     let machine = machine.file("key", fs::read(&key).unwrap()).file("tail", random(14, 4 << 20));
-    let report = machine.limit(Duration::from_secs(600)).run(SECTORS);
+    let report = machine.limit(timeouts::LONG_MACHINE).run(SECTORS);
     let theirs = "1 Requested --sector-size 4096 is incompatible with ext4 superblock (block size: 1024 bytes) detected on \
                   device /dev/mapper/small.";
     let ours = "1 /dev/mapper/small holds ext4 with blocks of 1024 bytes, which cannot be mounted from sectors of \
@@ -308,7 +308,7 @@ fn what_begins_to_be_encrypted_is_mapped() {
     let scratch = Scratch::new();
     let machine = Machine::new().disk(&scratch.sized("disk", 16 << 20)).with_keyway();
     let machine = machine.file("key", "correct horse").file("plain", random(15, 16 << 20));
-    let report = machine.limit(Duration::from_secs(600)).run(OPENED);
+    let report = machine.limit(timeouts::LONG_MACHINE).run(OPENED);
     for (tool, is_named) in [("cryptsetup", true), ("tmpnamedcryptsetup", true), ("keyway", false)] {
         let said = |name: &str| match is_named {
             true => format!("0 /dev/mapper/{name} is now active and ready for online encryption."),

@@ -1,9 +1,9 @@
 //! A volume that the kernel maps with less than all of its size is re-encrypted: it keeps that size.
 
 use crate::need_machine;
+use keyway_tests::timeouts;
 use keyway_tests::vm::Machine;
 use keyway_tests::{Scratch, need, random};
-use std::time::Duration;
 
 const SCENARIO: &str = r#"
     CHEAP='--pbkdf pbkdf2 --pbkdf-force-iterations 1000'
@@ -50,7 +50,7 @@ fn a_mapping_keeps_its_size() {
     let scratch = Scratch::new();
     let machine = Machine::new().disk(&scratch.sized("disk", 24 << 20)).with_keyway();
     let machine = machine.file("key", "correct horse").file("plain", random(16, 16 << 20));
-    let report = machine.limit(Duration::from_secs(600)).run(SCENARIO);
+    let report = machine.limit(timeouts::LONG_MACHINE).run(SCENARIO);
     for tool in ["cryptsetup", "tmpcryptsetup", "keyway"] {
         for (key, value) in [("SIZE", "8192"), ("OPEN", "same"), ("END", "none"), ("AGAIN", "same")] {
             assert_eq!(report.value(&format!("{tool}_{key}")).trim(), value, "{tool}: {key}");
@@ -113,7 +113,7 @@ fn a_mapping_that_was_resized_on_the_way_is_refused() {
     let scratch = Scratch::new();
     let machine = Machine::new().disk(&scratch.sized("disk", 24 << 20)).with_keyway();
     let machine = machine.file("key", "correct horse").file("plain", random(16, 16 << 20));
-    let report = machine.limit(Duration::from_secs(600)).run(UNDER_WAY);
+    let report = machine.limit(timeouts::LONG_MACHINE).run(UNDER_WAY);
     report.has("BEGUN", "yes");
     let says = "1 one was resized: it is open with 4194304 bytes, and has 16777216. Nothing was changed.";
     for tool in ["tmpcryptsetup", "keyway"] {

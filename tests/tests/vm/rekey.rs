@@ -5,11 +5,11 @@ use crate::need_machine;
 use crate::unlock::machine;
 use keyway_tests::console::{Board, Console};
 use keyway_tests::peers::CHEAP_LUKS2_PBKDF2;
+use keyway_tests::timeouts;
 use keyway_tests::vm::Machine;
 use keyway_tests::{Scratch, assert_same_bytes, cryptsetup, keyway, peer, random};
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 const PASSPHRASE: &str = "correct horse battery staple";
 /// The share that is done when the power fails, in percent.
@@ -69,7 +69,7 @@ impl Boots {
     fn start(&self, clone: &Path, rate: Option<u64>) -> Console {
         let board = Board::pc().kernel(&self.kernel).initrd(&self.initrd).kept_disk(clone, rate);
         let mut console = board.append("console=ttyS0 panic=-1 quiet cryptomgr.notests=1").start();
-        console.limit(Duration::from_secs(240));
+        console.limit(timeouts::MACHINE);
         console
     }
 }
@@ -145,7 +145,7 @@ fn a_marked_volume_opens_whatever_prevents_its_own_key() {
     let disks = ["one", "two"].map(|name| scratch.copy(&image, name));
     let machine = Machine::new().with_keyway().disk(&disks[0]).disk(&disks[1]);
     let machine = machine.file("k", PASSPHRASE).file("other", "other").file("plain", &content);
-    let report = machine.limit(Duration::from_secs(300)).run(SCENARIO);
+    let report = machine.limit(timeouts::MACHINE).run(SCENARIO);
 
     let kept = "root: it keeps the volume key of its image for now: ";
     for (what, why) in [

@@ -3,12 +3,12 @@
 //! images with and without the modules a volume needs.
 
 use crate::need_machine;
+use keyway_tests::timeouts;
 use keyway_tests::vm::{Machine, Report, prepared, wrong_drivers};
 use keyway_tests::{Scratch, keyway, need, need_that, peers::peer};
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 /// Ciphers that make the kernel load and instantiate its drivers.
 const SPECS: &[&str] = &[
@@ -56,7 +56,7 @@ fn every_driver_of_the_kernel_is_right() {
             format!("keyway xray {spec} >/tmp/text || {{ echo 'BAD={spec}'; sed 's/^/BAD /' /tmp/text; }}\n")
         })
         .collect();
-    let report = Machine::new().with_keyway().limit(Duration::from_secs(580)).run(&format!(
+    let report = Machine::new().with_keyway().limit(timeouts::LONG_MACHINE).run(&format!(
         "dmesg -n 1
          echo >/proc/sys/kernel/modprobe
          {asks}
