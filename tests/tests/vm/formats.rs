@@ -31,6 +31,8 @@ fn the_kernel_maps_what_we_read() {
             [ "$sum" = "$(sha256sum </dev/mapper/ours)" ] && echo "PLAIN_$as=same"
             cmp -s /tmp/theirs /tmp/ours && echo "TABLE_$as=same" || { cat /tmp/theirs; cat /tmp/ours; }
             keyway close ours
+            # (In read, --offset is of the plaintext.)
+            case $as in offset | skip) return ;; esac
             [ "$sum" = "$(keyway read --type $name --key-file $key $device </key | sha256sum)" ] && echo "READ_$as=same"
         }
         try tcrypt /dev/vdb -
@@ -56,10 +58,13 @@ fn the_kernel_maps_what_we_read() {
         (0..65).map(|line| format!("{line:02}/VJ0WkQ1mZ2l5w9yX3cEo7b+P6nTs8uAfGhKqRd\n")).collect();
     let machine = Machine::new().disk(&windows).disk(&container).disk(&mac).disk(&noise);
     let report = machine.with_keyway().file("key", "secret").file("keys", &lines).run(script);
-    for kind in ["tcrypt", "bitlk", "fvault2", "loopaes1", "loopaes64", "loopaes65", "offset", "skip"] {
+    for kind in ["tcrypt", "bitlk", "fvault2", "loopaes1", "loopaes64", "loopaes65"] {
         for what in ["PLAIN", "TABLE", "READ"] {
             report.has(&format!("{what}_{kind}"), "same");
         }
+    }
+    for what in ["PLAIN_offset", "TABLE_offset", "PLAIN_skip", "TABLE_skip"] {
+        report.has(what, "same");
     }
     report.has("UUID_tcrypt", "CRYPT-TCRYPT-ours");
     report.has("UUID_loopaes65", "CRYPT-LOOPAES-ours");

@@ -42,7 +42,7 @@ pub use keyway_volume::device::block_devices::BlockDevice;
 pub use keyway_volume::device::in_use::Holder;
 /// The mark of a device's user, until it is dropped: from [`claim`].
 pub use keyway_volume::device::in_use::InUse;
-/// What a device is built of: from [`layers`].
+/// What a device is built of: from [`layers`] and [`arrays`].
 pub use keyway_volume::device::layers::{Array, Layer};
 /// A mount: from [`mounts`].
 pub use keyway_volume::device::mounts::Mount;
