@@ -175,7 +175,7 @@ fn headers_are_edited_and_volumes_made_through_the_library() {
 
 /// How many paths of the program go past the library, at most: it is to be a client of `keyway` alone. Lower them as
 /// they fall.
-const PAST_THE_LIBRARY: [(&str, usize); 2] = [("keyway_volume", 39), ("keyway_attach", 117)];
+const PAST_THE_LIBRARY: [(&str, usize); 2] = [("keyway_volume", 38), ("keyway_attach", 117)];
 
 #[test]
 fn the_program_goes_past_the_library_no_more_than_it_did() {

@@ -5,13 +5,12 @@ use crate::args::{Opt, shared};
 use crate::output::failure::{Exit, Failure, Result};
 use keyway::parts::Kind;
 use keyway::{Admitted, Key, VolumeKey};
-use keyway_volume::kind;
-use keyway_volume::kind::bitlk::Bitlk;
+use keyway_volume::kind::bitlk as volume;
 use std::sync::Arc;
 
 /// Its row.
 pub(crate) static ROW: Row = Row {
-    of: &kind::bitlk::ROW,
+    of: &volume::ROW,
     refused: &[
         &shared::HEADER,
         &shared::KEY_SLOT,
@@ -43,7 +42,7 @@ impl Described for BitlkOptions {
     }
 
     fn kind(&self, _: &Asked<'_>) -> Result<Box<dyn Kind>> {
-        Ok(Box::new(Bitlk))
+        Ok(Box::new(volume::Bitlk))
     }
 
     /// A volume whose protection is suspended needs no key. A key file is a start-up key, or holds a passphrase or a

@@ -5,13 +5,12 @@ use crate::args::Opt;
 use crate::output::failure::{Exit, Failure, Result};
 use keyway::parts::Kind;
 use keyway::{Admitted, Key, VolumeKey};
-use keyway_volume::kind;
-use keyway_volume::kind::fvault2::Fvault2;
+use keyway_volume::kind::fvault2 as volume;
 use std::sync::Arc;
 
 /// Its row.
 pub(crate) static ROW: Row = Row {
-    of: &kind::fvault2::ROW,
+    of: &volume::ROW,
     refused: bitlk::ROW.refused,
     refusal: not_for_fvault2,
     described: |_| Ok(Arc::new(Fvault2Options)),
@@ -31,7 +30,7 @@ impl Described for Fvault2Options {
     }
 
     fn kind(&self, _: &Asked<'_>) -> Result<Box<dyn Kind>> {
-        Ok(Box::new(Fvault2))
+        Ok(Box::new(volume::Fvault2))
     }
 
     fn find_key(&self, admitted: &Admitted, asked: &Asked<'_>) -> Result<VolumeKey> {

@@ -11,13 +11,13 @@ use crate::process::encoding::Encoded;
 use keyway::parts::Kind;
 use keyway::storage::Storage;
 use keyway::{Admitted, Key, VolumeKey};
-use keyway_volume::kind::{self, loopaes::LoopAes};
+use keyway_volume::kind::loopaes as volume;
 use std::path::Path;
 use std::sync::Arc;
 
 /// Its row.
 pub(crate) static ROW: Row = Row {
-    of: &kind::loopaes::ROW,
+    of: &volume::ROW,
     refused: &[
         &shared::HEADER,
         &shared::KEY_SLOT,
@@ -40,15 +40,15 @@ pub(crate) static ROW: Row = Row {
 /// A loop-AES volume as the options describe it.
 #[derive(Debug)]
 struct LoopAesOptions {
-    described: LoopAes,
+    described: volume::LoopAes,
     /// The options it was made from.
     given: GivenPlain,
 }
 
 impl LoopAesOptions {
     fn new(given: GivenPlain) -> Result<Self> {
-        let default = LoopAes::default();
-        let described = LoopAes {
+        let default = volume::LoopAes::default();
+        let described = volume::LoopAes {
             cipher: given.cipher.clone().unwrap_or(default.cipher),
             key_len: given.key_len()?,
             hash: given.hash.clone(),

@@ -8,7 +8,6 @@
 use crate::device::found;
 use keyway::devices::{self, BlockDevice};
 use keyway::storage::{File, Storage};
-use keyway_attach::dm::DeviceNumber;
 use keyway_boot::cmdline;
 use keyway_boot::md::{Array, Found, State, Superblock, Uuid, assemble};
 use keyway_boot::root::{WITHOUT_END, Waits};
@@ -16,7 +15,7 @@ use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::fs;
 use std::io::ErrorKind;
-use std::os::unix::fs::symlink;
+use std::os::unix::fs::{MetadataExt, symlink};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -226,8 +225,8 @@ fn give_members(array: &Array, md: &Path) -> Result<(), String> {
     };
     told("metadata_version", array.newest.version.text())?;
     for member in &array.members {
-        let number = DeviceNumber::at(Path::new(member)).map_err(|why| why.to_string())?;
-        let number = format!("{}:{}", number.major, number.minor);
+        let number = fs::metadata(member).map_err(|why| why.to_string())?.rdev();
+        let number = format!("{}:{}", rustix::fs::major(number), rustix::fs::minor(number));
         told("new_dev", &number).map_err(|why| format!("{member} as a member: {why}"))?;
     }
     told(STATE, "read-auto")
