@@ -1,7 +1,7 @@
 //! Logical volumes of LVM's, linear and striped, mapped where its programs are not there (feature `dm`).
 
 use crate::{Error, Result};
-use keyway_attach::dm::{DeviceNumber, Flags, Mapper, Target, node};
+use keyway_attach::dm::{DeviceNumber, Flags, Mapper, Target, node, uuid};
 use std::path::{Path, PathBuf};
 
 /// A piece of a logical volume, in sectors of 512 bytes (feature `dm`): for [`map_logical_volume`].
@@ -63,9 +63,13 @@ pub fn map_logical_volume(
 /// Removes the mapping of a logical volume that nobody uses. See [`map_logical_volume`] for an example of one.
 ///
 /// # Errors
-/// The kernel's.
+/// It is not of LVM's; the kernel's.
 pub fn unmap_logical_volume(name: &str) -> Result<()> {
-    Ok(Mapper::open()?.remove(name, false)?)
+    let mapper = Mapper::open()?;
+    match uuid::is_lvm(&mapper.status(name)?.uuid) {
+        true => Ok(mapper.remove(name, false)?),
+        false => Err(Error::refused("another mapping has that name")),
+    }
 }
 
 fn target(piece: &LogicalPiece<'_>) -> keyway_attach::Result<Target> {

@@ -2,6 +2,7 @@
 
 use super::change::features;
 use super::{Mapping, Unchanged, device};
+use crate::devices::is_read_only;
 use crate::error::At;
 use crate::reencrypt::Work;
 use crate::{Device, Error, Header, Key, Reencrypt, Reencryption, Result, VolumeKey};
@@ -10,6 +11,7 @@ use keyway_attach::dm::reencrypting::{Fault, Reencrypting};
 use keyway_attach::dm::volume::Below;
 use keyway_attach::dm::{DeviceNumber, Flags, Mapper, Target};
 use keyway_crypto::Secret;
+use keyway_volume::device::in_use;
 use keyway_volume::device::storage::{Direct, File};
 use keyway_volume::reencrypt::{Job, Mapped, Options as JobOptions, VolumeKeys};
 use keyway_volume::{Access, Luks, OsRandom, Storage, UnderWay};
@@ -37,7 +39,8 @@ impl Mapping {
     ///
     /// # Errors
     /// Those of [`Mapping::check_reencryptable`] and of [`Device::begin_reencryption`]; [`Unchanged::Suspended`];
-    /// [`Unchanged::NoHeader`], [`Unchanged::OtherKey`] where the header is not the one of what is mapped.
+    /// [`Unchanged::NoHeader`], [`Unchanged::OtherDevice`], [`Unchanged::OtherKey`] where header or device are not those of
+    /// what is mapped; [`Unchanged::OtherSize`]: unless that is what [`Reencrypt::data_len`] says.
     pub fn begin_reencryption(
         &self,
         device: &Device,
@@ -45,7 +48,7 @@ impl Mapping {
         how: &Reencrypt,
         keys: Vec<(VolumeKey, Key)>,
     ) -> Result<Reencryption> {
-        let now = self.beginning(&header, keys.first().map(|(key, _)| key))?;
+        let now = self.beginning(device, &header, how, keys.first().map(|(key, _)| key))?;
         let keys = device.begun_in_use(header, how, keys)?;
         now.reencryption(device, how, keys)
     }
@@ -63,7 +66,7 @@ impl Mapping {
         how: &Reencrypt,
         key: VolumeKey,
     ) -> Result<Reencryption> {
-        let now = self.beginning(&header, Some(&key))?;
+        let now = self.beginning(device, &header, how, Some(&key))?;
         let keys = device.begun_decryption_in_use(header, how, key)?;
         now.reencryption(device, how, keys)
     }
@@ -84,6 +87,10 @@ impl Mapping {
         let now = self.now()?;
         now.check_reencryptable()?;
         now.check_header(&header)?;
+        let len = now.check_is_of(device)?;
+        if let Some(whole) = UnderWay::of(header.luks.header())?.and_then(|it| it.len_on(len)) {
+            now.check_size(whole)?;
+        }
         let keys = header.both_keys(key)?;
         now.check_has(&[keys.old(), keys.new_key()].into_iter().flatten().collect::<Vec<_>>())?;
         now.reencryption(device, how, keys)
@@ -116,13 +123,39 @@ impl Mapping {
     }
 
     /// It as it is now, if something can begin with the volume of this header and this key.
-    fn beginning(&self, header: &Header, key: Option<&VolumeKey>) -> Result<Self> {
+    fn beginning(
+        &self,
+        device: &Device,
+        header: &Header,
+        how: &Reencrypt,
+        key: Option<&VolumeKey>,
+    ) -> Result<Self> {
         let now = self.now()?;
         now.check_reencryptable()?;
         now.check_not_suspended()?;
         now.check_header(header)?;
+        let len = now.check_is_of(device)?;
+        now.check_size(how.data_len.unwrap_or_else(|| header.luks.header().data_len_on(len)))?;
         key.map_or(Ok(()), |key| now.check_has(&[key.expose()]))?;
         Ok(now)
+    }
+
+    /// Refuses a device whose data are not what is mapped: a copy has the same header. The length of what is below.
+    fn check_is_of(&self, device: &Device) -> Result<u64> {
+        let node = device::kernel_node(self.below()?.0).unwrap_or_default();
+        let below = File::open(&node).at(&node.display())?;
+        match in_use::is_same(&below, &*device.data()) {
+            true => Ok(below.len()),
+            false => Err(self.stays(Unchanged::OtherDevice)),
+        }
+    }
+
+    /// Refuses to give it another length at the first step.
+    fn check_size(&self, whole: u64) -> Result<()> {
+        match self.size()? {
+            mapped if mapped == whole => Ok(()),
+            mapped => Err(self.stays(Unchanged::OtherSize { mapped, whole })),
+        }
     }
 
     /// Refuses a header of another volume, or of other keys than the kernel has from its keyring: what is read and
@@ -162,6 +195,9 @@ impl Mapping {
         let (number, options) = self.below()?;
         let place = device.header_place();
         let node = device::kernel_node(number).unwrap_or_default();
+        if is_read_only(&node) {
+            return Err(Error::new(crate::ErrorKind::ReadOnly).at(&node.display()));
+        }
         // What is written to the mapping passes by the page cache of the device below.
         let data = File::open_rw(&node).and_then(|file| Direct::new(Arc::new(file))).at(&node.display())?;
         let data: Arc<dyn Storage> = Arc::new(data);

@@ -25,6 +25,15 @@ pub enum Unchanged {
     OtherHeader,
     /// It is mapped with another key than the header describes.
     OtherKey,
+    /// The device is not the one that is mapped.
+    OtherDevice,
+    /// It shows another length than its header has, and would get that.
+    OtherSize {
+        /// Its length, in bytes.
+        mapped: u64,
+        /// What the header has, in bytes.
+        whole: u64,
+    },
     /// It refuses writes.
     ReadOnly,
     /// It was removed, and another mapping has its name.
@@ -105,6 +114,10 @@ impl fmt::Display for Unchanged {
             Self::NoHeader => f.write_str("it has no LUKS header, or the header is of another volume"),
             Self::OtherHeader => f.write_str("the header describes other data than is mapped"),
             Self::OtherKey => f.write_str("it is mapped with another key than the header describes"),
+            Self::OtherDevice => f.write_str("another device is mapped"),
+            Self::OtherSize { mapped, whole } => {
+                write!(f, "it is open with {mapped} of its {whole} bytes")
+            }
             Self::ReadOnly => f.write_str("it is mapped for reading only"),
             Self::Replaced => f.write_str("another mapping has its name by now"),
             Self::Beyond { device } => {

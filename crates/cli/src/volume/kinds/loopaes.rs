@@ -11,6 +11,7 @@ use crate::process::encoding::Encoded;
 use keyway::parts::Kind;
 use keyway::storage::Storage;
 use keyway::{Admitted, Key, VolumeKey};
+use keyway_crypto::Secret;
 use keyway_volume::kind::loopaes as volume;
 use std::path::Path;
 use std::sync::Arc;
@@ -81,16 +82,17 @@ impl Described for LoopAesOptions {
     fn find_key(&self, admitted: &Admitted, asked: &Asked<'_>) -> Result<VolumeKey> {
         let passphrase = &asked.key.passphrase;
         let source = asked.source(passphrase).without_keyring();
-        if !source.is_printed() {
-            let file = passphrase.as_key_file().ok_or_else(|| refusal("Option --key-file is required."))?;
-            if !source.uses_stdin() {
-                return Ok(admitted.try_key(&Key::KeyFile(file))?);
-            }
-            if source.is_interactive() && !asked.stdin_holds_data {
-                return Err(refusal(
-                    "A terminal gives one line, and a loop-AES key file has up to 65: pipe it to --key-file -.",
-                ));
-            }
+        if source.is_printed() {
+            return Ok(admitted.try_key(&Key::Passphrase(ended(&source.read()?)))?);
+        }
+        let file = passphrase.as_key_file().ok_or_else(|| refusal("Option --key-file is required."))?;
+        if !source.uses_stdin() {
+            return Ok(admitted.try_key(&Key::KeyFile(file))?);
+        }
+        if source.is_interactive() && !asked.stdin_holds_data {
+            return Err(refusal(
+                "A terminal gives one line, and a loop-AES key file has up to 65: pipe it to --key-file -.",
+            ));
         }
         Ok(admitted.try_key(&source.read_key()?)?)
     }
@@ -102,6 +104,14 @@ impl Described for LoopAesOptions {
     fn put(&self, to: &mut Vec<u8>) {
         self.given.put(to);
     }
+}
+
+/// With the end of its last line, which is taken off what a command prints.
+fn ended(printed: &Secret) -> Secret {
+    let mut content = Secret::zeroed(printed.len() + 1);
+    content.expose_mut()[..printed.len()].copy_from_slice(printed.expose());
+    content.expose_mut()[printed.len()] = b'\n';
+    content
 }
 
 /// The refusal of an option that only other volumes have.

@@ -189,7 +189,11 @@ impl NewVeracrypt {
         let size = match (self.size, content) {
             (Some(size), _) => size,
             (None, Some(content)) => NewVolume::len_for(content)?,
-            (None, None) => return Err(Error::refused("a new file needs a size: NewVeracrypt::size")),
+            (None, None) => {
+                return Err(Error::refused(
+                    "a new file needs a size, or content whose length is known: NewVeracrypt::size",
+                ));
+            }
         };
         let new = NewFile::create(path, false)?;
         self.volume.check_new_file(&new)?;

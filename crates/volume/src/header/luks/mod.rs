@@ -4,6 +4,7 @@ use crate::device::lock::{HeaderLock, LockMode};
 use crate::header::luks1_disk;
 use crate::header::luks2_disk::Copies;
 use crate::{Error, InUse, Layout, Locking, OsRandom, Refusal, Result, Storage, UnderWay};
+use keyway_format::luks2::{Segment, SegmentKind, SegmentSize};
 use keyway_format::{luks1, luks2};
 use std::sync::Arc;
 
@@ -218,6 +219,25 @@ impl Luks {
 }
 
 impl Header {
+    /// Bytes of the volume on a device of `device_len` bytes, as it has them; nothing is under way.
+    pub fn data_len_on(&self, device_len: u64) -> u64 {
+        let to_the_end = |offset: u64, sector: u32| {
+            let len = device_len.saturating_sub(offset);
+            len - len % u64::from(sector.max(1))
+        };
+        match self {
+            Self::Luks1(header) => to_the_end(header.payload_offset.0.saturating_mul(512), 512),
+            Self::Luks2 { metadata, .. } => match metadata.segments.get(&0) {
+                Some(Segment { size: SegmentSize::Fixed(size), .. }) => size.0,
+                Some(Segment { kind: SegmentKind::Crypt { sector_size, .. }, offset, .. }) => {
+                    to_the_end(offset.0, *sector_size)
+                }
+                Some(segment) => to_the_end(segment.offset.0, 512),
+                None => 0,
+            },
+        }
+    }
+
     /// The UUID as written in it.
     pub(crate) fn uuid(&self) -> &str {
         match self {

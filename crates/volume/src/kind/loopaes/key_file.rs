@@ -12,27 +12,17 @@ impl<'a> Keys<'a> {
     ///
     /// # Errors
     /// [`Refusal::Unusable`]: it is no such file, or still encrypted by GnuPG.
-    pub(super) fn of_file(content: &'a Secret) -> Result<Self> {
-        match content.expose().last().is_some_and(is_end) {
-            true => Self::of_text(content),
-            false => Err(gpg(content).unwrap_or_else(incompatible)),
-        }
-    }
-
-    /// The same; the last line need not be ended.
-    ///
-    /// # Errors
-    /// As of [`Keys::of_file`].
-    pub(super) fn of_text(content: &'a Secret) -> Result<Self> {
+    pub(super) fn parse(content: &'a Secret) -> Result<Self> {
         if let Some(error) = gpg(content) {
             return Err(error);
         }
         let content = content.expose();
         let starts_empty = content.first().is_none_or(is_end);
+        let is_ended = content.last().is_some_and(is_end);
         let lines: Vec<&[u8]> = content.split(is_end).filter(|line| !line.is_empty()).collect();
         let is_even = lines.iter().all(|line| line.len() == lines[0].len());
         match lines.len() {
-            1 | KEYS | KEYS_AND_SEED if is_even && !starts_empty => Ok(Self(lines)),
+            1 | KEYS | KEYS_AND_SEED if is_even && is_ended && !starts_empty => Ok(Self(lines)),
             _ => Err(incompatible()),
         }
     }
@@ -96,7 +86,7 @@ mod tests {
 
     fn hashed(content: &[u8], hash: Option<&str>, len: usize) -> Result<Vec<u8>> {
         let content = Secret::copy_from(content);
-        Ok(Keys::of_file(&content)?.hashed(hash, len)?.expose().to_vec())
+        Ok(Keys::parse(&content)?.hashed(hash, len)?.expose().to_vec())
     }
 
     fn lines(count: usize) -> Vec<u8> {
@@ -124,14 +114,6 @@ mod tests {
         for content in [&b"key\r\n"[..], b"key\0", b"key\n\n\r\0"] {
             assert_eq!(hashed(content, None, 16).unwrap(), one, "{content:?}");
         }
-    }
-
-    #[test]
-    fn a_text_need_not_end_its_last_line() {
-        let open = lines(65)[..65 * 21 - 1].to_vec();
-        let text = Secret::copy_from(&open);
-        let keys = Keys::of_text(&text).unwrap().hashed(None, 32).unwrap();
-        assert_eq!(keys.expose(), hashed(&lines(65), None, 32).unwrap());
     }
 
     #[test]

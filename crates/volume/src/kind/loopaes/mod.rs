@@ -82,7 +82,8 @@ impl Kind for LoopAes {
     fn judge(&self, on: &Subject<'_>) -> Result<Box<dyn Judged>> {
         self.check()?;
         let (single, multiple) = (self.single()?, self.multiple()?);
-        if let (false, Some(rule)) = (on.weak_ciphers, Rule::of_cipher(&multiple)) {
+        let weakness = Rule::of_cipher(&multiple).or_else(|| Rule::of_key(&single, self.key_len));
+        if let (false, Some(rule)) = (on.weak_ciphers, weakness) {
             return Err(Error::NotAdmitted(Finding { segment: 0, rule }));
         }
         let [single, multiple] = [self.layout(single, on)?, self.layout(multiple, on)?];
@@ -103,18 +104,13 @@ struct JudgedLoopAes {
     hash: Option<String>,
 }
 
-impl JudgedLoopAes {
-    fn hashed(&self, keys: Keys<'_>) -> Result<Secret> {
-        keys.hashed(self.hash.as_deref(), self.key_len)
-    }
-}
-
 impl Judged for JudgedLoopAes {
-    /// A passphrase is what a key file would hold; its last line need not be ended.
+    /// A passphrase is what a key file would hold.
     fn open(&self, key: Key<'_>, _: &UnlockOptions) -> Result<Found> {
         let volume_key = match key {
-            Key::File(content) => self.hashed(Keys::of_file(content)?)?,
-            Key::Passphrase(content) => self.hashed(Keys::of_text(content)?)?,
+            Key::File(content) | Key::Passphrase(content) => {
+                Keys::parse(content)?.hashed(self.hash.as_deref(), self.key_len)?
+            }
             Key::Volume(key) => Secret::copy_from(key.expose()),
         };
         let layout = match volume_key.len().checked_div(self.key_len) {

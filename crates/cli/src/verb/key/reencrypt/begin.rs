@@ -1,6 +1,5 @@
 //! Begins what was asked for, with the keys that it needs.
 
-use super::size::len_of;
 use super::{Asked, Extent};
 use crate::device::explain;
 use crate::output::failure::{Exit, Failure, Result};
@@ -23,7 +22,7 @@ impl Asked {
         let how = self.new_encryption(&header)?;
         self.confirm_reduction()?;
         self.confirm_size(
-            len_of(header.luks().header(), data.len()).saturating_sub(self.reduce.unwrap_or(0)),
+            header.luks().header().data_len_on(data.len()).saturating_sub(self.reduce.unwrap_or(0)),
         )?;
         let keys = self.keys(&header)?;
         if let Some((key, _)) = keys.first() {

@@ -2,7 +2,6 @@
 
 use super::Asked;
 use super::header_backup::copy_to;
-use super::size::len_of;
 use crate::device;
 use crate::output::failure::{Exit, Failure, Result};
 use keyway::storage::Exclusive;
@@ -25,7 +24,7 @@ impl Asked {
             return Err(Failure::new(Exit::Parameters, NOT_DETACHED));
         }
         self.check_resilience_in_place()?;
-        self.confirm(&self.warning_of_plaintext(path, len_of(header.luks().header(), data.len())))?;
+        self.confirm(&self.warning_of_plaintext(path, header.luks().header().data_len_on(data.len())))?;
         let found = self.one_key(&header)?;
         self.back_up(&header)?;
         let begun =
@@ -41,7 +40,7 @@ impl Asked {
         self.check_resilience_of_shift()?;
         let own = Device::options().write(true).over(&self.target.device, Arc::clone(data), Arc::clone(data));
         let header = self.header_of(&own)?;
-        self.confirm(&self.warning_of_plaintext(path, len_of(header.luks().header(), data.len())))?;
+        self.confirm(&self.warning_of_plaintext(path, header.luks().header().data_len_on(data.len())))?;
         // Before anything is written, the key must be there.
         let (_, key) = self.asked(&header, None)?;
         self.back_up(&header)?;

@@ -2,7 +2,6 @@
 
 use super::online::{note_plaintext, refused};
 use super::run::Steps;
-use super::size::len_of;
 use super::{Asked, Extent};
 use crate::device::{self, explain};
 use crate::mapping;
@@ -71,7 +70,7 @@ impl Asked {
         match UnderWay::of(header.luks().header())? {
             Some(under_way) => Self::check_size_of(found.name(), open, under_way.len_on(len).unwrap_or(open)),
             None if self.extent == Extent::Resume => Ok(()),
-            None => self.keep_size_of(found.name(), open, len_of(header.luks().header(), len)),
+            None => self.keep_size_of(found.name(), open, header.luks().header().data_len_on(len)),
         }
     }
 

@@ -1,6 +1,5 @@
 //! LUKS1 volumes: their re-encryption is kept in files of the current directory.
 
-use super::size::len_of;
 use super::{Asked, What};
 use crate::device;
 use crate::output::failure::{Exit, Failure, Result};
@@ -66,7 +65,7 @@ impl Asked {
         let how = self.new_luks1(&header)?;
         self.confirm_reduction()?;
         self.confirm_size(
-            len_of(header.luks().header(), data.len()).saturating_sub(self.reduce.unwrap_or(0)),
+            header.luks().header().data_len_on(data.len()).saturating_sub(self.reduce.unwrap_or(0)),
         )?;
         let keys = self.passphrases(&header)?;
         self.back_up_if_named(&header)?;
@@ -79,7 +78,7 @@ impl Asked {
     pub(super) fn decrypt_luks1(&self, data: &Exclusive) -> Result<()> {
         let device = self.device(data, Access::Write)?;
         let header = self.header_of(&device)?;
-        let whole = len_of(header.luks().header(), data.len());
+        let whole = header.luks().header().data_len_on(data.len());
         self.confirm(&format!(
             "This will decrypt {}, in place.{}",
             self.extent_of(whole),

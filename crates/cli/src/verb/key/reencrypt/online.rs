@@ -2,7 +2,6 @@
 //! use goes on, while it is used.
 
 use super::decrypt::has_data_behind;
-use super::size::len_of;
 use super::{Asked, Extent, What};
 use crate::device::{self, explain, sessions};
 use crate::mapping::{self, Open};
@@ -58,7 +57,7 @@ impl Asked {
         self.check_size_stays(header.luks(), 0, &format!("{name} is open"))?;
         if !is_under_way && self.extent != Extent::Resume {
             let len = self.target.storage(&self.target.device, Access::Probe)?.len();
-            self.keep_size_of(name, status.facts.size, len_of(header.luks().header(), len))?;
+            self.keep_size_of(name, status.facts.size, header.luks().header().data_len_on(len))?;
         }
         drop(header);
         let Some(keys) = (match is_under_way {
@@ -189,7 +188,7 @@ impl Asked {
             (What::Decrypt, Some(_)) if has_data_behind(&header) => return Err(self.data_moves(name)),
             (What::Decrypt, Some(path)) => {
                 let len = self.target.storage(&self.target.device, Access::Probe)?.len();
-                self.confirm(&self.warning_of_plaintext(path, len_of(header.luks().header(), len)))?;
+                self.confirm(&self.warning_of_plaintext(path, header.luks().header().data_len_on(len)))?;
                 let key = self.one_key(&header)?;
                 check(&header, &key)?;
                 self.back_up(&header)?;

@@ -4,8 +4,6 @@
 use super::{Asked, What};
 use crate::output::failure::{Exit, Failure, Result};
 use crate::output::shell;
-use keyway::parts::Header;
-use keyway_format::luks2::{Segment, SegmentKind, SegmentSize};
 
 impl Asked {
     /// Asks before the rest of a volume of `whole` bytes is given up. Called as cryptsetup, nobody is asked.
@@ -96,23 +94,4 @@ fn resized(name: &str, open: u64, whole: u64, begins: bool) -> Failure {
     let name = shell::word(name);
     Failure::new(Exit::Parameters, message)
         .hinting(format!("\"keyway resize {name}\" gives it all of them{or}."))
-}
-
-/// Bytes of the volume on a device of `device_len` bytes, as its header has them; nothing is under way.
-pub(super) fn len_of(header: &Header, device_len: u64) -> u64 {
-    let to_the_end = |offset: u64, sector: u32| {
-        let len = device_len.saturating_sub(offset);
-        len - len % u64::from(sector.max(1))
-    };
-    match header {
-        Header::Luks1(header) => to_the_end(header.payload_offset.0.saturating_mul(512), 512),
-        Header::Luks2 { metadata, .. } => match metadata.segments.get(&0) {
-            Some(Segment { size: SegmentSize::Fixed(size), .. }) => size.0,
-            Some(Segment { kind: SegmentKind::Crypt { sector_size, .. }, offset, .. }) => {
-                to_the_end(offset.0, *sector_size)
-            }
-            Some(segment) => to_the_end(segment.offset.0, 512),
-            None => 0,
-        },
-    }
 }

@@ -194,7 +194,7 @@ fn note_ignored(key: &KeyOptions, hash_is_given: bool) {
     }
 }
 
-/// Asks first, as cryptsetup does: writing to a volume without a header destroys other content of its device.
+/// Asks first, as cryptsetup does for plain volumes: writing to one destroys other content of its device.
 pub(super) fn confirm_signatures(manner: Manner, device: &Path, storage: &dyn Storage) -> Result<()> {
     let found = content::warnings(storage, device)?;
     if found.is_empty() || manner.batch_mode {

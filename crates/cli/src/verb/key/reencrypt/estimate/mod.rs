@@ -4,7 +4,7 @@
 mod json;
 mod text;
 
-use super::{Asked, What, size};
+use super::{Asked, What};
 use crate::args::{Args, shared};
 use crate::device::{self, explain};
 use crate::output::failure::{Exit, Failure, Result};
@@ -100,7 +100,7 @@ impl Asked {
 
     /// The part of the volume that is all of it afterwards, where that is less than what there is now, and the rest.
     fn given_up(&self, subject: &Subject, device_len: u64) -> Option<(u64, u64)> {
-        let len = size::len_of(subject.luks.header(), device_len);
+        let len = subject.luks.header().data_len_on(device_len);
         let whole = match subject.what {
             Planned::Encrypt { moves: true, offset } => device_len.saturating_sub(2 * offset),
             Planned::Encrypt { moves: false, offset } => device_len.saturating_sub(offset.max(self.offset)),

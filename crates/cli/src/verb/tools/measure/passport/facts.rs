@@ -10,7 +10,7 @@ use crate::unlock::KeyOptions;
 use keyway::facts::{self, Concern, Facts};
 use keyway::kdf_cost::{self, UnlockTimes};
 use keyway::parts::{Luks, UnlockOptions};
-use keyway::{Access, PredictedKeyslot, Prediction};
+use keyway::{Access, FirstBoot, PredictedKeyslot, Prediction};
 use keyway_boot::advice::{Candidate, Standing};
 use keyway_boot::attack::{self, Cost};
 use keyway_boot::loader::grub::{Finding, Verdict};
@@ -137,7 +137,7 @@ impl Passport {
             refused: prediction.judgement().and_then(|found| found.refused.clone()),
             notes: prediction.judgement().map(|found| found.notes.clone()).unwrap_or_default(),
             cures: cures.iter().filter_map(cure::sentence).collect(),
-            awaits_first_boot: device.header()?.awaits_first_boot(),
+            awaits_first_boot: FirstBoot::of(luks.header()) == FirstBoot::Due,
             modules: prediction.modules().to_vec(),
             entropy: question.entropy,
             hardware: question.hardware.title,
