@@ -52,9 +52,9 @@ pub(crate) fn refusal(spec: &OsStr) -> Option<String> {
 /// under that name, or another one with that UUID or label.
 pub(crate) fn is_meant(spec: &OsStr, path: &Path) -> bool {
     let is_here = |found: &Path| device::is_same(found, path);
-    let has =
-        |tagged: Tagged| devices::all().iter().any(|device| is_here(device.node()) && is(device, &tagged));
-    spec == path || find(spec).is_some_and(|found| is_here(&found)) || Tagged::parse(spec).is_some_and(has)
+    let is_it =
+        |tagged: Tagged| devices::all().iter().any(|device| is_here(device.node()) && has(device, &tagged));
+    spec == path || find(spec).is_some_and(|found| is_here(&found)) || Tagged::parse(spec).is_some_and(is_it)
 }
 
 /// A device's path as a table writes it; udev keeps links for each kind of name.
@@ -100,19 +100,26 @@ pub(crate) fn is_member_of(device: &File, kind: &str) -> bool {
     devices::signatures(device).unwrap_or_default().iter().any(|found| found.blkid == kind)
 }
 
-/// A half of a mirror has the UUID and the label of the mirror, and is not meant by them.
+/// A half of a mirror has the UUID and the label of the mirror, and is not found by them.
 fn is(device: &BlockDevice, tagged: &Tagged) -> bool {
-    let is_whole = || {
-        let of_content = matches!(tagged.tag, Tag::Uuid | Tag::Label);
-        !of_content || !File::open(device.node()).is_ok_and(|device| is_raid_member(&device))
-    };
+    has(device, tagged) && is_whole(device.node(), tagged.tag)
+}
+
+fn is_whole(node: &Path, tag: Tag) -> bool {
+    let of_content = matches!(tag, Tag::Uuid | Tag::Label);
+    !of_content || !File::open(node).is_ok_and(|device| is_raid_member(&device))
+}
+
+/// Whether it has that UUID or label, a half of a mirror too: what a table demands of it holds, whatever mark of a member
+/// somebody puts on the disk.
+fn has(device: &BlockDevice, tagged: &Tagged) -> bool {
     let found = match tagged.tag {
         Tag::Uuid => device.identity().map(|identity| identity.uuid),
         Tag::Label => device.identity().map(|identity| identity.label),
         Tag::PartUuid => device.partition_uuid(),
         Tag::PartLabel => device.partition_label(),
     };
-    found.is_some_and(|found| tagged.means(&found)) && is_whole()
+    found.is_some_and(|found| tagged.means(&found))
 }
 
 #[cfg(test)]
@@ -154,6 +161,10 @@ mod tests {
         assert_eq!((has_luks(&path), is_member()), (Some(true), false));
         file.write_all_at(superblock, (44 << 20) - (64 << 10)).unwrap();
         assert_eq!((has_luks(&path), is_member()), (Some(true), true));
+        // What is on the disk does not name the half; where the half is does.
+        assert!(
+            !is_whole(&path, Tag::Uuid) && !is_whole(&path, Tag::Label) && is_whole(&path, Tag::PartUuid)
+        );
         fs::remove_file(path).unwrap();
     }
 
