@@ -110,8 +110,8 @@ fn initramfs(scratch: &Scratch) -> PathBuf {
     image
 }
 
-/// A mirror with a bitmap, three disks with parity of which one is not there, and a mirror of 0.90, of which each half looks
-/// like the volume.
+/// A mirror with a bitmap, three disks with parity of which the kernel refuses one, which is too small, and a mirror of 0.90, of
+/// which each half looks like the volume.
 #[test]
 fn volumes_on_arrays_boot_without_mdadm() {
     need_machine!();
@@ -121,12 +121,14 @@ fn volumes_on_arrays_boot_without_mdadm() {
     let mut disks = mirror(&scratch, "mirror", &content(&system(&scratch), 0)).to_vec();
     disks.extend_from_slice(&parity(&scratch, &content(&small, 1))[..2]);
     disks.extend(old(&scratch, &content(&small, 2)));
+    disks.push(member(&scratch, "cut", 2 * MIB, &[(4096, PARITY[2])]));
     let named = |number: usize, name: &str| format!("rd.luks.name={}={name} ", uuid(number));
     let line = [named(0, "root"), named(1, "data"), named(2, "old")].concat()
         + "rd.luks.key=/keyway/keys/root root=/dev/mapper/root init=/sbin/md-init keyway.wait=6";
     let said = booted(&initramfs(&scratch), &disks, &line).ends();
     root::assert_reached_through(&said, "/sbin/init", "/dev/mapper/root ext4 ro");
     for line in [
+        "WARNING: not taken into the array server:0: /dev/vdg is refused by the kernel: new_dev: Invalid argument (os error 22).",
         "WARNING: the array server:0 starts degraded: member 2 of 0 to 2 is missing.",
         "MD md127 raid1 read-auto 0 6bee949e:ef9f5620:d78733c5:9285f88e",
         "MD md0 raid5 read-auto 1 95095d15:73da0a45:a74bed7b:968403e0",

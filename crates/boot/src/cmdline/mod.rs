@@ -77,8 +77,8 @@ pub struct Lvm {
 pub struct Md {
     /// `rd.md=0`: no array is assembled.
     pub off: bool,
-    /// The only arrays that are assembled, if some are named.
-    pub arrays: Vec<Uuid>,
+    /// The only arrays that are assembled, if the line limits them; `Some` and empty where all names are mistyped.
+    pub arrays: Option<Vec<Uuid>>,
 }
 
 /// What a parameter gives volumes that other parameters or a table name.

@@ -19,6 +19,8 @@ pub struct Found {
     pub inside: bool,
     /// What it says.
     pub superblock: Superblock,
+    /// Why the kernel does not take it, if that is known.
+    pub refused: Option<String>,
 }
 
 /// An array with its members.
@@ -72,6 +74,20 @@ impl Array {
         is_plain(&name).then_some(name)
     }
 
+    /// Whether the other one is this array, with whatever members.
+    pub fn is_same(&self, other: &Self) -> bool {
+        let key = |of: &Self| (of.inside, of.newest.uuid, of.newest.version);
+        key(self) == key(other)
+    }
+
+    /// Every path that means it.
+    pub fn paths(&self) -> Vec<String> {
+        let number = self.number().map(|number| format!("/dev/md{number}"));
+        let link = self.link().map(|name| format!("/dev/md/{name}"));
+        let by_id = self.by_id().into_iter().map(|name| format!("/dev/disk/by-id/{name}"));
+        number.into_iter().chain(link).chain(by_id).collect()
+    }
+
     /// The names of its links below /dev/disk/by-id, as udev's rules for mdadm have them.
     pub fn by_id(&self) -> Vec<String> {
         let uuid = format!("md-uuid-{}", self.newest.uuid);
@@ -111,7 +127,9 @@ fn is_of_partition(one: &Found, found: &[Found]) -> bool {
 fn array(mut members: Vec<&Found>) -> Option<Array> {
     // Of equals the first one, by its name.
     let is_active = |one: &Found| matches!(one.superblock.role(), Role::Active(_));
-    members.sort_by_key(|one| (Reverse(one.superblock.events), !is_active(one), &one.device));
+    members.sort_by_key(|one| {
+        (one.refused.is_some(), Reverse(one.superblock.events), !is_active(one), &one.device)
+    });
     let first = *members.first()?;
     let newest = first.superblock.clone();
     let (mut taken, mut left_out, mut apart) = (Vec::new(), Vec::new(), None);
@@ -152,10 +170,14 @@ enum Counts {
 
 fn counts(one: &Found, first: &Found) -> Counts {
     let (own, newest) = (&one.superblock, &first.superblock);
+    if let Some(why) = &one.refused {
+        return Counts::No(format!("is refused by the kernel: {why}"));
+    }
     let is_active = |of: &Superblock, number| matches!(of.role_of(number), Role::Active(_));
     if !is_active(own, own.number) {
         return match newest.role_of(own.number) {
             Role::Gone => Counts::No(FAILED.to_owned()),
+            _ if own.shape() != newest.shape() => Counts::No(OTHER.to_owned()),
             _ => Counts::Yes,
         };
     }
@@ -169,9 +191,7 @@ fn counts(one: &Found, first: &Found) -> Counts {
         (true, true) if !is_new => {
             Counts::No(format!("is not fresh ({} events, the newest has {})", own.events, newest.events))
         }
-        (true, true) if (own.level, own.members) != (newest.level, newest.members) => {
-            Counts::No("is of another level or number of members".to_owned())
-        }
+        (true, true) if own.shape() != newest.shape() => Counts::No(OTHER.to_owned()),
         (true, true) => Counts::Yes,
     }
 }
@@ -181,6 +201,7 @@ fn refused(newest: &Superblock) -> Option<String> {
     let needs = newest.needs.map(str::to_owned);
     needs.or_else(|| match newest.level {
         Level::Other(_) => Some(format!("it is of {}, which keyway does not bring up", newest.level)),
+        level if !level.runs(newest.members, |_| true) => Some("its layout cannot be".to_owned()),
         _ => None,
     })
 }
@@ -212,7 +233,10 @@ fn state(newest: &Superblock, taken: &[&Found]) -> State {
     let is_torn = newest.level.has_parity() && !has_full && !newest.is_clean && !newest.has_log;
     match lacks {
         lacks if !newest.level.runs(members, |place| full.contains(&place)) => {
-            State::Lacking(lacks.unwrap_or_else(|| format!("{}, which failed", missing(&gone, members))))
+            State::Lacking(lacks.unwrap_or_else(|| match &gone[..] {
+                [] => "members of it are not filled yet".to_owned(),
+                _ => format!("{}, which failed", missing(&gone, members)),
+            }))
         }
         lacks if is_torn => State::Lacking(format!(
             "{}, and it was not stopped before: its parity may be wrong (mdadm --assemble --force)",
@@ -232,6 +256,7 @@ fn missing(places: &[u32], members: u32) -> String {
 }
 
 const FAILED: &str = "failed, as the newest superblock has it";
+const OTHER: &str = "is of another level, layout or number of members";
 /// Of the devices that mdadm numbers.
 const LAST_NUMBER: u32 = 511;
 const MOST_NAMED: usize = 8;

@@ -7,6 +7,7 @@
 //! v1 v0        the fields of version 1, and of version 0.90
 //! level        how many members an array can do without
 //! assembly     what was found on all devices, as arrays with their members; which members do not count
+//! verdict      which arrays start in a search, which are waited for, and what is said of the others
 //! ```
 //!
 //! (Linux: include/uapi/linux/raid/md_p.h, drivers/md/md.c; mdadm: Assemble.c. Nothing of it is authenticated: on a disk that
@@ -20,10 +21,13 @@ pub mod superblock;
 mod tests;
 mod v0;
 mod v1;
+pub mod verdict;
 
 pub use assembly::{Array, Found, State, assemble};
 pub use level::Level;
+pub use search::is_of_disk;
 pub use superblock::{Role, Superblock, Version};
+pub use verdict::{Verdict, Wanted};
 
 use std::fmt;
 

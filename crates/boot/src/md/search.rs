@@ -2,6 +2,7 @@
 
 use super::superblock::LENGTH;
 use super::{Error, Read, Superblock, Version, v0, v1};
+use std::ops::Range;
 
 impl Superblock {
     /// The superblock of a device of this many bytes; `None` if it is no member.
@@ -36,4 +37,13 @@ impl Superblock {
             (found, _) => Ok(found),
         }
     }
+}
+
+/// Whether a superblock of a disk is that of the disk itself, which the kernel has these partitions of. One within a partition
+/// is the partition's, or was left by what the disk was before; one at the start is older than the partitions (libblkid, too,
+/// passes over what a partition covers).
+pub fn is_of_disk(version: Version, size: u64, partitions: &[Range<u64>]) -> bool {
+    let place = version.place(size).unwrap_or(0);
+    partitions.is_empty()
+        || !version.is_at_start() && !partitions.iter().any(|partition| partition.contains(&place))
 }

@@ -24,6 +24,8 @@ pub struct Superblock {
     pub created: u64,
     /// How its data are spread.
     pub level: Level,
+    /// The layout as superblocks number it, and the bytes or sectors of a chunk.
+    pub layout: (u32, u32),
     /// How many members it has when it is whole.
     pub members: u32,
     /// How often superblocks were written.
@@ -81,6 +83,11 @@ impl Version {
         }
     }
 
+    /// Whether it is at the start of a device, or just behind.
+    pub fn is_at_start(self) -> bool {
+        matches!(self, Self::V1Start | Self::V1Behind)
+    }
+
     /// Where it is on a device of this many bytes.
     pub fn place(self, size: u64) -> Option<u64> {
         let sectors = size / SECTOR;
@@ -98,6 +105,11 @@ impl Superblock {
     /// What the member with this number is for.
     pub fn role_of(&self, number: u32) -> Role {
         self.roles.get(number as usize).copied().unwrap_or(Role::Spare)
+    }
+
+    /// What is the same on all members of an array.
+    pub(super) fn shape(&self) -> (Level, (u32, u32), u32) {
+        (self.level, self.layout, self.members)
     }
 
     /// What this member is for.

@@ -3,6 +3,8 @@
 use super::superblock::{LENGTH, checksum};
 use super::*;
 
+mod verdict;
+
 /// The superblocks of an array's members.
 macro_rules! members {
     ($name:literal $($number:literal)*) => {
@@ -54,6 +56,7 @@ fn found(members: &[&[u8]]) -> Vec<Found> {
         disk: None,
         inside: false,
         superblock: superblock(bytes),
+        refused: None,
     };
     nodes.zip(members).map(one).collect()
 }
@@ -225,6 +228,76 @@ fn members_inside_and_outside_are_two_arrays() {
     assert_eq!(array(&all).members, ["/dev/b", "/dev/c"]);
 }
 
+/// A forged spare, or one of another array: it takes nothing from the array.
+#[test]
+fn spares_of_another_shape_and_refused_members_are_left_out() {
+    for (at, value) in [(72, 5u32), (76, 7), (88, 64), (92, 9)] {
+        let odd = changed(TEN[4], at, &value.to_le_bytes());
+        let array = array(&found(&[TEN[0], TEN[1], TEN[2], TEN[3], &odd]));
+        assert_eq!(array.left_out, ["/dev/e is of another level, layout or number of members"], "{at}");
+        assert_eq!((array.members.len(), array.state), (4, State::Ready(None)));
+    }
+    let mut all = found(MIRROR);
+    all[0].refused = Some("new_dev: busy".into());
+    let one = array(&all);
+    assert_eq!(
+        (&one.members[..], &one.left_out[..]),
+        (&["/dev/b".to_owned()][..], &[REFUSED.to_owned()][..])
+    );
+    assert_eq!(one.state, State::Degraded("member 0 of 0 to 1 is missing".into()));
+    assert!(one.is_same(&array(&found(MIRROR))) && !one.is_same(&array(&found(OLD))));
+    all[1].refused = all[0].refused.clone();
+    assert_eq!(array(&all).state, State::Lacking("members 0, 1 of 0 to 1 are missing".into()));
+    assert_eq!(array(&all).members, [""; 0]);
+}
+
+#[test]
+fn a_superblock_within_a_partition_is_not_the_disks() {
+    let (size, begin) = (48 << 20, 1 << 20);
+    for (version, end, is_of_it) in [
+        (Version::V1Start, size - (1 << 20), false),
+        (Version::V1Behind, size - (1 << 20), false),
+        (Version::V1End, size - (1 << 20), true),
+        (Version::V1End, size, false),
+        (Version::V0, size, false),
+        (Version::V0, size - (64 << 10), true),
+        (Version::V0, size - (64 << 10) + 512, false),
+    ] {
+        assert_eq!(
+            is_of_disk(version, size, &[begin..begin * 2, begin * 2..end]),
+            is_of_it,
+            "{version:?} {end}"
+        );
+        assert!(is_of_disk(version, size, &[]));
+    }
+}
+
+#[test]
+fn of_two_superblocks_the_one_that_was_made_last_counts() {
+    let size = 48 << 20;
+    let (new, old) = (Version::V1Behind.place(size).unwrap(), Version::V0.place(size).unwrap());
+    let both = |created: u32| {
+        let old_one = changed(OLD[0], 24, &created.to_le_bytes());
+        let at = |offset: u64| {
+            [(new, MIRROR[0]), (old, &old_one[..])].into_iter().find(|(place, _)| *place == offset)
+        };
+        Superblock::find(size, &mut |offset, room| {
+            room.fill(0);
+            if let Some((_, bytes)) = at(offset) {
+                let length = bytes.len().min(room.len());
+                room[..length].copy_from_slice(&bytes[..length]);
+            }
+            true
+        })
+        .unwrap()
+        .unwrap()
+    };
+    assert_eq!(both(1).version, Version::V1Behind);
+    assert_eq!(both(u32::MAX).version, Version::V0);
+}
+
+const REFUSED: &str = "/dev/a is refused by the kernel: new_dev: busy";
+
 #[test]
 fn what_needs_more_is_refused_by_name() {
     let feature = |bits: u32| {
@@ -271,12 +344,12 @@ fn hostile_superblocks_are_refused_in_a_sentence() {
     let mut odd = MIRROR[0].to_vec();
     odd[220..224].fill(0xff);
     assert_eq!(why(&odd), refused("it has too many members"));
-    // A layout of copies that no array has, and names that are no file's.
-    for layout in [0u32, 0xffff, 0x0101] {
+    // Layouts of copies, of which no array has the first two: the last one has no copies.
+    let none = State::Never("its layout cannot be".into());
+    for (layout, state) in [(0u32, &none), (0xffff, &none), (0x0101, &State::Ready(None))] {
         let all = [0, 1, 2, 3].map(|member| changed(TEN[member], 76, &layout.to_le_bytes()));
         let all: Vec<_> = all.iter().map(|bytes| &bytes[..]).collect();
-        let lacking = matches!(array(&found(&all)).state, State::Lacking(_) | State::Ready(_));
-        assert!(lacking, "{layout}");
+        assert_eq!(array(&found(&all)).state, *state, "{layout:#x}");
     }
     for (name, link, shown) in [
         (&b"host:../../sda\0"[..], None, "host:../../sda"),

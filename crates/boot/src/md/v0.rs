@@ -6,7 +6,7 @@
 //!      2  90 (91: reshaped)       38  checksum                         +3  place
 //!      5  UUID, its first word    39  events                           +4  state (1: faulty, 2: active,
 //!      6  when it was made        64  layout                               4: in sync, 8: removed)
-//!      7  level                                                   word 992  this member: the same
+//!      7  level                      65  chunk                    word 992  this member: the same
 //!      8  used size in KiB
 //!     10  members
 //!     11  number of the device
@@ -44,6 +44,7 @@ pub(super) fn parse(bytes: &[u8], place: u64) -> Result<Option<Superblock>, Erro
             minor: word(11),
             created: u64::from(word(6)?),
             level: Level::new(word(7)?.cast_signed(), word(64)?),
+            layout: (word(64)?, word(65)?),
             members: word(10)?,
             events: u64_at(bytes, 4 * 39)?,
             number: word(THIS)?,

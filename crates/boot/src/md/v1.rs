@@ -9,7 +9,8 @@
 //! 64   8  when it was made           208  8  up to where it is in sync (all bits: wholly)
 //! 72   4  level                      216  4  checksum, of the roles too
 //! 76   4  layout                     220  4  how many roles follow
-//! 92   4  members                    256  2  each: a place, or 0xfffd journal, 0xfffe gone, 0xffff spare
+//! 88   4  chunk                      256  2  each: a place, or 0xfffd journal, 0xfffe gone, 0xffff spare
+//! 92   4  members
 //! ```
 
 use super::superblock::{SECTOR, checksum, is_marked};
@@ -47,6 +48,7 @@ fn fields(bytes: &[u8], version: Version) -> Result<Option<Superblock>, Error> {
             // Microseconds are above.
             created: u64_at(bytes, 64)? & ((1 << 40) - 1),
             level: Level::new(u32_at(bytes, 72)?.cast_signed(), u32_at(bytes, 76)?),
+            layout: (u32_at(bytes, 76)?, u32_at(bytes, 88)?),
             members: u32_at(bytes, 92)?,
             events: u64_at(bytes, 200)?,
             number: u32_at(bytes, 160)?,

@@ -9,11 +9,13 @@ impl Reading {
     }
 
     pub(in crate::cmdline) fn md_uuid(&mut self, value: &str) {
+        // Mistyped, it is a limit all the same.
+        let arrays = self.line.md.arrays.get_or_insert_default();
         match Uuid::parse(value) {
-            Some(uuid) => self.line.md.arrays.push(uuid),
+            Some(uuid) => arrays.push(uuid),
             None => self.undone(
                 &format!("rd.md.uuid={value}"),
-                "that is no UUID of an array, as mdadm --detail prints it",
+                "that is no UUID of an array, as mdadm --detail prints it: no array is assembled for it, and none that is not named"
             ),
         }
     }

@@ -73,7 +73,7 @@ pub(super) const LINES: &[Case] = &[
     ("Fedora's installer, RAID", "rd.luks.uuid=luks-$A rd.md.uuid=6bee949e:ef9f5620:d78733c5:9285f88e rd.md.uuid=95095d15:73da0a45:a74bed7b:968403e0 rhgb quiet", "luks-$A UUID=$A none", &[]),
     ("RHEL's anaconda, without BIOS RAID", "rd.luks.uuid=luks-$A rd.md=1 rd.md.imsm=0 rd.md.ddf=0 rd.md.conf=0 rd.dm=0", "luks-$A UUID=$A none", &[]),
     ("dracut(7), the old UUID", "rd_LUKS_UUID=luks-477e9f69 rd_MD_UUID=6bee949e:ef9f5620:d78733c5:9285f88e rd_NO_MDADMCONF rd_NO_MDIMSM", "luks-477e9f69 UUID=477e9f69* none", &[]),
-    ("a forum, the name for the UUID", "rd.luks.uuid=$A rd.md.uuid=md127", "luks-$A UUID=$A none", &["rd.md.uuid=md127: that is no UUID of an array, as mdadm --detail prints it."]),
+    ("a forum, the name for the UUID", "rd.luks.uuid=$A rd.md.uuid=md127", "luks-$A UUID=$A none", &["rd.md.uuid=md127: that is no UUID of an array, as mdadm --detail prints it: no array is assembled for it, and none that is not named."]),
     ("mistyped, RAID", "rd.luks.uuid=$A rd.md.name=root", "luks-$A UUID=$A none", &["rd.md.name=root: no parameter that Keyway knows."]),
     ("admin-guide/md.rst, with the volume on it", "cryptdevice=/dev/md0:root md=0,/dev/sda1,/dev/sdb1 root=/dev/mapper/root", "root /dev/md0 none", &["md=0,/dev/sda1,/dev/sdb1: not done here (the kernel itself assembles that array, if it has md built in; Keyway goes by superblocks)."]),
     ("Arch wiki, RAID", "cryptdevice=/dev/md/root:root raid=noautodetect root=/dev/mapper/root", "root /dev/md/root none", &[]),

@@ -46,7 +46,7 @@ fn which_arrays_are_assembled() {
     assert!(md("rd.md=0").off && md("rd_NO_MD").off && !md("rd.md").off && !md("rd.md=1 md=0,/dev/sda1").off);
     let named =
         md("rd.md.uuid=6bee949e:ef9f5620:d78733c5:9285f88e rd_MD_UUID=6BEE949E-ef9f-5620-d787-33c59285f88f");
-    let named: Vec<_> = named.arrays.iter().map(ToString::to_string).collect();
+    let named: Vec<_> = named.arrays.iter().flatten().map(ToString::to_string).collect();
     assert_eq!(named, ["6bee949e:ef9f5620:d78733c5:9285f88e", "6bee949e:ef9f5620:d78733c5:9285f88f"]);
 }
 

@@ -52,12 +52,16 @@ pub(super) fn reach(spec: &OsStr, limit: Duration, below: Below<'_>) -> Result<P
             // As it was written, where there is a link now.
             (Sought::Here(node), None) => return Ok(find(spec).unwrap_or(node)),
             (Sought::Here(node), Some(_)) => return Ok(node),
+            // An array within volumes goes before it, as soon as it has its members.
+            (_, Some(_)) if start.elapsed() < limit && arrays.awaits_inside(spec, start.elapsed()) => {
+                arrays.why(spec)
+            }
             (_, Some(plain)) => {
                 say!("WARNING: {shown} is {}, which is not within an encrypted volume.", plain.display());
                 return Ok(plain);
             }
             (Sought::Never(why), None) => return Err(format!("{shown} cannot be found: {why}")),
-            (Sought::Yet(why), None) => why.or_else(|| arrays.why()),
+            (Sought::Yet(why), None) => why.or_else(|| arrays.why(spec)),
         };
         if let Some(why) = arrays.never(spec) {
             return Err(format!("{shown} cannot be found: {why}"));

@@ -230,7 +230,7 @@ pub(super) fn instead(node: &Path) -> &'static str {
 }
 
 /// Whether what is so named may be a logical volume, or what one holds.
-fn may_be_logical(spec: &OsStr) -> bool {
+pub(super) fn may_be_logical(spec: &OsStr) -> bool {
     match Tagged::parse(spec) {
         Some(tagged) => matches!(tagged.tag, Tag::Uuid | Tag::Label),
         None => Named::of_path(&found::path_of(spec).to_string_lossy()).is_some(),
