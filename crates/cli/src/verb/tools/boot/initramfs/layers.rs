@@ -85,11 +85,15 @@ fn other(device: &Path, layers: &[Layer]) -> Option<String> {
 /// What of an array needs more than the kernel.
 fn other_array(array: &Array) -> Option<String> {
     let name = &array.name;
-    match array.metadata.strip_prefix("external:") {
-        Some(kind) => Some(format!("the array {name} of a controller's BIOS ({kind})")),
-        None if array.has_journal => Some(format!("the array {name}, which has a journal of writes")),
-        None if array.is_shared => Some(format!("the array {name}, which a cluster shares")),
-        None => None,
+    // The container has the kind ("external:imsm"), its arrays the container's name ("external:/md127/0").
+    match array.metadata.starts_with("external:") {
+        true => Some(format!("the array {name} of a controller's BIOS")),
+        false if array.has_journal => Some(format!("the array {name}, which has a journal of writes")),
+        false if array.is_shared => Some(format!("the array {name}, which a cluster shares")),
+        false if !PERSONALITIES.iter().any(|(level, _)| *level == array.level) => {
+            Some(format!("the array {name} of the level {}", array.level))
+        }
+        false => None,
     }
 }
 
@@ -187,15 +191,17 @@ mod tests {
 
     #[test]
     fn arrays_that_the_kernel_does_not_assemble_alone_are_named() {
-        let array = |metadata: &str, has_journal, is_shared| {
-            let (name, level) = ("md0".to_owned(), "raid5".to_owned());
+        let of_level = |level: &str, metadata: &str, has_journal, is_shared| {
+            let (name, level) = ("md0".to_owned(), level.to_owned());
             other_array(&Array { name, level, metadata: metadata.to_owned(), has_journal, is_shared })
         };
+        let array =
+            |metadata: &str, has_journal, is_shared| of_level("raid5", metadata, has_journal, is_shared);
         assert_eq!(array("1.2", false, false), None);
-        assert_eq!(
-            array("external:imsm", false, false).unwrap(),
-            "the array md0 of a controller's BIOS (imsm)"
-        );
+        let of_bios = array("external:/md127/0", false, false);
+        assert_eq!(of_bios.unwrap(), "the array md0 of a controller's BIOS");
+        let multipath = of_level("multipath", "1.2", false, false);
+        assert_eq!(multipath.unwrap(), "the array md0 of the level multipath");
         assert_eq!(array("1.2", true, false).unwrap(), "the array md0, which has a journal of writes");
         assert_eq!(array("1.2", false, true).unwrap(), "the array md0, which a cluster shares");
     }

@@ -64,7 +64,7 @@ impl Modules {
     pub(super) fn gather(&self, from: &mut Ingredients, has_original: bool) -> Result<Gathered> {
         let inventory = self.inventory()?;
         if let Some(volume) = &self.volume_as_named {
-            layers::check_volume(volume, self.root.canonicalize().is_ok_and(|root| root == Path::new("/")))?;
+            layers::check_volume(volume, self.is_for_this_machine())?;
         }
         let names = self.names(&inventory, has_original)?;
         let ordered = inventory.in_order(names.iter().map(String::as_str));
@@ -74,6 +74,10 @@ impl Modules {
         let modules = files.collect::<Result<Vec<_>>>()?;
         let firmware = firmware::gather(&modules, &self.root, &inventory.release, from)?;
         Ok(Gathered { modules, firmware })
+    }
+
+    fn is_for_this_machine(&self) -> bool {
+        self.root.canonicalize().is_ok_and(|root| root == Path::new("/"))
     }
 
     /// What the image has to load, without dependencies.
@@ -112,11 +116,14 @@ impl Modules {
         for device in volume.iter().chain(&root) {
             for (module, array) in layers::personalities(device) {
                 if inventory.module(module) == Found::Missing {
-                    return Err(lacks(
-                        inventory,
-                        module,
-                        &format!("{} is on the array {array}", device.display()),
-                    ));
+                    let on_it = format!("{} is on the array {array}", device.display());
+                    let lacks = lacks(inventory, module, &on_it);
+                    if self.is_for_this_machine() {
+                        return Err(lacks);
+                    }
+                    // The name is for the machine that boots: on this machine it may be anything.
+                    say!("WARNING: On this machine {on_it}. {}", lacks.message());
+                    continue;
                 }
                 names.push(module.to_owned());
             }
