@@ -42,6 +42,8 @@ pub struct Array {
     pub has_journal: bool,
     /// Whether machines of a cluster share it.
     pub is_shared: bool,
+    /// Whether it is being made to another level or number of members.
+    pub is_reshaped: bool,
 }
 
 /// The arrays that the block device at this path is on.
@@ -63,6 +65,7 @@ fn arrays_of(sys: &Path, device: &Path) -> Vec<Array> {
             metadata: told("metadata_version").trim().to_owned(),
             has_journal: told("consistency_policy").trim() == "journal",
             is_shared: told("bitmap/metadata").trim() == "clustered",
+            is_reshaped: !["", "none"].contains(&told("reshape_position").trim()),
         }
     };
     walked(sys, device).iter().filter(|device| Layer::of(device) == Some(Layer::Md)).map(array).collect()
@@ -205,7 +208,11 @@ mod tests {
         let arrays = arrays_of(&sys, &class.join("dm-1"));
         let [array] = &arrays[..] else { panic!("{arrays:?}") };
         assert_eq!((&*array.name, &*array.level, &*array.metadata), ("md0", "raid5", "1.2"));
-        assert_eq!((array.has_journal, array.is_shared), (true, false));
+        assert_eq!((array.has_journal, array.is_shared, array.is_reshaped), (true, false, false));
+        for (position, is_reshaped) in [("none\n", false), ("4096\n", true)] {
+            fs::write(class.join("md0/md/reshape_position"), position).unwrap();
+            assert_eq!(arrays_of(&sys, &class.join("md0"))[0].is_reshaped, is_reshaped);
+        }
         assert_eq!(arrays_of(&sys, &class.join("sda1")), []);
 
         device("dm-5", &["dm-0", "sdb1"]);

@@ -89,6 +89,7 @@ fn other_array(array: &Array) -> Option<String> {
     match array.metadata.starts_with("external:") {
         true => Some(format!("the array {name} of a controller's BIOS")),
         false if array.has_journal => Some(format!("the array {name}, which has a journal of writes")),
+        false if array.is_reshaped => Some(format!("the array {name}, which is being reshaped")),
         false if array.is_shared => Some(format!("the array {name}, which a cluster shares")),
         false if !PERSONALITIES.iter().any(|(level, _)| *level == array.level) => {
             Some(format!("the array {name} of the level {}", array.level))
@@ -193,13 +194,29 @@ mod tests {
     fn arrays_that_the_kernel_does_not_assemble_alone_are_named() {
         let of_level = |level: &str, metadata: &str, has_journal, is_shared| {
             let (name, level) = ("md0".to_owned(), level.to_owned());
-            other_array(&Array { name, level, metadata: metadata.to_owned(), has_journal, is_shared })
+            other_array(&Array {
+                name,
+                level,
+                metadata: metadata.to_owned(),
+                has_journal,
+                is_shared,
+                is_reshaped: false,
+            })
         };
         let array =
             |metadata: &str, has_journal, is_shared| of_level("raid5", metadata, has_journal, is_shared);
         assert_eq!(array("1.2", false, false), None);
         let of_bios = array("external:/md127/0", false, false);
         assert_eq!(of_bios.unwrap(), "the array md0 of a controller's BIOS");
+        let array_of = |is_reshaped| Array {
+            name: "md0".to_owned(),
+            level: "raid5".to_owned(),
+            metadata: "1.2".to_owned(),
+            has_journal: false,
+            is_shared: false,
+            is_reshaped,
+        };
+        assert_eq!(other_array(&array_of(true)).unwrap(), "the array md0, which is being reshaped");
         let multipath = of_level("multipath", "1.2", false, false);
         assert_eq!(multipath.unwrap(), "the array md0 of the level multipath");
         assert_eq!(array("1.2", true, false).unwrap(), "the array md0, which has a journal of writes");
