@@ -10,7 +10,8 @@ fuzz_target!(|data: &[u8]| {
     let found = all.iter().enumerate().filter_map(|(number, device)| {
         let superblock = superblock(device)?;
         assert!(superblock.members > 0 && superblock.roles.len() <= 1920);
-        Some(Found { device: format!("/dev/{number}"), disk: None, inside: number == 0, superblock })
+        let device = format!("/dev/{number}");
+        Some(Found { device, disk: None, inside: number == 0, superblock, refused: None })
     });
     for array in assemble(&found.collect::<Vec<_>>()) {
         assert!(!array.shown().chars().any(char::is_control));

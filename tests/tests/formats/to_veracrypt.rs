@@ -46,8 +46,8 @@ fn an_image_and_a_luks_volume_become_one() {
     let chain = scratch.path("chain.hc");
     copy("--cipher serpent-twofish-aes", &image, &chain, NEW).ok().quiet();
     assert!(read("--hash sha512 --cipher serpent-twofish-aes", &chain) == plain);
-    let progress =
-        copy("--progress-json --progress-frequency 1", &image, &scratch.path("again.hc"), NEW).ok();
+    let progress = keyway("copy --to veracrypt --new-veracrypt-pim 1 --progress-json --progress-frequency 1");
+    let progress = progress.arg(&image).arg(scratch.path("again.hc")).stdin(NEW).ok();
     assert!(progress.text().lines().count() > 0);
     for line in progress.text().lines() {
         assert!(line.contains("\"device_size\":\"300032\""), "{line}");
