@@ -48,8 +48,8 @@ fn an_image_and_a_luks_volume_become_one() {
     assert!(read("--hash sha512 --cipher serpent-twofish-aes", &chain) == plain);
     let progress = keyway("copy --to veracrypt --new-veracrypt-pim 1 --progress-json --progress-frequency 1");
     let progress = progress.arg(&image).arg(scratch.path("again.hc")).stdin(NEW).ok();
-    assert!(progress.text().lines().count() > 0);
-    for line in progress.text().lines() {
+    assert!(progress.errors().lines().count() > 0);
+    for line in progress.errors().lines() {
         assert!(line.contains("\"device_size\":\"300032\""), "{line}");
     }
     copy("", &volume, &from_volume, &format!("{OLD}\n{NEW}\n")).ok().quiet();
