@@ -27,7 +27,7 @@ fn a_server_that_dies_costs_nothing() {
     for resilience in ["checksum", "journal"] {
         let f = Fixture::volume();
         let (server, uri) = serve(&f, "first", "file");
-        let options = format!("--resilience {resilience} --hotzone-size 16K --timeout 1");
+        let options = format!("--resilience {resilience} --hotzone-size 16K --timeout 1 --limit-rate 1M");
         let child = reencrypt(&f, &uri, &options).spawn().unwrap();
         until("the header says what is under way", || f.says("\"in-reencryption\""));
         server.kill();

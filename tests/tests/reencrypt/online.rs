@@ -106,7 +106,7 @@ fn cryptsetup_ends_a_decryption_that_was_killed_in_use() {
     let mut f = Fixture::plaintext(0);
     f.reencrypt(keyway, "--encrypt --header").ok();
     let open = Open::detached(&f, "nbd");
-    let mut child = open.reencrypt("--decrypt --hotzone-size 64K --limit-rate 8M").spawn().unwrap();
+    let mut child = open.reencrypt("--decrypt --hotzone-size 64K --limit-rate 512K").spawn().unwrap();
     until("it is at it", || open.keyway("status home").ok().text().contains("running,"));
     let mut client = open.client("nbd");
     let fresh = random(9, 2 << 20);
@@ -138,7 +138,7 @@ fn a_killed_session_loses_nothing_that_was_flushed() {
         let mut f = Fixture::volume();
         let open = Open::new(&f, "nbd");
         let mut client = open.client("nbd");
-        let mut child = open.reencrypt("--hotzone-size 64K").spawn().unwrap();
+        let mut child = open.reencrypt("--hotzone-size 64K --limit-rate 512K").spawn().unwrap();
         until("the header says what is under way", || f.says("\"in-reencryption\""));
         let mut plain = f.plain.clone();
         for round in 0..20 * (number + 1) {
