@@ -126,3 +126,29 @@ impl Judged for JudgedLoopAes {
 const KEYS: usize = 64;
 /// Lines of version 3's key file.
 const KEYS_AND_SEED: usize = KEYS + 1;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Storage;
+    use crate::device::storage::Memory;
+    use std::sync::Arc;
+
+    fn judged(volume: &LoopAes, weak_ciphers: bool) -> Result<()> {
+        let data: Arc<dyn Storage> = Arc::new(Memory::zeroed(1 << 16));
+        volume.judge(&Subject { data: &data, device: "disk", writes: true, weak_ciphers }).map(drop)
+    }
+
+    #[test]
+    fn keys_that_can_be_guessed_are_refused_unless_weak_ciphers_are_accepted() {
+        let des =
+            LoopAes { cipher: "des".into(), key_len: 8, hash: Some("sha1".into()), ..LoopAes::default() };
+        let refused = judged(&des, false).unwrap_err();
+        let Error::NotAdmitted(Finding { rule: Rule::ShortKey { cipher, bits }, .. }) = refused else {
+            panic!("{refused}")
+        };
+        assert_eq!((&*cipher, bits), ("des-cbc-plain64", 64));
+        judged(&des, true).unwrap();
+        judged(&LoopAes::default(), false).unwrap();
+    }
+}

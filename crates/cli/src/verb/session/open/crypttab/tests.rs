@@ -33,6 +33,15 @@ fn what_would_open_something_else_is_refused() {
 }
 
 #[test]
+fn loop_aes_is_a_kind() {
+    let line = "x /dev/sdb /key loopaes,offset=8,size=128,hash=sha256";
+    let open = opened(&entry(line), &[]).unwrap();
+    assert_eq!((open.kind.as_deref(), open.given.plain.offset), (Some("loopaes"), Some(8)));
+    assert_eq!((open.given.plain.key_bits, open.given.plain.hash.as_deref()), (Some(128), Some("sha256")));
+    assert_eq!(open.key.passphrase.key_file, Some("/key".into()));
+}
+
+#[test]
 fn a_mistyped_demand_opens_nothing() {
     let refused = opened(&entry("x /dev/sdb none luks,x-keyway.requires=sealed"), &[]).unwrap_err();
     assert_eq!(
