@@ -15,5 +15,5 @@ vm() {
     install target/keyway "$vm/extra/bin/keyway"
     cat "$vm/initramfs.cpio" <(cd "$vm/extra" && find . | cpio --quiet -o -H newc -R 0:0) >"$vm/shell.cpio"
     exec qemu-system-x86_64 -accel tcg,thread=multi -cpu max,-erms -m 1024 -smp 2 -nographic -no-reboot \
-        -kernel "$vm/vmlinuz" -initrd "$vm/shell.cpio" -append "console=ttyS0 panic=-1 quiet" "${drives[@]}"
+        -kernel "$vm/vmlinuz" -initrd "$vm/shell.cpio" -append "console=ttyS0 no_timer_check panic=-1 quiet" "${drives[@]}"
 }

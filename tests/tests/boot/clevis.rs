@@ -44,7 +44,7 @@ fn clevis_opens_the_volume_where_keyway_is_told_not_to() {
 }
 
 fn booted(image: &Path, volume: &Path, word: &str) -> Console {
-    let line = format!("console=ttyS0 panic=-1 loglevel=3 root=/dev/mapper/root ro {word}");
+    let line = format!("console=ttyS0 no_timer_check panic=-1 loglevel=3 root=/dev/mapper/root ro {word}");
     let board = Board::pc().kernel(&prepared("vmlinuz")).initrd(image).append(&line).disk(volume);
     board.args("-m 1024").start()
 }

@@ -364,7 +364,7 @@ fn firmware_that_modules_name_is_taken_along_or_named() {
     assert!(taken.contains(" 10000 "), "{taken}");
 }
 
-pub(crate) const CONSOLE: &str = "console=ttyS0 panic=-1 quiet cryptomgr.notests=1";
+pub(crate) const CONSOLE: &str = "console=ttyS0 no_timer_check panic=-1 quiet cryptomgr.notests=1";
 /// `keyway build`'s and crypttab's words for the same.
 const PLAIN: &str = "--cipher aes-xts-plain64 --key-size 512";
 const PLAIN_AT_BOOT: &str =

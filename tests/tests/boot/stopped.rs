@@ -24,7 +24,7 @@ fn the_reason_stays_and_enter_tries_again() {
     make.arg(prepared("kernel")).args("--rootfstype ext4 --keymap none").ok();
 
     let board = Board::pc().kernel(&prepared("vmlinuz")).initrd(&image);
-    let board = board.append("console=ttyS0 quiet cryptomgr.notests=1 keyway.wait=1");
+    let board = board.append("console=ttyS0 no_timer_check quiet cryptomgr.notests=1 keyway.wait=1");
     let late = format!("if=none,id=late,format=raw,snapshot=on,file={}", volume.display());
     let mut console = board.disk(&other).arg("-drive").arg(&late).start();
     let reason = format!("root: UUID={UUID} did not appear within 1 s.\n");
@@ -47,7 +47,7 @@ fn the_reason_stays_and_enter_tries_again() {
 
     let board = Board::pc().kernel(&prepared("vmlinuz")).initrd(&image);
     let line =
-        format!("console=ttyS0 panic=2 quiet cryptomgr.notests=1 keyway.wait=1 keyway.device=UUID={ABSENT}");
+        format!("console=ttyS0 no_timer_check panic=2 quiet cryptomgr.notests=1 keyway.wait=1 keyway.device=UUID={ABSENT}");
     let said = board.append(&line).start().ends();
     let reason = format!("root: UUID={ABSENT} did not appear within 1 s.");
     let mut last = said.trim_end().lines().rev();
@@ -84,7 +84,7 @@ fn a_root_that_cannot_be_mounted_is_named_as_what_it_is() {
              root= names: write that, or wrap the distribution's own image.",
         ),
     ] {
-        let line = format!("console=ttyS0 panic=-1 quiet cryptomgr.notests=1 root={root} rootwait");
+        let line = format!("console=ttyS0 no_timer_check panic=-1 quiet cryptomgr.notests=1 root={root} rootwait");
         let board = Board::pc().kernel(&prepared("vmlinuz")).initrd(&image).append(&line).disk(&volume);
         let said = board.start().ends();
         assert!(said.lines().any(|line| line.ends_with(reason)), "{reason}\n{said}");

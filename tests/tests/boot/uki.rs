@@ -82,7 +82,7 @@ fn it_boots_under_ovmf() {
     let directory = scratch.path("esp/EFI/BOOT");
     fs::create_dir_all(&directory).unwrap();
     keyway("boot uki --cmdline")
-        .arg("console=ttyS0 panic=-1 quiet keyway.word=spoken")
+        .arg("console=ttyS0 no_timer_check panic=-1 quiet keyway.word=spoken")
         .arg("--kernel")
         .arg(kernel)
         .arg("--ramdisk")

@@ -12,7 +12,7 @@ use std::path::Path;
 
 const BUSYBOX: &str = "/bin/busybox";
 const UUID: &str = "0a1b2c3d-0000-4000-8000-0123456789ab";
-const QUIET: &str = "console=ttyS0 panic=-1 quiet cryptomgr.notests=1";
+const QUIET: &str = "console=ttyS0 no_timer_check panic=-1 quiet cryptomgr.notests=1";
 
 /// Starts the kernel with this initramfs and these disks.
 fn booted(initramfs: &Path, disks: &[&Path], line: &str) -> Console {

@@ -63,7 +63,7 @@ fn booted(scratch: &Scratch, original: Option<PathBuf>, line: &str) -> Option<St
     let (original, image) = (original?, scratch.path("image"));
     root::boot_initramfs(&image).arg(&original).arg("--modules").arg(prepared("kernel")).ok();
     let system = fs::read(root::ext4(scratch, Path::new("/bin/busybox"))).unwrap();
-    let line = format!("console=ttyS0 panic=-1 loglevel=3 ro {line}");
+    let line = format!("console=ttyS0 no_timer_check panic=-1 loglevel=3 ro {line}");
     let mut board = Board::pc().kernel(&prepared("vmlinuz")).initrd(&image).append(&line);
     for (number, part) in physical(scratch, "part", &system).iter().enumerate() {
         board = board.disk(&encrypted(scratch, part, "luks2", number));

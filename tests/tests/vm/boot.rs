@@ -100,7 +100,7 @@ fn disk(scratch: &Scratch) -> PathBuf {
 fn grub(scratch: &Scratch) -> Vec<u8> {
     let script = scratch.file(
         "grub.cfg",
-        "linux (hd0,msdos1)/boot/vmlinuz console=ttyS0 panic=-1 quiet cryptomgr.notests=1
+        "linux (hd0,msdos1)/boot/vmlinuz console=ttyS0 no_timer_check panic=-1 quiet cryptomgr.notests=1
          initrd (hd0,msdos1)/boot/initramfs
          boot\n",
     );
