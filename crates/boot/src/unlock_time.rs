@@ -43,6 +43,11 @@ pub enum Work {
         /// Lanes.
         lanes: u64,
     },
+    /// BitLocker's stretching: SHA-256, again and again.
+    Stretching {
+        /// How often.
+        rounds: u64,
+    },
 }
 
 impl Work {
@@ -74,6 +79,8 @@ pub struct Rates {
     pub side_by_side: Vec<(String, u64, Interval)>,
     /// Argon2.
     pub argon2: Argon2Rates,
+    /// BitLocker's stretching: rounds per second.
+    pub stretching: Option<Interval>,
     /// Seconds per keyslot besides the derivations: reading, merging the stripes, decrypting, and
     /// the start of the program.
     pub each_slot: Interval,
@@ -94,6 +101,7 @@ impl Rates {
             Work::Argon2 { time, memory_kib, .. } => {
                 Some(self.argon2.at(*memory_kib)?.under(*time as f64 * *memory_kib as f64))
             }
+            Work::Stretching { rounds } => Some(self.stretching?.under(*rounds as f64)),
         }
     }
 
@@ -150,7 +158,9 @@ impl Rates {
         let of_argon2 = |kib, rate| Some(by(&rate, pace::CRYPTSETUP.argon2(kib)?, LIKE_ARGON2));
         let argon2 = self.argon2.filter_map(of_argon2);
         let each_slot = self.each_slot.times(CRYPTSETUPS_START);
-        Self { pbkdf2: pbkdf2.collect(), argon2, each_slot, ..Self::default() }
+        let of_rounds = |rate| Some(by(&rate, pace::CRYPTSETUP.stretching()?, (LIKE, LIKE)));
+        let stretching = self.stretching.and_then(of_rounds);
+        Self { pbkdf2: pbkdf2.collect(), argon2, stretching, each_slot, ..Self::default() }
     }
 
     /// The rates of a machine on which these computations, which these rates give `told` seconds, took
@@ -169,6 +179,7 @@ impl Rates {
                     rows.for_each(|(.., rate)| *rate = known(*rate));
                 }
                 Work::Argon2 { .. } => rates.argon2 = rates.argon2.filter_map(|_, rate| Some(known(rate))),
+                Work::Stretching { .. } => rates.stretching = rates.stretching.map(known),
             }
         }
         rates
@@ -180,6 +191,7 @@ impl Rates {
         self.pbkdf2.iter_mut().for_each(|(_, rate)| *rate = rate.times(factor));
         self.side_by_side.iter_mut().for_each(|(.., rate)| *rate = rate.times(factor));
         self.argon2 = self.argon2.filter_map(|_, rate| Some(rate.times(factor)));
+        self.stretching = self.stretching.map(|rate| rate.times(factor));
         self.each_slot = self.each_slot.times(1.0 / factor);
         self
     }

@@ -57,6 +57,11 @@ impl PassphraseHash {
         *self == Self::NONE
     }
 
+    /// How many digests make a key of `len` bytes.
+    pub fn digests(&self, len: usize) -> usize {
+        self.hash.map_or(0, |hash| self.bytes.unwrap_or(len).div_ceil(hash.output_len()))
+    }
+
     /// Derives a key of `len` bytes from `passphrase`.
     ///
     /// # Errors

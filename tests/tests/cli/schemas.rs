@@ -3,9 +3,10 @@
 
 use crate::help::VERBS;
 use keyway_format::json::{Value, parse};
+use keyway_tests::bitlk::Bitlk;
 use keyway_tests::peers::{CHEAP_ARGON2, CHEAP_PBKDF2};
 use keyway_tests::run::Run;
-use keyway_tests::{Scratch, keyway, need, peer};
+use keyway_tests::{Scratch, bitlk, keyway, need, peer};
 use std::collections::BTreeMap;
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
@@ -27,6 +28,10 @@ const LINES: &[(&str, &str, i32)] = &[
     ("passport", "passport --json luks1", 0),
     ("passport", "passport --json --target grub-2.12 --within 4s luks2", 0),
     ("passport", "passport --json --within 4s luks1", 0),
+    ("passport", "passport --json --type tcrypt --hash sha512 plain", 0),
+    ("passport", "passport --json --type plain --target grub-2.12 plain", 0),
+    ("passport", "passport --json --type loopaes plain", 0),
+    ("passport", "passport --json --type bitlk windows", 0),
     ("boot-check", "boot check --json --grub-version 2.12 luks1", 0),
     ("boot-check", "boot check --json --grub-version 2.12 -d key luks2", 1),
     ("boot-check", "boot check --json --loader initramfs --image initrd luks2", 1),
@@ -62,6 +67,7 @@ impl Place {
         }
         place.0.sized("plain", 40 << 20);
         place.0.file("key", "secret");
+        place.0.file("windows", Bitlk::default().make(&vec![0; bitlk::LEN]));
         place.0.file("policy.toml", "max-keyslots = 0\nsealed = true\nlabel = \"name\"\n");
         place.0.file("crypto", CRYPTO);
         place.0.file("token", r#"{"type":"note","keyslots":["0"]}"#);

@@ -8,6 +8,7 @@ mod fvault2;
 mod hidden;
 mod limits;
 mod loopaes;
+mod passport;
 mod tcplay;
 mod tcrypt;
 mod tcrypt_backups;

@@ -33,7 +33,7 @@ fn made(scratch: &Scratch) -> [(PathBuf, &'static str, &'static str); 2] {
 
 fn hint(name: &str, kind: &str) -> String {
     format!(
-        "It is a {name} volume: --type {kind} opens it (read, copy, write, compare, serve, mount, open), and {kind}Dump shows what \
+        "It is a {name} volume: --type {kind} opens it (read, copy, write, compare, serve, mount, open, passport), and {kind}Dump shows what \
          it is.\n"
     )
 }

@@ -251,7 +251,9 @@ fn no_advice_makes_anything_worse_than_it_says() {
             ) => {
                 assert!(t <= time && m <= own && Some(*m) <= memory_kib, "{change:?}, {told}");
             }
-            (Work::Pbkdf2 { .. }, Some(Work::Argon2 { .. })) => panic!("{change:?}, {told}"),
+            (Work::Pbkdf2 { .. }, Some(Work::Argon2 { .. }))
+            | (Work::Stretching { .. }, Some(_))
+            | (_, Some(Work::Stretching { .. })) => panic!("{change:?}, {told}"),
             (Work::Pbkdf2 { hash, iterations, .. }, Some(Work::Pbkdf2 { hash: h, iterations: i, .. })) => {
                 assert!(h != hash || i <= iterations, "{change:?}, {told}");
             }

@@ -26,6 +26,7 @@ impl Least {
             Work::Argon2 { time, memory_kib, .. } => {
                 (time * memory_kib < least::ARGON2).then_some(Self::KibPasses(least::ARGON2))
             }
+            Work::Stretching { .. } => None,
         }
     }
 }

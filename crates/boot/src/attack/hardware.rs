@@ -10,6 +10,10 @@ pub struct Hardware {
     pub title: &'static str,
     /// Iterations per second for one block, by hash.
     pbkdf2: &'static [(&'static str, f64)],
+    /// Digests of a short message per second, by hash.
+    hashes: &'static [(&'static str, f64)],
+    /// Rounds of BitLocker's stretching per second.
+    pub stretching: f64,
     /// Memory bandwidth in bytes per second.
     pub bandwidth: f64,
     /// The price per hour, unless the user gives another.
@@ -29,8 +33,17 @@ impl Hardware {
 
     /// Iterations per second for one block.
     pub fn pbkdf2(&self, hash: &str) -> Option<f64> {
-        self.pbkdf2.iter().find(|(name, _)| name.eq_ignore_ascii_case(hash)).map(|(_, rate)| *rate)
+        rate(self.pbkdf2, hash)
     }
+
+    /// Digests of a short message per second.
+    pub fn hash(&self, hash: &str) -> Option<f64> {
+        rate(self.hashes, hash)
+    }
+}
+
+fn rate(rates: &[(&str, f64)], hash: &str) -> Option<f64> {
+    rates.iter().find(|(name, _)| name.eq_ignore_ascii_case(hash)).map(|(_, rate)| *rate)
 }
 
 #[rustfmt::skip]
@@ -38,14 +51,28 @@ const HARDWARE: &[Hardware] = &[
     Hardware {
         name: "rtx4090",
         title: "one NVIDIA RTX 4090",
-        pbkdf2: &[("sha256", 8.9e9), ("sha512", 3.2e9)],
+        pbkdf2: &[
+            ("sha1", 2.1e10), ("sha256", 8.9e9), ("sha512", 3.2e9), ("ripemd160", 1.7e10), ("whirlpool", 3.9e8),
+            ("stribog512", 1.5e8),
+        ],
+        hashes: &[
+            ("sha1", 5.1e10), ("sha256", 2.2e10), ("sha512", 7.5e9), ("ripemd160", 3.6e10), ("whirlpool", 3.4e9),
+        ],
+        stretching: 1.05e10,
         bandwidth: 1.008e12,
         dollars_per_hour: 0.70,
     },
     Hardware {
         name: "rtx4090x1000",
         title: "a thousand NVIDIA RTX 4090",
-        pbkdf2: &[("sha256", 8.9e12), ("sha512", 3.2e12)],
+        pbkdf2: &[
+            ("sha1", 2.1e13), ("sha256", 8.9e12), ("sha512", 3.2e12), ("ripemd160", 1.7e13), ("whirlpool", 3.9e11),
+            ("stribog512", 1.5e11),
+        ],
+        hashes: &[
+            ("sha1", 5.1e13), ("sha256", 2.2e13), ("sha512", 7.5e12), ("ripemd160", 3.6e13), ("whirlpool", 3.4e12),
+        ],
+        stretching: 1.05e13,
         bandwidth: 1.008e15,
         dollars_per_hour: 700.0,
     },

@@ -33,9 +33,12 @@ pub struct Cost {
 /// The cost of searching half of 2^`entropy` passphrases; `None` when the hardware's speed at this
 /// is unknown.
 pub fn cost(work: &Work, hardware: &Hardware, entropy: f64, dollars_per_hour: f64) -> Option<Cost> {
-    let guesses_per_second = guesses_per_second(work, hardware)?;
+    Some(cost_at(guesses_per_second(work, hardware)?, entropy, dollars_per_hour))
+}
+
+fn cost_at(guesses_per_second: f64, entropy: f64, dollars_per_hour: f64) -> Cost {
     let seconds = (entropy - 1.0).exp2() / guesses_per_second;
-    Some(Cost { guesses_per_second, years: seconds / YEAR, dollars: seconds / 3600.0 * dollars_per_hour })
+    Cost { guesses_per_second, years: seconds / YEAR, dollars: seconds / 3600.0 * dollars_per_hour }
 }
 
 /// Guesses per second on one device. (The digest that follows a guess is ignored; its additional
@@ -50,7 +53,13 @@ pub fn guesses_per_second(work: &Work, hardware: &Hardware) -> Option<f64> {
             let moved = *memory_kib as f64 * 1024.0 * (3.0 * *time as f64 - 1.0);
             Some(hardware.bandwidth / moved)
         }
+        Work::Stretching { rounds } => Some(hardware.stretching / *rounds as f64),
     }
+}
+
+/// The cost of the same search where a guess costs nothing but `times` digests of this hash.
+pub fn cost_of_hash(hash: &str, times: usize, hardware: &Hardware, entropy: f64, price: f64) -> Option<Cost> {
+    Some(cost_at(hardware.hash(hash)? / times.max(1) as f64, entropy, price))
 }
 
 /// The entropy in bits of a passphrase of `letters` letters, drawn uniformly from an alphabet of
@@ -77,6 +86,30 @@ mod tests {
         let one = guesses_per_second(&Work::pbkdf2("sha256", 600_000, 32), gpu).unwrap();
         let two = guesses_per_second(&Work::pbkdf2("sha256", 600_000, 64), gpu).unwrap();
         assert!((one / two - 2.0).abs() < 1e-9);
+    }
+
+    /// hashcat v6.2.6 on an RTX 4090 (gist Chick3nman/32e662a5bb63bc4f51b847bb422222fd), modes that open volumes.
+    #[test]
+    fn published_rates_of_volumes_come_out() {
+        let gpu = Hardware::find("rtx4090").unwrap();
+        let stretching = Work::Stretching { rounds: 1 << 20 };
+        for (mode, work, published) in [
+            (29421, Work::pbkdf2("sha512", 500_000, 64), 6432.0),
+            (29423, Work::pbkdf2("sha512", 500_000, 192), 2198.0),
+            (29451, Work::pbkdf2("sha256", 500_000, 64), 9066.0),
+            (29411, Work::pbkdf2("ripemd160", 655_331, 64), 6587.0),
+            (29413, Work::pbkdf2("ripemd160", 655_331, 192), 2639.0),
+            (29431, Work::pbkdf2("whirlpool", 500_000, 64), 776.0),
+            (29471, Work::pbkdf2("stribog512", 500_000, 64), 306.0),
+            (20400, Work::pbkdf2("sha1", 131_000, 20), 164_100.0),
+            (22100, stretching, 10_025.0),
+            (16700, Work::pbkdf2("sha256", 20_000, 16), 430_100.0),
+        ] {
+            let told = guesses_per_second(&work, gpu).unwrap();
+            assert!((told / published - 1.0).abs() < 0.05, "{mode}: {told} {published}");
+        }
+        let raw = |hash, times| cost_of_hash(hash, times, gpu, 40.0, 1.0).map(|it| it.guesses_per_second);
+        assert_eq!([raw("sha256", 1), raw("sha256", 2), raw("sm3", 1)], [Some(2.2e10), Some(1.1e10), None]);
     }
 
     #[test]

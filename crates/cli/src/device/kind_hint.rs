@@ -22,7 +22,7 @@ fn opened_by_type(found: &Signature) -> Option<String> {
         _ => return None,
     };
     Some(format!(
-        "It is a {name} volume: --type {kind} opens it (read, copy, write, compare, serve, mount, open), and {kind}Dump shows what \
+        "It is a {name} volume: --type {kind} opens it (read, copy, write, compare, serve, mount, open, passport), and {kind}Dump shows what \
          it is."
     ))
 }

@@ -66,5 +66,13 @@ pub use keyway_volume::device::stream::Source;
 pub use keyway_volume::keyslot::tokens::Miss;
 /// A kind of volume without a LUKS header, for [`Device::admit_described`](crate::Device::admit_described).
 pub use keyway_volume::kind::Kind;
+/// What is known of such a volume without its key: from [`Kind::known`].
+pub use keyway_volume::kind::Known;
+/// What its user gives: a field of [`Way`].
+pub use keyway_volume::kind::Takes;
+/// What may open it: a field of [`Known`].
+pub use keyway_volume::kind::Way;
+/// What is computed from that: a field of [`Way`].
+pub use keyway_volume::kind::WayCost;
 /// The volume keys of a re-encryption: from [`Device::prepare_reencryption`](crate::Device::prepare_reencryption).
 pub use keyway_volume::reencrypt::VolumeKeys;

@@ -2,7 +2,7 @@
 //! feature `parts`.
 
 use super::rates::Measured;
-use super::{GrubVersion, Machine, PredictedKeyslot, Prediction};
+use super::{GrubVersion, Kind, Machine, PredictedKeyslot, Prediction};
 use crate::{Device, Result};
 use keyway_boot::loader::grub::{Judgement, Version};
 use keyway_boot::unlock_time::{Rates, Wait, Work};
@@ -15,6 +15,31 @@ impl From<Version> for GrubVersion {
             Version::V2_12 => Self::V2_12,
             Version::V2_14 => Self::V2_14,
         }
+    }
+}
+
+impl Machine {
+    /// How fast it computes these, and how many seconds passed for each that was computed while this machine was
+    /// measured. `cpu` has the rates of its CPU under Linux, if it is another; samples of Argon2 take `most_kib` at
+    /// most.
+    ///
+    /// ```
+    /// # use keyway::Machine;
+    /// use keyway_boot::unlock_time::Work;
+    ///
+    /// let stretching = Work::Stretching { rounds: 1 << 20 };
+    /// let (rates, interference) = Machine::here().rates(std::slice::from_ref(&stretching), None, 1 << 10);
+    /// assert!(rates.seconds(&stretching).unwrap().likely > 0.0 && interference >= 1.0);
+    /// assert!(Machine::find("grub-2.12").unwrap().is_grub() && !Machine::here().is_grub());
+    /// ```
+    pub fn rates(&self, works: &[Work], cpu: Option<&Rates>, most_kib: u32) -> (Rates, f64) {
+        let Measured { rates, interference } = self.0.rates(works.iter(), cpu, most_kib);
+        (rates, interference)
+    }
+
+    /// Whether it is GRUB. See [`Machine::rates`] for an example.
+    pub fn is_grub(&self) -> bool {
+        matches!(self.0, Kind::Grub(_))
     }
 }
 

@@ -26,9 +26,15 @@ pub(super) fn of_linux<'a>(works: impl Iterator<Item = &'a Work> + Clone, most_k
     let mut times = UnlockTimes::new(UnlockOptions::default().threads).within(most_kib);
     let pbkdf2 = each_once(hashes(works.clone()).chain(["sha512", "sha256"]), &mut times);
     let side_by_side = side_by_side(works.clone(), &mut times);
-    let argon2 = of_argon2(works, &mut times, None);
+    let argon2 = of_argon2(works.clone(), &mut times, None);
     let each_slot = Interval::exact(0.01).widened(0.5, 3.0);
-    let rates = Rates { pbkdf2, side_by_side, argon2, each_slot };
+    let mut rounds = works.filter_map(|work| match work {
+        Work::Stretching { rounds } => Some(*rounds),
+        _ => None,
+    });
+    let rate = |rounds| Some(times.of_stretching(rounds).ok()?.under(rounds as f64));
+    let stretching = rounds.next().and_then(rate);
+    let rates = Rates { pbkdf2, side_by_side, argon2, stretching, each_slot };
     Measured { rates, interference: times.interference() }
 }
 
@@ -50,7 +56,7 @@ pub(super) fn for_grub<'a>(
 fn hashes<'a>(works: impl Iterator<Item = &'a Work>) -> impl Iterator<Item = &'a str> {
     works.filter_map(|work| match work {
         Work::Pbkdf2 { hash, .. } => Some(hash.as_str()),
-        Work::Argon2 { .. } => None,
+        Work::Argon2 { .. } | Work::Stretching { .. } => None,
     })
 }
 

@@ -118,6 +118,15 @@ impl UnlockTimes {
         Ok(each.times(iterations.into()))
     }
 
+    /// About how many seconds so many rounds of BitLocker's stretching take.
+    ///
+    /// # Errors
+    /// None that is known.
+    pub fn of_stretching(&mut self, rounds: u64) -> Result<Interval> {
+        let samples = Samples::of_stretching()?;
+        Ok(self.taken(&samples, QUIET, BUSY).times(rounds as f64))
+    }
+
     fn of_argon2(
         &mut self,
         variant: Argon2Variant,

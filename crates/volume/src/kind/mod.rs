@@ -13,9 +13,12 @@ pub mod bitlk;
 mod cost;
 pub mod fvault2;
 mod key_text;
+mod known;
 pub mod loopaes;
 pub mod plain;
 pub mod tcrypt;
+
+pub use known::{Known, Takes, Way, WayCost};
 
 /// A kind of volume, with what its users say of one.
 pub trait Kind: fmt::Debug + Send + Sync {
@@ -27,6 +30,12 @@ pub trait Kind: fmt::Debug + Send + Sync {
     /// # Errors
     /// There is no such volume; it cannot be opened; it would be opened over something else.
     fn judge(&self, on: &Subject<'_>) -> Result<Box<dyn Judged>>;
+
+    /// What is known of the volume on `data` without its key, whether it can be opened here or not.
+    ///
+    /// # Errors
+    /// There is no such volume.
+    fn known(&self, data: &dyn Storage) -> Result<Known>;
 }
 
 /// What is the same for all volumes of a kind.

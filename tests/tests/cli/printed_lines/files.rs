@@ -23,6 +23,7 @@ const NAMES: &[(&str, &str)] = &[
     ("data.luks", "luks2"),
     ("rootfs.luks", "luks2"),
     ("rootfs.ext4", "rootfs.ext4"),
+    ("decrypted.img", "rootfs.ext4"),
     ("disk.img.gz", "disk.img.gz"),
     ("vm.qcow2", "vm.qcow2"),
     ("scratch.img", "scratch.img"),

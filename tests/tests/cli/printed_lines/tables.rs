@@ -78,6 +78,10 @@ const PARSED: &[(&str, &str)] = &[
     ("--if-marked", "a mapping that waits for its first boot; tests/vm/rekey.rs has one"),
     ("keyway open {}", "a name in /etc/crypttab; vm/open.rs has one"),
     ("rbd:pool/image", "a Ceph cluster"),
+    (
+        "tcryptChangeKey --veracrypt-pim",
+        "a PIM that is short takes a long passphrase; formats/tcrypt_headers.rs has some",
+    ),
     ("/dev/ram0", "a RAM disk; tests/vm/without_af_alg.rs has one"),
     ("/dev/sdx", "a disk that is overwritten after a question; tests/vm/bench_disk.rs has disks"),
     ("keyway reencrypt --token-only", "a key in the kernel's keyring; reencrypt/tokens.rs has one"),
@@ -107,6 +111,10 @@ pub(super) const PLACEHOLDERS: &[(&str, &str)] = &[
     ("DIR", "mnt"),
     ("bash|zsh|fish", "bash"),
     ("{device}", "disk.luks"),
+    ("{container}", "disk.hc"),
+    ("{mac}", "mac.img#2"),
+    ("{plain}", "scratch.img"),
+    ("{pim}", "1"),
     ("{of}", "disk.luks"),
     ("{path}", "disk.luks"),
     ("{context}", ""),
@@ -136,6 +144,7 @@ pub(super) const ANSWERS: &[(&str, i32)] = &[
 /// Part of a block's first line, and what must have been done before.
 pub(super) const BEFORE: &[(&str, &str)] = &[
     // Only what is made here has a copy of its header.
+    ("keyway read --type plain", "rm -f decrypted.img"),
     ("keyway tcryptChangeKey", "rm -f disk.hc\nkeyway tcryptFormat -q --quick --size 1M disk.hc"),
     (
         "keyway tcryptHeaderRestore",

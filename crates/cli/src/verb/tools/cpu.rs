@@ -4,8 +4,9 @@ use crate::args::{Args, Kind, Opt, shared};
 use crate::device::whole_file::{self, RESULTS};
 use crate::output::failure::{Exit, Failure, Result};
 use keyway::kdf_cost::UnlockTimes;
+use keyway::parts::UnlockOptions;
 use keyway::{Device, Machine, Prediction};
-use keyway_boot::unlock_time::Rates;
+use keyway_boot::unlock_time::{Rates, Work};
 use keyway_crypto::Hash;
 use keyway_format::interval::Interval;
 use keyway_measure::machine;
@@ -40,6 +41,8 @@ pub(crate) struct Cpu {
     pub(crate) source: String,
     /// The memory of its machine in KiB, if that is known.
     pub(crate) memory_kib: Option<u64>,
+    /// How many threads it runs at once.
+    pub(crate) threads: usize,
     /// Its rates under Linux, if it is not this one.
     rates: Option<Rates>,
     /// The most memory in KiB that a sample of Argon2 takes here.
@@ -58,7 +61,19 @@ impl Cpu {
     fn here(most_kib: u32) -> Self {
         let found = machine::look(Path::new("/"));
         let memory_kib = Some(found.memory_mib << 10).filter(|kib| *kib > 0);
-        Self { name: found.cpu, source: "measured here, now".to_owned(), memory_kib, rates: None, most_kib }
+        let (source, threads) = ("measured here, now".to_owned(), UnlockOptions::default().threads);
+        Self { name: found.cpu, source, memory_kib, threads, rates: None, most_kib }
+    }
+
+    /// Whether it is this one.
+    pub(crate) fn is_here(&self) -> bool {
+        self.rates.is_none()
+    }
+
+    /// How fast that machine with this CPU computes these, and what other programs took of the time in which that was
+    /// measured.
+    pub(crate) fn rates(&self, machine: &Machine, works: &[Work]) -> (Rates, f64) {
+        machine.rates(works, self.rates.as_ref(), self.most_kib)
     }
 
     /// What happens when the volume on `device` is opened by this program on this CPU.
@@ -83,7 +98,8 @@ impl Cpu {
         let memory_kib = Some(results.machine.memory_mib << 10).filter(|kib| *kib > 0);
         let source = format!("from {}, measured {}", path.display(), results.started);
         let most_kib = UnlockTimes::UNASKED_KIB;
-        Ok(Self { name: results.machine.cpu, source, memory_kib, rates: Some(rates), most_kib })
+        let threads = results.machine.cpus.max(1) as usize;
+        Ok(Self { name: results.machine.cpu, source, memory_kib, threads, rates: Some(rates), most_kib })
     }
 }
 

@@ -10,13 +10,15 @@ use maud::{Markup, html};
 /// Everything on the page.
 #[derive(Debug, Default)]
 pub struct PassportPage {
-    /// The name of the volume.
+    /// "Keyslots of disk.luks".
     pub title: String,
+    /// What a row is: "Keyslot".
+    pub each: String,
     /// The circumstances under which the figures hold: names and values.
     pub facts: Vec<(String, String)>,
     /// Names of the two series of seconds: this machine, and the target.
     pub places: [String; 2],
-    /// The keyslots in the order in which the target tries them.
+    /// The keyslots, or other ways into the volume, in the order in which the target tries them.
     pub slots: Vec<PassportSlot>,
     /// Points that deserve attention.
     pub warnings: Vec<String>,
@@ -37,17 +39,18 @@ pub struct PassportSlot {
     pub problem: Option<String>,
     /// Guesses per second, years and dollars.
     pub search: [String; 3],
+    /// "$12 to find its passphrase".
+    pub about: String,
     /// Whether this keyslot is the cheapest to search.
     pub weakest: bool,
 }
 
 /// The page.
 pub fn passport(page: &PassportPage) -> String {
-    let title = format!("Keyslots of {}", page.title);
     let main = html! { (answer(page)) (seconds(page)) (search(page)) (advice(page)) (facts(page)) };
     let made_by =
         html! { "Made by " code { "keyway passport" } ". docs/COST.md in its source derives every figure." };
-    document(&title, &html! {}, &main, &made_by)
+    document(&page.title, &html! {}, &main, &made_by)
 }
 
 fn answer(page: &PassportPage) -> Markup {
@@ -62,7 +65,7 @@ fn answer(page: &PassportPage) -> Markup {
                 li {
                     span.what { (slot.name) @if slot.weakest && page.slots.len() > 1 { " · the weakest" } }
                     span.figure { @if slot.problem.is_some() { "does not open" } @else { (slot.seconds[1].1) } }
-                    span.about { (slot.search[2]) " to find its passphrase" }
+                    span.about { (slot.about) }
                 }
             }
         }
@@ -81,7 +84,7 @@ fn seconds(page: &PassportPage) -> Markup {
     if rows.is_empty() {
         return html! {};
     }
-    let mut table = Table::new("Keyslot|Key derivation");
+    let mut table = Table::new(&format!("{}|Key derivation", page.each));
     table.head.extend(page.places.iter().cloned());
     for slot in &page.slots {
         let [here, there] = &slot.seconds;
@@ -93,7 +96,7 @@ fn seconds(page: &PassportPage) -> Markup {
 }
 
 fn search(page: &PassportPage) -> Markup {
-    let mut table = Table::new("Keyslot|Key derivation|Guesses per second|Time|Cost");
+    let mut table = Table::new(&format!("{}|Key derivation|Guesses per second|Time|Cost", page.each));
     for slot in &page.slots {
         let mut row = vec![slot.name.clone(), slot.derivation.clone()];
         row.extend(slot.search.iter().cloned());

@@ -10,7 +10,7 @@ pub(crate) use argon2::{Argon2Sample, ENOUGH as ENOUGH_OF_ARGON2, MOST_SAMPLE_KI
 
 use crate::Result;
 use keyway_crypto::kdf;
-use keyway_crypto::{Hash, Secret, Stop};
+use keyway_crypto::{Cpu, Hash, Secret, Stop};
 use keyway_format::interval::Interval;
 use rustix::time::{ClockId, clock_gettime};
 use std::time::{Duration, Instant};
@@ -47,17 +47,34 @@ pub(crate) struct Taken {
 impl Samples {
     pub(crate) fn of_pbkdf2(hash: Hash, key_len: usize) -> Result<Self> {
         let mut key = Secret::zeroed(key_len);
-        let mut iterations: u32 = 1 << 10;
-        let mut run = |iterations| -> Result<Taken> {
-            let watch = Watch::start(ClockId::ThreadCPUTime, 1.0);
+        Self::of(|iterations| {
             kdf::pbkdf2(hash, b"passphrase", b"salt", iterations, key.expose_mut(), &Stop::new())?;
+            Ok(())
+        })
+    }
+
+    /// Rounds of BitLocker's stretching.
+    pub(crate) fn of_stretching() -> Result<Self> {
+        let (digest, salt, mut key) = ([1; 32], [2; 16], [0; 32]);
+        Self::of(|rounds| {
+            kdf::stretch(Cpu::detect(), &digest, &salt, rounds.into(), &mut key, &Stop::new())?;
+            Ok(())
+        })
+    }
+
+    /// Work of which any number can be asked for.
+    fn of(mut work: impl FnMut(u32) -> Result<()>) -> Result<Self> {
+        let mut cost: u32 = 1 << 10;
+        let mut run = |cost| -> Result<Taken> {
+            let watch = Watch::start(ClockId::ThreadCPUTime, 1.0);
+            work(cost)?;
             Ok(watch.taken())
         };
-        while run(iterations)?.computed < ENOUGH {
-            iterations *= 2;
+        while run(cost)?.computed < ENOUGH {
+            cost *= 2;
         }
-        let taken: Result<Vec<Taken>> = (0..ROUNDS).map(|_| run(iterations)).collect();
-        Ok(Self { cost: iterations.into(), taken: taken? })
+        let taken: Result<Vec<Taken>> = (0..ROUNDS).map(|_| run(cost)).collect();
+        Ok(Self { cost: cost.into(), taken: taken? })
     }
 
     /// What is paid for that is computed in a second, in the best of the samples.

@@ -17,11 +17,13 @@ mod layout;
 mod state;
 mod unlock;
 
-use super::{Found, Judged, Key, Kind, Row, Subject};
+use super::{Found, Judged, Key, Kind, Known, Row, Subject, Takes, Way, WayCost};
 use crate::error::{Finding, Rule};
-use crate::{Error, Layout, Result, UnlockOptions};
+use crate::{Error, Layout, Result, Storage, UnlockOptions};
 pub use header::{CopyState, Header};
+use keyway_crypto::kdf::STRETCH_ROUNDS;
 use keyway_crypto::{CipherSpec, SectorSize};
+use keyway_format::bitlk::{Protection, Protector};
 use state::Extent;
 pub use unlock::Unlocked;
 
@@ -40,6 +42,26 @@ impl Kind for Bitlk {
     fn judge(&self, on: &Subject<'_>) -> Result<Box<dyn Judged>> {
         Ok(Box::new(JudgedBitlk::new(Header::read(&**on.data)?, on)?))
     }
+
+    fn known(&self, data: &dyn Storage) -> Result<Known> {
+        let Header { metadata, .. } = Header::read(data)?;
+        let ways = metadata.protectors.iter().enumerate().map(|(number, it)| way(number, it)).collect();
+        let ciphers = vec![format!("{}-{}", metadata.encryption.cipher(), metadata.encryption.mode())];
+        Ok(Known { ways, ciphers })
+    }
+}
+
+/// A protector. What a TPM or a smart card is told is stretched as well or not: nobody can guess it elsewhere.
+fn way(number: usize, protector: &Protector) -> Way {
+    let stretched = WayCost::Stretching { rounds: STRETCH_ROUNDS };
+    let (takes, cost) = match protector.protection {
+        Protection::Passphrase => (Takes::Passphrase, stretched),
+        Protection::RecoveryPassword => (Takes::RecoveryPassword, stretched),
+        Protection::StartupKey => (Takes::KeyFile, WayCost::Nothing),
+        Protection::ClearKey => (Takes::Nothing, WayCost::Nothing),
+        other => (Takes::Hardware(other.name()), WayCost::Nothing),
+    };
+    Way { label: protector.name.clone(), ..Way::new(format!("protector {number}"), takes, cost) }
 }
 
 /// A BitLocker volume that can be opened.

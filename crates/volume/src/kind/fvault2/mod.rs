@@ -14,12 +14,12 @@ pub mod dump;
 mod header;
 mod unlock;
 
-use super::{Found, Judged, Key, Kind, Row, Subject};
+use super::{Found, Judged, Key, Kind, Known, Row, Subject, Takes, Way, WayCost};
 use crate::error::Rule;
-use crate::{Error, Layout, MappedSegment, Mapping, Refusal, Result, UnlockOptions};
+use crate::{Error, Layout, MappedSegment, Mapping, Refusal, Result, Storage, UnlockOptions};
 pub use header::Header;
-use keyway_crypto::{CipherSpec, SectorSize};
-use keyway_format::fvault2::LogicalVolume;
+use keyway_crypto::{CipherSpec, Hash, SectorSize};
+use keyway_format::fvault2::{LogicalVolume, User};
 
 /// Its row.
 pub const ROW: Row = Row { name: "fvault2", title: "FVAULT2" };
@@ -35,6 +35,17 @@ impl Kind for Fvault2 {
 
     fn judge(&self, on: &Subject<'_>) -> Result<Box<dyn Judged>> {
         Ok(Box::new(JudgedFvault2::new(Header::read(&**on.data)?, on)?))
+    }
+
+    fn known(&self, data: &dyn Storage) -> Result<Known> {
+        let users = Header::read(data)?.logical.users;
+        let way = |(number, user): (usize, &User)| {
+            let (hash, derived) = (Hash::Sha256, unlock::DERIVED_LEN);
+            let cost = WayCost::Pbkdf2 { hash, iterations: user.iterations, derived, telling: derived };
+            Way::new(format!("user {number}"), Takes::Passphrase, cost)
+        };
+        let ways = users.iter().enumerate().map(way).collect();
+        Ok(Known { ways, ciphers: vec![CIPHER.to_owned()] })
     }
 }
 

@@ -65,4 +65,4 @@ fn unwrapped(logical: &LogicalVolume, user: &User, key: &Secret) -> Result<Secre
 }
 
 /// The bytes that PBKDF2 derives.
-const DERIVED_LEN: usize = 16;
+pub(super) const DERIVED_LEN: usize = 16;

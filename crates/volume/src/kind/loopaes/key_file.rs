@@ -32,12 +32,7 @@ impl<'a> Keys<'a> {
     /// # Errors
     /// [`Refusal::Hash`]: there is none of that name, or it is shorter than that.
     pub(super) fn hashed(&self, hash: Option<&str>, len: usize) -> Result<Secret> {
-        let name = hash.or(match len {
-            16 => Some("sha256"),
-            24 => Some("sha384"),
-            32 => Some("sha512"),
-            _ => None,
-        });
+        let name = hash_name(hash, len);
         let hash = name.and_then(Hash::find).filter(|hash| hash.output_len() >= len).ok_or_else(|| {
             let name = name.unwrap_or("[none]");
             Refusal::Hash.because(format!("Key processing error (using hash {name})."))
@@ -54,6 +49,16 @@ impl<'a> Keys<'a> {
         }
         Ok(volume_key)
     }
+}
+
+/// The hash of that name; without one, loop-AES's for keys of `len` bytes.
+pub(super) fn hash_name(given: Option<&str>, len: usize) -> Option<&str> {
+    given.or(match len {
+        16 => Some("sha256"),
+        24 => Some("sha384"),
+        32 => Some("sha512"),
+        _ => None,
+    })
 }
 
 fn is_end(byte: &u8) -> bool {

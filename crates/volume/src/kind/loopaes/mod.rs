@@ -12,9 +12,9 @@
 mod key_file;
 
 use super::plain::{PlainVolume, check_start};
-use super::{Found, Judged, Key, Kind, Row, Subject};
+use super::{Found, Judged, Key, Kind, Known, Row, Subject, Takes, Way, WayCost};
 use crate::error::{Finding, Rule};
-use crate::{Error, Layout, Result, UnlockOptions};
+use crate::{Error, Layout, Result, Storage, UnlockOptions};
 use key_file::Keys;
 use keyway_crypto::{CipherSpec, Secret};
 use keyway_format::Sectors;
@@ -91,6 +91,14 @@ impl Kind for LoopAes {
             check_start(on)?;
         }
         Ok(Box::new(JudgedLoopAes { single, multiple, key_len: self.key_len, hash: self.hash.clone() }))
+    }
+
+    /// A line of the key file is hashed once.
+    fn known(&self, _: &dyn Storage) -> Result<Known> {
+        let hash = key_file::hash_name(self.hash.as_deref(), self.key_len);
+        let cost = WayCost::Hash { name: hash.unwrap_or("[none]").to_owned(), digests: 1 };
+        let ciphers = vec![self.multiple()?.to_string(), self.single()?.to_string()];
+        Ok(Known { ways: vec![Way::new("key file", Takes::KeyFile, cost)], ciphers })
     }
 }
 

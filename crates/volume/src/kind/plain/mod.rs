@@ -4,10 +4,10 @@
 //! `device_block_adjust`, lib/libdevmapper.c) and the kernel's (drivers/md/dm-crypt.c `crypt_ctr`);
 //! the messages are cryptsetup's, where cryptsetup has one.
 
-use super::{Found, Judged, Key, Kind, Row, Subject};
+use super::{Found, Judged, Key, Kind, Known, Row, Subject, Takes, Way, WayCost};
 use crate::device::probe;
 use crate::error::{Finding, Rule, unaligned};
-use crate::{Error, Layout, MappedSegment, Mapping, Refusal, Result, UnlockOptions};
+use crate::{Error, Layout, MappedSegment, Mapping, Refusal, Result, Storage, UnlockOptions};
 use keyway_crypto::{CipherSpec, Secret, SectorSize};
 use keyway_format::Sectors;
 use keyway_format::plain::PassphraseHash;
@@ -44,6 +44,15 @@ impl Kind for Plain {
             check_start(on)?;
         }
         Ok(Box::new(JudgedPlain { layout, key_len: self.key_len, hash: self.hash }))
+    }
+
+    fn known(&self, _: &dyn Storage) -> Result<Known> {
+        let cost = WayCost::Hash { name: self.hash.to_string(), digests: self.hash.digests(self.key_len) };
+        let ways = vec![
+            Way::new("passphrase", Takes::Passphrase, cost),
+            Way::new("key file", Takes::KeyFile, WayCost::Nothing),
+        ];
+        Ok(Known { ways, ciphers: vec![self.volume.spec.to_string()] })
     }
 }
 

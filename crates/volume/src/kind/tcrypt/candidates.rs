@@ -65,6 +65,11 @@ impl Candidates {
         self.ciphers.iter().copied().filter(move |cipher| cipher.is_of(program))
     }
 
+    /// All of them that a KDF is left for.
+    pub(super) fn all_ciphers(&self) -> &[&'static Cipher] {
+        &self.ciphers
+    }
+
     /// The program that takes the longest passphrases.
     pub(super) fn latest(&self) -> Program {
         let any = self.kdfs.iter().any(|(kdf, _)| kdf.program == Program::VeraCrypt);

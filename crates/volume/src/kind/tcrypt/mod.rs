@@ -9,6 +9,7 @@
 //! ```text
 //! candidates   which KDFs and ciphers are tried, as far as the user narrows them
 //! search       KDFs side by side, until one of them opens a header
+//! known        what they cost, before a passphrase is known
 //! key_files    files and folders into the pool
 //! layout       the header's data area on the device
 //! dump         the header as text
@@ -28,6 +29,7 @@ mod derive;
 mod dump;
 mod headers;
 mod key_files;
+mod known;
 mod layout;
 mod make;
 mod opened;
@@ -40,7 +42,7 @@ pub use make::{NewVolume, Outer};
 pub use opened::Opened;
 pub use seal::Sealing;
 
-use super::{Found, Judged, Key, Kind, Row, Subject};
+use super::{Found, Judged, Key, Kind, Known, Row, Subject};
 use crate::{Error, Refusal, Result, Storage, UnlockOptions};
 use candidates::Candidates;
 use key_files::KeyFiles;
@@ -188,6 +190,10 @@ impl Kind for Tcrypt {
         let hidden = self.hidden().map(|(hidden, key)| hidden.read(header).map(|locked| (locked, key)));
         let (locked, hidden) = (self.read(header)?, hidden.transpose()?);
         Ok(Box::new(JudgedTcrypt { locked, hidden, data_len: on.data.len() }))
+    }
+
+    fn known(&self, data: &dyn Storage) -> Result<Known> {
+        Ok(self.read_headers(self.header.as_deref().unwrap_or(data))?.known())
     }
 }
 

@@ -80,17 +80,12 @@ impl<'a> Job<'a> {
 
     /// How many threads can share it.
     fn parts(&self) -> usize {
-        DERIVED_LEN.div_ceil(self.part_len())
+        parts(self.stretch)
     }
 
     /// The bytes of each part.
     fn part_len(&self) -> usize {
-        match self.stretch {
-            Stretch::Pbkdf2 { hash, iterations } if !Derivation::fits(hash, iterations, DERIVED_LEN) => {
-                hash.output_len()
-            }
-            _ => DERIVED_LEN,
-        }
+        part_len(self.stretch)
     }
 
     fn derive(&self, part: usize, password: &Secret, stop: &Stop) -> Result<Secret> {
@@ -135,6 +130,20 @@ impl<'a> Job<'a> {
             }
         }
         trouble.map_or(Ok(None), Err)
+    }
+}
+
+/// How many threads can share a derivation.
+pub(super) fn parts(stretch: Stretch) -> usize {
+    DERIVED_LEN.div_ceil(part_len(stretch))
+}
+
+fn part_len(stretch: Stretch) -> usize {
+    match stretch {
+        Stretch::Pbkdf2 { hash, iterations } if !Derivation::fits(hash, iterations, DERIVED_LEN) => {
+            hash.output_len()
+        }
+        _ => DERIVED_LEN,
     }
 }
 

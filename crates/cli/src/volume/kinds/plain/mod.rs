@@ -52,7 +52,9 @@ impl Described for PlainOptions {
     }
 
     fn kind(&self, _: &Asked<'_>) -> Result<Box<dyn kind::Kind>> {
-        Ok(Box::new(self.described.clone()))
+        // What no key of this program's is made by: it hashes passphrases itself, and says so of an unknown hash.
+        let hash = PassphraseHash::parse(self.hash().unwrap_or(default_hash())).ok();
+        Ok(Box::new(Plain { hash: hash.unwrap_or(PassphraseHash::DEFAULT), ..self.described.clone() }))
     }
 
     fn warn(&self, key: &KeyOptions) {
@@ -145,6 +147,14 @@ pub(crate) fn key_again(
     volume_key(key, device, (bits / 8) as usize, used, hash.is_some(), false)
 }
 
+/// cryptsetup's.
+fn default_hash() -> &'static str {
+    match Release::followed() {
+        Release::V2_6 => "ripemd160",
+        Release::V2_8 => "sha256",
+    }
+}
+
 /// The content of a key file is the key itself; a passphrase is hashed, even from standard input.
 fn volume_key(
     key: &KeyOptions,
@@ -165,10 +175,7 @@ fn volume_key(
         note_ignored(key, hash_is_given);
         return source.exactly(len).read();
     }
-    let hash = hash.unwrap_or(match Release::followed() {
-        Release::V2_6 => "ripemd160",
-        Release::V2_8 => "sha256",
-    });
+    let hash = hash.unwrap_or(default_hash());
     let hash =
         PassphraseHash::parse(hash).map_err(|_| refusal(format!("Hash algorithm {hash} not supported.")))?;
     if hash.is_none() && key.passphrase.key_file.is_some() {

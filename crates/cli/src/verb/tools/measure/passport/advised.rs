@@ -90,7 +90,8 @@ impl Subject<'_> {
                 "keyway luksConvertKey {device} --key-slot {slot} --pbkdf argon2id --pbkdf-memory {memory_kib} \
                  --pbkdf-parallel {lanes} --pbkdf-force-iterations {time}"
             )),
-            None => {}
+            // No keyslot has it.
+            Some(Work::Stretching { .. }) | None => {}
         }
         let skip = change.skip.iter();
         lines.extend(skip.map(|it| format!("keyway config {device} --key-slot {it} --priority ignore")));

@@ -86,6 +86,7 @@ fn recost(header: &mut Header, found: VolumeKey, slot: u32, passphrase: &Key, co
         Work::Argon2 { time, memory_kib, lanes } => {
             (NewKdf::argon2id_forced(*time as u32, *memory_kib as u32, *lanes as u32), None)
         }
+        Work::Stretching { .. } => unreachable!("no advice gives a keyslot BitLocker's stretching"),
     };
     // The passphrase that it has.
     let new = NewKeyslot::new().kdf(kdf).allow_empty_passphrase();
@@ -130,6 +131,7 @@ fn function(cost: &Work) -> &'static str {
     match cost {
         Work::Pbkdf2 { .. } => "pbkdf2",
         Work::Argon2 { .. } => "argon2id",
+        Work::Stretching { .. } => "stretching",
     }
 }
 

@@ -287,7 +287,7 @@ fn fits(derive: &Work, most_kib: Option<u64>) -> Option<bool> {
             most_kib.map(|most| *memory_kib <= most)
         }
         Work::Argon2 { memory_kib, .. } => Some(most_kib.is_none_or(|most| *memory_kib <= most)),
-        Work::Pbkdf2 { .. } => Some(true),
+        Work::Pbkdf2 { .. } | Work::Stretching { .. } => Some(true),
     }
 }
 

@@ -41,17 +41,7 @@ pub(super) fn show(passport: &Passport) -> String {
 
 fn keyslot(passport: &Passport, slot: &Keyslot) -> Object {
     let checked = passport.checked.filter(|(number, _)| *number == slot.number).map(|(_, took)| took);
-    let kdf = Object::new().with("type", slot.variant.as_str());
-    let kdf = match &slot.derive {
-        Work::Pbkdf2 { hash, iterations, blocks } => kdf
-            .with("hash", hash.as_str())
-            .with("iterations", number(*iterations))
-            .with("blocks", number(*blocks)),
-        Work::Argon2 { time, memory_kib, lanes } => kdf
-            .with("passes", number(*time))
-            .with("memory_kib", number(*memory_kib))
-            .with("lanes", number(*lanes)),
-    };
+    let kdf = kdf(&slot.variant, &slot.derive);
     let verdict = slot.verdict.as_ref();
     let because = verdict.and_then(|verdict| verdict.finding());
     Object::new()
@@ -74,6 +64,22 @@ fn keyslot(passport: &Passport, slot: &Keyslot) -> Object {
         .with("guesses_per_second", decimal(slot.cost.map(|cost| cost.guesses_per_second)))
         .with("years", decimal(slot.cost.map(|cost| cost.years)))
         .with("dollars", decimal(slot.cost.map(|cost| cost.dollars)))
+}
+
+/// A key derivation with its costs.
+pub(super) fn kdf(variant: &str, work: &Work) -> Object {
+    let kdf = Object::new().with("type", variant);
+    match work {
+        Work::Pbkdf2 { hash, iterations, blocks } => kdf
+            .with("hash", hash.as_str())
+            .with("iterations", number(*iterations))
+            .with("blocks", number(*blocks)),
+        Work::Argon2 { time, memory_kib, lanes } => kdf
+            .with("passes", number(*time))
+            .with("memory_kib", number(*memory_kib))
+            .with("lanes", number(*lanes)),
+        Work::Stretching { rounds } => kdf.with("hash", "sha256").with("iterations", number(*rounds)),
+    }
 }
 
 fn advice(passport: &Passport, advised: &Advised) -> Object {
@@ -101,7 +107,7 @@ fn advice(passport: &Passport, advised: &Advised) -> Object {
                     .with("passes", number(*time))
                     .with("memory_kib", number(*memory_kib))
                     .with("lanes", number(*lanes)),
-                None => object,
+                Some(Work::Stretching { .. }) | None => object,
             };
             object
                 .with("seconds", likely(Some(change.seconds)))
@@ -136,20 +142,20 @@ fn finding(finding: &Finding) -> Object {
         .with("source", finding.rule.source)
 }
 
-fn likely(time: Option<Interval>) -> Value {
+pub(super) fn likely(time: Option<Interval>) -> Value {
     decimal(time.map(|time| time.likely))
 }
 
 /// Its two ends.
-fn range(time: Option<Interval>) -> Value {
+pub(super) fn range(time: Option<Interval>) -> Value {
     time.map_or(Value::Null, |time| Value::Array(vec![decimal(Some(time.low)), decimal(Some(time.high))]))
 }
 
-fn number(number: u64) -> Value {
+pub(super) fn number(number: u64) -> Value {
     Value::Number(number.to_string())
 }
 
-fn decimal(number: Option<f64>) -> Value {
+pub(super) fn decimal(number: Option<f64>) -> Value {
     number.filter(|number| number.is_finite()).map_or(Value::Null, |n| {
         Value::Number(if n == 0.0 || (1e-3..1e15).contains(&n.abs()) {
             format!("{n:.6}")

@@ -2,13 +2,14 @@
 //! attacker who searches for its passphrase; and what to change.
 //!
 //! `request` is the command, `question` its parameters, `target` knows the speed of other machines,
-//! `facts` gathers, `advised` says what to change, `sentences` has its words, `text`, `json` and `page` show, `apply` makes the change.
+//! `other` has volumes without keyslots; of LUKS, `facts` gathers, `advised` says what to change, `sentences` has its words, `text`, `json` and `page` show, `apply` makes the change.
 
 mod advised;
 mod apply;
 mod facts;
 mod json;
 mod options;
+mod other;
 mod page;
 mod question;
 mod request;
@@ -55,11 +56,31 @@ pub(crate) static COMMAND: Command = Command {
           the target linux the limit holds for cryptsetup too. --measured takes what a watch showed on the target, and scales \
           all its times by that. --apply makes the change, after a header backup (--header-backup-file, by default \
           VOLUME.header-backup in the current directory, or the next free name) and a question; it needs the keyslot's passphrase. The keyslot \
-          keeps its number, and the header is judged again afterwards.",
+          keeps its number, and the header is judged again afterwards.\n\n--type tells the same of a volume that is not LUKS, as far as \
+          it is known without its key: of BitLocker each protector, of FileVault each user, of TrueCrypt and VeraCrypt every \
+          key derivation that may be its own, and how long all of them take (a wrong passphrase); which programs open it, \
+          and what is weak. --hash, --cipher and --veracrypt-pim say what you know of it. Their rates on the attacker's hardware \
+          are hashcat's published ones; where none is published, no price is named.",
     options: &[options::ALL],
     rules: &[
         Rule::needs(&options::APPLY, &options::WITHIN)
             .saying("--apply makes the change that --within advises: give --within TIME too."),
+        Rule::only_of(
+            LUKS,
+            options::OF_KEYSLOTS,
+            "Options --within, --measured, --apply, --key-slot, --password-command and those of its key file are about keyslots: \
+             only LUKS volumes have some.",
+        ),
+        Rule::only_of_named(
+            &["tcrypt", "plain", "loopaes"],
+            &[&options::HASH, &options::CIPHER, &options::KEY_SIZE],
+            "Options --hash, --cipher and --key-size describe a volume of --type tcrypt, plain or loopaes.",
+        ),
+        Rule::only_of(
+            &["luks", "luks1", "luks2", "tcrypt", "plain", "loopaes"],
+            &[&args::shared::KEY_FILE],
+            "No key is needed: all that passport tells of such a volume is known without one.",
+        ),
         Rule::excludes(&options::APPLY, &[&args::shared::JSON])
             .saying("--apply is interactive and cannot be combined with --json."),
     ],
@@ -73,6 +94,10 @@ pub(crate) static COMMAND: Command = Command {
             line: "keyway passport --target grub-2.12 --measured 45s --within 4s /dev/sda2",
             does: "The same, where the watch showed 45 seconds.",
         },
+        Example {
+            line: "keyway passport --type tcrypt --hash sha512 disk.hc",
+            does: "What a VeraCrypt volume costs you, and a thief.",
+        },
     ],
     risks: &[risk(
         "--apply",
@@ -82,3 +107,5 @@ pub(crate) static COMMAND: Command = Command {
     )],
     run: args::run::<Request>,
 };
+
+const LUKS: &[&str] = &["luks", "luks1", "luks2"];

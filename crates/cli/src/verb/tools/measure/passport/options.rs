@@ -90,6 +90,45 @@ pub(super) static HTML: Opt = Opt {
     man: "",
 };
 
+// ---- volumes without a LUKS header ----
+
+pub(super) static HASH: Opt = Opt {
+    long: shared::HASH.long,
+    short: shared::HASH.short,
+    value: "NAME",
+    kind: Kind::Text,
+    help: "The hash, of --type tcrypt, plain and loopaes.",
+    man: "With tcrypt: of its key derivation, if that is known (sha512, argon2id).",
+};
+pub(super) static CIPHER: Opt = Opt {
+    long: shared::CIPHER.long,
+    short: shared::CIPHER.short,
+    value: "SPEC",
+    kind: Kind::Text,
+    help: "The cipher, of --type tcrypt, plain and loopaes.",
+    man: "With tcrypt: the chain, in the order in which they encrypt (serpent-twofish-aes).",
+};
+pub(super) static KEY_SIZE: Opt = Opt {
+    long: shared::KEY_SIZE.long,
+    short: shared::KEY_SIZE.short,
+    value: "BITS",
+    kind: Kind::Number(u32::MAX as u64),
+    help: "The key's size, of --type plain and loopaes.",
+    man: "",
+};
+
+/// What is about keyslots alone.
+pub(super) const OF_KEYSLOTS: &[&Opt] = &[
+    &WITHIN,
+    &MEASURED,
+    &APPLY,
+    &shared::HEADER_BACKUP_FILE,
+    &shared::KEY_SLOT,
+    &shared::PASSWORD_COMMAND,
+    &shared::KEYFILE_OFFSET,
+    &shared::KEYFILE_SIZE,
+];
+
 pub(super) const ALL: &[&Opt] = &[
     &TARGET,
     &RATE_FILE,
@@ -110,6 +149,15 @@ pub(super) const ALL: &[&Opt] = &[
     &shared::KEY_SLOT,
     &shared::HEADER,
     &shared::TYPE,
+    &HASH,
+    &CIPHER,
+    &KEY_SIZE,
+    &shared::TCRYPT_HIDDEN,
+    &shared::TCRYPT_SYSTEM,
+    &shared::TCRYPT_BACKUP,
+    &shared::VERACRYPT,
+    &shared::VERACRYPT_PIM,
+    &shared::DISABLE_VERACRYPT,
     &shared::TIMEOUT,
     &shared::WEAK_CIPHER,
     &SAMPLE_BUDGET,

@@ -13,14 +13,15 @@ use std::io::Write;
 use std::path::Path;
 
 /// Writes the page to a file that does not exist yet.
-pub(super) fn write(passport: &Passport, path: &Path) -> Result<()> {
+pub(super) fn write(page: &PassportPage, path: &Path) -> Result<()> {
     let refused =
         |error: std::io::Error| Failure::new(Exit::Parameters, format!("Page {}: {error}.", path.display()));
     let mut file = Place::find(path, false).and_then(|place| place.make(0o666)).map_err(refused)?;
-    file.write_all(report::passport(&page(passport)).as_bytes()).map_err(refused)
+    file.write_all(report::passport(page).as_bytes()).map_err(refused)
 }
 
-fn page(passport: &Passport) -> PassportPage {
+/// Of a LUKS volume.
+pub(super) fn of(passport: &Passport) -> PassportPage {
     let facts = [
         ("Volume", passport.device.clone()),
         ("Format", format!("LUKS{}", passport.format)),
@@ -35,13 +36,19 @@ fn page(passport: &Passport) -> PassportPage {
     let refused = passport.refused.iter().map(|why| format!("The target opens no keyslot, because {why}."));
     let warnings = weakest.into_iter().chain(refused).chain(sentences::notes(passport)).collect();
     PassportPage {
-        title: passport.device.rsplit('/').next().unwrap_or_default().to_owned(),
+        title: format!("Keyslots of {}", name(&passport.device)),
+        each: "Keyslot".to_owned(),
         facts: facts.into_iter().map(|(name, value)| (name.to_owned(), value)).collect(),
         places: ["here".to_owned(), "on the target".to_owned()],
         slots: passport.slots.iter().map(|slot| keyslot(passport, slot)).collect(),
         warnings,
         advice: advice(passport),
     }
+}
+
+/// The last part of its path.
+pub(super) fn name(device: &str) -> &str {
+    device.rsplit('/').next().unwrap_or_default()
 }
 
 fn keyslot(passport: &Passport, slot: &Keyslot) -> PassportSlot {
@@ -58,6 +65,7 @@ fn keyslot(passport: &Passport, slot: &Keyslot) -> PassportSlot {
     let too_large = || format!("On the target it {}.", sentences::does_not_fit(passport, slot));
     let problem = problem.or_else(|| (slot.fits == Some(false)).then(too_large));
     let unknown = || "not published".to_owned();
+    let price = slot.cost.map_or_else(unknown, |cost| dollars(cost.dollars));
     PassportSlot {
         name: format!("Keyslot {}", slot.number),
         derivation: derivation(&slot.derive, &slot.variant),
@@ -66,8 +74,9 @@ fn keyslot(passport: &Passport, slot: &Keyslot) -> PassportSlot {
         search: [
             slot.cost.map_or_else(unknown, |cost| large(cost.guesses_per_second)),
             slot.cost.map_or_else(unknown, |cost| years(cost.years)),
-            slot.cost.map_or_else(unknown, |cost| dollars(cost.dollars)),
+            price.clone(),
         ],
+        about: format!("{price} to find its passphrase"),
         weakest: passport.weakest == Some(slot.number),
     }
 }

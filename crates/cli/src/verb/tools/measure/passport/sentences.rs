@@ -22,7 +22,7 @@ pub(super) fn notes(passport: &Passport) -> Vec<String> {
 pub(super) fn does_not_fit(passport: &Passport, slot: &Keyslot) -> String {
     let needs = match slot.derive {
         Work::Argon2 { memory_kib, .. } => human(memory_kib * 1024),
-        Work::Pbkdf2 { .. } => String::new(),
+        Work::Pbkdf2 { .. } | Work::Stretching { .. } => String::new(),
     };
     let has = passport.memory_kib.map_or(String::new(), |kib| human(kib * 1024));
     format!("does not fit: it needs {needs} of memory, and the target has {has} for everything")

@@ -6,7 +6,7 @@ use crate::output::failure::Result;
 use crate::verb::tools::cpu::{Cpu, RATE_FILE};
 use keyway::{Device, Machine, Prediction};
 use keyway_boot::loader::grub::Version;
-use keyway_boot::unlock_time::Board;
+use keyway_boot::unlock_time::{Board, Rates, Work};
 
 /// The machine that unlocks.
 pub(super) struct Target {
@@ -16,6 +16,7 @@ pub(super) struct Target {
     pub(super) rates: String,
     /// Its memory in KiB, if that is known.
     pub(super) memory_kib: Option<u64>,
+    name: String,
     machine: Machine,
     cpu: Cpu,
 }
@@ -43,12 +44,37 @@ impl Target {
             None => cpu.memory_kib,
         };
         let memory_kib = args.number(&TARGET_MEMORY).map(|bytes| bytes >> 10).or(known);
-        Ok(Self { title, rates, memory_kib, machine, cpu })
+        Ok(Self { title, rates, memory_kib, name: name.to_owned(), machine, cpu })
     }
 
     /// What happens when the volume on `device` is opened there.
     pub(super) fn predict(&self, device: &Device) -> keyway::Result<Prediction> {
         self.cpu.predict(&self.machine, device)
+    }
+
+    /// How fast it computes these, and how many seconds passed for each that was computed while this machine was
+    /// measured; `None` for GRUB, which opens LUKS volumes alone.
+    pub(super) fn rates_of(&self, works: &[Work]) -> Option<(Rates, f64)> {
+        (!self.is_grub()).then(|| self.cpu.rates(&self.machine, works))
+    }
+
+    /// Whether it is GRUB.
+    pub(super) fn is_grub(&self) -> bool {
+        self.machine.is_grub()
+    }
+
+    /// How many key derivations it runs at once.
+    pub(super) fn threads(&self) -> usize {
+        match Board::find(self.name.as_str()) {
+            Some(_) if self.cpu.is_here() => BOARDS_CORES,
+            _ if self.machine == Machine::cryptsetup() => 1,
+            _ => self.cpu.threads,
+        }
+    }
+
+    /// Whether it is this program on this machine.
+    pub(super) fn is_here(&self) -> bool {
+        self.is_linux() && self.cpu.is_here()
     }
 
     /// Whether it is Linux on a machine whose rates were measured, where cryptsetup may open the
@@ -63,6 +89,9 @@ impl Target {
         self.memory_kib.map(|kib| kib / 4 * 3)
     }
 }
+
+/// Of a Raspberry Pi 3 and 4.
+const BOARDS_CORES: usize = 4;
 
 fn find(name: &str) -> Result<Machine> {
     if let Some(machine) = Machine::find(name) {

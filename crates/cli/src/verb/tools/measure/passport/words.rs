@@ -59,6 +59,7 @@ pub(super) fn derivation(work: &Work, variant: &str) -> String {
                 if *lanes == 1 { "lane" } else { "lanes" }
             )
         }
+        Work::Stretching { rounds } => format!("{} rounds of SHA-256", grouped(*rounds)),
     }
 }
 
