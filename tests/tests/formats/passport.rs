@@ -193,6 +193,10 @@ fn a_target_that_opens_none_of_them_says_so() {
     passport("bitlk --target grub-2.14", &volume).ok().says(refused);
     assert_eq!(json("plain --target grub-2.14", &volume)["target_opens_it"], true);
     let found = json("tcrypt --hash sha512 --target pi4", &volume);
+    let rates = scratch.file("rates.json", keyway("bench kdf --pbkdf bitlocker --time 1 --json").ok().stdout);
+    let elsewhere = keyway("passport --type bitlk --json --rate-file").arg(&rates).arg(&volume).ok();
+    let elsewhere: Value = serde_json::from_slice(&elsewhere.stdout).unwrap();
+    assert!(number(&elsewhere["ways"][0]["seconds_on_target"]) > 0.0, "{elsewhere}");
     // Its figure is 189,684 iterations a second, and a header's key is three digests long.
     let there = number(&way(&found, "VeraCrypt sha512")["seconds_on_target"]);
     assert!((7.5..8.5).contains(&there), "{there}");

@@ -7,7 +7,9 @@ use crate::Clock;
 use crate::results::{KdfCase, Outcome, Settings, Unit, right};
 use crate::rounds::{Sample, Subject, fits, passes};
 use crate::stats::SMALLEST;
-use keyway_crypto::kdf::{Argon2Cost, Argon2Variant, Derivation, argon2_on, pbkdf2_on, pbkdf2_side_by_side};
+use keyway_crypto::kdf::{
+    Argon2Cost, Argon2Variant, Derivation, argon2_on, pbkdf2_on, pbkdf2_side_by_side, stretch,
+};
 use keyway_crypto::{Cpu, Error, Hash, Secret, Stop};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
@@ -16,8 +18,17 @@ const PASSWORD: &[u8] = b"correct horse battery staple";
 
 /// A derivation that can be run with any cost.
 enum Kdf {
-    Pbkdf2 { hash: Hash, passwords: usize },
-    Argon2 { variant: Argon2Variant, memory_kib: u32, lanes: u32 },
+    Pbkdf2 {
+        hash: Hash,
+        passwords: usize,
+    },
+    Argon2 {
+        variant: Argon2Variant,
+        memory_kib: u32,
+        lanes: u32,
+    },
+    /// BitLocker's.
+    Stretching,
 }
 
 struct Derive {
@@ -52,7 +63,7 @@ pub(crate) fn prepare(
     kdf.derive_portably(cost, &mut expected)?;
     let unit = match (&kdf, target) {
         (_, Some(_)) => Unit::Cost,
-        (Kdf::Pbkdf2 { .. }, None) => Unit::IterationsPerSecond,
+        (Kdf::Pbkdf2 { .. } | Kdf::Stretching, None) => Unit::IterationsPerSecond,
         (Kdf::Argon2 { .. }, None) => Unit::PassesPerSecond,
     };
     let derive = Derive { kdf, cost, expected, target };
@@ -95,6 +106,7 @@ impl Kdf {
                 }
                 return Ok(Self::Pbkdf2 { hash, passwords });
             }
+            "bitlocker" => return Ok(Self::Stretching),
             "argon2i" => Argon2Variant::Argon2i,
             _ => Argon2Variant::Argon2id,
         };
@@ -106,13 +118,14 @@ impl Kdf {
         match self {
             Self::Pbkdf2 { passwords, .. } => *passwords,
             Self::Argon2 { lanes, .. } => *lanes as usize,
+            Self::Stretching => 1,
         }
     }
 
     /// The cost of the first try.
     fn smallest(&self) -> u32 {
         match self {
-            Self::Pbkdf2 { .. } => 1000,
+            Self::Pbkdf2 { .. } | Self::Stretching => 1000,
             Self::Argon2 { .. } => 1,
         }
     }
@@ -154,6 +167,7 @@ impl Kdf {
                 argon2_on(cpu, variant, cost, PASSWORD, &salt, key, lanes as usize, &Stop::new())
                     .map_err(failed)
             }
+            Self::Stretching => stretched(cpu, cost, key),
         }
     }
 
@@ -162,9 +176,20 @@ impl Kdf {
         match *self {
             Self::Pbkdf2 { hash, .. } => Self::Pbkdf2 { hash, passwords: 1 },
             Self::Argon2 { variant, memory_kib, lanes } => Self::Argon2 { variant, memory_kib, lanes },
+            Self::Stretching => Self::Stretching,
         }
         .derive(Cpu::portable(), cost, key)
     }
+}
+
+/// As many rounds of BitLocker's as `cost` says.
+fn stretched(cpu: Cpu, cost: u32, key: &mut [u8]) -> Result<(), Outcome> {
+    let (mut digest, mut salt, mut out) = ([0; 32], [0; 16], [0; 32]);
+    pattern(2, &mut digest);
+    pattern(3, &mut salt);
+    stretch(cpu, &digest, &salt, cost.into(), &mut out, &Stop::new()).map_err(failed)?;
+    key.copy_from_slice(&out[..key.len()]);
+    Ok(())
 }
 
 fn side_by_side(hash: Hash, passwords: usize, cost: u32, salt: &[u8], key: &mut [u8]) -> Result<(), Outcome> {
@@ -200,7 +225,7 @@ impl Derive {
         let value = match (self.target, &self.kdf) {
             (Some(target), _) => (rate * target).max(1.0),
             (None, Kdf::Pbkdf2 { passwords, .. }) => rate * *passwords as f64,
-            (None, Kdf::Argon2 { .. }) => rate,
+            (None, Kdf::Argon2 { .. } | Kdf::Stretching) => rate,
         };
         Ok(Sample { value, seconds })
     }

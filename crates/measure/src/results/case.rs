@@ -47,7 +47,7 @@ pub struct CipherCase {
 pub struct KdfCase {
     /// The implementation that runs.
     pub by: By,
-    /// "pbkdf2", "argon2i" or "argon2id".
+    /// "pbkdf2", "argon2i", "argon2id" or "bitlocker": SHA-256, again and again.
     pub kdf: String,
     /// PBKDF2's hash.
     pub hash: Option<String>,
@@ -214,6 +214,11 @@ impl KdfCase {
             iter_time_ms: None,
             default: false,
         }
+    }
+
+    /// Whether it is paid for in iterations, and no memory.
+    pub(crate) fn counts_iterations(&self) -> bool {
+        matches!(&*self.kdf, "pbkdf2" | "bitlocker")
     }
 
     fn id(&self) -> String {

@@ -23,7 +23,7 @@ impl KdfCase {
     pub(crate) fn label(&self) -> String {
         let hash = self.hash.as_ref().map_or_else(String::new, |hash| format!("-{hash}"));
         let memory = self.memory_kib.map_or_else(String::new, |kib| format!(" {} MiB", kib / 1024));
-        let what = match (self.hash.is_some(), self.lanes) {
+        let what = match (self.counts_iterations(), self.lanes) {
             (true, _) => "at once",
             (false, 1) => "lane",
             (false, _) => "lanes",

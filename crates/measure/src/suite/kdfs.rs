@@ -16,6 +16,7 @@ pub(super) fn list(asked: &Asked) -> Result<Vec<Listed>, Unknown> {
     for kdf in ALL.into_iter().filter(|kdf| wanted(asked, kdf)) {
         match kdf {
             "pbkdf2" => pbkdf2(asked, &mut cases),
+            "bitlocker" => cases.push(KdfCase { key_bits: 256, ..KdfCase::new(kdf, 1) }),
             argon => argon2(asked, argon, &mut cases),
         }
     }
@@ -25,7 +26,7 @@ pub(super) fn list(asked: &Asked) -> Result<Vec<Listed>, Unknown> {
 /// A hash alone means PBKDF2.
 fn wanted(asked: &Asked, kdf: &str) -> bool {
     match (asked.kdfs.is_empty(), asked.hashes.is_empty()) {
-        (true, true) => true,
+        (true, true) => kdf != "bitlocker" || asked.suite != Some(Suite::Quick),
         (true, false) => kdf == "pbkdf2",
         (false, _) => asked.kdfs.iter().any(|name| name == kdf),
     }
@@ -77,5 +78,5 @@ fn timed(asked: &Asked, one: KdfCase) -> Option<KdfCase> {
     Some(KdfCase { iter_time_ms: Some(asked.iter_time_ms?), ..one })
 }
 
-/// The key derivation functions, by name.
-pub(super) const ALL: [&str; 3] = ["pbkdf2", "argon2i", "argon2id"];
+/// The key derivation functions, by name. BitLocker's always has the same rounds.
+pub(super) const ALL: [&str; 4] = ["pbkdf2", "argon2i", "argon2id", "bitlocker"];

@@ -61,7 +61,7 @@ pub struct Asked {
     pub directions: Vec<Direction>,
     /// Numbers of threads.
     pub threads: Vec<u32>,
-    /// "pbkdf2", "argon2i", "argon2id".
+    /// "pbkdf2", "argon2i", "argon2id", "bitlocker".
     pub kdfs: Vec<String>,
     /// PBKDF2's hashes.
     pub hashes: Vec<String>,

@@ -143,6 +143,7 @@ fn rates(results: &Results) -> Option<Rates> {
                     }
                 }
             }
+            (Unit::IterationsPerSecond, None, _) if case.kdf == BITLOCKER => rates.stretching = Some(rate),
             (Unit::PassesPerSecond, _, Some(memory_kib)) if case.kdf == ARGON2 => {
                 let rate = rate.times(memory_kib.into());
                 rates.argon2.add(memory_kib.into(), rate);
@@ -150,7 +151,8 @@ fn rates(results: &Results) -> Option<Rates> {
             _ => {}
         }
     }
-    (!rates.pbkdf2.is_empty() || !rates.argon2.is_empty()).then_some(rates)
+    let is_empty = rates.pbkdf2.is_empty() && rates.argon2.is_empty() && rates.stretching.is_none();
+    (!is_empty).then_some(rates)
 }
 
 fn blocks(case: &KdfCase, hash: Hash) -> u32 {
@@ -164,5 +166,6 @@ fn rate(measured: &Measured) -> Option<Interval> {
 }
 
 const ARGON2: &str = "argon2id";
+const BITLOCKER: &str = "bitlocker";
 /// How far the same machine may be off on another day.
 const LIKE: f64 = 0.95;

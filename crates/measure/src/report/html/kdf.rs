@@ -29,14 +29,14 @@ pub(super) fn kdfs(run: &Run<'_>) -> Markup {
             }
             @for (unit, pbkdf2, title) in KINDS {
                 @let of_kind: Vec<_> = all.iter()
-                    .filter(|(case, it, _)| (it.unit, case.kdf == "pbkdf2") == (unit, pbkdf2)).collect();
+                    .filter(|(case, it, _)| (it.unit, case.counts_iterations()) == (unit, pbkdf2)).collect();
                 @if !of_kind.is_empty() { (chart(&of_kind, title, unit)) }
             }
         }
     }
 }
 
-/// The unit, whether it is for PBKDF2, and its name.
+/// The unit, whether it is for PBKDF2 (and BitLocker's), and its name.
 const KINDS: [(Unit, bool, &str); 4] = [
     (Unit::IterationsPerSecond, true, "PBKDF2: iterations per second"),
     (Unit::PassesPerSecond, false, "Argon2: passes over its memory per second"),
@@ -45,7 +45,7 @@ const KINDS: [(Unit, bool, &str); 4] = [
 ];
 
 fn chart(all: &[&Figured<'_>], title: &str, unit: Unit) -> Markup {
-    let counted = match (unit, all.iter().all(|(case, ..)| case.kdf == "pbkdf2")) {
+    let counted = match (unit, all.iter().all(|(case, ..)| case.counts_iterations())) {
         (Unit::Cost, true) => "iterations",
         (Unit::Cost, false) => "passes",
         _ => words::unit_name(unit),

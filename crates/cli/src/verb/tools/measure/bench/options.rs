@@ -76,8 +76,8 @@ pub(super) static HASH: Opt = Opt {
 pub(super) static PBKDF: Opt = words(
     "pbkdf",
     "NAME",
-    &["argon2id", "argon2i", "pbkdf2"],
-    "Only argon2id, argon2i or pbkdf2.",
+    &["argon2id", "argon2i", "pbkdf2", "bitlocker"],
+    "Only argon2id, argon2i, pbkdf2 or bitlocker.",
     "May be given several times.",
 );
 pub(super) static ITER_TIME: Opt = Opt {
