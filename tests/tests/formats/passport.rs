@@ -66,7 +66,7 @@ fn each_of_bitlockers_protectors_has_its_way() {
     let shown = shown.says("BitLocker\n").says("Protector 0").says("passphrase, 1,048,576 rounds of SHA-256");
     let shown =
         shown.says("no search: 128 random bits").says("GRUB             no: no release knows the format");
-    shown.says("Windows          7 and later").lacks("  ! Its").lacks("Keyslot");
+    shown.says("Windows          10 (1511) and later").lacks("  ! Its").lacks("Keyslot");
 
     let volume = made("clear", &[Protector::Clear, Protector::Other(0x100)], 0x8002);
     let found = json("bitlk", &volume);
@@ -75,6 +75,82 @@ fn each_of_bitlockers_protectors_has_its_way() {
     let shown = passport("bitlk", &volume).ok().says("nothing is to be found: it opens by itself");
     let shown = shown.says("the key is on the disk in the clear, and whoever has the disk reads it");
     shown.says("The TPM alone opens it").says("AES-CBC without the diffuser: whoever writes");
+}
+
+/// "yes", "some" or "no", and how.
+fn opens<'a>(passport: &'a Value, program: &str) -> (&'a str, &'a str) {
+    let all = passport["opened_by"].as_array().unwrap();
+    let row =
+        all.iter().find(|row| row["program"] == program).unwrap_or_else(|| panic!("{program}: {passport}"));
+    (row["opens"].as_str().unwrap(), row["how"].as_str().unwrap())
+}
+
+#[test]
+fn what_open_refuses_is_not_said_to_open() {
+    let scratch = Scratch::new();
+    let programs = ["Keyway", "cryptsetup", "Linux's dm-crypt", "Windows"];
+    let usual = || vec![Protector::Passphrase(PASSPHRASE)];
+    let of = |protectors: Vec<Protector>, state| {
+        let encrypted = if state == [5, 4] { 2 << 20 } else { bitlk::LEN };
+        Bitlk { protectors, state, encrypted, ..Bitlk::default() }.make(&vec![0; bitlk::LEN])
+    };
+    let with = |at: usize, bytes: &[u8]| {
+        let mut volume = of(usual(), [4, 4]);
+        volume[at..at + bytes.len()].copy_from_slice(bytes);
+        volume
+    };
+    let on_write = b"\x3b\x4d\xa8\x92\x80\xdd\x0e\x4d\x9e\x4e\xb1\xe3\x28\x4e\xae\xd8";
+    for (name, volume, opened, why) in [
+        ("usual", of(usual(), [4, 4]), ["yes"; 4], "without root; by the kernel as root"),
+        (
+            "tpm",
+            of(vec![Protector::Other(0x100)], [4, 4]),
+            ["no", "no", "yes", "some"],
+            "the volume is not protected by a passphrase, but by: TPM",
+        ),
+        (
+            "clear",
+            of(vec![Protector::Clear], [4, 4]),
+            ["yes", "some", "yes", "yes"],
+            "without root; by the kernel as root",
+        ),
+        (
+            "paused",
+            of(usual(), [5, 4]),
+            ["some", "no", "yes", "yes"],
+            "the volume is only partly encrypted, and such",
+        ),
+        (
+            "cut",
+            of(usual(), [2, 4]),
+            ["no", "no", "no", "some"],
+            "the volume was in the middle of being encrypted when",
+        ),
+        (
+            "on-write",
+            with(160, on_write),
+            ["no", "no", "no", "some"],
+            "the volume is encrypted on write: which parts",
+        ),
+    ] {
+        let volume = scratch.file(name, volume);
+        let found = json("bitlk", &volume);
+        assert_eq!(programs.map(|program| opens(&found, program).0), opened, "{name}: {found}");
+        assert!(opens(&found, "Keyway").1.starts_with(why), "{name}: {found}");
+        let marked = if opened[0] == "no" { "Keyway           no: " } else { "Keyway           " };
+        passport("bitlk", &volume).ok().says(&format!("{marked}{why}"));
+    }
+    let other = scratch.file("other", of(vec![Protector::Other(0x4000)], [4, 4]));
+    assert_eq!(of_each(&json("bitlk", &other), "takes"), ["unknown protection"]);
+    let shown = passport("bitlk", &other).ok().says("no search: what opens it is not known");
+    shown.lacks("only the machine with that hardware");
+
+    let volume = scratch.file("volume", random(9, 1 << 20));
+    let chain = json("tcrypt --hash sha512 --cipher kuznyechik", &volume);
+    assert_eq!(programs[..3].iter().map(|it| opens(&chain, it).0).collect::<Vec<_>>(), ["yes", "no", "no"]);
+    assert_eq!(opens(&chain, "Keyway").1, "without root");
+    let plain = json("plain --cipher kuznyechik-xts-plain64 --key-size 512", &volume);
+    assert_eq!(programs[..3].iter().map(|it| opens(&plain, it).0).collect::<Vec<_>>(), ["yes", "no", "no"]);
 }
 
 #[test]
@@ -143,20 +219,77 @@ fn a_short_pim_is_called_short() {
     let short = json("tcrypt --veracrypt-pim 1 --hash sha512", &volume);
     assert_eq!(of_each(&short, "way"), ["VeraCrypt sha512"]);
     assert_eq!(short["ways"][0]["kdf"]["iterations"], 16_000);
-    let change =
-        format!("keyway tcryptChangeKey --veracrypt-pim 1 --new-veracrypt-pim 485 {}", volume.display());
-    assert_eq!(short["weaknesses"][0]["commands"], serde_json::json!([change]));
-    let said = "The PIM is short: 16,000 iterations, where VeraCrypt takes 500,000 without one. A guess costs 31 times less.";
-    assert_eq!(short["weaknesses"][0]["says"], said);
-    passport("tcrypt --veracrypt-pim 1", &volume).ok().says("31 times less. (With Argon2id its own is 12.)");
+    let change = |options: &str| format!("keyway tcryptChangeKey {options} {}", volume.display());
+    let commands = |passport: &Value| passport["weaknesses"][0]["commands"].clone();
+    let known = change("--hash sha512 --veracrypt-pim 1 --new-veracrypt-pim 485");
+    assert_eq!(commands(&short), serde_json::json!([known]));
+    let said =
+        |times: &str| format!("where VeraCrypt takes 500,000 without one. A guess costs {times} less.");
+    passport("tcrypt --veracrypt-pim 1 --hash sha512", &volume)
+        .ok()
+        .says("The PIM is short: 16,000 iterations, ")
+        .says(&said("31.2 times"));
+    for (pim, times) in [(236, "2.0 times"), (300, "1.6 times"), (484, "a little")] {
+        passport(&format!("tcrypt --veracrypt-pim {pim} --hash sha512"), &volume).ok().says(&said(times));
+    }
+    passport("tcrypt --veracrypt-pim 1", &volume)
+        .ok()
+        .says("31.2 times less. (With Argon2id its own is 12.)");
+    let argon2 = json("tcrypt --hash argon2id --veracrypt-pim 1", &volume);
+    let said = "The PIM is short: argon2id, 3 passes over 64.0 MiB, 1 lane, where VeraCrypt takes argon2id, 6 passes over \
+                416.0 MiB, 1 lane without one (PIM 12). A guess costs 13.8 times less.";
+    assert_eq!(argon2["weaknesses"][0]["says"], said);
+    let known = change("--hash argon2id --veracrypt-pim 1 --new-veracrypt-pim 12");
+    assert_eq!(commands(&argon2), serde_json::json!([known]));
+    let enough = json("tcrypt --hash argon2id --veracrypt-pim 12", &volume);
+    assert_eq!(enough["weaknesses"], serde_json::json!([]));
     let usual = json("tcrypt --veracrypt-pim 485 --hash sha512", &volume);
     assert_eq!(usual["ways"][0]["kdf"]["iterations"], 500_000);
     assert_eq!(usual["weaknesses"], serde_json::json!([]));
     let old = passport("tcrypt --veracrypt-pim 485 --hash ripemd160", &volume).ok();
-    old.says("RIPEMD-160 left VeraCrypt in 1.26").says("keyway tcryptChangeKey --new-hash sha512 ");
+    let known = change("--hash ripemd160 --veracrypt-pim 485 --new-hash sha512");
+    old.says("RIPEMD-160 left VeraCrypt in 1.26").says(&known);
     let key = scratch.file("key", "key");
     let with_file = passport("tcrypt --hash whirlpool --key-file", &key).arg(&volume).ok();
     with_file.says("no search: the key file goes into it, and nobody guesses random bytes");
+}
+
+/// The outer volume's header is another, with another passphrase.
+#[test]
+fn commands_are_about_the_header_that_the_options_name() {
+    let scratch = Scratch::new();
+    let (volume, key) = (scratch.file("volume", random(9, 1 << 20)), scratch.file("a key", "key"));
+    let found = |options: &str| {
+        let shown =
+            keyway("passport --json --type tcrypt --key-file").arg(&key).args(options).arg(&volume).ok();
+        serde_json::from_slice::<Value>(&shown.stdout).unwrap()["weaknesses"].clone()
+    };
+    let (key, device) = (format!("--key-file '{}'", key.display()), volume.display());
+    let hidden = "--tcrypt-hidden --tcrypt-backup";
+    let weak = found(&format!("{hidden} --hash ripemd160 --cipher aes --veracrypt-pim 1"));
+    let change = |new: &str| {
+        let known = format!("{hidden} {key} --hash ripemd160 --cipher aes --veracrypt-pim 1");
+        serde_json::json!([format!("keyway tcryptChangeKey {known} {new} {device}")])
+    };
+    let commands = [&weak[0]["commands"], &weak[1]["commands"]];
+    assert_eq!(commands, [&change("--new-veracrypt-pim 485"), &change("--new-hash sha512")]);
+    let weak = found(&format!("{hidden} --disable-veracrypt"));
+    let copy = format!(
+        "keyway copy --type tcrypt {hidden} {key} --disable-veracrypt --to veracrypt {device} new.hc"
+    );
+    assert_eq!(weak[0]["commands"], serde_json::json!([copy]));
+
+    for (options, said) in [
+        (
+            "--hash sha512 --veracrypt-pim 1",
+            "(tcryptChangeKey changes no encrypted system: VeraCrypt does, running in it.)",
+        ),
+        ("--disable-veracrypt", "Encrypt the system anew: no command changes one in place."),
+    ] {
+        let weak = found(&format!("--tcrypt-system {options}"));
+        assert!(weak[0]["says"].as_str().unwrap().ends_with(said), "{weak}");
+        assert_eq!(weak[0]["commands"], serde_json::json!([]));
+    }
 }
 
 #[test]
@@ -172,7 +305,11 @@ fn what_has_no_key_derivation_says_so() {
     shown.says("GRUB             2.12 and later, by plainmount").lacks("with cryptsetup");
     let by_file = keyway("passport --type plain --key-file").arg(&key).arg(&volume).ok();
     by_file.says("Key file  no key derivation").lacks("A passphrase is hashed");
-    assert_eq!(json("plain --hash plain", &volume)["ways"][0]["search"], "unpublished");
+    // As the fastest hash that has a rate, SHA-1.
+    assert_eq!(json("plain --hash plain", &volume)["ways"][0]["search"], "costs");
+    assert_near(guesses("plain --hash plain"), 5.1e10);
+    let none = passport("plain --hash plain", &volume).ok().lacks("no published rates");
+    none.says("at least ").says(" guesses a second, at most ").says(": cheaper than any hash");
     let found = json("loopaes", &volume);
     passport("loopaes", &volume).ok().says("Cipher     aes:64-cbc-lmk or aes-cbc-plain64\n");
     assert_eq!(found["ways"][0]["kdf"], serde_json::json!({"type": "hash", "hash": "sha512"}));

@@ -40,6 +40,11 @@ impl Hardware {
     pub fn hash(&self, hash: &str) -> Option<f64> {
         rate(self.hashes, hash)
     }
+
+    /// The same of the fastest hash.
+    pub fn fastest_hash(&self) -> f64 {
+        self.hashes.iter().map(|(_, rate)| *rate).fold(0.0, f64::max)
+    }
 }
 
 fn rate(rates: &[(&str, f64)], hash: &str) -> Option<f64> {

@@ -62,6 +62,11 @@ pub fn cost_of_hash(hash: &str, times: usize, hardware: &Hardware, entropy: f64,
     Some(cost_at(hardware.hash(hash)? / times.max(1) as f64, entropy, price))
 }
 
+/// The most that the same search costs where a guess takes not even a hash: as much as with the fastest one.
+pub fn most_without_hash(hardware: &Hardware, entropy: f64, price: f64) -> Cost {
+    cost_at(hardware.fastest_hash(), entropy, price)
+}
+
 /// The entropy in bits of a passphrase of `letters` letters, drawn uniformly from an alphabet of
 /// `from` letters.
 pub fn entropy(letters: f64, from: f64) -> f64 {
@@ -110,6 +115,7 @@ mod tests {
         }
         let raw = |hash, times| cost_of_hash(hash, times, gpu, 40.0, 1.0).map(|it| it.guesses_per_second);
         assert_eq!([raw("sha256", 1), raw("sha256", 2), raw("sm3", 1)], [Some(2.2e10), Some(1.1e10), None]);
+        assert_eq!(most_without_hash(gpu, 40.0, 1.0).guesses_per_second, 5.1e10);
     }
 
     #[test]

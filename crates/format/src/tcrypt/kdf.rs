@@ -146,5 +146,5 @@ pub static KDFS: [Kdf; 16] = [
 /// The largest PIM that VeraCrypt takes.
 pub const LARGEST_PIM: u32 = 2_147_468;
 
-/// VeraCrypt's PIM where none is given.
-pub(super) const ARGON2_PIM: u32 = 12;
+/// VeraCrypt's PIM where none is given, with Argon2id.
+pub const ARGON2_PIM: u32 = 12;

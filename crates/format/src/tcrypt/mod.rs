@@ -29,7 +29,7 @@ mod tests;
 pub use cipher::{CIPHERS, Cipher};
 pub use data_area::DataArea;
 pub use header::{Fields, HEADER_LEN, Header, KEYS_LEN, SALT_LEN, SECTOR};
-pub use kdf::{Argon2, DERIVED_LEN, KDFS, Kdf, LARGEST_PIM, Stretch, check_pim};
+pub use kdf::{ARGON2_PIM, Argon2, DERIVED_LEN, KDFS, Kdf, LARGEST_PIM, Stretch, check_pim};
 pub use new::{
     BACKUP_FILE_LEN, NEW_CIPHER, NEW_HASH, RESERVED, cipher_of_new, data_of_new, data_of_new_hidden,
     kdf_of_new, kdf_of_program, len_of_new,

@@ -38,6 +38,8 @@ pub enum Takes {
     KeyFile,
     /// What this program cannot ask for: a TPM, a smart card.
     Hardware(&'static str),
+    /// Nobody here knows what.
+    Unknown,
     /// The key is on the device, in the clear.
     Nothing,
 }
@@ -49,6 +51,7 @@ impl fmt::Display for Takes {
             Self::RecoveryPassword => "recovery password",
             Self::KeyFile => "key file",
             Self::Hardware(name) => name,
+            Self::Unknown => "unknown protection",
             Self::Nothing => "nothing",
         })
     }

@@ -59,6 +59,7 @@ fn way(number: usize, protector: &Protector) -> Way {
         Protection::RecoveryPassword => (Takes::RecoveryPassword, stretched),
         Protection::StartupKey => (Takes::KeyFile, WayCost::Nothing),
         Protection::ClearKey => (Takes::Nothing, WayCost::Nothing),
+        Protection::Unknown(_) => (Takes::Unknown, WayCost::Nothing),
         other => (Takes::Hardware(other.name()), WayCost::Nothing),
     };
     Way { label: protector.name.clone(), ..Way::new(format!("protector {number}"), takes, cost) }

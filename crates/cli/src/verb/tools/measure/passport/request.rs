@@ -29,7 +29,8 @@ pub(super) struct Request {
 /// What kind of volume it is, by `--type`.
 enum Kind {
     Luks(Versions),
-    Other(Arc<dyn Described>),
+    /// As the options describe it; what they say of one of TrueCrypt's or VeraCrypt's.
+    Other(Arc<dyn Described>, GivenTcrypt),
 }
 
 impl Kind {
@@ -38,7 +39,8 @@ impl Kind {
             return Versions::from_args(args).map(Self::Luks);
         };
         let given = Given { plain: GivenPlain::from_args(args), tcrypt: GivenTcrypt::from_args(args) };
-        row.describe(&given, |option: &Opt| args.given(option)).map(Self::Other)
+        let described = row.describe(&given, |option: &Opt| args.given(option))?;
+        Ok(Self::Other(described, given.tcrypt))
     }
 }
 
@@ -70,15 +72,15 @@ impl args::Request for Request {
     fn run(self) -> Result<()> {
         match &self.kind {
             Kind::Luks(versions) => self.tell_of_luks(*versions),
-            Kind::Other(described) => self.tell_of_another(&**described),
+            Kind::Other(described, given) => self.tell_of_another(&**described, given),
         }
     }
 }
 
 impl Request {
     /// What is known of a volume without a LUKS header.
-    fn tell_of_another(&self, described: &dyn Described) -> Result<()> {
-        let other = other::gather(&self.volume, described, &self.question, &self.key)?;
+    fn tell_of_another(&self, described: &dyn Described, given: &GivenTcrypt) -> Result<()> {
+        let other = other::gather(&self.volume, described, &self.question, &self.key, given)?;
         let Answer::Show { json, page } = &self.answer else { return Ok(()) };
         if let Some(path) = page {
             page::write(&other::page(&other), path)?;

@@ -46,11 +46,11 @@ pub(in crate::verb::tools::measure::passport) fn show(other: &Other) -> String {
 fn way(it: &Costed) -> Object {
     let text = |text: Option<&str>| text.map_or(Value::Null, Value::from);
     let cost = match &it.search {
-        Search::Costs(cost) => Some(cost),
+        Search::Costs(cost) | Search::AtMost(cost) => Some(cost),
         _ => None,
     };
     let search = match &it.search {
-        Search::Costs(_) => "costs",
+        Search::Costs(_) | Search::AtMost(_) => "costs",
         Search::Unpublished(_) => "unpublished",
         Search::Hopeless(_) => "hopeless",
         Search::Open => "open",

@@ -1,11 +1,12 @@
 //! Volumes without a LUKS header: what is known of each before its key is. `costs` has what a way into one takes, `openers`
-//! which programs open it, `weak` what is weak in it; `text`, `json` and `page` show.
+//! which programs open it, `verdict` whether this one does, `weak` what is weak in it; `text`, `json` and `page` show.
 
 mod costs;
 mod json;
 mod openers;
 mod page;
 mod text;
+mod verdict;
 mod weak;
 
 pub(super) use json::show as json;
@@ -16,6 +17,7 @@ use super::question::Question;
 use crate::device::{self, explain};
 use crate::output::failure::{Exit, Failure, Result};
 use crate::unlock::KeyOptions;
+use crate::volume::kinds::tcrypt::given::GivenTcrypt;
 use crate::volume::kinds::{Asked, Described};
 use costs::{Machines, Seconds};
 use keyway::Access;
@@ -24,6 +26,7 @@ use keyway_boot::attack::{self, Cost};
 use keyway_boot::unlock_time::Work;
 use keyway_format::plain::PassphraseHash;
 use openers::Opener;
+use verdict::Verdict;
 
 /// A volume without a LUKS header, from the point of view of its owner and of an attacker.
 pub(super) struct Other {
@@ -61,6 +64,8 @@ struct Costed {
 /// What it costs to guess what opens it.
 enum Search {
     Costs(Cost),
+    /// A guess takes not even a hash: it costs this at most.
+    AtMost(Cost),
     /// Nobody has published how fast the hardware is at it: at what.
     Unpublished(String),
     /// Nobody guesses it, for this reason.
@@ -75,6 +80,7 @@ pub(super) fn gather(
     described: &dyn Described,
     question: &Question,
     key: &KeyOptions,
+    given: &GivenTcrypt,
 ) -> Result<Other> {
     let (device, row) = (&volume.device, described.row().of);
     check_hash(row.name, described)?;
@@ -98,7 +104,18 @@ pub(super) fn gather(
     let whole = (row.name == "tcrypt").then(|| machines.seconds(&ways));
     let interference = machines.interference();
     let ways: Vec<Costed> = ways.into_iter().map(cost).collect();
-    let subject = weak::Subject { kind: row.name, device: &device.display().to_string(), ciphers: &ciphers };
+    let takes: Vec<Takes> = ways.iter().map(|it| it.way.takes).collect();
+    let verdict = Verdict::of(&*kind, device, &storage);
+    let opened = openers::Subject { kind: row.name, ciphers: &ciphers, takes: &takes, verdict: &verdict };
+    let (shown, its_header) = (device.display().to_string(), header.map(|it| it.display().to_string()));
+    let subject = weak::Subject {
+        kind: row.name,
+        device: &shown,
+        ciphers: &ciphers,
+        header: its_header.as_deref(),
+        given,
+        hardware: question.hardware,
+    };
     Ok(Other {
         device: device.display().to_string(),
         kind: row.name,
@@ -110,7 +127,7 @@ pub(super) fn gather(
         hardware: question.hardware.title,
         price: question.price,
         is_refused: question.target.is_grub() && row.name != "plain",
-        openers: openers::of(row.name, &ciphers),
+        openers: openers::of(&opened),
         weak: weak::of(&subject, &ways),
         ciphers,
         ways,
@@ -132,12 +149,16 @@ fn search(way: &Way, question: &Question, has_key_file: bool) -> Search {
     match (way.takes, &way.cost) {
         (Takes::Nothing, _) => Search::Open,
         (Takes::Hardware(_), _) => Search::Hopeless("only the machine with that hardware opens it"),
+        (Takes::Unknown, _) => Search::Hopeless("what opens it is not known"),
         (Takes::RecoveryPassword, _) => Search::Hopeless("128 random bits"),
         (Takes::KeyFile, _) => {
             Search::Hopeless("whoever has the file opens it, and nobody guesses random bytes")
         }
         (Takes::Passphrase, _) if has_key_file => {
             Search::Hopeless("the key file goes into it, and nobody guesses random bytes")
+        }
+        (Takes::Passphrase, WayCost::Hash { digests: 0, .. }) => {
+            Search::AtMost(attack::most_without_hash(hardware, entropy, price))
         }
         (Takes::Passphrase, WayCost::Hash { name, digests }) => {
             match attack::cost_of_hash(name, *digests, hardware, entropy, price) {

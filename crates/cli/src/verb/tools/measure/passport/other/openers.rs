@@ -1,4 +1,7 @@
-//! Which programs open a volume.
+//! Which programs open a volume: by its state, by what opens it, and by its ciphers.
+
+use super::verdict::Verdict;
+use keyway::parts::Takes;
 
 /// A program, and whether it opens the volume.
 pub(super) struct Opener {
@@ -11,7 +14,7 @@ pub(super) struct Opener {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Opens {
     Yes,
-    /// Some of these volumes.
+    /// Some of these volumes, or some of this one's uses.
     Some,
     No,
 }
@@ -26,47 +29,123 @@ impl Opens {
     }
 }
 
+/// The volume that they are to open.
+pub(super) struct Subject<'a> {
+    pub(super) kind: &'static str,
+    pub(super) ciphers: &'a [String],
+    /// What its users give.
+    pub(super) takes: &'a [Takes],
+    pub(super) verdict: &'a Verdict,
+}
+
 /// Those that its owner may think of.
-pub(super) fn of(kind: &str, ciphers: &[String]) -> Vec<Opener> {
-    let row = |name, opens, how: &str| Opener { name, opens, how: how.to_owned() };
-    let mut all = vec![row("Keyway", Opens::Yes, "without root; by the kernel as root")];
-    match kind {
+pub(super) fn of(subject: &Subject<'_>) -> Vec<Opener> {
+    let kernel = kernel(subject);
+    let mut all = vec![keyway(subject.verdict, kernel.opens)];
+    match subject.kind {
         "tcrypt" => {
-            let kernel = mapped(ciphers);
-            let cryptsetup = "what the kernel maps; Argon2id from 2.8 on";
             let opens = if kernel.opens == Opens::No { Opens::No } else { Opens::Some };
-            all.push(row("cryptsetup", opens, cryptsetup));
-            all.push(kernel);
-            let veracrypt = "VeraCrypt's volumes; TrueCrypt's until 1.25.9";
-            all.push(row("VeraCrypt", Opens::Some, veracrypt));
+            all.extend([row("cryptsetup", opens, "what the kernel maps; Argon2id from 2.8 on"), kernel]);
+            all.push(row("VeraCrypt", Opens::Some, "VeraCrypt's volumes; TrueCrypt's until 1.25.9"));
         }
-        "bitlk" => all.extend([
-            row("cryptsetup", Opens::Yes, "from 2.3 on; not partly encrypted volumes"),
-            row("Linux's dm-crypt", Opens::Yes, "Linux 5.6 and later"),
-            row("Windows", Opens::Yes, "7 and later"),
-        ]),
-        "fvault2" => all.extend([
-            row("cryptsetup", Opens::Yes, "from 2.6 on"),
-            row("Linux's dm-crypt", Opens::Yes, "aes-xts-plain64"),
-            row("macOS", Opens::Yes, "10.7 to 15"),
-        ]),
-        _ => all.extend([
-            row("cryptsetup", Opens::Yes, "with the same options"),
-            row("Linux's dm-crypt", Opens::Yes, "with the ciphers that the kernel has"),
-        ]),
+        "bitlk" => all.extend([cryptsetup_of_bitlocker(subject), kernel, windows(subject)]),
+        "fvault2" => {
+            let opens = if let Verdict::Refuses(_) = subject.verdict { Opens::Some } else { Opens::Yes };
+            let cryptsetup = row("cryptsetup", opens, "from 2.6 on");
+            all.extend([cryptsetup, kernel, row("macOS", Opens::Yes, "10.7 to 15")]);
+        }
+        _ => all.extend([row("cryptsetup", kernel.opens, "with the same options"), kernel]),
     }
-    all.push(match kind {
+    all.push(match subject.kind {
         "plain" => row("GRUB", Opens::Some, "2.12 and later, by plainmount, which no grub.cfg has by itself"),
         _ => row("GRUB", Opens::No, "no release knows the format: it opens LUKS"),
     });
     all
 }
 
+fn row(name: &'static str, opens: Opens, how: impl Into<String>) -> Opener {
+    Opener { name, opens, how: how.into() }
+}
+
+/// What `open` says.
+fn keyway(verdict: &Verdict, by_kernel: Opens) -> Opener {
+    let (opens, how) = match verdict {
+        Verdict::Refuses(why) | Verdict::Locked(why) => (Opens::No, &**why),
+        Verdict::Reads(why) => (Opens::Some, &**why),
+        Verdict::Opens => (
+            Opens::Yes,
+            match by_kernel {
+                Opens::Yes => "without root; by the kernel as root",
+                Opens::Some => "without root; what the kernel maps, by the kernel as root",
+                Opens::No => "without root",
+            },
+        ),
+    };
+    row("Keyway", opens, how)
+}
+
+/// What can be mapped.
+fn kernel(subject: &Subject<'_>) -> Opener {
+    let name = "Linux's dm-crypt";
+    match (subject.kind, subject.verdict) {
+        ("tcrypt", _) => mapped(subject.ciphers),
+        ("fvault2", Verdict::Refuses(_)) => {
+            row(name, Opens::Some, "aes-xts-plain64, if it is all in one place")
+        }
+        ("fvault2", _) => row(name, Opens::Yes, "aes-xts-plain64"),
+        (_, Verdict::Refuses(_)) => row(name, Opens::No, "there is no table for it"),
+        ("bitlk", _) if in_xts(subject) => row(name, Opens::Yes, "aes-xts-plain64"),
+        ("bitlk", _) => row(name, Opens::Yes, "Linux 5.6 and later"),
+        _ => match subject.ciphers.iter().any(|cipher| is_in_kernel(cipher)) {
+            true => row(name, Opens::Yes, "with the ciphers that the kernel has"),
+            false => row(name, Opens::No, "the kernel has no such cipher"),
+        },
+    }
+}
+
+/// It maps what is wholly encrypted, and asks for what is typed or in a file.
+fn cryptsetup_of_bitlocker(subject: &Subject<'_>) -> Opener {
+    let is_asked_for =
+        |takes: &Takes| matches!(takes, Takes::Passphrase | Takes::RecoveryPassword | Takes::KeyFile);
+    let (opens, how) = match subject.verdict {
+        Verdict::Refuses(_) => (Opens::No, "neither Vista's nor what is encrypted on write or in part"),
+        Verdict::Reads(_) => (Opens::No, "it maps no partly encrypted volumes"),
+        Verdict::Locked(_) => {
+            (Opens::No, "it asks for passphrases, recovery passwords and start-up keys alone")
+        }
+        Verdict::Opens if !subject.takes.iter().any(is_asked_for) => {
+            (Opens::Some, "with the volume key (a key in the clear it may not look for)")
+        }
+        Verdict::Opens => (Opens::Yes, "from 2.3 on"),
+    };
+    row("cryptsetup", opens, how)
+}
+
+fn windows(subject: &Subject<'_>) -> Opener {
+    let since = if in_xts(subject) { "10 (1511) and later" } else { "7 and later" };
+    let (opens, how) = match subject.verdict {
+        // Whether it made that, nothing tells.
+        Verdict::Refuses(_) => (Opens::Some, "what it made itself".to_owned()),
+        Verdict::Locked(_) => (Opens::Some, format!("{since}, with its TPM or smart card")),
+        Verdict::Opens | Verdict::Reads(_) => (Opens::Yes, since.to_owned()),
+    };
+    row("Windows", opens, how)
+}
+
+/// Whether it is in XTS, which Windows has had since version 1511 of Windows 10.
+fn in_xts(subject: &Subject<'_>) -> bool {
+    subject.ciphers.iter().all(|cipher| cipher.contains("-xts-"))
+}
+
+fn is_in_kernel(cipher: &str) -> bool {
+    !cipher.contains("kuznyechik")
+}
+
 /// What the kernel's dm-crypt maps, of these ciphers and chains of TrueCrypt's and VeraCrypt's.
 fn mapped(ciphers: &[String]) -> Opener {
     let is_mapped = |cipher: &&String| {
         let in_cbc = cipher.ends_with("-cbci-tcrypt") || cipher.ends_with("-cbc-tcrypt");
-        !in_cbc && !cipher.contains("kuznyechik")
+        !in_cbc && is_in_kernel(cipher)
     };
     let count = ciphers.iter().filter(is_mapped).count();
     let opens = match count {
@@ -79,7 +158,7 @@ fn mapped(ciphers: &[String]) -> Opener {
         Opens::Some => format!("{count} of the {}: not Kuznyechik, no chains in CBC", ciphers.len()),
         Opens::No => "it has no Kuznyechik, and no chains in CBC".to_owned(),
     };
-    Opener { name: "Linux's dm-crypt", opens, how }
+    row("Linux's dm-crypt", opens, how)
 }
 
 #[cfg(test)]

@@ -57,6 +57,11 @@ fn way(it: &Costed) -> PassportSlot {
             let about = format!("{dollars} to find its passphrase");
             ([large(cost.guesses_per_second), years(cost.years), dollars], about)
         }
+        Search::AtMost(cost) => {
+            let dollars = dollars(cost.dollars);
+            let about = format!("at most {dollars} to find its passphrase: cheaper than any hash");
+            ([large(cost.guesses_per_second), years(cost.years), dollars], about)
+        }
         Search::Unpublished(_) => {
             (std::array::from_fn(|_| "not published".to_owned()), "nobody has published its price".to_owned())
         }

@@ -37,8 +37,8 @@ pub(in crate::verb::tools::measure::passport) fn show(other: &Other, paint: Pain
     let _ = writeln!(page, "\n  {}", paint.strong("Opened by"));
     for opener in &other.openers {
         let how = match opener.opens {
-            Opens::Yes | Opens::Some => opener.how.clone(),
-            Opens::No => paint.bad(&format!("no: {}", opener.how)),
+            Opens::Yes | Opens::Some => printable(&opener.how),
+            Opens::No => paint.bad(&printable(&format!("no: {}", opener.how))),
         };
         let _ = writeln!(page, "    {}{how}", paint.faint(&format!("{:<17}", opener.name)));
     }
@@ -95,6 +95,12 @@ fn way(page: &mut String, other: &Other, it: &Costed, paint: Paint) {
     let search = match &it.search {
         Search::Costs(cost) => format!(
             "{} guesses a second, {}, {}",
+            large(cost.guesses_per_second),
+            years(cost.years),
+            paint.strong(&dollars(cost.dollars))
+        ),
+        Search::AtMost(cost) => format!(
+            "at least {} guesses a second, at most {}, {}: cheaper than any hash",
             large(cost.guesses_per_second),
             years(cost.years),
             paint.strong(&dollars(cost.dollars))

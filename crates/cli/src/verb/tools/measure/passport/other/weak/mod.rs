@@ -1,10 +1,13 @@
 //! What is weak in a volume, and what mends it.
 
+mod tcrypt;
+
 use super::{Costed, Search};
 use crate::output::figures::grouped;
 use crate::output::shell;
-use keyway::parts::{Takes, WayCost};
-use keyway_boot::attack::Least;
+use crate::volume::kinds::tcrypt::given::GivenTcrypt;
+use keyway::parts::Takes;
+use keyway_boot::attack::{Hardware, Least};
 
 /// What is weak, in sentences, with the commands that mend it.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -18,15 +21,18 @@ pub(super) struct Subject<'a> {
     pub(super) kind: &'static str,
     pub(super) device: &'a str,
     pub(super) ciphers: &'a [String],
+    /// Where its header is, if it is not there.
+    pub(super) header: Option<&'a str>,
+    /// What the options say of one of TrueCrypt's or VeraCrypt's.
+    pub(super) given: &'a GivenTcrypt,
+    /// What the attacker has.
+    pub(super) hardware: &'static Hardware,
 }
 
 /// What is weak in the volume.
 pub(super) fn of(subject: &Subject<'_>, ways: &[Costed]) -> Vec<Weakness> {
     match subject.kind {
-        "tcrypt" => [of_truecrypt(subject, ways), short_pim(subject, ways), old_hash(subject, ways)]
-            .into_iter()
-            .flatten()
-            .collect(),
+        "tcrypt" => tcrypt::of(subject, ways),
         "bitlk" => bitlocker(subject, ways),
         "fvault2" => few_iterations(subject, ways).into_iter().collect(),
         "plain" => plain(subject, ways).into_iter().collect(),
@@ -45,67 +51,6 @@ impl Weakness {
     fn mended_by(self, command: String) -> Self {
         Self { commands: vec![command], ..self }
     }
-}
-
-/// TrueCrypt's headers cost a few hundredths of a second.
-fn of_truecrypt(subject: &Subject<'_>, ways: &[Costed]) -> Option<Weakness> {
-    let own = |it: &&Costed| it.way.name.starts_with("TrueCrypt");
-    ways.iter().find(own)?;
-    let only = ways.iter().all(|it| own(&it));
-    let container = shell::word(subject.device);
-    let cbc = subject.ciphers.iter().any(|cipher| cipher.contains("-cbc"));
-    let cbc = if cbc {
-        " Until 4.0 they are in CBC, too, and whoever writes to the disk can change what is read."
-    } else {
-        ""
-    };
-    let start = if only { "TrueCrypt's" } else { "If TrueCrypt made it: its" };
-    let weakness = says(format!(
-        "{start} headers cost 1,000 or 2,000 iterations, which is cheap to guess, and VeraCrypt reads them no more.{cbc} Copy it to \
-         a volume of VeraCrypt's or to LUKS."
-    ));
-    Some(weakness.mended_by(format!("keyway copy --type tcrypt --to veracrypt {container} new.hc")))
-}
-
-/// A PIM below the one that VeraCrypt's own iterations stand for.
-fn short_pim(subject: &Subject<'_>, ways: &[Costed]) -> Option<Weakness> {
-    let sha512 = ways.iter().find_map(|it| match it.way.cost {
-        WayCost::Pbkdf2 { iterations, .. }
-            if it.way.name.starts_with("VeraCrypt") && !it.way.name.ends_with(')') =>
-        {
-            Some(iterations)
-        }
-        _ => None,
-    })?;
-    (sha512 < USUAL).then(|| {
-        let (container, pim) = (shell::word(subject.device), (sha512.saturating_sub(BASE)) / STEP);
-        let or_argon2 = ways.iter().any(|it| matches!(it.way.cost, WayCost::Argon2id { .. }));
-        let argon2 = if or_argon2 { " (With Argon2id its own is 12.)" } else { "" };
-        says(format!(
-            "The PIM is short: {} iterations, where VeraCrypt takes {} without one. A guess costs {} times less.{argon2}",
-            grouped(sha512.into()),
-            grouped(USUAL.into()),
-            USUAL / sha512
-        ))
-        .mended_by(format!("keyway tcryptChangeKey --veracrypt-pim {pim} --new-veracrypt-pim 485 {container}"))
-    })
-}
-
-/// VeraCrypt's iterations without a PIM; those of PIM 485.
-const USUAL: u32 = 500_000;
-/// What a PIM adds to, and what each step of it adds.
-const BASE: u32 = 15_000;
-const STEP: u32 = 1000;
-
-/// Hashes that VeraCrypt has left behind, where one was named.
-fn old_hash(subject: &Subject<'_>, ways: &[Costed]) -> Option<Weakness> {
-    let veracrypt = || ways.iter().filter(|it| it.way.name.starts_with("VeraCrypt"));
-    let only_old = veracrypt().all(|it| it.way.name.starts_with("VeraCrypt ripemd160"));
-    let container = shell::word(subject.device);
-    (only_old && veracrypt().next().is_some()).then(|| {
-        says("RIPEMD-160 left VeraCrypt in 1.26: later ones do not open it.")
-            .mended_by(format!("keyway tcryptChangeKey --new-hash sha512 {container}"))
-    })
 }
 
 fn bitlocker(subject: &Subject<'_>, ways: &[Costed]) -> Vec<Weakness> {
