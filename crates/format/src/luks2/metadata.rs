@@ -8,7 +8,7 @@ use super::digest::{Digest, DigestId};
 use super::field::Node;
 use super::header::{HeaderSize, check_json_len};
 use super::keyslot::Keyslot;
-use super::reencryption::rules;
+use super::reencryption::{CONVERSION, rules};
 use super::segment::{self, Segment, SegmentKind};
 use super::token::Token;
 use super::{MAX_DIGESTS, MAX_OBJECTS};
@@ -170,11 +170,16 @@ impl View {
         area::check(&areas, header_size, self.config.keyslots_size)
     }
 
-    /// The keyslots area must end before the data, unless the data is on another device (offset 0).
+    /// The keyslots area must end before the data, unless the data is on another device: at offset 0, or on its way
+    /// there.
     fn check_data_offset(&self, header_size: HeaderSize) -> Result<(), Error> {
         let end = header_size.keyslots_start().0 + self.config.keyslots_size.0;
+        let is_conversion = self.config.requirements.iter().any(|name| name == CONVERSION);
+        let is_new = |segment: &Segment| segment.flags.iter().any(|flag| flag == "backup-final");
+        let is_on_its_way = is_conversion && self.segments.values().any(|s| is_new(s) && s.offset.0 == 0);
         match self.data_offset().0 {
             0 => Ok(()),
+            _ if is_on_its_way => Ok(()),
             data if data >= end => Ok(()),
             data => {
                 let why = format!("the keyslots area would end at {end}, after the data at {data}");

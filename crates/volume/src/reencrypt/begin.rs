@@ -2,16 +2,18 @@
 //! changed its meaning. One write of the header begins it, so a cut before leaves the volume as it
 //! was.
 
+use super::convert::{Conversion, convert};
 use super::job::zones;
 use super::keys::{VolumeKeys, metadata};
 use super::moving::move_first;
+use super::terms::Terms;
 use crate::change::create::new_digest;
 use crate::change::edit::{AddKey, Sealed, commit_luks2, free_area, free_keyslot, luks2_parts};
 use crate::header::luks::Edit;
 use crate::header::under_way::geometry::{
     check_header_stays, check_moved_fits, check_whole_sectors, volume_len,
 };
-use crate::{Error, KdfChoice, Luks, Random, Refusal, Result, Storage};
+use crate::{Error, Luks, Random, Refusal, Result, Storage};
 use keyway_crypto::{CipherSpec, Hash, Secret, SectorSize};
 use keyway_format::Bytes;
 use keyway_format::luks2::reencryption::{
@@ -39,6 +41,8 @@ pub enum Begin<'a> {
     },
     /// The volume becomes plaintext; the header is on another device.
     Decrypt,
+    /// A volume of another kind becomes the one that the header describes, which is on another device.
+    Convert(&'a Conversion<'a>),
 }
 
 /// A keyslot for the new volume key.
@@ -51,45 +55,8 @@ pub struct NewSlot<'a> {
     pub replaces: Option<u32>,
 }
 
-/// How a re-encryption is protected and bounded.
-#[derive(Debug, Clone)]
-pub struct Terms {
-    /// "checksum", "journal" or "none"; where data moves "none" is not possible.
-    pub resilience: String,
-    /// The hash of "checksum".
-    pub hash: String,
-    /// The unit that the data device writes whole or not at all, in bytes.
-    pub block: u32,
-    /// Only this many bytes of the device are data (`--device-size`).
-    pub data_len: Option<u64>,
-    /// By how many bytes the data moves as a whole (`--reduce-device-size`): back, where the device's
-    /// last bytes make room; to the device's start where it is decrypted.
-    pub shift: u64,
-    /// The largest hot zone in bytes (`--hotzone-size`), and the part that moves first.
-    pub zone: Option<u64>,
-    /// Whether header and data are on one device.
-    pub holds_header: bool,
-    /// The cost of the digests.
-    pub kdf: KdfChoice,
-}
-
-impl Default for Terms {
-    fn default() -> Self {
-        Self {
-            resilience: "checksum".into(),
-            hash: "sha256".into(),
-            block: 4096,
-            data_len: None,
-            shift: 0,
-            zone: None,
-            holds_header: false,
-            kdf: KdfChoice::default(),
-        }
-    }
-}
-
 /// Begins a re-encryption of the volume on `data`. `old` is its volume key, unless it is plaintext;
-/// for plaintext, `new` is the key of the header. Returns the keys of both sides.
+/// for plaintext and for a volume of another kind, it is the key of the header. Returns the keys of both sides.
 ///
 /// # Errors
 /// A cipher, size or hash that cannot be used; no room for keyslots, for what protects the hot zone,
@@ -128,6 +95,13 @@ pub fn begin(
         Begin::Decrypt => {
             let (what, state) = decrypt(&changed, place, terms)?;
             (what, state, VolumeKeys::new(copy(key), None), None, Vec::new())
+        }
+        Begin::Convert(Conversion { old, slot }) => {
+            let (cipher, sector_size, old_key) = old.encryption();
+            check_cipher(cipher, sector_size, old_key)?;
+            let (digest, sealed) = add_slots(&mut changed, old_key, std::slice::from_ref(slot), terms, rng)?;
+            let (what, state) = convert(metadata(luks)?, old, digest.0, place.len)?;
+            (what, state, VolumeKeys::new(copy(old_key), copy(key)), Some(digest), sealed)
         }
     };
     let len = volume_len(&what, &state, data.len())?;
@@ -297,7 +271,13 @@ pub(super) fn decrypt(metadata: &Metadata, place: Place, terms: &Terms) -> Resul
 }
 
 /// Without keyslot, area and protection.
-fn draft(mode: Mode, direction: Direction, old: Backup, new: Backup, moved: Option<Backup>) -> Reencryption {
+pub(super) fn draft(
+    mode: Mode,
+    direction: Direction,
+    old: Backup,
+    new: Backup,
+    moved: Option<Backup>,
+) -> Reencryption {
     Reencryption {
         keyslot: 0,
         version: if mode == Mode::Decrypt && moved.is_some() { 3 } else { 2 },
@@ -328,6 +308,8 @@ pub(super) fn settle(what: &mut Reencryption, metadata: &Metadata, len: u64, ter
         || Refusal::Unusable.because(format!("Unsupported resilience mode {}", terms.resilience));
     let shift = what.old.segment.offset.0.abs_diff(what.new.segment.offset.0);
     what.resilience = match (what.mode, what.moved.is_some(), terms.resilience.as_str()) {
+        // What is written may lie over what is read.
+        (Mode::Reencrypt, false, _) if what.old.first_sector() > 0 => Resilience::Journal,
         // The old data stays where it is: nothing has to be kept.
         (Mode::Encrypt, true, _) | (_, false, _) if shift > 0 => {
             area.size = Bytes(4096);
@@ -361,7 +343,7 @@ fn block(what: &Reencryption, len: u64, device: u32) -> u32 {
 }
 
 /// The volume's segment and its digest.
-fn only_segment(metadata: &Metadata) -> Result<(&Segment, u32)> {
+pub(super) fn only_segment(metadata: &Metadata) -> Result<(&Segment, u32)> {
     let refuse = |why: &str| Refusal::Unusable.because(why);
     match (metadata.segments.get(&0), metadata.segments.len()) {
         (Some(segment), 1) => match &segment.kind {

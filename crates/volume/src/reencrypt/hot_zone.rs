@@ -91,7 +91,7 @@ impl HotZone<'_> {
         self.in_chunks("writing", |range, mut buf| {
             match kept.take(range.start) {
                 Some(read) => self.buffers.give(mem::replace(&mut buf, read)),
-                None => self.data.read_at(&mut buf, self.what.old_place(&range))?,
+                None => self.read_old(&range, &mut buf)?,
             }
             self.transform.apply(range.start, &mut buf);
             self.data.write_at(&buf, self.what.new_place(&range))?;
@@ -99,6 +99,17 @@ impl HotZone<'_> {
             Ok(())
         })?;
         self.data.flush().map_err(|source| self.failed("writing", source))
+    }
+
+    /// Reads old ciphertext of the zone, of which a part may be written over meanwhile where the data moves.
+    fn read_old(&self, range: &Range<u64>, buf: &mut [u8]) -> io::Result<()> {
+        let (old, new) = (self.what.old_place(range), self.what.new_place(range));
+        match self.protection() {
+            Protection::Journal if old != new => {
+                self.header.read_at(buf, self.what.area.offset.0 + (range.start - self.zone.start))
+            }
+            _ => self.data.read_at(buf, old),
+        }
     }
 
     /// Completes a zone whose writing was cut off, and waits until it is on stable storage.

@@ -1,6 +1,7 @@
 //! A re-encryption under way: zone by zone from the state in the header to the end.
 
 use super::buffers::Buffers;
+use super::convert::forget_headers;
 use super::held::Hold;
 use super::hot_zone::HotZone;
 use super::keys::{VolumeKeys, is_only_to_end, metadata, under_way};
@@ -87,7 +88,8 @@ impl Job {
             return Err(Refusal::ReadOnly.because("the header was not opened for editing"));
         }
         let what = under_way(&luks)?;
-        if is_only_to_end(&luks, &what)? {
+        let is_vouched = !is_only_to_end(&luks, &what)?;
+        if !is_vouched {
             keys.check_new(metadata(&luks)?, &what)?;
         } else {
             keys.check(metadata(&luks)?, &what)?;
@@ -128,6 +130,9 @@ impl Job {
         };
         // Somebody else may have gone on between our reading and our lock.
         drop(job.luks.lock_for(Edit::Reencryption)?);
+        if is_vouched {
+            forget_headers((&job.what, &job.state), &*job.data, rng)?;
+        }
         job.recover(rng)?;
         Ok(job)
     }

@@ -11,8 +11,9 @@
 //! install   the new header takes the place of the old one, its magic last; then the files can go
 //! ```
 
-use super::begin::{Begin, Terms, begin};
+use super::begin::{Begin, begin};
 use super::keys::{metadata, under_way};
+use super::terms::Terms;
 use crate::change::convert::data_segment;
 use crate::change::create::{new_digest, zero};
 use crate::change::edit::commit_luks2;

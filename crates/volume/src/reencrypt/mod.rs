@@ -1,5 +1,5 @@
 //! Re-encryption in place: a volume gets another key or cipher, plaintext becomes a volume, a volume
-//! becomes plaintext (LUKS2 on-disk format 1.1.4, sections 3.2.2 and 4.9).
+//! becomes plaintext (LUKS2 on-disk format 1.1.4, sections 3.2.2 and 4.9), a volume of another kind becomes LUKS2.
 //!
 //! ```text
 //! begin    the header says what will be, and how the hot zone is protected; not a sector has changed
@@ -18,6 +18,7 @@
 mod begin;
 mod blocks;
 mod buffers;
+mod convert;
 mod estimate;
 mod held;
 mod hot_zone;
@@ -30,13 +31,15 @@ mod online;
 mod opening;
 mod plan;
 pub mod rekey;
+mod terms;
 mod transform;
 mod unused;
 mod zone_size;
 
 pub use crate::UnderWay;
-pub use begin::{Begin, NewSlot, Terms, begin};
+pub use begin::{Begin, NewSlot, begin};
 pub use blocks::{smaller_blocks, smaller_blocks_of_plaintext};
+pub use convert::{Conversion, Foreign};
 pub use estimate::{Rates, Setting, WRITE, measure, seconds, zone};
 pub use held::Hold;
 pub use job::{Job, Options, Progress, Sizes};
@@ -48,6 +51,7 @@ pub use online::Online;
 pub use opening::Purpose;
 pub(crate) use opening::{Ready, open};
 pub use plan::{Amounts, Plan, Planned};
+pub use terms::Terms;
 pub use unused::{Unused, check_unused, check_unused_plaintext};
 
 /// The part of a zone that one thread works on at a time, in bytes: with its buffers in every core's

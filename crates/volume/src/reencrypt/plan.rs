@@ -1,9 +1,10 @@
 //! What a re-encryption would do, by the rules that begin one: nothing is written, and no key is
 //! needed. What begin refuses for its geometry is refused here.
 
-use super::begin::{self, Place, Terms, decrypt, encrypt, settle};
+use super::begin::{self, Place, decrypt, encrypt, settle};
 use super::job::zones;
 use super::keys::{metadata, under_way};
+use super::terms::Terms;
 use crate::header::under_way::geometry::{
     check_header_stays, check_moved_fits, check_whole_sectors, largest_zone, volume_len,
 };

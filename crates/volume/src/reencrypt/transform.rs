@@ -11,6 +11,8 @@ use std::sync::{Mutex, PoisonError};
 pub(super) struct Transform {
     old: Option<SectorCipher>,
     new: Option<SectorCipher>,
+    /// The number of the first old sector; new ones count from 0.
+    first: u64,
     /// Locked memory for plaintext, one piece for each thread that is at work.
     plain: Mutex<Vec<Secret>>,
 }
@@ -18,7 +20,7 @@ pub(super) struct Transform {
 impl Transform {
     pub(super) fn new(what: &Reencryption, keys: &VolumeKeys, cpu: Cpu) -> Result<Self> {
         let (old, new) = (cipher(&what.old, keys.old(), cpu)?, cipher(&what.new, keys.new_key(), cpu)?);
-        Ok(Self { old, new, plain: Mutex::default() })
+        Ok(Self { old, new, first: what.old.first_sector(), plain: Mutex::default() })
     }
 
     /// Turns old ciphertext into new, in place. `at` is the offset of its first byte in the
@@ -27,7 +29,7 @@ impl Transform {
         match (&self.old, &self.new) {
             (Some(old), Some(new)) => self.replace(old, new, at, sectors),
             // One side of it is no secret.
-            (Some(old), None) => old.decrypt(at / 512, sectors),
+            (Some(old), None) => old.decrypt(self.first + at / 512, sectors),
             (None, Some(new)) => new.encrypt(at / 512, sectors),
             (None, None) => {}
         }
@@ -40,7 +42,7 @@ impl Transform {
         for piece in sectors.chunks_mut(PIECE) {
             let plain = &mut plain.expose_mut()[..piece.len()];
             plain.copy_from_slice(piece);
-            old.decrypt(at / 512, plain);
+            old.decrypt(self.first + at / 512, plain);
             new.encrypt(at / 512, plain);
             piece.copy_from_slice(plain);
             at += piece.len() as u64;

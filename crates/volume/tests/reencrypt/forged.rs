@@ -9,9 +9,9 @@ use keyway_volume::Header;
 use keyway_volume::reencrypt::Purpose;
 
 /// What is replaced in the header's document, and what is said of it.
-type Row = (&'static [(&'static str, &'static str)], &'static str);
+pub(crate) type Row = (&'static [(&'static str, &'static str)], &'static str);
 
-const VOUCH: &str = "the volume keys do not vouch for it. Somebody else may have written it.";
+pub(crate) const VOUCH: &str = "the volume keys do not vouch for it. Somebody else may have written it.";
 
 #[test]
 fn every_field_of_a_key_that_is_replaced() {
@@ -33,7 +33,7 @@ fn every_field_of_data_that_moves_as_a_whole() {
     check(&simple(Kind::Shift, "checksum"), SHIFTED);
 }
 
-fn check(case: &Case, rows: &[Row]) {
+pub(crate) fn check(case: &Case, rows: &[Row]) {
     let (images, _) = in_the_zone(case);
     for (number, (changes, expected)) in rows.iter().enumerate() {
         let forged = forge(&images, changes, &format!("row {number}"));

@@ -2,6 +2,7 @@
 //! while it recovers, and in the end not a sector may be lost.
 
 mod chosen;
+mod convert;
 mod disk;
 mod forged;
 mod limited;
@@ -59,6 +60,10 @@ enum Kind {
     /// As LUKS1 is encrypted and decrypted: the data moves as a whole.
     ShiftEncrypt,
     ShiftDecrypt,
+    /// What was no LUKS volume, and has its data behind so many bytes of headers.
+    Convert {
+        headers: usize,
+    },
 }
 
 impl Kind {
@@ -110,8 +115,9 @@ impl Case {
         usize::from(!self.holds_header())
     }
 
-    fn begins_with_plaintext(&self) -> bool {
-        matches!(self.kind, Kind::Encrypt { .. } | Kind::ShiftEncrypt)
+    /// Whether the header that it begins with is that of the volume as it will be.
+    fn begins_with_new_header(&self) -> bool {
+        matches!(self.kind, Kind::Encrypt { .. } | Kind::ShiftEncrypt | Kind::Convert { .. })
     }
 
     fn params(&self, offset: u64) -> Luks2Params {
@@ -119,7 +125,7 @@ impl Case {
             kdf: kdf(),
             key_bits: 256,
             sector_size: Some(match self.kind {
-                Kind::Encrypt { .. } | Kind::ShiftEncrypt => self.sectors.1,
+                _ if self.begins_with_new_header() => self.sectors.1,
                 _ => self.sectors.0,
             }),
             keyslots_size: Some((HEADER - (32 << 10)) as u64),
@@ -139,6 +145,7 @@ impl Case {
         let offset = match self.kind {
             Kind::Encrypt { moves: false }
             | Kind::Decrypt { moves: false }
+            | Kind::Convert { .. }
             | Kind::Key { detached: true } => 0,
             _ => HEADER as u64,
         };
@@ -146,7 +153,7 @@ impl Case {
         let header = if self.holds_header() { HEADER + self.data_len } else { HEADER };
         let storage = Arc::new(Memory::zeroed(header));
         let mut luks = create_luks2(storage.clone(), &params, &key(1), &secret("one"), rng).unwrap();
-        if !self.begins_with_plaintext() {
+        if !self.begins_with_new_header() {
             rekey::mark(&mut luks, rng).unwrap();
         }
         let data = match self.kind {
@@ -156,6 +163,7 @@ impl Case {
                 data
             }
             Kind::ShiftEncrypt => [&plaintext[..], &[0x5a; HEADER]].concat(),
+            Kind::Convert { headers } => convert::device(headers, self.sectors.0, &plaintext),
             _ => {
                 let volume = Arc::new(Memory::zeroed(offset as usize + self.data_len));
                 write_volume(&luks, volume.clone(), &key(1), &plaintext);
@@ -176,10 +184,11 @@ impl Case {
     fn begin(&self, disks: &Disks, rng: &mut dyn Random) -> Result<(), Error> {
         let mut luks = Luks::open(disks.disk(0), Access::Write)?;
         let data = disks.disk(self.data_disk());
-        let passphrase = secret("two");
+        let passphrase = secret(if self.begins_with_new_header() { "one" } else { "two" });
         let options = AddKey { kdf: kdf(), ..AddKey::default() };
         let slots = [NewSlot { passphrase: &passphrase, options, replaces: Some(0) }];
         let new = key(2);
+        let (foreign, conversion);
         let what = match self.kind {
             Kind::Key { .. } | Kind::Shift => Begin::Reencrypt {
                 cipher: "aes-xts-plain64",
@@ -192,6 +201,11 @@ impl Case {
             Kind::Encrypt { moves } => Begin::Encrypt { moves },
             Kind::ShiftEncrypt => Begin::Encrypt { moves: false },
             Kind::Decrypt { .. } | Kind::ShiftDecrypt => Begin::Decrypt,
+            Kind::Convert { headers } => {
+                foreign = convert::foreign(headers, self.sectors.0, self.data_len, data.len())?;
+                conversion = convert::with_slot(&foreign, &passphrase);
+                Begin::Convert(&conversion)
+            }
         };
         let shift = match self.kind {
             Kind::Shift => SHIFT as u64,
@@ -255,11 +269,11 @@ impl Case {
         let data = Arc::new(Memory::from(images[self.data_disk()].clone()));
         let is_old = metadata.keyslots.contains_key(&0);
         // Before it begins the header describes a volume that is not there yet.
-        if self.begins_with_plaintext() && binary.sequence_id == 1 {
+        if self.begins_with_new_header() && binary.sequence_id == 1 {
             return false;
         }
         let found = match self.kind {
-            Kind::Encrypt { .. } | Kind::ShiftEncrypt => read_volume(&luks, data, &key(1), plaintext.len()),
+            _ if self.begins_with_new_header() => read_volume(&luks, data, &key(1), plaintext.len()),
             Kind::Decrypt { .. } | Kind::ShiftDecrypt if !is_old => data.to_vec()[..plaintext.len()].to_vec(),
             Kind::Key { .. } | Kind::Shift if !is_old => read_volume(&luks, data, &key(2), plaintext.len()),
             _ => read_volume(&luks, data, &key(1), plaintext.len()),
@@ -270,6 +284,10 @@ impl Case {
             Kind::Key { .. } | Kind::Shift | Kind::Decrypt { .. } | Kind::ShiftDecrypt => !is_old,
             Kind::Cipher => is_encrypted_with(&metadata.segments[&0], "serpent-xts-plain64"),
             Kind::Encrypt { .. } | Kind::ShiftEncrypt => true,
+            Kind::Convert { .. } => {
+                convert::check_headers_are_gone(&images[1]);
+                true
+            }
         };
         self.check_mark(&luks, is_done, context);
         is_done
@@ -277,7 +295,7 @@ impl Case {
 
     /// A mark for the first boot is there exactly as long as the key that it is for.
     fn check_mark(&self, luks: &Luks, is_done: bool, context: &str) {
-        if self.begins_with_plaintext() {
+        if self.begins_with_new_header() {
             return;
         }
         let stays = !is_done || self.kind == Kind::Cipher;
@@ -355,6 +373,8 @@ fn cases() -> Vec<Case> {
         Kind::Shift,
         Kind::ShiftEncrypt,
         Kind::ShiftDecrypt,
+        Kind::Convert { headers: 512 },
+        Kind::Convert { headers: convert::HEADERS },
     ];
     for kind in kinds {
         for resilience in ["checksum", "journal"] {
@@ -366,7 +386,14 @@ fn cases() -> Vec<Case> {
                 {
                     let moves = matches!(kind, Kind::Encrypt { moves: true } | Kind::Decrypt { moves: true });
                     // Only what is written by chance is left out: data that moves has one protection.
-                    if kind.moves_whole() && resilience == "journal" {
+                    let only = match kind {
+                        Kind::Convert { .. } => "journal",
+                        _ if kind.moves_whole() => "checksum",
+                        _ => resilience,
+                    };
+                    // Such a device ends inside a larger sector.
+                    let is_cut = kind == Kind::Convert { headers: 512 } && sectors.1 > 512;
+                    if only != resilience || is_cut {
                         continue;
                     }
                     let zone = if moves && zone.is_none() { Some(128 << 10) } else { zone };

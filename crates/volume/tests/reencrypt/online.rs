@@ -29,6 +29,7 @@ pub(crate) fn keys(case: &Case) -> VolumeKeys {
         Kind::Key { .. } | Kind::Shift => (Some(key(1)), Some(key(2))),
         Kind::Cipher => (Some(key(1)), Some(key(1))),
         Kind::Encrypt { .. } | Kind::ShiftEncrypt => (None, Some(key(1))),
+        Kind::Convert { .. } => (Some(key(3)), Some(key(1))),
         Kind::Decrypt { .. } | Kind::ShiftDecrypt => (Some(key(1)), None),
     };
     VolumeKeys::new(old, new)

@@ -14,8 +14,12 @@ pub(crate) fn open(case: &Case, disks: &Disks, purpose: Purpose) -> Result<Volum
     let device = DataDevice { len: data.len(), holds_header: case.holds_header() };
     let judged = Admitted::judge(luks, Some(device), &Accepted::default())?;
     let under_way = judged.under_way().expect("a re-encryption is under way").clone();
-    let second = under_way.second_digest().map(|digest| SecondKey { key: key(2), digest });
-    let opened = judged.open_with(key(1), under_way.first_digest().unwrap(), second)?;
+    let (first, second) = match case.kind {
+        Kind::Convert { .. } => (key(3), key(1)),
+        _ => (key(1), key(2)),
+    };
+    let second = under_way.second_digest().map(|digest| SecondKey { key: second, digest });
+    let opened = judged.open_with(first, under_way.first_digest().unwrap(), second)?;
     let (opened, data) = opened.onto(data, purpose, &mut seeded(3))?;
     let volume = Volume::new(data, opened.layout(), opened.keys(), Cpu::detect())?;
     assert_eq!(volume.is_read_only(), purpose == Purpose::Read && under_way.hot_zone().is_some());

@@ -1,7 +1,7 @@
 //! What a re-encryption writes into a header's metadata: its beginning, each step, its end.
 
 use super::super::area::Area;
-use super::{Direction, Mode, Reencryption, Resilience, State};
+use super::{CONVERSION, Direction, Mode, Reencryption, Resilience, State, is_requirement};
 use crate::json::Object;
 use crate::luks2::digest::{Digest, DigestId};
 use crate::luks2::edit::{insert, list_push, list_remove_everywhere, remove, section, strings, unwritable};
@@ -39,7 +39,7 @@ impl Metadata {
                 let object = digest.to_json().ok_or_else(|| unwritable("digests", id))?;
                 insert(document, "digests", id, object)?;
             }
-            set_requirement(document, Some(reencryption.version))?;
+            set_requirements(document, &reencryption.requirements())?;
             set_segments(document, reencryption, state)
         })
     }
@@ -62,7 +62,7 @@ impl Metadata {
             section(document, "keyslots")?.set(&keyslot.to_string(), object);
             list_remove_everywhere(document, "digests", "keyslots", keyslot)?;
             section(document, "digests")?.set(&digest_id.to_string(), digest);
-            set_requirement(document, Some(reencryption.version))
+            set_requirements(document, &reencryption.requirements())
         })
     }
 
@@ -102,13 +102,23 @@ impl Metadata {
             clear_segments(document)?;
             let last = Segment { size: SegmentSize::Dynamic, ..reencryption.new.segment.clone() };
             insert_segment(document, 0, &last, new)?;
-            set_requirement(document, None)
+            set_requirements(document, &[])
         })?;
         Ok(areas)
     }
 }
 
 impl Reencryption {
+    /// The requirements that declare it.
+    fn requirements(&self) -> Vec<String> {
+        let declared = match self.version {
+            1 => "online-reencrypt".to_string(),
+            version => format!("online-reencrypt-v{version}"),
+        };
+        let conversion = (self.old.first_sector() > 0).then(|| CONVERSION.to_string());
+        core::iter::once(declared).chain(conversion).collect()
+    }
+
     /// The keyslot's object, with its members in cryptsetup's order.
     fn keyslot_json(&self) -> Object {
         let mut area = Object::new()
@@ -174,18 +184,13 @@ fn clear_segments(document: &mut Object) -> Result<(), Error> {
     Ok(())
 }
 
-/// Sets, replaces or removes the requirement; other requirements stay.
-fn set_requirement(document: &mut Object, version: Option<u8>) -> Result<(), Error> {
+/// Replaces the requirements of a re-encryption; others stay.
+fn set_requirements(document: &mut Object, own: &[String]) -> Result<(), Error> {
     let config = section(document, "config")?;
     let mandatory = config.get("requirements").and_then(|r| r.as_object()).and_then(|r| r.get("mandatory"));
     let names = mandatory.and_then(|names| names.as_array()).unwrap_or_default();
-    let others =
-        names.iter().filter_map(|name| name.as_str()).filter(|name| !name.starts_with("online-reencrypt"));
-    let new = version.map(|version| match version {
-        1 => "online-reencrypt".to_string(),
-        version => format!("online-reencrypt-v{version}"),
-    });
-    let names: Vec<String> = others.map(String::from).chain(new).collect();
+    let others = names.iter().filter_map(|name| name.as_str()).filter(|name| !is_requirement(name));
+    let names: Vec<String> = others.map(String::from).chain(own.iter().cloned()).collect();
     if names.is_empty() {
         config.remove("requirements");
         return Ok(());

@@ -16,6 +16,11 @@
 //!
 //! What the keyslot and the backups say is vouched for by a digest over it and the volume keys
 //! ([`Reencryption::vouched`]): without these keys nobody can forge a re-encryption.
+//!
+//! What was no LUKS volume may number its sectors from elsewhere (VeraCrypt's data area begins with sector 256): the
+//! first of its IVs is in "backup-previous". Its data moves to the device's start, over what it was read from, and the
+//! journal keeps what the hot zone was. cryptsetup does neither, so such a header has a requirement that it does not
+//! know, [`CONVERSION`].
 
 pub(super) mod rules;
 
@@ -56,6 +61,15 @@ pub struct Reencryption {
     pub moved: Option<Backup>,
 }
 
+/// The requirement of a re-encryption of what was no LUKS volume: Keyway's own, so that nobody goes on with it whose IVs
+/// count from 0.
+pub const CONVERSION: &str = "keyway-conversion";
+
+/// Whether a requirement is one of a re-encryption that is under way, of whatever version.
+pub fn is_requirement(name: &str) -> bool {
+    name.starts_with("online-reencrypt") || name == CONVERSION
+}
+
 /// A segment that records a state.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Backup {
@@ -63,6 +77,16 @@ pub struct Backup {
     pub segment: Segment,
     /// What verifies its key; `None` when it is not encrypted.
     pub digest: Option<DigestId>,
+}
+
+impl Backup {
+    /// The number of its first sector, in 512-byte units: 0 but for what was no LUKS volume.
+    pub fn first_sector(&self) -> u64 {
+        match self.segment.kind {
+            SegmentKind::Crypt { iv_tweak, .. } => iv_tweak,
+            _ => 0,
+        }
+    }
 }
 
 /// What a re-encryption does.

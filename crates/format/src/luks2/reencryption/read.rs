@@ -1,7 +1,7 @@
 //! Reads a re-encryption out of a header's metadata, and refuses by name what no re-encryption
 //! begins with.
 
-use super::{Backup, Checksum, Direction, Mode, MovedResilience, Reencryption, Resilience};
+use super::{Backup, CONVERSION, Checksum, Direction, Mode, MovedResilience, Reencryption, Resilience};
 use crate::luks2::field::Node;
 use crate::luks2::metadata::Metadata;
 use crate::luks2::segment::{Segment, SegmentKind, SegmentSize};
@@ -16,6 +16,7 @@ impl Metadata {
     /// # Errors
     /// [`Error::Invalid`] when what the header says of it contradicts itself.
     pub fn reencryption(&self) -> Result<Option<Reencryption>, Error> {
+        let is_conversion = self.config.requirements.iter().any(|name| name == CONVERSION);
         let Some(version) = self.config.requirements.iter().find_map(|name| version(name)) else {
             return Ok(None);
         };
@@ -38,11 +39,11 @@ impl Metadata {
             direction: direction(&node)?,
             resilience: resilience(&node.object("area")?)?,
             area: keyslot.area,
-            old: self.backup("backup-previous")?.ok_or_else(|| lacks("backup-previous"))?,
-            new: self.backup("backup-final")?.ok_or_else(|| lacks("backup-final"))?,
-            moved: self.backup("backup-moved-segment")?,
+            old: self.backup("backup-previous", is_conversion)?.ok_or_else(|| lacks("backup-previous"))?,
+            new: self.backup("backup-final", false)?.ok_or_else(|| lacks("backup-final"))?,
+            moved: self.backup("backup-moved-segment", false)?,
         };
-        found.check()?;
+        found.check(is_conversion)?;
         Ok(Some(found))
     }
 
@@ -52,8 +53,8 @@ impl Metadata {
         new.map_or_else(|| self.data_offset().0, |segment| segment.offset.0)
     }
 
-    /// The only segment with this flag.
-    fn backup(&self, flag: &str) -> Result<Option<Backup>, Error> {
+    /// The only segment with this flag. Its IVs count from 0, unless they may be `shifted`.
+    fn backup(&self, flag: &str, shifted: bool) -> Result<Option<Backup>, Error> {
         let mut flagged = self.segments.iter().filter(|(_, s)| s.flags.iter().any(|f| f == flag));
         let Some((number, segment)) = flagged.next() else { return Ok(None) };
         let place = |what: &str| format!("segments.{number}{what}");
@@ -67,7 +68,7 @@ impl Metadata {
             SegmentKind::Crypt { integrity: Some(_), .. } => {
                 return Err(Error::invalid(place(".integrity"), "is not for volumes in reencryption"));
             }
-            SegmentKind::Crypt { iv_tweak, .. } if *iv_tweak != 0 => {
+            SegmentKind::Crypt { iv_tweak, .. } if *iv_tweak != 0 && !shifted => {
                 return Err(Error::invalid(place(".iv_tweak"), format!("{iv_tweak} is not 0")));
             }
             SegmentKind::Crypt { .. } if digest.is_none() || digests.next().is_some() => {
@@ -88,7 +89,7 @@ impl Metadata {
 
 impl Reencryption {
     /// The rules between its parts.
-    fn check(&self) -> Result<(), Error> {
+    fn check(&self, is_conversion: bool) -> Result<(), Error> {
         let crypt = |backup: &Backup| matches!(backup.segment.kind, SegmentKind::Crypt { .. });
         let wanted = match self.mode {
             Mode::Reencrypt => (true, true),
@@ -103,6 +104,9 @@ impl Reencryption {
         if self.new.segment.size != SegmentSize::Dynamic {
             return refuse("its backup-final segment is not dynamic".to_owned());
         }
+        if is_conversion {
+            return self.check_conversion().or_else(refuse);
+        }
         match (&self.resilience, &self.moved) {
             (Resilience::DataShift { shift, moved }, Some(first)) => {
                 self.check_moved(shift.0, moved, first).or_else(refuse)
@@ -116,6 +120,23 @@ impl Reencryption {
                 refuse("moves no data, but its backup segments have different offsets".to_owned())
             }
             (_, None) => Ok(()),
+        }
+    }
+
+    /// What was no LUKS volume moves down to the device's start, over what was read before: the journal has a copy.
+    fn check_conversion(&self) -> Result<(), String> {
+        let way = (self.mode, self.direction, &self.resilience, &self.moved);
+        let moves_down =
+            self.old.first_sector() > 0 && self.old.segment.offset.0 > 0 && self.new.segment.offset.0 == 0;
+        match way {
+            (Mode::Reencrypt, Direction::Forward, Resilience::Journal, None)
+                if moves_down && self.version > 1 =>
+            {
+                Ok(())
+            }
+            _ => {
+                Err(format!("does not do what \"{CONVERSION}\" says: data behind headers moves to the start"))
+            }
         }
     }
 

@@ -2,6 +2,7 @@
 //! keyslot of type "reencrypt", the states before and after it as backup segments, and regular
 //! segments that are each in one of those two states.
 
+use super::CONVERSION;
 use crate::Error;
 use crate::luks2::config::Config;
 use crate::luks2::keyslot::{Keyslot, KeyslotKind};
@@ -17,6 +18,10 @@ pub(in crate::luks2) fn check(
     let versions = config.requirements.iter().filter(|name| is_version(name)).count();
     if versions > 1 {
         let why = format!("{versions} versions of online reencryption");
+        return Err(Error::invalid("config.requirements.mandatory", why));
+    }
+    if versions == 0 && config.requirements.iter().any(|name| name == CONVERSION) {
+        let why = format!("\"{CONVERSION}\", but no reencryption is under way");
         return Err(Error::invalid("config.requirements.mandatory", why));
     }
     // A later version may be dumped; nothing else is done with it.

@@ -105,6 +105,7 @@ impl Reencryption {
                 })
                 .count();
             if same == regular.len() && same == expected.len() {
+                self.check_total(&state)?;
                 return Ok(state);
             }
             furthest = furthest.max(same);
@@ -120,6 +121,17 @@ impl Reencryption {
             }
         );
         Err(Error::invalid(format!("segments.{id}"), why))
+    }
+
+    /// What was no LUKS volume says itself how long it is.
+    fn check_total(&self, state: &State) -> Result<(), Error> {
+        match self.old.segment.size {
+            SegmentSize::Fixed(size) if self.old.first_sector() > 0 && size.0 != state.total => {
+                let why = format!("they have {} bytes, and what was there {}", state.total, size.0);
+                Err(Error::invalid("segments", why))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// The segments of a volume in this state, in the order of their plaintext.

@@ -6,7 +6,7 @@ use super::Warning;
 use crate::header::luks1_disk;
 use crate::{Header, Refusal, Result, Storage, UnderWay};
 use keyway_format::luks2::DigestKind;
-use keyway_format::luks2::reencryption::Mode;
+use keyway_format::luks2::reencryption::{Mode, is_requirement};
 
 /// What to do with a device or a backup whose volume is in the middle of a re-encryption.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -36,12 +36,7 @@ pub fn check_settled(header: &Header) -> Result<()> {
 pub(super) fn is_under_way(header: &Header) -> bool {
     let Header::Luks2 { metadata, .. } = header else { return false };
     let mut requirements = metadata.config.requirements.iter();
-    requirements.any(|name| is_reencryption(name)) || !matches!(UnderWay::of(header), Ok(None))
-}
-
-/// Whether a requirement is that of a re-encryption, of whatever version.
-pub(super) fn is_reencryption(name: &str) -> bool {
-    name.starts_with("online-reencrypt")
+    requirements.any(|name| is_requirement(name)) || !matches!(UnderWay::of(header), Ok(None))
 }
 
 /// What is to be said of a restore over `device`, the header that is there; `None` where none is.

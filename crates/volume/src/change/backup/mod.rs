@@ -13,6 +13,7 @@ use crate::header::luks::{Header, read_header};
 use crate::header::luks1_disk;
 use crate::header::seal::Seal;
 use crate::{Error, Locking, Luks, Refusal, Result, Storage};
+use keyway_format::luks2::reencryption::is_requirement;
 use keyway_format::{Sectors, luks1};
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
@@ -215,7 +216,7 @@ fn compare(backup: &Header, target: &dyn Storage, midway: Midway) -> Result<(Vec
 fn check_requirements(header: &Header, place: &str) -> Result<()> {
     match header {
         Header::Luks2 { metadata, .. } => {
-            match metadata.unmet_requirements().iter().find(|name| !midway::is_reencryption(name)) {
+            match metadata.unmet_requirements().iter().find(|name| !is_requirement(name)) {
                 Some(name) => Err(Refusal::Backup
                     .because(format!("Forbidden LUKS2 requirement \"{name}\" detected on {place}."))),
                 None => Ok(()),

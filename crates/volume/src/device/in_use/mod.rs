@@ -142,6 +142,11 @@ pub fn holder_of_file(file: BorrowedFd<'_>) -> Option<Holder> {
     })
 }
 
+/// Another process that has an open file open, too, if that can be seen.
+pub fn opener_of_file(file: BorrowedFd<'_>) -> Option<Holder> {
+    Kernel::here().opener(subject(file).ok()?, None)
+}
+
 /// Who holds a block device, if that can be seen: a mount, swap, a device that is built on it, or
 /// else a process that has it open.
 pub fn holder_of_device(major: u32, minor: u32) -> Option<Holder> {

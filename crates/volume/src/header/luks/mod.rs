@@ -4,6 +4,7 @@ use crate::device::lock::{HeaderLock, LockMode};
 use crate::header::luks1_disk;
 use crate::header::luks2_disk::Copies;
 use crate::{Error, InUse, Layout, Locking, OsRandom, Refusal, Result, Storage, UnderWay};
+use keyway_format::luks2::reencryption::CONVERSION;
 use keyway_format::luks2::{Segment, SegmentKind, SegmentSize};
 use keyway_format::{luks1, luks2};
 use std::sync::Arc;
@@ -353,4 +354,5 @@ fn recover_locked(storage: &dyn Storage) -> Result<()> {
 }
 
 /// The requirements of a reencryption that is under way.
-const REENCRYPTION: [&str; 3] = ["online-reencrypt", "online-reencrypt-v2", "online-reencrypt-v3"];
+const REENCRYPTION: [&str; 4] =
+    ["online-reencrypt", "online-reencrypt-v2", "online-reencrypt-v3", CONVERSION];

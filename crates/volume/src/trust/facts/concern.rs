@@ -5,6 +5,7 @@ use crate::trust::admission::{self, Finding, Rule};
 use crate::{DataDevice, Luks, UnlockOptions};
 use keyway_crypto::kdf::least;
 use keyway_crypto::{CipherSpec, Hash};
+use keyway_format::luks2::reencryption::is_requirement;
 use keyway_format::luks2::{Copy, Kdf};
 use std::ops::Range;
 
@@ -78,13 +79,12 @@ impl Concern {
         if let Copies::Damaged { copy, .. } = facts.copies {
             found.push(Self::DamagedCopy(copy));
         }
-        let reencryption = |name: &&String| name.starts_with("online-reencrypt");
         match &facts.reencryption {
             Ok(None) => found.extend(facts.requirements.iter().cloned().map(Self::Requires)),
             Ok(Some(under_way)) => {
                 let lost = under_way.hot_zone.clone().filter(|_| !under_way.is_recoverable);
                 found.extend(lost.map(Self::LostZone));
-                let others = facts.requirements.iter().filter(|name| !reencryption(name));
+                let others = facts.requirements.iter().filter(|name| !is_requirement(name));
                 found.extend(others.cloned().map(Self::Requires));
             }
             Err(why) => found.push(Self::ImpossibleReencryption(why.clone())),

@@ -1,0 +1,162 @@
+//! A volume of another kind becomes LUKS2 where it is: its cipher and key are those of the volume as it was.
+
+use super::begin::{NewSlot, draft, only_segment};
+use crate::error::unaligned;
+use crate::{Error, Layout, MappedSegment, Mapping, Random, Refusal, Result, Storage};
+use keyway_crypto::Secret;
+use keyway_format::Bytes;
+use keyway_format::luks2::reencryption::{Backup, Direction, END, Mode, State};
+use keyway_format::luks2::{DigestId, Metadata, Reencryption, Segment, SegmentKind, SegmentSize};
+
+/// How a volume of another kind is encrypted.
+pub struct Foreign {
+    cipher: String,
+    sector_size: u32,
+    /// The number of its first sector.
+    first: u64,
+    /// Where its data starts on the device, in bytes.
+    offset: u64,
+    /// How many bytes it has; `None`: to the device's end.
+    len: Option<u64>,
+    key: Secret,
+}
+
+impl Foreign {
+    /// The volume with this layout and key, on a device of `device_len` bytes.
+    ///
+    /// # Errors
+    /// [`Refusal::NotConvertible`] where it is not one segment behind its headers that a LUKS2 segment could describe.
+    pub fn new(layout: &Layout, key: Secret, device_len: u64) -> Result<Self> {
+        let (segment, cipher, sector_size, first) = described(layout, device_len)?;
+        Ok(Self { cipher, sector_size, first, offset: segment.storage_offset, len: segment.length, key })
+    }
+
+    /// The checks of [`Foreign::new`].
+    ///
+    /// # Errors
+    /// Its errors.
+    pub fn check(layout: &Layout, device_len: u64) -> Result<()> {
+        described(layout, device_len).map(drop)
+    }
+
+    /// Cipher, sector size in bytes, key.
+    pub(super) fn encryption(&self) -> (&str, u32, &Secret) {
+        (&self.cipher, self.sector_size, &self.key)
+    }
+
+    /// Its data as a segment.
+    fn segment(&self) -> Segment {
+        let (encryption, sector_size) = (self.cipher.clone(), self.sector_size);
+        Segment {
+            offset: Bytes(self.offset),
+            size: self.len.map_or(SegmentSize::Dynamic, |len| SegmentSize::Fixed(Bytes(len))),
+            flags: Vec::new(),
+            kind: SegmentKind::Crypt { iv_tweak: self.first, encryption, sector_size, integrity: None },
+        }
+    }
+}
+
+/// What becomes LUKS2, with the keyslot that keeps its key until that is done.
+pub struct Conversion<'a> {
+    /// The volume as it is.
+    pub old: &'a Foreign,
+    /// The keyslot for its key.
+    pub slot: NewSlot<'a>,
+}
+
+/// What is to be done: `metadata` is that of the new volume alone, and `digest` verifies the old key.
+pub(super) fn convert(
+    metadata: &Metadata,
+    old: &Foreign,
+    digest: DigestId,
+    device_len: u64,
+) -> Result<(Reencryption, State)> {
+    let (segment, new) = only_segment(metadata)?;
+    if segment.offset.0 != 0 || old.first == 0 {
+        return Err(
+            Refusal::Geometry.because("The data moves from behind its headers to the device's start.")
+        );
+    }
+    if let SegmentKind::Crypt { sector_size, .. } = segment.kind
+        && !device_len.is_multiple_of(sector_size.into())
+    {
+        return Err(unaligned(device_len, sector_size.into()));
+    }
+    let total = old.len.unwrap_or(END);
+    let state = State { done: 0..0, hot: None, total };
+    let new = Backup { segment: segment.clone(), digest: Some(new) };
+    let old = Backup { segment: old.segment(), digest: Some(digest) };
+    Ok((draft(Mode::Reencrypt, Direction::Forward, old, new, None), state))
+}
+
+/// Its only segment; its cipher and sector size, and the number of its first sector.
+fn described(layout: &Layout, device_len: u64) -> Result<(&MappedSegment, String, u32, u64)> {
+    let refuse = |why: String| Err(Refusal::NotConvertible.because(why));
+    let [segment] = &layout.segments[..] else {
+        return refuse("It keeps metadata of its own amid the data, which LUKS2 has no room for.".into());
+    };
+    let Mapping::Crypt { spec, sector_size, iv_tweak, iv_large_sectors: false } = &segment.mapping else {
+        return refuse(match &segment.mapping {
+            Mapping::Chain { ciphers, .. } => {
+                format!("It is encrypted by a chain of ciphers ({ciphers}), and LUKS2 describes one.")
+            }
+            _ => "It is encrypted in a way that LUKS2 does not describe.".into(),
+        });
+    };
+    let offset = segment.storage_offset;
+    if *iv_tweak != offset / 512 || !HEADERS.contains(&offset) {
+        return refuse(format!(
+            "Its data begins at byte {offset} with sector {iv_tweak}: only an outer volume in XTS can be converted, as a whole."
+        ));
+    }
+    if spec.weakness().is_some() {
+        return refuse(format!("It is encrypted with {spec}, a weak cipher, and would not open meanwhile."));
+    }
+    check_end(segment, device_len)?;
+    Ok((segment, spec.to_string(), sector_size.bytes() as u32, *iv_tweak))
+}
+
+/// A LUKS2 volume reaches to the end of its device: what another one keeps there becomes a part of it.
+fn check_end(segment: &MappedSegment, device_len: u64) -> Result<()> {
+    let Some(length) = segment.length else { return Ok(()) };
+    let end = segment.storage_offset.saturating_add(length);
+    match device_len.checked_sub(end) {
+        Some(0..=COPIES) => Ok(()),
+        Some(behind) => Err(Refusal::NotConvertible.because(format!(
+            "Behind its data are {behind} bytes that are not its own: LUKS2 volumes reach to the end of their device."
+        ))),
+        None => Err(Error::TooShort { needs: end, has: device_len }),
+    }
+}
+
+/// Fills the headers of another kind with noise, those before the data until it is written over, and their copies
+/// behind it: they would let somebody open and write what is half converted. The volume keys have vouched for `what`.
+pub(super) fn forget_headers(
+    (what, state): (&Reencryption, &State),
+    data: &dyn Storage,
+    rng: &mut dyn Random,
+) -> Result<()> {
+    let start = what.old.segment.offset.0;
+    if what.old.first_sector() == 0 || !HEADERS.contains(&start) {
+        return Ok(());
+    }
+    let behind = match what.old.segment.size {
+        SegmentSize::Fixed(len) => start.saturating_add(len.0)..data.len(),
+        SegmentSize::Dynamic => 0..0,
+    };
+    let is_begun = state.hot.is_some() || !state.done.is_empty();
+    let before = if is_begun { 0..0 } else { 0..start };
+    for range in [before, behind] {
+        let mut noise = vec![0; range.end.saturating_sub(range.start).min(COPIES) as usize];
+        rng.fill(&mut noise)?;
+        let failed = |source| Error::Io { what: "writing noise over the old headers".into(), source };
+        data.write_at(&noise, range.start).and_then(|()| data.flush()).map_err(failed)?;
+    }
+    Ok(())
+}
+
+/// How long the headers before the data are, in bytes: TrueCrypt's until version 5, and what came after.
+const HEADERS: [u64; 2] = [512, 128 << 10];
+
+/// The copies of headers behind the data take this many bytes.
+const COPIES: u64 = 128 << 10;
