@@ -179,6 +179,19 @@ impl Admitted {
         Ok(Volume::new(plaintext, place, identity))
     }
 
+    /// Where it is.
+    pub(crate) fn place(&self) -> &Location {
+        &self.place
+    }
+
+    /// The claimed data device, to be written.
+    pub(crate) fn writable(&self) -> Result<Arc<dyn Storage>> {
+        match self.read_only {
+            true => Err(Error::new(ErrorKind::ReadOnly)),
+            false => Ok(Arc::clone(&self.data.claimed)),
+        }
+    }
+
     /// What a LUKS header says of it.
     pub(crate) fn luks(&self) -> Option<&keyway_volume::Admitted> {
         match &self.judged {

@@ -43,6 +43,11 @@ impl VolumeKey {
         self.keyslot
     }
 
+    /// Where the plaintext is, of a volume of another kind.
+    pub(crate) fn layout(&self) -> Option<&Layout> {
+        self.layout.as_ref()
+    }
+
     /// The number of the header's digest that verified it; 0 for LUKS1. See
     /// [`Device::admit`](crate::Device::admit) for an example.
     pub fn digest(&self) -> u32 {

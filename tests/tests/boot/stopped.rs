@@ -46,8 +46,9 @@ fn the_reason_stays_and_enter_tries_again() {
     root::assert_reached(&console.ends());
 
     let board = Board::pc().kernel(&prepared("vmlinuz")).initrd(&image);
-    let line =
-        format!("console=ttyS0 no_timer_check panic=2 quiet cryptomgr.notests=1 keyway.wait=1 keyway.device=UUID={ABSENT}");
+    let line = format!(
+        "console=ttyS0 no_timer_check panic=2 quiet cryptomgr.notests=1 keyway.wait=1 keyway.device=UUID={ABSENT}"
+    );
     let said = board.append(&line).start().ends();
     let reason = format!("root: UUID={ABSENT} did not appear within 1 s.");
     let mut last = said.trim_end().lines().rev();
@@ -84,7 +85,8 @@ fn a_root_that_cannot_be_mounted_is_named_as_what_it_is() {
              root= names: write that, or wrap the distribution's own image.",
         ),
     ] {
-        let line = format!("console=ttyS0 no_timer_check panic=-1 quiet cryptomgr.notests=1 root={root} rootwait");
+        let line =
+            format!("console=ttyS0 no_timer_check panic=-1 quiet cryptomgr.notests=1 root={root} rootwait");
         let board = Board::pc().kernel(&prepared("vmlinuz")).initrd(&image).append(&line).disk(&volume);
         let said = board.start().ends();
         assert!(said.lines().any(|line| line.ends_with(reason)), "{reason}\n{said}");

@@ -15,6 +15,7 @@ pub(crate) const VERBS: &[&str] = &[
     "tcryptChangeKey",
     "tcryptHeaderBackup",
     "tcryptHeaderRestore",
+    "toLuks",
     "serve",
     "mount",
     "umount",

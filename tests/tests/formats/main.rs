@@ -13,6 +13,7 @@ mod tcplay;
 mod tcrypt;
 mod tcrypt_backups;
 mod tcrypt_headers;
+mod to_luks;
 mod to_veracrypt;
 mod untyped;
 mod veracrypt;

@@ -68,7 +68,8 @@ impl Boots {
 
     fn start(&self, clone: &Path, rate: Option<u64>) -> Console {
         let board = Board::pc().kernel(&self.kernel).initrd(&self.initrd).kept_disk(clone, rate);
-        let mut console = board.append("console=ttyS0 no_timer_check panic=-1 quiet cryptomgr.notests=1").start();
+        let mut console =
+            board.append("console=ttyS0 no_timer_check panic=-1 quiet cryptomgr.notests=1").start();
         console.limit(timeouts::MACHINE);
         console
     }

@@ -29,6 +29,7 @@ static ALL: &[&Command] = &[
     &key::tcrypt::COMMAND,
     &volume::tcrypt_header::BACKUP,
     &volume::tcrypt_header::RESTORE,
+    &volume::to_luks::COMMAND,
     &session::serve::COMMAND,
     &session::list::COMMAND,
     &boot::unlock::COMMAND,

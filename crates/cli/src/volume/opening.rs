@@ -149,6 +149,11 @@ impl Opening {
         self.take_apart(data, true)
     }
 
+    /// The volume with its key, claimed to be written to as a whole.
+    pub(crate) fn admitted_to_write(&self) -> Result<(Admitted, VolumeKey)> {
+        self.admit_with_key(Data::Write, true)
+    }
+
     /// Makes all checks that need no key, for a volume that is edited before it is opened. Nothing is
     /// claimed.
     pub(crate) fn judge(&self) -> Result<()> {

@@ -3,6 +3,7 @@
 mod build;
 mod building;
 mod content;
+mod detached;
 mod options;
 mod plan;
 mod veracrypt;
@@ -271,33 +272,6 @@ impl Create {
         new.file().set_len(len)?;
         planned.write_to_new(Arc::clone(new.file()) as Arc<dyn Storage>, len)?;
         Ok(new.complete(Readers::Owner)?)
-    }
-
-    /// Puts the header elsewhere. The data is claimed until the header is written, and is not
-    /// touched.
-    fn detached(&self, data: &Location, header: &Location, key: &Key) -> Result<()> {
-        let Found::Nothing(header_path) = self.find(header)? else {
-            return Err(Error::new(ErrorKind::Exists).at(header));
-        };
-        let claimed = match self.find(data)? {
-            Found::Something => {
-                self.refuse_size().at(data)?;
-                Some(claim(data).at(data)?)
-            }
-            Found::Nothing(_) => None,
-        };
-        let new_size = || self.size.ok_or_else(no_size);
-        let size = claimed.as_ref().map_or_else(new_size, |data| Ok(data.len())).at(data)?;
-        let planned = self.plan(size, key).at(header)?;
-        let data_len = claimed.as_ref().map_or(planned.data_len, |data| data.len());
-        if claimed.is_none() {
-            let new = NewFile::create(data.path().unwrap_or(header_path), false).at(data)?;
-            new.file().set_len(data_len).and_then(|()| new.complete(Readers::Owner)).at(data)?;
-        }
-        let new = NewFile::create(header_path, false).at(header)?;
-        new.file().set_len(planned.plan.header_end).at(header)?;
-        planned.write_to_new(Arc::clone(new.file()) as Arc<dyn Storage>, data_len).at(header)?;
-        new.complete(Readers::Owner).at(header)
     }
 
     fn find<'a>(&self, location: &'a Location) -> Result<Found<'a>> {

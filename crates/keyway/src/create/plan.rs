@@ -27,6 +27,11 @@ impl Planned<'_> {
         len.ok_or_else(|| Error::refused("no file is so long"))
     }
 
+    /// Its volume key.
+    pub(super) fn volume_key(&self) -> Secret {
+        Secret::copy_from(self.volume_key.expose())
+    }
+
     /// Writes the header to empty storage, whose data is on `data_len` bytes of storage.
     pub(super) fn write_to_new(mut self, header: Arc<dyn Storage>, data_len: u64) -> Result<()> {
         self.plan.write_to_new(&*header)?;

@@ -54,6 +54,18 @@ pub fn holder_of(file: BorrowedFd<'_>) -> Option<Holder> {
     in_use::holder_of_file(file)
 }
 
+/// Another process that has an open file open, too, if that can be seen: VeraCrypt, say, which serves a volume without
+/// the kernel's knowledge.
+///
+/// ```
+/// use std::os::fd::AsFd;
+/// assert_eq!(keyway::devices::opener_of(std::fs::File::open("Cargo.toml")?.as_fd()), None);
+/// # Ok::<(), std::io::Error>(())
+/// ```
+pub fn opener_of(file: BorrowedFd<'_>) -> Option<Holder> {
+    in_use::opener_of_file(file)
+}
+
 /// The process that holds the lock of the header at `header`, if it can be seen.
 ///
 /// ```

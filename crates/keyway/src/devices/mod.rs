@@ -31,7 +31,7 @@ mod logical;
 pub use content::{file_system, identity, is_noise, signatures, signatures_at_start, smaller_blocks};
 #[cfg(feature = "parts")]
 pub use holders::claim_replaced;
-pub use holders::{check_unused, claim, holder_of, lock_holder, loop_device_of};
+pub use holders::{check_unused, claim, holder_of, lock_holder, loop_device_of, opener_of};
 #[cfg(feature = "dm")]
 pub use kernel::{
     WriteProtection, file_behind, image_behind, is_read_only, kernel_name, other_logical_volume, protect,

@@ -180,21 +180,26 @@ impl Device {
     }
 
     pub(crate) fn terms(&self, how: &Reencrypt, holds_header: bool) -> Terms {
-        let defaults = Terms::default();
-        Terms {
-            resilience: how.resilience.name().to_owned(),
-            hash: how.hash.clone().unwrap_or(defaults.hash),
-            block: Topology::of(&*self.data()).sector_size,
-            data_len: how.data_len,
-            shift: how.data_shift,
-            zone: how.hot_zone,
-            holds_header,
-            kdf: how.keyslot.kdf_choice().unwrap_or(defaults.kdf),
-        }
+        how.terms_on(&*self.data(), holds_header)
     }
 }
 
 impl Reencrypt {
+    /// The terms for data on this device.
+    pub(super) fn terms_on(&self, data: &dyn Storage, holds_header: bool) -> Terms {
+        let defaults = Terms::default();
+        Terms {
+            resilience: self.resilience.name().to_owned(),
+            hash: self.hash.clone().unwrap_or(defaults.hash),
+            block: Topology::of(data).sector_size,
+            data_len: self.data_len,
+            shift: self.data_shift,
+            zone: self.hot_zone,
+            holds_header,
+            kdf: self.keyslot.kdf_choice().unwrap_or(defaults.kdf),
+        }
+    }
+
     pub(crate) fn check_nothing_is_skipped(&self, why: &str) -> Result<()> {
         match self.unused {
             None => Ok(()),

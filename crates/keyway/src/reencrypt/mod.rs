@@ -1,8 +1,9 @@
 //! Re-encryption in place: another volume key or cipher, plaintext to a volume, a volume to
-//! plaintext.
+//! plaintext, another kind of volume to LUKS2.
 
 mod begin;
 mod checks;
+mod convert;
 mod luks1;
 mod options;
 

@@ -78,6 +78,19 @@ impl Unused {
 }
 
 impl Reencrypt {
+    /// Whether anything but the hot zone's size and what is without a flush was chosen.
+    pub(crate) fn says_more_than_zone(&self) -> bool {
+        self.cipher.is_some()
+            || self.sector_size.is_some()
+            || self.keep_key
+            || self.new_key.is_some()
+            || self.resilience != Resilience::default()
+            || self.hash.is_some()
+            || self.data_len.is_some()
+            || self.data_shift > 0
+            || self.unused.is_some()
+    }
+
     /// The defaults: a new volume key of the same length, for the same cipher.
     pub fn new() -> Self {
         Self::default()

@@ -56,6 +56,7 @@ const MENTIONED: &[&str] = &[
     "keyway reencrypt {options}{}{backup} {device}",
     "keyway reencrypt {}",
     "keyway reencrypt --resume-only",
+    "keyway reencrypt --resume-only --header {header} {device}",
     "keyway reencrypt --resume-only --header {} {}",
     "keyway reencrypt --resume-only {}{device}",
     "keyway reencrypt --resume-only{} {}",
@@ -143,6 +144,7 @@ pub(super) const BEFORE: &[(&str, &str)] = &[
     // Only what is made here has a copy of its header.
     ("keyway read --type plain", "rm -f decrypted.img"),
     ("keyway tcryptChangeKey", "rm -f disk.hc\nkeyway tcryptFormat -q --quick --size 1M disk.hc"),
+    ("keyway toLuks", "rm -f disk.header"),
     (
         "keyway tcryptHeaderRestore",
         "keyway tcryptHeaderBackup disk.hc --header-backup-file hc.header\n\

@@ -172,6 +172,7 @@ static ALSO: &[(&str, &[&str])] = &[
     ),
     ("tcryptHeaderBackup", &["tcrypt-hidden", "tcrypt-backup", "veracrypt-pim"]),
     ("tcryptHeaderRestore", &["tcrypt-hidden", "veracrypt-pim"]),
+    ("toLuks", &["type", "veracrypt-pim", "new-keyfile", "cipher", "init-only"]),
     ("tcryptFormat", &["cipher", "hash", "size", "tcrypt-hidden", "veracrypt-pim", "veracrypt-query-pim"]),
     ("read", &["offset"]),
     ("resize", &["size", "device-size"]),

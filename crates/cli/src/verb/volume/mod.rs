@@ -9,5 +9,6 @@ pub(crate) mod read;
 pub(crate) mod repair;
 pub(crate) mod seal;
 pub(crate) mod tcrypt_header;
+pub(crate) mod to_luks;
 pub(crate) mod uuid;
 pub(crate) mod write;

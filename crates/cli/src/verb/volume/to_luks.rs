@@ -1,0 +1,244 @@
+//! `toLuks`: a TrueCrypt or VeraCrypt volume becomes LUKS2 where it is, with its header in a file.
+
+use crate::args::risk::{Effect, Proof, risk};
+use crate::args::rule::Rule;
+use crate::args::{self, Args, Command, Example, Group, Offers, Operand, Opt, Request, groups, shared};
+use crate::device::{self, explain};
+use crate::make::header::HeaderParams;
+use crate::output::failure::{Exit, Failure, Result};
+use crate::output::progress::Progress;
+use crate::output::{question, shell, stdio};
+use crate::verb::key::reencrypt::{Steps, to_end};
+use crate::volume::Opening;
+use keyway::{Create, Device, Key, Reencrypt, Reencryption, Version, devices};
+use std::fs;
+use std::os::fd::AsFd;
+use std::path::{Path, PathBuf};
+
+/// `keyway toLuks`.
+pub(crate) static COMMAND: Command = Command {
+    name: "toLuks",
+    aliases: &[],
+    group: Group::Containers,
+    operands: &[
+        Operand { name: "DEVICE", required: true, help: "The volume.", offers: Offers::Volumes },
+        Operand {
+            name: "HEADER",
+            required: true,
+            help: "A new file for its LUKS2 header.",
+            offers: Offers::Files,
+        },
+    ],
+    about: "Turn a TrueCrypt or VeraCrypt volume into LUKS2, in place.",
+    man: "Every sector is encrypted anew, under a new volume key, and moves to the device's start: no second disk is needed, \
+          and what is in the volume stays. --type tcrypt says what it is. LUKS2's header has no room before the data, so it goes to a \
+          file of its own, without which the data is lost: keep it where the disk is. When the conversion is complete, luksHeaderBackup makes a copy; one from \
+          before destroys data. The volume is 256 KiB longer then. --header names \
+          it to whatever opens the volume from then on.\n\nIt may be stopped at any moment, by Ctrl-C or by a power failure: \
+          \"reencrypt --resume-only --header HEADER DEVICE\" goes on, and \"open --header HEADER DEVICE NAME\" opens \
+          the volume meanwhile. cryptsetup opens it when the conversion is complete; until then the header demands what it does not \
+          know. A copy of what is being written is kept in HEADER: everything is written twice.\n\nUntil HEADER is \
+          there, the volume stays as it was. Then its old headers are filled with noise, so that nothing opens by them what \
+          is half converted; a volume that is hidden in it is lost. Chains of ciphers, hidden volumes and encrypted systems \
+          cannot be described by LUKS2 as they are, and are refused: \"keyway copy\" takes them.\n\nThe old passphrase is asked \
+          for, then the new one, which --new-keyfile names a file for; without a terminal they are two lines of standard \
+          input. Options about cipher, hash and sizes describe the new volume. Sectors have 512 bytes unless --sector-size says \
+          otherwise: a file system that is there already may have blocks of so many.",
+    options: &[
+        &[
+            &shared::NEW_KEYFILE,
+            &shared::HOTZONE_SIZE,
+            &shared::LIMIT_RATE,
+            &shared::INIT_ONLY,
+            &shared::WEAK_CIPHER,
+            &shared::TRIES,
+        ],
+        groups::KEY_INPUT,
+        groups::NEW_KEY_INPUT,
+        groups::LIMITS,
+        groups::TCRYPT,
+        groups::KDF,
+        groups::KEYSLOT,
+        groups::NEW_VOLUME,
+        groups::PROGRESS,
+    ],
+    rules: &[
+        Rule::line(
+            |args| args.device_type().is_none_or(|kind| !kind.eq_ignore_ascii_case("tcrypt")),
+            "toLuks needs --type tcrypt. \"keyway copy\" moves other kinds of volumes to LUKS.",
+        ),
+        Rule::line(
+            |args| PLACES.iter().any(|option| args.given(option)),
+            "The data starts where its device does: toLuks takes neither --offset nor --align-payload.",
+        ),
+    ],
+    examples: &[Example {
+        line: "keyway toLuks --type tcrypt disk.hc disk.header",
+        does: "Asks for YES, the old passphrase and a new one.",
+    }],
+    risks: &[risk(
+        "DEVICE",
+        Effect::Overwrites,
+        Proof::Claim,
+        "toLuks -q --type tcrypt --password-command true --new-keyfile KEY TARGET NEW",
+    )],
+    run: args::run::<ToLuks>,
+};
+
+/// What says where the data of other new volumes goes.
+static PLACES: &[&Opt] = &[&shared::OFFSET, &shared::ALIGN_PAYLOAD];
+
+struct ToLuks {
+    opening: Opening,
+    header: PathBuf,
+    new: HeaderParams,
+    new_key_file: Option<PathBuf>,
+    how: Reencrypt,
+    only_begins: bool,
+    limit_rate: Option<u64>,
+    progress: Progress,
+}
+
+impl Request for ToLuks {
+    fn from_args(args: &Args) -> Result<Self> {
+        let Some(header) = args.operand(1) else { return Err(Failure::silent(Exit::Parameters)) };
+        Ok(Self {
+            opening: Opening::from_args(args, 0)?,
+            header: header.to_owned(),
+            new: HeaderParams::from_args(args, Version::Luks2)?,
+            new_key_file: args.path(&shared::NEW_KEYFILE).map(Path::to_owned),
+            how: how(args),
+            only_begins: args.given(&shared::INIT_ONLY),
+            limit_rate: args.number(&shared::LIMIT_RATE),
+            progress: args.progress(),
+        })
+    }
+
+    fn run(self) -> Result<()> {
+        self.new.agree()?;
+        self.check_header()?;
+        // Before this process locks it.
+        self.check_unopened()?;
+        let (admitted, found) = self.opening.admitted_to_write()?;
+        admitted.check_conversion(&found, &self.how).map_err(|e| self.failed(e))?;
+        self.confirm()?;
+        let prompt = format!("Enter new passphrase for {}: ", self.header.display());
+        let new = self.opening.key.passphrase.replacement(prompt, self.new_key_file.as_deref(), NEW_KEYFILE);
+        let (new, create) = (Key::Passphrase(new.read()?), self.create()?);
+        let begun = admitted.begin_conversion(found, &create, &new, &self.how);
+        let begun = begun.map_err(|e| self.not_begun(e))?;
+        self.go_on(begun)
+    }
+}
+
+/// How, as far as the options say it.
+fn how(args: &Args) -> Reencrypt {
+    args.number(&shared::HOTZONE_SIZE).into_iter().fold(Reencrypt::new(), Reencrypt::hot_zone)
+}
+
+impl ToLuks {
+    /// The header's file is a new one.
+    fn check_header(&self) -> Result<()> {
+        let header = &self.header;
+        if !device::exists(header) {
+            return Ok(());
+        }
+        let message = format!("{} exists already: the header goes to a new file.", header.display());
+        let failure = Failure::new(Exit::Busy, message);
+        let luks = Device::options().header(header.clone()).open(self.opening.target.device.clone());
+        let is_under_way = luks.and_then(|device| device.header()).and_then(|it| it.is_in_reencryption());
+        Err(match is_under_way {
+            Ok(true) => failure.hinting(format!("If it is this volume's, \"{}\" goes on.", self.again())),
+            _ => failure,
+        })
+    }
+
+    /// VeraCrypt serves a volume without the kernel's knowledge: nothing but its open file tells.
+    fn check_unopened(&self) -> Result<()> {
+        let device = &self.opening.target.device;
+        let Ok(file) = fs::File::open(device) else { return Ok(()) };
+        match devices::opener_of(file.as_fd()) {
+            Some(holder) => Err(explain::on_device(device, &keyway::parts::Error::InUse(holder))),
+            None => Ok(()),
+        }
+    }
+
+    fn confirm(&self) -> Result<()> {
+        let (device, header) = (self.opening.target.device.display(), self.header.display());
+        let warning = format!(
+            "This will encrypt the volume on {device} anew, in place, with the header in {header}. TrueCrypt and VeraCrypt, \
+             which must not have it open, cannot open it any more, and a volume that is hidden in it is lost."
+        );
+        question::confirm(self.opening.target.manner, &warning, "Operation aborted.", Exit::Parameters)
+    }
+
+    fn create(&self) -> Result<Create> {
+        Ok(self.new.create()?.header(self.header.clone()))
+    }
+
+    /// The line that goes on.
+    fn again(&self) -> String {
+        let word = |path: &Path| shell::word(&path.to_string_lossy());
+        let (header, device) = (word(&self.header), word(&self.opening.target.device));
+        format!("keyway reencrypt --resume-only --header {header} {device}")
+    }
+
+    fn go_on(&self, job: Reencryption) -> Result<()> {
+        let device = &self.opening.target.device;
+        if self.only_begins {
+            let message = format!("The conversion of {} is prepared.", device.display());
+            return stdio::verbose(self.opening.target.manner, &message);
+        }
+        let again = self.again();
+        match to_end(Converting(job, self), self.progress, device, self.limit_rate) {
+            Ok(true) => self.say_what_is_needed(),
+            Ok(false) => Err(Failure::new(Exit::Parameters, "Conversion interrupted.")
+                .hinting(format!("The data is whole. \"{again}\" goes on."))),
+            Err(failure) => Err(failure.hinting(format!("Nothing is lost. \"{again}\" goes on."))),
+        }
+    }
+
+    fn say_what_is_needed(&self) -> Result<()> {
+        let (manner, header) = (self.opening.target.manner, self.header.display());
+        match manner.batch_mode {
+            true => Ok(()),
+            false => stdio::print(&format!(
+                "The volume is LUKS2 now. Without {header} its data is lost: \"keyway luksHeaderBackup\" makes a copy.\n"
+            )),
+        }
+    }
+
+    /// Once its file has appeared, the header is the only one.
+    fn not_begun(&self, error: keyway::Error) -> Failure {
+        let failure = self.failed(error);
+        match device::exists(&self.header) {
+            true => failure.hinting(format!(
+                "Keep {}: from now on nothing else opens the volume. \"{}\" goes on.",
+                self.header.display(),
+                self.again()
+            )),
+            false => failure,
+        }
+    }
+
+    fn failed(&self, error: keyway::Error) -> Failure {
+        explain::opening(&self.opening.target.device, &self.header, error)
+    }
+}
+
+/// A conversion under way, with the command whose words its errors get.
+struct Converting<'a>(Reencryption, &'a ToLuks);
+
+impl Steps for Converting<'_> {
+    fn step(&mut self) -> Result<bool> {
+        self.0.step().map_err(|error| self.1.failed(error))
+    }
+
+    fn progress(&self) -> (u64, u64) {
+        self.0.progress()
+    }
+}
+
+/// How the new passphrase is given where nobody can be asked.
+const NEW_KEYFILE: &str =
+    "Give the new passphrase in a file with --new-keyfile FILE, or on standard input, behind the old one.";
