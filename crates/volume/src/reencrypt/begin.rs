@@ -3,12 +3,13 @@
 //! was.
 
 use super::convert::{Conversion, convert};
+use super::draft::{draft, only_segment};
 use super::job::zones;
 use super::keys::{VolumeKeys, metadata};
 use super::moving::move_first;
-use super::terms::Terms;
+use super::terms::{NewSlot, Terms};
 use crate::change::create::new_digest;
-use crate::change::edit::{AddKey, Sealed, commit_luks2, free_area, free_keyslot, luks2_parts};
+use crate::change::edit::{Sealed, commit_luks2, free_area, free_keyslot, luks2_parts};
 use crate::header::luks::Edit;
 use crate::header::under_way::geometry::{
     check_header_stays, check_moved_fits, check_whole_sectors, volume_len,
@@ -19,7 +20,7 @@ use keyway_format::Bytes;
 use keyway_format::luks2::reencryption::{
     Backup, Checksum, Direction, END, Mode, MovedResilience, Resilience, State,
 };
-use keyway_format::luks2::{Area, Digest, Metadata, Reencryption, Segment, SegmentKind, SegmentSize};
+use keyway_format::luks2::{Digest, Metadata, Reencryption, Segment, SegmentKind, SegmentSize};
 
 /// What is to be done.
 #[derive(Clone, Copy)]
@@ -43,16 +44,6 @@ pub enum Begin<'a> {
     Decrypt,
     /// A volume of another kind becomes the one that the header describes, which is on another device.
     Convert(&'a Conversion<'a>),
-}
-
-/// A keyslot for the new volume key.
-pub struct NewSlot<'a> {
-    /// What opens it.
-    pub passphrase: &'a Secret,
-    /// How it is made.
-    pub options: AddKey,
-    /// The keyslot of the old key that it replaces: its priority and its tokens go over to it.
-    pub replaces: Option<u32>,
 }
 
 /// Begins a re-encryption of the volume on `data`. `old` is its volume key, unless it is plaintext;
@@ -270,27 +261,6 @@ pub(super) fn decrypt(metadata: &Metadata, place: Place, terms: &Terms) -> Resul
     Ok((what, State { done: first..first, hot: None, total }))
 }
 
-/// Without keyslot, area and protection.
-pub(super) fn draft(
-    mode: Mode,
-    direction: Direction,
-    old: Backup,
-    new: Backup,
-    moved: Option<Backup>,
-) -> Reencryption {
-    Reencryption {
-        keyslot: 0,
-        version: if mode == Mode::Decrypt && moved.is_some() { 3 } else { 2 },
-        mode,
-        direction,
-        resilience: Resilience::None,
-        area: Area { offset: Bytes(0), size: Bytes(0) },
-        old,
-        new,
-        moved,
-    }
-}
-
 /// Finds a keyslot and an area for it, and decides what protects the hot zone of a volume of `len`
 /// bytes.
 pub(super) fn settle(what: &mut Reencryption, metadata: &Metadata, len: u64, terms: &Terms) -> Result<()> {
@@ -340,24 +310,6 @@ fn block(what: &Reencryption, len: u64, device: u32) -> u32 {
         .take_while(|block| *block > what.sector_size())
         .find(fits)
         .unwrap_or(what.sector_size())
-}
-
-/// The volume's segment and its digest.
-pub(super) fn only_segment(metadata: &Metadata) -> Result<(&Segment, u32)> {
-    let refuse = |why: &str| Refusal::Unusable.because(why);
-    match (metadata.segments.get(&0), metadata.segments.len()) {
-        (Some(segment), 1) => match &segment.kind {
-            SegmentKind::Crypt { integrity: Some(_), .. } => {
-                Err(refuse("Reencryption of device with integrity profile is not supported."))
-            }
-            SegmentKind::Crypt { iv_tweak: 0, .. } => {
-                let digest = metadata.digest_of_segment(0);
-                Ok((segment, digest.ok_or_else(|| refuse("no digest verifies the key of segment 0"))?))
-            }
-            _ => Err(refuse("segment 0 is not encrypted in a way that can be reencrypted")),
-        },
-        _ => Err(refuse("only a volume of one segment can be reencrypted")),
-    }
 }
 
 fn check_cipher(cipher: &str, sector_size: u32, key: &Secret) -> Result<()> {

@@ -1,6 +1,7 @@
 //! A volume of another kind becomes LUKS2 where it is: its cipher and key are those of the volume as it was.
 
-use super::begin::{NewSlot, draft, only_segment};
+use super::draft::{draft, only_segment};
+use super::terms::NewSlot;
 use crate::error::unaligned;
 use crate::{Error, Layout, MappedSegment, Mapping, Random, Refusal, Result, Storage};
 use keyway_crypto::Secret;

@@ -19,6 +19,7 @@ mod begin;
 mod blocks;
 mod buffers;
 mod convert;
+mod draft;
 mod estimate;
 mod held;
 mod hot_zone;
@@ -37,7 +38,7 @@ mod unused;
 mod zone_size;
 
 pub use crate::UnderWay;
-pub use begin::{Begin, NewSlot, begin};
+pub use begin::{Begin, begin};
 pub use blocks::{smaller_blocks, smaller_blocks_of_plaintext};
 pub use convert::{Conversion, Foreign};
 pub use estimate::{Rates, Setting, WRITE, measure, seconds, zone};
@@ -51,7 +52,7 @@ pub use online::Online;
 pub use opening::Purpose;
 pub(crate) use opening::{Ready, open};
 pub use plan::{Amounts, Plan, Planned};
-pub use terms::Terms;
+pub use terms::{NewSlot, Terms};
 pub use unused::{Unused, check_unused, check_unused_plaintext};
 
 /// The part of a zone that one thread works on at a time, in bytes: with its buffers in every core's

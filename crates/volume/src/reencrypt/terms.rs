@@ -1,6 +1,8 @@
-//! The terms of a re-encryption.
+//! The terms of a re-encryption, and the keyslots that it makes.
 
 use crate::KdfChoice;
+use crate::change::edit::AddKey;
+use keyway_crypto::Secret;
 
 /// How a re-encryption is protected and bounded.
 #[derive(Debug, Clone)]
@@ -37,4 +39,14 @@ impl Default for Terms {
             kdf: KdfChoice::default(),
         }
     }
+}
+
+/// A keyslot for the new volume key.
+pub struct NewSlot<'a> {
+    /// What opens it.
+    pub passphrase: &'a Secret,
+    /// How it is made.
+    pub options: AddKey,
+    /// The keyslot of the old key that it replaces: its priority and its tokens go over to it.
+    pub replaces: Option<u32>,
 }

@@ -107,7 +107,7 @@ impl Request for ToLuks {
             header: header.to_owned(),
             new: HeaderParams::from_args(args, Version::Luks2)?,
             new_key_file: args.path(&shared::NEW_KEYFILE).map(Path::to_owned),
-            how: how(args),
+            how: args.number(&shared::HOTZONE_SIZE).into_iter().fold(Reencrypt::new(), Reencrypt::hot_zone),
             only_begins: args.given(&shared::INIT_ONLY),
             limit_rate: args.number(&shared::LIMIT_RATE),
             progress: args.progress(),
@@ -129,11 +129,6 @@ impl Request for ToLuks {
         let begun = begun.map_err(|e| self.not_begun(e))?;
         self.go_on(begun)
     }
-}
-
-/// How, as far as the options say it.
-fn how(args: &Args) -> Reencrypt {
-    args.number(&shared::HOTZONE_SIZE).into_iter().fold(Reencrypt::new(), Reencrypt::hot_zone)
 }
 
 impl ToLuks {
