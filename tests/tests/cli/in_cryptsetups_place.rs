@@ -167,7 +167,7 @@ fn what_is_missing_or_meant_is_said() {
         (
             "luksDump --iter-time 5 disk",
             "cryptsetup: Option --iter-time is not allowed with luksDump action; luksFormat, luksAddKey, luksChangeKey, \
-             luksConvertKey and 5 others take it.\n",
+             luksConvertKey and 6 others take it.\n",
         ),
     ] {
         let errors = beside.named(line).fails(1).errors();
