@@ -4,6 +4,7 @@
 mod chosen;
 mod convert;
 mod disk;
+mod draws;
 mod forged;
 mod limited;
 mod locked;
@@ -17,6 +18,7 @@ mod unused;
 
 use chosen::{is_slow, seed};
 use disk::Disks;
+use draws::{Draws, seeded};
 use keyway_crypto::{Cpu, Secret};
 use keyway_volume::change::create::{Luks2Params, create_luks2};
 use keyway_volume::change::edit::AddKey;
@@ -329,35 +331,6 @@ fn read_volume(luks: &Luks, data: Arc<dyn Storage>, key: &Secret, len: usize) ->
     let mut found = vec![0; len];
     volume.read_at(&mut found, 0).unwrap();
     found
-}
-
-/// Cheap random numbers from a seed (xorshift64*): tests draw millions.
-struct Draws(u64);
-
-impl Draws {
-    fn next(&mut self) -> u64 {
-        self.0 ^= self.0 >> 12;
-        self.0 ^= self.0 << 25;
-        self.0 ^= self.0 >> 27;
-        self.0.wrapping_mul(0x2545_f491_4f6c_dd1d)
-    }
-
-    fn below(&mut self, limit: usize) -> usize {
-        ((u128::from(self.next()) * limit as u128) >> 64) as usize
-    }
-}
-
-impl Random for Draws {
-    fn fill(&mut self, buf: &mut [u8]) -> keyway_volume::Result<()> {
-        for part in buf.chunks_mut(8) {
-            part.copy_from_slice(&self.next().to_le_bytes()[..part.len()]);
-        }
-        Ok(())
-    }
-}
-
-fn seeded(seed: u64) -> Draws {
-    Draws(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1)
 }
 
 fn cases() -> Vec<Case> {
