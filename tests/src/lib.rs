@@ -36,6 +36,7 @@ pub mod nbd;
 pub mod neighbours;
 pub mod peers;
 pub mod printed;
+pub mod programs;
 pub mod pty;
 pub mod run;
 pub mod scratch;

@@ -1,6 +1,7 @@
 //! A separate directory for each test, removed with the test.
 
 use crate::data::random;
+use crate::programs;
 use std::fs::{self, File};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -62,11 +63,10 @@ impl Scratch {
         self.file(name, random(seed, len))
     }
 
-    /// Creates a copy of `original` under another name.
+    /// Creates a copy of `original`, a program perhaps, under another name.
     pub fn copy(&self, original: &Path, name: &str) -> PathBuf {
         let path = self.path(name);
-        fs::copy(original, &path)
-            .unwrap_or_else(|e| panic!("{} to {}: {e}", original.display(), path.display()));
+        programs::copy(original, &path);
         path
     }
 }

@@ -1,7 +1,7 @@
 //! `./dev test` itself, with a cargo that says what tests say: what a failure's last lines are, what runs once more, and
 //! when a test that fails and then passes is forgiven.
 
-use keyway_tests::{Run, Scratch, need, peer};
+use keyway_tests::{Run, Scratch, need, peer, programs};
 use std::path::Path;
 
 const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
@@ -44,8 +44,7 @@ fn dev_test(scratch: &Scratch, args: &str, says: &[&str]) -> Run {
         cat says.$n; ! grep -q 'FAILED\\|^error' says.$n\n";
     let cargo = cargo.replace("LAST", &says.len().to_string());
     for (name, script) in [("cargo", &*cargo), ("rustc", "#!/bin/sh\necho rustc 999.0.0 '(a fake)'\n")] {
-        let file = scratch.file(name, script);
-        peer("chmod", "+x").arg(file).ok();
+        programs::script(scratch.path(name), script);
     }
     for part in ["dev", "dev.d", "Cargo.toml"] {
         peer("cp", "-r").arg(Path::new(ROOT).join(part)).arg(scratch.root()).ok();

@@ -1,6 +1,6 @@
 //! Help, man pages and completions: generated from the tables, and fast.
 
-use keyway_tests::{Scratch, Terminal, keyway, need, peer};
+use keyway_tests::{Scratch, Terminal, keyway, need, peer, programs};
 use std::os::unix::fs::symlink;
 use std::process::Command;
 
@@ -243,8 +243,7 @@ fn man_shows_a_page_in_a_pager_on_a_terminal_and_as_text_elsewhere() {
     assert_eq!(ending.code, Some(0));
     // With it, man gets the page.
     let man = bin.join("man");
-    std::fs::write(&man, "#!/bin/sh\necho \"ASKED $*\"\nexec /bin/sed -n 1p\n").unwrap();
-    std::fs::set_permissions(&man, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    programs::script(&man, "#!/bin/sh\necho \"ASKED $*\"\nexec /bin/sed -n 1p\n");
     let run = keyway("man close").env("PATH", &bin);
     let ending = Terminal::start(&run).expect("ASKED -l -").expect(".TH \"KEYWAY").finish();
     assert_eq!(ending.code, Some(0));

@@ -4,7 +4,7 @@
 
 use keyway_tests::peers::program;
 use keyway_tests::run::Outcome;
-use keyway_tests::{Run, Scratch, need, need_that, peer};
+use keyway_tests::{Run, Scratch, need, need_that, peer, programs};
 use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -18,7 +18,7 @@ fn tree(scratch: &Scratch) -> PathBuf {
     for directory in ["bin", "etc", "home/someone", "proc", "sys", "dev", "run", "sysroot"] {
         fs::create_dir_all(root.join(directory)).unwrap();
     }
-    fs::copy(program(), root.join("bin/keyway")).unwrap();
+    programs::copy(program(), root.join("bin/keyway"));
     fs::hard_link(root.join("bin/keyway"), root.join("init")).unwrap();
     fs::write(root.join("home/someone/letter"), "dear").unwrap();
     fs::write(root.join("etc/crypttab"), "data UUID=0815 none nofail\n").unwrap();
@@ -189,7 +189,7 @@ fn a_root_in_memory_goes_on_with_its_own_init() {
         "#!/bin/busybox sh\necho ORIGINAL=$0; busybox ls / /home/link\n",
     )
     .unwrap();
-    fs::copy("/bin/busybox", root.join("bin/busybox")).unwrap();
+    programs::copy("/bin/busybox", root.join("bin/busybox"));
     let kept = scratch.path("kept");
     fs::create_dir(&kept).unwrap();
     fs::write(kept.join("data"), "data").unwrap();

@@ -2,7 +2,7 @@
 //! runs in a separate tree, in new namespaces.
 
 use keyway_tests::peers::{libraries, program};
-use keyway_tests::{Run, Scratch, keyway, need, need_that, peer, random};
+use keyway_tests::{Run, Scratch, keyway, need, need_that, peer, programs, random};
 use std::fs::{self, Permissions};
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::PathBuf;
@@ -20,11 +20,11 @@ impl Tree {
         for directory in ["bin", "etc", "keyway", "proc", "sys", "dev"] {
             fs::create_dir_all(root.join(directory)).unwrap();
         }
-        fs::copy(program(), root.join("bin/keyway")).unwrap();
+        programs::copy(program(), root.join("bin/keyway"));
         for library in libraries(&program()) {
             let to = root.join(library.strip_prefix("/").unwrap());
             fs::create_dir_all(to.parent().unwrap()).unwrap();
-            fs::copy(library, to).unwrap();
+            programs::copy(library, to);
         }
         fs::hard_link(root.join("bin/keyway"), root.join("bin/cryptsetup")).unwrap();
         fs::write(root.join("key"), "secret").unwrap();

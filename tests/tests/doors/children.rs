@@ -3,7 +3,7 @@
 
 use crate::served::Volume;
 use crate::session::Runtime;
-use keyway_tests::{Scratch, need, need_that, peer};
+use keyway_tests::{Scratch, need, need_that, peer, programs};
 use nix::unistd::geteuid;
 use std::fs::{self, Permissions};
 use std::os::unix::fs::{PermissionsExt, chown};
@@ -49,15 +49,11 @@ fn a_program_that_is_started_gets_limits_and_descriptors_as_they_were() {
     let volume = Volume::new(&scratch, "disk.luks", 1);
     let told = public.join("told");
     let helper = public.join("fusermount3");
-    fs::write(
-        &helper,
-        format!(
-            "#!/bin/sh\n{{ ulimit -S -c; ulimit -H -c; ls -l /proc/self/fd; }} >'{}'\nexit 1\n",
-            told.display()
-        ),
-    )
-    .unwrap();
-    fs::set_permissions(&helper, Permissions::from_mode(0o755)).unwrap();
+    let script = format!(
+        "#!/bin/sh\n{{ ulimit -S -c; ulimit -H -c; ls -l /proc/self/fd; }} >'{}'\nexit 1\n",
+        told.display()
+    );
+    programs::script(&helper, &script);
     for path in [&public, &public.join("mnt"), volume.path(), volume.key_file()] {
         chown(path, Some(NOBODY), Some(NOBODY)).unwrap();
     }

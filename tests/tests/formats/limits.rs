@@ -3,7 +3,9 @@
 use keyway_format::tcrypt::Program;
 use keyway_tests::fvault2::Fvault2;
 use keyway_tests::peers::program;
-use keyway_tests::{Run, Scratch, Terminal, fvault2, keyway, need, need_that, peer, random, tcrypt};
+use keyway_tests::{
+    Run, Scratch, Terminal, fvault2, keyway, need, need_that, peer, programs, random, tcrypt,
+};
 use std::fs;
 use std::path::PathBuf;
 
@@ -135,7 +137,7 @@ fn discards_of_volumes_that_hide_others_are_warned_of() {
     for name in ["bin", "etc", "run", "proc", "sys", "dev"] {
         fs::create_dir_all(root.join(name)).unwrap();
     }
-    fs::copy(program(), root.join("bin/keyway")).unwrap();
+    programs::copy(program(), root.join("bin/keyway"));
     fs::copy(&volume, root.join("volume")).unwrap();
     fs::write(root.join("key"), "wrong").unwrap();
     let table = "hidden /volume /key tcrypt,tcrypt-hidden,discard,hash=sha1\nouter /volume /key tcrypt,discard,hash=sha1\n\

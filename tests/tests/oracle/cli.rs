@@ -1,7 +1,7 @@
 //! `keyway boot check`: exit codes, words and JSON.
 
 use super::kit::{Kit, PASSPHRASE};
-use keyway_tests::{keyway, need, need_that};
+use keyway_tests::{keyway, need, need_that, programs};
 use serde_json::Value;
 use std::fs;
 use std::path::Path;
@@ -61,7 +61,7 @@ fn the_installer_is_asked_whether_it_knows_luks2() {
         .map(|grubs| Path::new(&grubs).join("trixie/root/usr/sbin/grub-probe"));
     let real = real.filter(|program| program.exists());
     need_that!(real.is_some(), "no grub-probe of 2.12 is there");
-    fs::copy(real.unwrap(), root.join("usr/sbin/grub-probe")).unwrap();
+    programs::copy(real.unwrap(), root.join("usr/sbin/grub-probe"));
     check().lacks(warning);
 }
 

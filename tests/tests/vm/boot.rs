@@ -9,7 +9,7 @@ use crate::need_machine;
 use keyway_tests::peers::{CHEAP_LUKS2_PBKDF2, program};
 use keyway_tests::timeouts;
 use keyway_tests::vm::Machine;
-use keyway_tests::{Scratch, Terminal, assert_same_bytes, keyway, need, need_that, peer, random};
+use keyway_tests::{Scratch, Terminal, assert_same_bytes, keyway, need, need_that, peer, programs, random};
 use std::fs::{self, Permissions};
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
@@ -31,7 +31,7 @@ fn the_lines_of_the_readme_boot_it() {
     let lines = lines_of_the_readme();
     assert!(lines.contains("qemu-system-x86_64") && lines.contains(" vm.luks "), "{lines}");
     let console = scratch.path("console");
-    let path = programs(&scratch, &console);
+    let path = headless(&scratch, &console);
     let script = format!("set -e\nexport PATH='{}':$PATH XDG_RUNTIME_DIR=$PWD\n{lines}", path.display());
     let typed = Terminal::start(&peer("sh", "-c").arg(script).directory(scratch.root()));
     let ending = typed.expect("Enter passphrase").type_secretly(PASSPHRASE);
@@ -62,7 +62,7 @@ fn lines_of_the_readme() -> String {
 
 /// A directory with the programs that the lines call: this Keyway, and QEMU without a window and
 /// without the host's processor.
-fn programs(scratch: &Scratch, console: &Path) -> PathBuf {
+fn headless(scratch: &Scratch, console: &Path) -> PathBuf {
     let directory = scratch.path("bin");
     fs::create_dir(&directory).unwrap();
     symlink(fs::canonicalize(program()).unwrap(), directory.join("keyway")).unwrap();
@@ -71,8 +71,7 @@ fn programs(scratch: &Scratch, console: &Path) -> PathBuf {
         "-accel tcg,thread=multi -cpu max,-erms -smp 2 -display none -monitor none -net none -no-reboot";
     let found = keyway_tests::skip::find("qemu-system-x86_64").unwrap();
     let line = format!("exec '{}' \"$@\" {headless} -serial 'file:{}'", found.display(), console.display());
-    fs::write(&qemu, format!("#!/bin/sh\n{line}\n")).unwrap();
-    fs::set_permissions(&qemu, Permissions::from_mode(0o755)).unwrap();
+    programs::script(&qemu, &format!("#!/bin/sh\n{line}\n"));
     directory
 }
 

@@ -4,7 +4,7 @@ use super::files::Files;
 use super::tables::{ANSWERS, BEFORE, PLACEHOLDERS, Way};
 use keyway_tests::peers::{CHEAP_ARGON2, program};
 use keyway_tests::run::{Outcome, Run};
-use keyway_tests::{Scratch, peer};
+use keyway_tests::{Scratch, peer, programs};
 use std::fs::{self, Permissions};
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::PathBuf;
@@ -66,8 +66,7 @@ impl Place {
         let script = PROGRAM.replace("CHEAP", CHEAP_ARGON2).replace("REAL", real.to_str().unwrap());
         for name in ["keyway", "cryptsetup"] {
             symlink(fs::canonicalize(program()).unwrap(), real.join(name)).unwrap();
-            fs::write(programs.join(name), &script).unwrap();
-            fs::set_permissions(programs.join(name), Permissions::from_mode(0o755)).unwrap();
+            programs::script(programs.join(name), &script);
         }
         Self { files, programs }
     }
