@@ -56,6 +56,7 @@ impl Admitted {
             Error::refused(why).at(&place)
         })?;
         let keys = begin(&old, &data, &header, create, new, how)?;
+        old.clear(&*data).at(&place)?;
         let luks = Luks::open_with(header.open(true)?, Access::Write, Locking::default()).at(&header)?;
         Reencryption::with_keys(luks, data, &keys, how, (&header, false))
     }

@@ -12,7 +12,7 @@ use crate::change::create::new_digest;
 use crate::change::edit::{Sealed, commit_luks2, free_area, free_keyslot, luks2_parts};
 use crate::header::luks::Edit;
 use crate::header::under_way::geometry::{
-    check_header_stays, check_moved_fits, check_whole_sectors, volume_len,
+    check_header_stays, check_hot_zone, check_moved_fits, check_whole_sectors, volume_len,
 };
 use crate::{Error, Luks, Random, Refusal, Result, Storage};
 use keyway_crypto::{CipherSpec, Hash, Secret, SectorSize};
@@ -63,6 +63,10 @@ pub fn begin(
     let (binary, mut changed) = luks2_parts(luks)?;
     let holds_header = terms.holds_header;
     let place = Place { len: data.len(), holds_header };
+    let terms = &match begin {
+        Begin::Convert(Conversion { old, .. }) => old.terms(terms),
+        _ => terms.clone(),
+    };
     let copy = |key: &Secret| Some(Secret::copy_from(key.expose()));
     let (mut what, state, keys, digest, sealed) = match begin {
         Begin::Reencrypt { cipher, sector_size, new } => {
@@ -100,6 +104,7 @@ pub fn begin(
     settle(&mut what, &changed, len, terms)?;
     check_header_stays(&what, if holds_header { luks.header().end() } else { 0 })?;
     check_moved_fits(&what)?;
+    check_hot_zone(&what, &state)?;
     zones(&what, terms.zone)?;
     let number = changed.free_digest_beside(digest.as_ref().map(|(number, _)| *number));
     let number = number.ok_or_else(|| Refusal::NoFreeDigest.because("No more digests fit the header."))?;
@@ -110,6 +115,9 @@ pub fn begin(
     let lock = luks.lock_for(Edit::Change)?;
     sealed.iter().try_for_each(|sealed| sealed.write(luks))?;
     move_first(&what, data)?;
+    if let Begin::Convert(Conversion { old, .. }) = begin {
+        old.keep_start(&what, data, &**luks.storage())?;
+    }
     commit_luks2(luks, binary, &changed, rng)?;
     drop(lock);
     keys.check(metadata(luks)?, &what)?;

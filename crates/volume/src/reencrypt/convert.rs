@@ -1,10 +1,11 @@
 //! A volume of another kind becomes LUKS2 where it is: its cipher and key are those of the volume as it was.
 
+use super::amid::{self, Amid};
 use super::draft::{draft, only_segment};
-use super::terms::NewSlot;
+use super::terms::{NewSlot, Terms};
 use crate::error::unaligned;
 use crate::{Error, Layout, MappedSegment, Mapping, Random, Refusal, Result, Storage};
-use keyway_crypto::Secret;
+use keyway_crypto::{CipherSpec, Secret, SectorSize};
 use keyway_format::Bytes;
 use keyway_format::luks2::reencryption::{Backup, Direction, END, Mode, State};
 use keyway_format::luks2::{DigestId, Metadata, Reencryption, Segment, SegmentKind, SegmentSize};
@@ -19,6 +20,8 @@ pub struct Foreign {
     offset: u64,
     /// How many bytes it has; `None`: to the device's end.
     len: Option<u64>,
+    /// Its metadata are amid its data.
+    amid: Option<Amid>,
     key: Secret,
 }
 
@@ -26,10 +29,12 @@ impl Foreign {
     /// The volume with this layout and key, on a device of `device_len` bytes.
     ///
     /// # Errors
-    /// [`Refusal::NotConvertible`] where it is not one segment behind its headers that a LUKS2 segment could describe.
+    /// [`Refusal::NotConvertible`] where it is neither one segment behind its headers nor, but for its first sectors, where
+    /// a LUKS2 segment would have it.
     pub fn new(layout: &Layout, key: Secret, device_len: u64) -> Result<Self> {
-        let (segment, cipher, sector_size, first) = described(layout, device_len)?;
-        Ok(Self { cipher, sector_size, first, offset: segment.storage_offset, len: segment.length, key })
+        let Described { spec, sector_size, first, offset, len, amid } = described(layout, device_len)?;
+        let (cipher, sector_size) = (spec.to_string(), sector_size.bytes() as u32);
+        Ok(Self { cipher, sector_size, first, offset, len, amid, key })
     }
 
     /// The checks of [`Foreign::new`].
@@ -38,6 +43,29 @@ impl Foreign {
     /// Its errors.
     pub fn check(layout: &Layout, device_len: u64) -> Result<()> {
         described(layout, device_len).map(drop)
+    }
+
+    /// What it keeps for itself amid its data becomes zeros. To be called when a conversion has begun, before
+    /// [`Job::resume`](super::Job::resume): without it, this is noise in the end.
+    ///
+    /// # Errors
+    /// The device's.
+    pub fn clear(&self, data: &dyn Storage) -> Result<()> {
+        self.amid.as_ref().map_or(Ok(()), |amid| amid.clear(&amid::cipher(self.encryption())?, data))
+    }
+
+    /// Puts what is not where LUKS2 would have it into the journal of a conversion that begins.
+    pub(super) fn keep_start(&self, what: &Reencryption, data: &dyn Storage, header: &dyn Storage) -> Result<()> {
+        let Some(amid) = &self.amid else { return Ok(()) };
+        amid.keep_start(&amid::cipher(self.encryption())?, data, (header, what.area.offset.0))
+    }
+
+    /// The terms on which it is converted: what is not in its place is recovered from a journal.
+    pub(super) fn terms(&self, terms: &Terms) -> Terms {
+        match &self.amid {
+            Some(_) => Terms { resilience: "journal".into(), ..terms.clone() },
+            None => terms.clone(),
+        }
     }
 
     /// Cipher, sector size in bytes, key.
@@ -73,29 +101,49 @@ pub(super) fn convert(
     device_len: u64,
 ) -> Result<(Reencryption, State)> {
     let (segment, new) = only_segment(metadata)?;
-    if segment.offset.0 != 0 || old.first == 0 {
-        return Err(
-            Refusal::Geometry.because("The data moves from behind its headers to the device's start.")
-        );
+    if segment.offset.0 != 0 {
+        return Err(Refusal::Geometry.because("The data of what is converted starts where its device does."));
     }
-    if let SegmentKind::Crypt { sector_size, .. } = segment.kind
-        && !device_len.is_multiple_of(sector_size.into())
-    {
-        return Err(unaligned(device_len, sector_size.into()));
+    let hot = old.amid.as_ref().map(Amid::start);
+    if let SegmentKind::Crypt { sector_size, .. } = segment.kind {
+        let ends = [device_len, hot.as_ref().map_or(0, |hot| hot.end)];
+        if let Some(end) = ends.into_iter().find(|end| !end.is_multiple_of(sector_size.into())) {
+            return Err(unaligned(end, sector_size.into()));
+        }
     }
     let total = old.len.unwrap_or(END);
-    let state = State { done: 0..0, hot: None, total };
+    let state = State { done: 0..0, hot, total };
     let new = Backup { segment: segment.clone(), digest: Some(new) };
     let old = Backup { segment: old.segment(), digest: Some(digest) };
     Ok((draft(Mode::Reencrypt, Direction::Forward, old, new, None), state))
 }
 
-/// Its only segment; its cipher and sector size, and the number of its first sector.
-fn described(layout: &Layout, device_len: u64) -> Result<(&MappedSegment, String, u32, u64)> {
-    let refuse = |why: String| Err(Refusal::NotConvertible.because(why));
-    let [segment] = &layout.segments[..] else {
-        return refuse("It keeps metadata of its own amid the data, which LUKS2 has no room for.".into());
+/// A volume as LUKS2 could describe it.
+pub(super) struct Described<'a> {
+    pub(super) spec: &'a CipherSpec,
+    pub(super) sector_size: SectorSize,
+    pub(super) first: u64,
+    pub(super) offset: u64,
+    pub(super) len: Option<u64>,
+    pub(super) amid: Option<Amid>,
+}
+
+fn described(layout: &Layout, device_len: u64) -> Result<Described<'_>> {
+    let described = match &layout.segments[..] {
+        [segment] => behind_headers(segment, device_len)?,
+        segments => amid::described(segments)?,
     };
+    let spec = described.spec;
+    if spec.weakness().is_some() {
+        let why = format!("It is encrypted with {spec}, a weak cipher, and would not open meanwhile.");
+        return Err(Refusal::NotConvertible.because(why));
+    }
+    Ok(described)
+}
+
+/// A volume that is one segment behind its headers.
+fn behind_headers(segment: &MappedSegment, device_len: u64) -> Result<Described<'_>> {
+    let refuse = |why: String| Err(Refusal::NotConvertible.because(why));
     let Mapping::Crypt { spec, sector_size, iv_tweak, iv_large_sectors: false } = &segment.mapping else {
         return refuse(match &segment.mapping {
             Mapping::Chain { ciphers, .. } => {
@@ -110,11 +158,9 @@ fn described(layout: &Layout, device_len: u64) -> Result<(&MappedSegment, String
             "Its data begins at byte {offset} with sector {iv_tweak}: only an outer volume in XTS can be converted, as a whole."
         ));
     }
-    if spec.weakness().is_some() {
-        return refuse(format!("It is encrypted with {spec}, a weak cipher, and would not open meanwhile."));
-    }
     check_end(segment, device_len)?;
-    Ok((segment, spec.to_string(), sector_size.bytes() as u32, *iv_tweak))
+    let (first, sector_size, len) = (*iv_tweak, *sector_size, segment.length);
+    Ok(Described { spec, sector_size, first, offset, len, amid: None })
 }
 
 /// A LUKS2 volume reaches to the end of its device: what another one keeps there becomes a part of it.

@@ -15,6 +15,7 @@
 //! and what protects it tells, for each of its blocks, what it was. cryptsetup goes on with what
 //! this module began, and the other way.
 
+mod amid;
 mod begin;
 mod blocks;
 mod buffers;

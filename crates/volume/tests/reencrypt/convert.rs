@@ -10,7 +10,7 @@ use keyway_volume::{Layout, MappedSegment, Mapping};
 /// VeraCrypt's headers, and as much behind the data.
 pub(crate) const HEADERS: usize = 128 << 10;
 /// What its headers consist of here.
-const MARK: &[u8] = b"a header that opens what has gone";
+pub(crate) const MARK: &[u8] = b"a header that opens what has gone";
 
 /// The data, on a device of its own.
 pub(crate) fn device(headers: usize, sector_size: u32, plaintext: &[u8]) -> Vec<u8> {

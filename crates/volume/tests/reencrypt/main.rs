@@ -1,6 +1,7 @@
 //! Re-encryption against power cuts: every way to do it is cut after every event, again and again
 //! while it recovers, and in the end not a sector may be lost.
 
+mod amid;
 mod chosen;
 mod convert;
 mod disk;
@@ -62,7 +63,7 @@ enum Kind {
     /// As LUKS1 is encrypted and decrypted: the data moves as a whole.
     ShiftEncrypt,
     ShiftDecrypt,
-    /// What was no LUKS volume, and has its data behind so many bytes of headers.
+    /// What was no LUKS volume, and has its data behind so many bytes of headers; 0: they are amid it.
     Convert {
         headers: usize,
     },
@@ -165,6 +166,7 @@ impl Case {
                 data
             }
             Kind::ShiftEncrypt => [&plaintext[..], &[0x5a; HEADER]].concat(),
+            Kind::Convert { headers: 0 } => amid::device(self.sectors.0, &mut plaintext),
             Kind::Convert { headers } => convert::device(headers, self.sectors.0, &plaintext),
             _ => {
                 let volume = Arc::new(Memory::zeroed(offset as usize + self.data_len));
@@ -180,7 +182,11 @@ impl Case {
             header[HEADER..].copy_from_slice(&data[HEADER..]);
             return Start { images: [header, Vec::new()], ..Start::of(plaintext) };
         }
-        Start { images: [header, data], ..Start::of(plaintext) }
+        let used = match self.kind {
+            Kind::Convert { headers: 0 } => amid::used(self.data_len),
+            _ => Start::of(plaintext.clone()).used,
+        };
+        Start { images: [header, data], plaintext, used }
     }
 
     fn begin(&self, disks: &Disks, rng: &mut dyn Random) -> Result<(), Error> {
@@ -204,7 +210,10 @@ impl Case {
             Kind::ShiftEncrypt => Begin::Encrypt { moves: false },
             Kind::Decrypt { .. } | Kind::ShiftDecrypt => Begin::Decrypt,
             Kind::Convert { headers } => {
-                foreign = convert::foreign(headers, self.sectors.0, self.data_len, data.len())?;
+                foreign = match headers {
+                    0 => amid::foreign(self.sectors.0, self.data_len)?,
+                    _ => convert::foreign(headers, self.sectors.0, self.data_len, data.len())?,
+                };
                 conversion = convert::with_slot(&foreign, &passphrase);
                 Begin::Convert(&conversion)
             }
@@ -223,7 +232,8 @@ impl Case {
             shift,
             ..Terms::default()
         };
-        begin(&mut luks, &*data, &key(1), what, &terms, rng).map(drop)
+        begin(&mut luks, &*data, &key(1), what, &terms, rng)?;
+        if let Begin::Convert(conversion) = what { conversion.old.clear(&*data) } else { Ok(()) }
     }
 
     /// Goes on until the end, or until the power fails.
@@ -348,6 +358,7 @@ fn cases() -> Vec<Case> {
         Kind::ShiftDecrypt,
         Kind::Convert { headers: 512 },
         Kind::Convert { headers: convert::HEADERS },
+        Kind::Convert { headers: 0 },
     ];
     for kind in kinds {
         for resilience in ["checksum", "journal"] {
