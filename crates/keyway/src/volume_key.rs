@@ -19,6 +19,8 @@ pub struct VolumeKey {
     pub(crate) second: Option<SecondKey>,
     /// Where the plaintext is, of volumes that do not say so before they have their key.
     pub(crate) layout: Option<Layout>,
+    /// It was given itself, to a volume of a kind that has nothing to prove it by.
+    pub(crate) unproven: bool,
     /// The mark of the [`Admitted`](crate::Admitted) or header that found it.
     of: Option<Arc<()>>,
 }
@@ -61,7 +63,7 @@ impl VolumeKey {
     }
 
     fn of_secret(secret: Secret) -> Self {
-        Self { secret, digest: 0, keyslot: None, second: None, layout: None, of: None }
+        Self { secret, digest: 0, keyslot: None, second: None, layout: None, unproven: false, of: None }
     }
 
     /// The keys of a volume in the middle of a re-encryption, with their digests.
@@ -105,7 +107,8 @@ pub(crate) fn find_key(luks: &Luks, key: &Key, options: &UnlockOptions) -> Resul
 /// The volume key of another kind of volume.
 pub(crate) fn find(judged: &dyn kind::Judged, key: &Key, options: &UnlockOptions) -> Result<VolumeKey> {
     if let Some(given) = key.read_volume_key(judged.volume_key_len())? {
-        return Ok(judged.open(kind::Key::Volume(&given), options)?.into());
+        let found = judged.open(kind::Key::Volume(&given), options)?;
+        return Ok(VolumeKey { unproven: true, ..found.into() });
     }
     let found = match key {
         Key::KeyFile(file) => {

@@ -154,13 +154,10 @@ fn what_luks_cannot_describe_is_refused() {
     let wrong = keyway(&format!("{TO_LUKS} --hash sha512 --veracrypt-pim 1")).arg(&file).arg(&header);
     wrong.stdin(format!("wrong\n{NEW}\n")).fails(2);
     let untyped = keyway("toLuks -q").arg(&file).arg(&header).stdin(OLD).fails(1);
-    untyped.says("toLuks needs --type tcrypt. \"keyway copy\" moves other kinds of volumes to LUKS.");
-    keyway("toLuks -q --type bitlk")
-        .arg(&file)
-        .arg(&header)
-        .stdin(OLD)
-        .fails(1)
-        .says("toLuks needs --type tcrypt.");
+    let types =
+        "toLuks needs --type tcrypt or --type bitlk. \"keyway copy\" moves other kinds of volumes to LUKS.";
+    untyped.says(types);
+    keyway("toLuks -q --type fvault2").arg(&file).arg(&header).stdin(OLD).fails(1).says(types);
     to_luks("--offset 8", &file, &header).fails(1).says("toLuks takes neither --offset nor --align-payload.");
     assert!(fs::read(&file).unwrap() == before && !header.exists());
 

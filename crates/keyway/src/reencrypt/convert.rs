@@ -14,14 +14,14 @@ use std::path::Path;
 use std::sync::Arc;
 
 impl Admitted {
-    /// Begins to turn a volume of another kind into LUKS2, in place and under a volume key of its own. `create` says
-    /// what the volume will be, and with [`Create::header`] the new file that its header is in; the data moves to the
-    /// device's start. `new` opens it, from now on. `key` was found here.
+    /// Begins to turn a TrueCrypt, VeraCrypt or BitLocker volume into LUKS2, in place and under a volume key of its own.
+    /// `create` says what the volume will be, and with [`Create::header`] the new file that its header is in; the data
+    /// starts where the device does. `new` opens it, from now on. `key` was found here.
     ///
-    /// When this returns, the header is in its file, and those of the old kind are noise. Until the file appears, a cut
+    /// When this returns, the header is in its file, and nothing opens by those of the old kind. Until the file appears, a cut
     /// leaves the volume as it was; from then on nothing else opens it, whatever fails, and [`Device::resume_reencryption`](crate::Device::resume_reencryption) goes on
     /// after one, and [`Device::unlock`](crate::Device::unlock) opens the volume meanwhile. cryptsetup can do either
-    /// when the conversion is complete.
+    /// of what was BitLocker's, and of others when the conversion is complete.
     ///
     /// ```no_run
     /// # use keyway::*;
@@ -36,7 +36,8 @@ impl Admitted {
     ///
     /// # Errors
     /// [`ErrorKind::Refused`](crate::ErrorKind::Refused) for what LUKS2 cannot describe as it is: a chain of ciphers,
-    /// a hidden volume, an encrypted system; [`ErrorKind::Exists`](crate::ErrorKind::Exists) for the header's file;
+    /// a hidden volume, an encrypted system, BitLocker's sectors of 4096 bytes; for a volume key that was given to a
+    /// BitLocker volume, which has nothing to prove it by; [`ErrorKind::Exists`](crate::ErrorKind::Exists) for the header's file;
     /// [`ErrorKind::WrongVolumeKey`](crate::ErrorKind::WrongVolumeKey); the device cannot be written or flushed.
     pub fn begin_conversion(
         self,
@@ -71,6 +72,10 @@ impl Admitted {
         let Some(layout) = key.layout() else {
             return Err(Error::refused("it is a LUKS volume already").at(place));
         };
+        if key.unproven {
+            let why = "nothing proves that the volume key that was given is its own: a passphrase or recovery password does";
+            return Err(Error::refused(why).at(place));
+        }
         if how.says_more_than_zone() {
             let why =
                 "of a conversion, only the hot zone's size can be chosen: the new volume is what Create says";

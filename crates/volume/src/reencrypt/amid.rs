@@ -88,7 +88,8 @@ fn in_its_place(segments: &[MappedSegment]) -> Option<Described<'_>> {
     let (first, others) = segments.split_first()?;
     let (spec, sector_size) = encrypted(first)?;
     let is_here = |segment: &MappedSegment| {
-        let is_of_it = matches!(segment.mapping, Mapping::Zero) || encrypted(segment) == Some((spec, sector_size));
+        let is_of_it =
+            matches!(segment.mapping, Mapping::Zero) || encrypted(segment) == Some((spec, sector_size));
         is_of_it && segment.storage_offset == segment.plaintext_start
     };
     let range = |segment: &MappedSegment| {

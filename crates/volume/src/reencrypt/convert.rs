@@ -55,7 +55,12 @@ impl Foreign {
     }
 
     /// Puts what is not where LUKS2 would have it into the journal of a conversion that begins.
-    pub(super) fn keep_start(&self, what: &Reencryption, data: &dyn Storage, header: &dyn Storage) -> Result<()> {
+    pub(super) fn keep_start(
+        &self,
+        what: &Reencryption,
+        data: &dyn Storage,
+        header: &dyn Storage,
+    ) -> Result<()> {
         let Some(amid) = &self.amid else { return Ok(()) };
         amid.keep_start(&amid::cipher(self.encryption())?, data, (header, what.area.offset.0))
     }

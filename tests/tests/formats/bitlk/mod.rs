@@ -4,6 +4,7 @@ mod forged;
 mod partly;
 mod peers;
 mod program;
+mod to_luks;
 mod unvouched;
 
 use keyway_crypto::{Cpu, Secret};

@@ -1,4 +1,4 @@
-//! `toLuks`: a TrueCrypt or VeraCrypt volume becomes LUKS2 where it is, with its header in a file.
+//! `toLuks`: a TrueCrypt, VeraCrypt or BitLocker volume becomes LUKS2 where it is, with its header in a file.
 
 use crate::args::risk::{Effect, Proof, risk};
 use crate::args::rule::Rule;
@@ -29,18 +29,22 @@ pub(crate) static COMMAND: Command = Command {
             offers: Offers::Files,
         },
     ],
-    about: "Turn a TrueCrypt or VeraCrypt volume into LUKS2, in place.",
-    man: "Every sector is encrypted anew, under a new volume key, and moves to the device's start: no second disk is needed, \
-          and what is in the volume stays. --type tcrypt says what it is. LUKS2's header has no room before the data, so it goes to a \
+    about: "Turn a TrueCrypt, VeraCrypt or BitLocker volume into LUKS2, in place.",
+    man: "Every sector is encrypted anew, under a new volume key: no second disk is needed, and what is in the volume stays. \
+          --type tcrypt or --type bitlk says what it is. LUKS2's header has no room before the data, so it goes to a \
           file of its own, without which the data is lost: keep it where the disk is. When the conversion is complete, luksHeaderBackup makes a copy; one from \
-          before destroys data. The volume is 256 KiB longer then. --header names \
+          before destroys data. --header names \
           it to whatever opens the volume from then on.\n\nIt may be stopped at any moment, by Ctrl-C or by a power failure: \
           \"reencrypt --resume-only --header HEADER DEVICE\" goes on, and \"open --header HEADER DEVICE NAME\" opens \
-          the volume meanwhile. cryptsetup opens it when the conversion is complete; until then the header demands what it does not \
-          know. A copy of what is being written is kept in HEADER: everything is written twice.\n\nUntil HEADER is \
-          there, the volume stays as it was. Then its old headers are filled with noise, so that nothing opens by them what \
-          is half converted; a volume that is hidden in it is lost. Chains of ciphers, hidden volumes and encrypted systems \
-          cannot be described by LUKS2 as they are, and are refused: \"keyway copy\" takes them.\n\nThe old passphrase is asked \
+          the volume meanwhile. A copy of what is being written is kept in HEADER: everything is written twice. Until HEADER is \
+          there, the volume stays as it was.\n\nThe data of TrueCrypt and VeraCrypt moves to the device's start, and the volume is \
+          256 KiB longer in the end. The old headers are filled with noise before anything moves, so that nothing opens by them what \
+          is half converted; a volume that is hidden in it is lost. cryptsetup opens it when the conversion is complete; until \
+          then the header demands what it does not know. Chains of ciphers, hidden volumes and encrypted systems \
+          cannot be described by LUKS2 as they are, and are refused: \"keyway copy\" takes them.\n\nThe first sectors of a BitLocker \
+          volume, which it keeps elsewhere, go to their place, and its metadata become zeros: Windows does not know it as \
+          BitLocker's any more. cryptsetup opens the volume, and goes on with it, from the beginning. Sectors of 4096 bytes \
+          and volumes that are encrypted in part are refused.\n\nThe old passphrase is asked \
           for, then the new one, which --new-keyfile names a file for; without a terminal they are two lines of standard \
           input. Options about cipher, hash and sizes describe the new volume. Sectors have 512 bytes unless --sector-size says \
           otherwise: a file system that is there already may have blocks of so many.",
@@ -64,8 +68,10 @@ pub(crate) static COMMAND: Command = Command {
     ],
     rules: &[
         Rule::line(
-            |args| args.device_type().is_none_or(|kind| !kind.eq_ignore_ascii_case("tcrypt")),
-            "toLuks needs --type tcrypt. \"keyway copy\" moves other kinds of volumes to LUKS.",
+            |args| {
+                args.device_type().is_none_or(|kind| !TYPES.iter().any(|it| kind.eq_ignore_ascii_case(it)))
+            },
+            "toLuks needs --type tcrypt or --type bitlk. \"keyway copy\" moves other kinds of volumes to LUKS.",
         ),
         Rule::line(
             |args| PLACES.iter().any(|option| args.given(option)),
@@ -85,11 +91,15 @@ pub(crate) static COMMAND: Command = Command {
     run: args::run::<ToLuks>,
 };
 
+/// What becomes LUKS2 in place.
+const TYPES: [&str; 2] = ["tcrypt", "bitlk"];
+
 /// What says where the data of other new volumes goes.
 static PLACES: &[&Opt] = &[&shared::OFFSET, &shared::ALIGN_PAYLOAD];
 
 struct ToLuks {
     opening: Opening,
+    is_bitlk: bool,
     header: PathBuf,
     new: HeaderParams,
     new_key_file: Option<PathBuf>,
@@ -104,6 +114,7 @@ impl Request for ToLuks {
         let Some(header) = args.operand(1) else { return Err(Failure::silent(Exit::Parameters)) };
         Ok(Self {
             opening: Opening::from_args(args, 0)?,
+            is_bitlk: args.device_type().is_some_and(|kind| kind.eq_ignore_ascii_case(TYPES[1])),
             header: header.to_owned(),
             new: HeaderParams::from_args(args, Version::Luks2)?,
             new_key_file: args.path(&shared::NEW_KEYFILE).map(Path::to_owned),
@@ -160,9 +171,15 @@ impl ToLuks {
 
     fn confirm(&self) -> Result<()> {
         let (device, header) = (self.opening.target.device.display(), self.header.display());
+        let lost = match self.is_bitlk {
+            true => "Windows, which must not use it meanwhile, cannot open it any more.",
+            false => {
+                "TrueCrypt and VeraCrypt, which must not have it open, cannot open it any more, and a volume that is hidden in \
+                 it is lost."
+            }
+        };
         let warning = format!(
-            "This will encrypt the volume on {device} anew, in place, with the header in {header}. TrueCrypt and VeraCrypt, \
-             which must not have it open, cannot open it any more, and a volume that is hidden in it is lost."
+            "This will encrypt the volume on {device} anew, in place, with the header in {header}. {lost}"
         );
         question::confirm(self.opening.target.manner, &warning, "Operation aborted.", Exit::Parameters)
     }
