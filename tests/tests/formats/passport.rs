@@ -309,6 +309,8 @@ fn what_has_no_key_derivation_says_so() {
     assert_eq!(json("plain --hash plain", &volume)["ways"][0]["search"], "costs");
     assert_near(guesses("plain --hash plain"), 5.1e10);
     let none = passport("plain --hash plain", &volume).ok().lacks("no published rates");
+    let none = none.says("A passphrase is the key itself, not even hashed, so a guess costs next to nothing");
+    let none = none.lacks("hashed and no more");
     none.says("at least ").says(" guesses a second, at most ").says(": cheaper than any hash");
     let found = json("loopaes", &volume);
     passport("loopaes", &volume).ok().says("Cipher     aes:64-cbc-lmk or aes-cbc-plain64\n");

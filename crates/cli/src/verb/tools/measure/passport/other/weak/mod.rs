@@ -96,12 +96,18 @@ fn few_iterations(subject: &Subject<'_>, ways: &[Costed]) -> Option<Weakness> {
 
 /// A typed passphrase without a key derivation.
 fn plain(subject: &Subject<'_>, ways: &[Costed]) -> Option<Weakness> {
-    ways.iter().find(|it| it.way.takes == Takes::Passphrase && !matches!(it.search, Search::Hopeless(_)))?;
+    let is_guessed =
+        |it: &&Costed| it.way.takes == Takes::Passphrase && !matches!(it.search, Search::Hopeless(_));
+    let made = match ways.iter().find(is_guessed)?.search {
+        Search::AtMost(_) => "A passphrase is the key itself, not even hashed",
+        _ => "A passphrase is hashed and no more",
+    };
     let plain = shell::word(subject.device);
     Some(Weakness {
-        says: "A passphrase is hashed and no more, so a guess costs next to nothing: LUKS makes it cost half a second and more, and \
-               a key file of random bytes needs none. (The same options as to open it go with read.)"
-            .to_owned(),
+        says: format!(
+            "{made}, so a guess costs next to nothing: LUKS makes it cost half a second and more, and a key file of random \
+             bytes needs none. (The same options as to open it go with read.)"
+        ),
         commands: vec![
             format!("keyway read --type plain {plain} -o decrypted.img"),
             "keyway build decrypted.img new.luks".to_owned(),
