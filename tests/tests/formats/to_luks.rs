@@ -119,6 +119,27 @@ fn what_is_half_done_is_whole_and_goes_on() {
     check_old_is_gone(&file);
 }
 
+/// What docs/FORMATS.md says of it, of a volume on 40 MiB.
+#[test]
+fn the_header_says_meanwhile_that_only_keyway_goes_on() {
+    let scratch = Scratch::new();
+    let (file, _) = made(&scratch, "", 40 << 20);
+    let header = scratch.path("header");
+    to_luks("--veracrypt-pim 1 --init-only", &file, &header).ok();
+    let json = keyway("luksDump --dump-json-metadata").arg(&header).ok().text();
+    let json: serde_json::Value = serde_json::from_str(&json).unwrap();
+    let mandatory = &json["config"]["requirements"]["mandatory"];
+    assert_eq!(mandatory, &serde_json::json!(["online-reencrypt-v2", "keyway-conversion"]));
+    let segments = json["segments"].as_object().unwrap();
+    let place = |flag: &str| {
+        let flags = serde_json::json!([flag]);
+        let found = segments.values().find(|segment| segment["flags"] == flags).unwrap();
+        ["offset", "size", "iv_tweak"].map(|member| found[member].as_str().unwrap().to_owned())
+    };
+    assert_eq!(place("backup-previous"), ["131072", "41680896", "256"]);
+    assert_eq!(place("backup-final"), ["0", "dynamic", "0"]);
+}
+
 /// Of tcplay's making, with one cipher.
 #[test]
 fn a_volume_of_tcplays_becomes_luks() {
