@@ -140,6 +140,23 @@ fn the_header_says_meanwhile_that_only_keyway_goes_on() {
     assert_eq!(place("backup-final"), ["0", "dynamic", "0"]);
 }
 
+/// The power failed when the header had appeared, before the old ones were noise.
+#[test]
+fn a_repair_proves_that_it_is_genuine_and_writes_nothing() {
+    let scratch = Scratch::new();
+    let (file, plain) = made(&scratch, "", 1 << 20);
+    let (before, header) = (fs::read(&file).unwrap(), scratch.path("header"));
+    to_luks("--veracrypt-pim 1 --init-only", &file, &header).ok();
+    fs::write(&file, &before).unwrap();
+    let of_header = fs::read(&header).unwrap();
+    with_header("repair -q", &file, &header).ok().quiet();
+    assert!(fs::read(&file).unwrap() == before && fs::read(&header).unwrap() == of_header);
+    keyway("repair -q --header").arg(&header).arg(&file).stdin("wrong").fails(2);
+    with_header("reencrypt -q --resume-only", &file, &header).ok();
+    check_old_is_gone(&file);
+    assert!(with_header("read", &file, &header).ok().stdout[..plain.len()] == plain);
+}
+
 /// Of tcplay's making, with one cipher.
 #[test]
 fn a_volume_of_tcplays_becomes_luks() {

@@ -99,6 +99,7 @@ impl Source {
             data_len: None,
             latency: Some(LATENCY),
             holds_header: *holds_header,
+            only_recovers: false,
             hold: hold.clone(),
         };
         let go_on = || {

@@ -113,8 +113,7 @@ impl Reencryption {
         how: &Reencrypt,
         (place, holds_header): (&Location, bool),
     ) -> Result<Self> {
-        let options =
-            Options { zone: how.hot_zone, data_len: how.data_len, holds_header, ..Options::default() };
+        let options = how.options(holds_header);
         let mut job = Job::resume(luks, data, keys, &options, &mut OsRandom).at(place)?;
         if let Some(unused) = how.unused {
             job.skip_unused(unused.in_volume(), keys, &mut OsRandom).at(place)?;
@@ -185,6 +184,36 @@ impl Device {
     ) -> Result<Reencryption> {
         let keys = VolumeKeys::given(&header.luks, key, new).at(header.place())?;
         self.resume_with(header.into_luks(), &keys, how)
+    }
+
+    /// Completes what was being written when a re-encryption was cut off, and writes nothing else: the rest stays for
+    /// [`Device::resume_reencryption`]. Where nothing was cut off, this is a proof that the volume keys vouch for what the
+    /// header says, and nothing is written.
+    ///
+    /// ```
+    /// # use keyway::*;
+    /// # let key = Key::passphrase("correct horse");
+    /// # let device = Create::luks2().kdf(NewKdf::pbkdf2(1000)).in_memory(1 << 20, &key)?;
+    /// # let header = device.header()?;
+    /// # let found = header.try_key(&key)?;
+    /// # let again = Key::passphrase("correct horse");
+    /// let begun = device.begin_reencryption(header, &Reencrypt::new(), vec![(found, again)])?;
+    /// drop(begun); // the power fails
+    ///
+    /// device.recover_reencryption(device.header()?, &Reencrypt::new(), &key)?;
+    /// assert!(device.header()?.is_in_reencryption()?);
+    /// # Ok::<(), keyway::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Those of [`Device::resume_reencryption`].
+    pub fn recover_reencryption(&self, header: Header, how: &Reencrypt, key: &Key) -> Result<()> {
+        let keys = header.both_keys(key)?;
+        self.check_durable(how)?;
+        let options = Options { only_recovers: true, ..how.options(self.data_device().holds_header) };
+        let data = self.claim(&how.unlock)?;
+        let job = Job::resume(header.into_luks(), data, &keys, &options, &mut OsRandom);
+        job.map(drop).at(self.header_place())
     }
 
     /// Protects a re-encryption from forgery that was begun by a cryptsetup before 2.4.3 (CVE-2021-4122).

@@ -2,6 +2,7 @@
 
 use crate::{NewKeyslot, Unlock};
 use keyway_crypto::Secret;
+use keyway_volume::reencrypt::Options;
 
 /// How to re-encrypt. See [`Reencryption`](crate::Reencryption) for an example.
 #[derive(Debug, Clone, Default)]
@@ -89,6 +90,11 @@ impl Reencrypt {
             || self.data_len.is_some()
             || self.data_shift > 0
             || self.unused.is_some()
+    }
+
+    /// How what the header describes goes on.
+    pub(super) fn options(&self, holds_header: bool) -> Options {
+        Options { zone: self.hot_zone, data_len: self.data_len, holds_header, ..Options::default() }
     }
 
     /// The defaults: a new volume key of the same length, for the same cipher.

@@ -35,6 +35,9 @@ pub struct Options {
     pub latency: Option<Duration>,
     /// Whether header and data are on one device.
     pub holds_header: bool,
+    /// Only what was cut off is completed: the old headers of a conversion stay, as their noise is written by what
+    /// goes on.
+    pub only_recovers: bool,
     /// The lock that this process has taken already when it opened the volume.
     pub hold: Option<Arc<Hold>>,
 }
@@ -130,7 +133,7 @@ impl Job {
         };
         // Somebody else may have gone on between our reading and our lock.
         drop(job.luks.lock_for(Edit::Reencryption)?);
-        if is_vouched {
+        if is_vouched && !options.only_recovers {
             forget_headers((&job.what, &job.state), &*job.data, rng)?;
         }
         job.recover(rng)?;

@@ -63,7 +63,7 @@ pub(crate) fn open(
             }
             // Nothing but the zone is written: it does not matter whether the device ends inside a sector.
             let data_len = under_way.len_on(data.len());
-            let options = Options { data_len, holds_header, ..Options::default() };
+            let options = Options { data_len, holds_header, only_recovers: true, ..Options::default() };
             let job = Job::resume(header, Arc::clone(&data), keys, &options, rng)?;
             let (luks, lock) = job.into_parts();
             let data = Arc::new(Held::new(data, lock.clone()));

@@ -1,10 +1,10 @@
 //! What was no LUKS volume: headers before its data, which counts its IVs from behind them, and copies after it.
 
 use super::forged::{Row, VOUCH, check};
-use super::open::simple;
+use super::open::{in_the_zone, open, simple};
 use super::*;
 use keyway_crypto::{CipherSpec, SectorSize};
-use keyway_volume::reencrypt::{Conversion, Foreign};
+use keyway_volume::reencrypt::{Conversion, Foreign, Purpose};
 use keyway_volume::{Layout, MappedSegment, Mapping};
 
 /// VeraCrypt's headers, and as much behind the data.
@@ -83,6 +83,44 @@ fn old_headers_go_before_the_data_moves() {
     assert!(now[1][data.clone()] == before[1][data], "nothing but what is behind the data is written again");
     case.resume(&disks, rng).unwrap();
     assert!(case.check(&disks.images(), &start, "in the end"));
+}
+
+/// What a repair writes, and what opening a volume does: the zone that was cut off, and nothing else on the device.
+#[test]
+fn what_only_recovers_leaves_the_old_headers_alone() {
+    let case = simple(Kind::Convert { headers: HEADERS }, "journal");
+    let rng = &mut seeded(3);
+    // The power failed when the header had appeared, before the old ones became noise.
+    let disks = Disks::new(case.start(rng).images);
+    case.begin(&disks, rng).unwrap();
+    let (begun, events) = (disks.images(), disks.events());
+    recover(&case, &disks);
+    assert!(disks.images() == begun && disks.events() == events, "nothing was cut off");
+    // And in the first zone.
+    let (images, _) = in_the_zone(&case);
+    let (mut with_headers, behind) = (images, HEADERS + case.data_len);
+    with_headers[1][behind..].copy_from_slice(&begun[1][behind..]);
+    for recovers in [recover as fn(&Case, &Disks), open_to_write] {
+        let disks = Disks::new(with_headers.clone());
+        recovers(&case, &disks);
+        let (now, zone) = (disks.images(), case.zone.unwrap() as usize);
+        assert!(now[1][zone..] == with_headers[1][zone..], "only the zone was written");
+        let luks = Luks::open(disks.disk(0), Access::Probe).unwrap();
+        let state = keyway_volume::UnderWay::of(luks.header()).unwrap().unwrap();
+        assert!(state.hot_zone().is_none(), "the header says that the zone is whole");
+    }
+}
+
+fn recover(case: &Case, disks: &Disks) {
+    let luks = Luks::open(disks.disk(0), Access::Write).unwrap();
+    let limits = UnlockOptions { threads: 1, ..UnlockOptions::default() };
+    let keys = unlock(&luks, &secret("one"), &limits).unwrap();
+    let options = Options { zone: case.zone, only_recovers: true, ..Options::default() };
+    Job::resume(luks, disks.disk(1), &keys, &options, &mut seeded(4)).unwrap();
+}
+
+fn open_to_write(case: &Case, disks: &Disks) {
+    open(case, disks, Purpose::Write).unwrap();
 }
 
 /// What LUKS2 has no words for, each with its reason.

@@ -16,7 +16,7 @@ use keyway_volume::device::storage::File;
 use keyway_volume::reencrypt::luks1::{
     Done, Side, advance, has_begun, install, mark, marked, prepare, wipe_rest,
 };
-use keyway_volume::reencrypt::{Job, Options, VolumeKeys};
+use keyway_volume::reencrypt::{Job, VolumeKeys};
 use keyway_volume::unlock;
 use keyway_volume::{Access, Luks, OsRandom, Storage};
 use std::path::PathBuf;
@@ -311,7 +311,7 @@ impl Device {
         let work = match is_done {
             true => Work::Done,
             false => {
-                let options = Options { zone: how.hot_zone, data_len: how.data_len, ..Options::default() };
+                let options = how.options(false);
                 let job = Job::resume(state, data, &keys, &options, &mut OsRandom).at(&place)?;
                 Work::Offline(Box::new(job))
             }

@@ -171,10 +171,10 @@ impl RepairRequest {
             true => "Enter passphrase for reencryption recovery: ",
             false => "Enter passphrase to verify reencryption metadata digest: ",
         };
-        // Going on begins with what was cut off, and is left at that.
+        // Nothing but what was cut off is written: not even noise over the old headers of a conversion.
         let how = Reencrypt::new().unlock(Unlock::new().unclaimed());
         self.with_passphrase(&device, prompt, |device, header, key| {
-            device.resume_reencryption(header, &how, key).map(drop)
+            device.recover_reencryption(header, &how, key)
         })
     }
 
