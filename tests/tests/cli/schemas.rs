@@ -22,6 +22,7 @@ const LINES: &[(&str, &str, i32)] = &[
     ("inspect", "inspect --json --require policy.toml luks2", 6),
     ("reencrypt", "reencrypt --estimate --json luks1", 0),
     ("reencrypt", "reencrypt --estimate --json --encrypt --reduce-device-size 16M plain", 0),
+    ("toLuks", "toLuks --estimate --json --type tcrypt plain new.header", 0),
     ("repair", "repair --json luks1", 0),
     ("repair", "repair --json luks2", 0),
     ("repair", "repair --json --dry-run damaged", 0),

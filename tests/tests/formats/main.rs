@@ -14,6 +14,7 @@ mod tcrypt;
 mod tcrypt_backups;
 mod tcrypt_headers;
 mod to_luks;
+mod to_luks_estimate;
 mod to_veracrypt;
 mod untyped;
 mod veracrypt;

@@ -10,11 +10,11 @@ use std::time::Duration;
 
 const OLD: &str = "correct horse battery staple";
 const NEW: &str = "secret";
-const RESERVED: usize = 131_072;
+pub(super) const RESERVED: usize = 131_072;
 const TO_LUKS: &str = "toLuks -q --type tcrypt --pbkdf pbkdf2 --pbkdf-force-iterations 1000";
 
 /// A VeraCrypt volume that is full, and what is in it.
-fn made(scratch: &Scratch, line: &str, len: usize) -> (PathBuf, Vec<u8>) {
+pub(super) fn made(scratch: &Scratch, line: &str, len: usize) -> (PathBuf, Vec<u8>) {
     let (file, plain) = (scratch.path("disk.hc"), random(5, len - 2 * RESERVED));
     let format = format!("tcryptFormat --quick --veracrypt-pim 1 --size {len} {line}");
     keyway(&format).arg(&file).stdin(OLD).ok().quiet();
@@ -27,7 +27,7 @@ fn made(scratch: &Scratch, line: &str, len: usize) -> (PathBuf, Vec<u8>) {
     (file, plain)
 }
 
-fn to_luks(line: &str, file: &Path, header: &Path) -> Run {
+pub(super) fn to_luks(line: &str, file: &Path, header: &Path) -> Run {
     keyway(&format!("{TO_LUKS} {line}")).arg(file).arg(header).stdin(format!("{OLD}\n{NEW}\n"))
 }
 

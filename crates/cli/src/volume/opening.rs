@@ -11,8 +11,9 @@ use crate::unlock::{self, KeyOptions};
 use crate::volume::kinds::{self, Asked, Described, Given};
 use crate::volume::unlocked::{Plaintext, Unlocked};
 use crate::volume::usage::{Data, Sharing};
+use keyway::estimate::Estimate;
 use keyway::storage::Storage;
-use keyway::{Access, Admitted, Device, ErrorKind, Unlock, VolumeKey, devices};
+use keyway::{Access, Admitted, Create, Device, ErrorKind, Reencrypt, Unlock, VolumeKey, devices};
 use keyway_crypto::Cpu;
 use keyway_format::text::Shown;
 use keyway_volume::Volume;
@@ -245,6 +246,21 @@ impl Opening {
         let key = self.key.find(admitted, &source)?;
         self.debug(format_args!("{} volume {}", admitted.kind(), Shown(admitted.uuid())))?;
         Ok(key)
+    }
+
+    /// What becoming LUKS2 takes, where it is of another kind. Nobody is asked for a key, and nothing is claimed.
+    pub(crate) fn estimate_conversion(
+        &self,
+        create: &Create,
+        how: &Reencrypt,
+        limit: Option<u64>,
+    ) -> Result<Estimate> {
+        let Kind::Other(kind) = &self.kind else { return Err(Failure::silent(Exit::Parameters)) };
+        let (device, storage) = (&self.target.device, self.data(Data::Read)?);
+        let header = self.target.header.as_deref();
+        let kind = kind.kind(&Asked { key: &self.key, device, header, stdin_holds_data: true })?;
+        let volume = Device::options().over(device, Arc::clone(&storage), storage);
+        volume.estimate_conversion_described(&*kind, create, how, limit).map_err(|e| self.explain(e))
     }
 
     /// A volume of another kind, claimed and judged, and its key.

@@ -2,10 +2,11 @@
 
 use super::{Create, Found, claim, no_size};
 use crate::error::At;
-use crate::{Error, ErrorKind, Key, Location, Result, Version};
+use crate::{Error, ErrorKind, Key, Location, NewKdf, Result, Version};
 use keyway_crypto::Secret;
 use keyway_volume::Storage;
-use keyway_volume::device::storage::{NewFile, Readers};
+use keyway_volume::device::storage::{Memory, NewFile, Readers};
+use std::path::Path;
 use std::sync::Arc;
 
 impl Create {
@@ -44,17 +45,37 @@ impl Create {
     /// The header of a LUKS2 volume whose data is on `data_len` bytes, in a file that has no name yet, and its volume
     /// key. Its sectors have 512 bytes unless that was said: what is in the volume already may be in such blocks.
     pub(crate) fn unnamed_header(&self, data_len: u64, key: &Key) -> Result<(NewFile, Secret)> {
-        let path = match self.header.as_ref().map(|header| self.find(header)) {
-            Some(Ok(Found::Nothing(path))) if self.version == Version::Luks2 => path,
-            Some(Ok(_)) => return Err(Error::new(ErrorKind::Exists)),
-            Some(Err(error)) => return Err(error),
-            None => return Err(Error::refused("a file for the header is needed")),
-        };
-        let create = Self { sector_size: self.sector_size.or(Some(512)), ..self.clone() };
+        let (path, create) = (self.path_of_new_header()?, self.of_what_is_there());
         let planned = create.plan(data_len, key)?;
         let (file, volume_key) = (NewFile::create(path, false)?, planned.volume_key());
         file.file().set_len(planned.plan.header_end)?;
         planned.write_to_new(Arc::clone(file.file()) as Arc<dyn Storage>, data_len)?;
         Ok((file, volume_key))
+    }
+
+    /// The same in memory, for a plan: no file is made, and nobody's passphrase opens it.
+    pub(crate) fn header_in_memory(&self, data_len: u64) -> Result<Arc<dyn Storage>> {
+        self.path_of_new_header()?;
+        let create = self.of_what_is_there().kdf(NewKdf::pbkdf2(1000));
+        let planned = create.plan(data_len, &Key::passphrase("estimate"))?;
+        let len = usize::try_from(planned.plan.header_end);
+        let len = len.map_err(|_| Error::refused("so many bytes do not fit into memory"))?;
+        let memory: Arc<dyn Storage> = Arc::new(Memory::zeroed(len));
+        planned.write_to_new(Arc::clone(&memory), data_len)?;
+        Ok(memory)
+    }
+
+    fn path_of_new_header(&self) -> Result<&Path> {
+        match self.header.as_ref().map(|header| self.find(header)) {
+            Some(Ok(Found::Nothing(path))) if self.version == Version::Luks2 => Ok(path),
+            Some(Ok(_)) => Err(Error::new(ErrorKind::Exists)),
+            Some(Err(error)) => Err(error),
+            None => Err(Error::refused("a file for the header is needed")),
+        }
+    }
+
+    /// For a volume whose content is there already.
+    fn of_what_is_there(&self) -> Self {
+        Self { sector_size: self.sector_size.or(Some(512)), ..self.clone() }
     }
 }

@@ -1,6 +1,7 @@
 //! What programs that bring storage, keys or front ends of their own can do besides.
 
 use crate::error::At;
+use crate::estimate::Estimate;
 use crate::opened::Parts;
 use crate::volume_key::find_both;
 use crate::{
@@ -170,6 +171,20 @@ impl Device {
     /// Those of [`Device::admit_as`].
     pub fn admit_described(&self, kind: &dyn Kind, options: &Unlock) -> Result<Admitted> {
         self.admit_kind(kind, options)
+    }
+
+    /// As [`Device::estimate_conversion`], of a kind of volume as `keyway-volume` describes it. See there for an example.
+    ///
+    /// # Errors
+    /// Those of [`Device::estimate_conversion`].
+    pub fn estimate_conversion_described(
+        &self,
+        kind: &dyn Kind,
+        create: &Create,
+        how: &Reencrypt,
+        limit: Option<u64>,
+    ) -> Result<Estimate> {
+        self.estimate_kind(kind, create, how, limit)
     }
 }
 

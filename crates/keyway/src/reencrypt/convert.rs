@@ -76,11 +76,7 @@ impl Admitted {
             let why = "nothing proves that the volume key that was given is its own: a passphrase or recovery password does";
             return Err(Error::refused(why).at(place));
         }
-        if how.says_more_than_zone() {
-            let why =
-                "of a conversion, only the hot zone's size can be chosen: the new volume is what Create says";
-            return Err(Error::refused(why).at(place));
-        }
+        how.check_conversion().at(place)?;
         let data = self.writable().at(place)?;
         if !data.can_flush() && !how.without_flush {
             return Err(Error::refused("it cannot be flushed: a power failure might lose data").at(place));

@@ -1,6 +1,6 @@
 //! How a volume is re-encrypted.
 
-use crate::{NewKeyslot, Unlock};
+use crate::{Error, NewKeyslot, Result, Unlock};
 use keyway_crypto::Secret;
 use keyway_volume::reencrypt::Options;
 
@@ -79,9 +79,9 @@ impl Unused {
 }
 
 impl Reencrypt {
-    /// Whether anything but the hot zone's size and what is without a flush was chosen.
-    pub(crate) fn says_more_than_zone(&self) -> bool {
-        self.cipher.is_some()
+    /// Refuses all but the hot zone's size and what is without a flush.
+    pub(crate) fn check_conversion(&self) -> Result<()> {
+        let says_more = self.cipher.is_some()
             || self.sector_size.is_some()
             || self.keep_key
             || self.new_key.is_some()
@@ -89,7 +89,10 @@ impl Reencrypt {
             || self.hash.is_some()
             || self.data_len.is_some()
             || self.data_shift > 0
-            || self.unused.is_some()
+            || self.unused.is_some();
+        let why =
+            "of a conversion, only the hot zone's size can be chosen: the new volume is what Create says";
+        if says_more { Err(Error::refused(why)) } else { Ok(()) }
     }
 
     /// How what the header describes goes on.

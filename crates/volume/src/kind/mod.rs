@@ -4,7 +4,7 @@
 //! be opened, before a key is asked for; [`Judged::open`] finds the volume key. All of them end in a [`Found`]: from
 //! there on, no other room knows kinds apart. docs/FORMATS.md is how one is added.
 
-use crate::{Layout, Result, Storage, UnlockOptions};
+use crate::{Layout, Refusal, Result, Storage, UnlockOptions};
 use keyway_crypto::Secret;
 use std::fmt;
 use std::sync::Arc;
@@ -36,6 +36,24 @@ pub trait Kind: fmt::Debug + Send + Sync {
     /// # Errors
     /// There is no such volume.
     fn known(&self, data: &dyn Storage) -> Result<Known>;
+
+    /// What is known without its key of how the volume on `data` becomes LUKS2 in place.
+    ///
+    /// # Errors
+    /// [`Refusal::NotConvertible`]: such a volume never does; there is no such volume, or it cannot be opened.
+    fn convertible(&self, _data: &Arc<dyn Storage>) -> Result<Convertible> {
+        let why = "Only TrueCrypt, VeraCrypt and BitLocker volumes become LUKS2 in place.";
+        Err(Refusal::NotConvertible.because(why))
+    }
+}
+
+/// What becomes LUKS2 in place, as far as that is known without its key.
+#[derive(Debug, Clone)]
+pub struct Convertible {
+    /// Where its data is, for each cipher that it may have, the likeliest first.
+    pub layouts: Vec<Layout>,
+    /// The length of its volume key in bytes.
+    pub key_len: usize,
 }
 
 /// What is the same for all volumes of a kind.

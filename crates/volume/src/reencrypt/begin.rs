@@ -64,7 +64,7 @@ pub fn begin(
     let holds_header = terms.holds_header;
     let place = Place { len: data.len(), holds_header };
     let terms = &match begin {
-        Begin::Convert(Conversion { old, .. }) => old.terms(terms),
+        Begin::Convert(Conversion { old, .. }) => old.shape().terms(terms),
         _ => terms.clone(),
     };
     let copy = |key: &Secret| Some(Secret::copy_from(key.expose()));
@@ -95,7 +95,7 @@ pub fn begin(
             let (cipher, sector_size, old_key) = old.encryption();
             check_cipher(cipher, sector_size, old_key)?;
             let (digest, sealed) = add_slots(&mut changed, old_key, std::slice::from_ref(slot), terms, rng)?;
-            let (what, state) = convert(metadata(luks)?, old, digest.0, place.len)?;
+            let (what, state) = convert(metadata(luks)?, old.shape(), digest.0, place.len)?;
             (what, state, VolumeKeys::new(copy(old_key), copy(key)), Some(digest), sealed)
         }
     };

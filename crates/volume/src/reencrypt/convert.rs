@@ -10,8 +10,14 @@ use keyway_format::Bytes;
 use keyway_format::luks2::reencryption::{Backup, Direction, END, Mode, State};
 use keyway_format::luks2::{DigestId, Metadata, Reencryption, Segment, SegmentKind, SegmentSize};
 
-/// How a volume of another kind is encrypted.
+/// How a volume of another kind is encrypted, with its key.
 pub struct Foreign {
+    shape: Shape,
+    key: Secret,
+}
+
+/// How the data of such a volume is encrypted, and where it is.
+pub(super) struct Shape {
     cipher: String,
     sector_size: u32,
     /// The number of its first sector.
@@ -22,7 +28,6 @@ pub struct Foreign {
     len: Option<u64>,
     /// Its metadata are amid its data.
     amid: Option<Amid>,
-    key: Secret,
 }
 
 impl Foreign {
@@ -32,9 +37,7 @@ impl Foreign {
     /// [`Refusal::NotConvertible`] where it is neither one segment behind its headers nor, but for its first sectors, where
     /// a LUKS2 segment would have it.
     pub fn new(layout: &Layout, key: Secret, device_len: u64) -> Result<Self> {
-        let Described { spec, sector_size, first, offset, len, amid } = described(layout, device_len)?;
-        let (cipher, sector_size) = (spec.to_string(), sector_size.bytes() as u32);
-        Ok(Self { cipher, sector_size, first, offset, len, amid, key })
+        Ok(Self { shape: Shape::new(layout, device_len)?, key })
     }
 
     /// The checks of [`Foreign::new`].
@@ -42,7 +45,7 @@ impl Foreign {
     /// # Errors
     /// Its errors.
     pub fn check(layout: &Layout, device_len: u64) -> Result<()> {
-        described(layout, device_len).map(drop)
+        Shape::new(layout, device_len).map(drop)
     }
 
     /// What it keeps for itself amid its data becomes zeros. To be called when a conversion has begun, before
@@ -51,7 +54,7 @@ impl Foreign {
     /// # Errors
     /// The device's.
     pub fn clear(&self, data: &dyn Storage) -> Result<()> {
-        self.amid.as_ref().map_or(Ok(()), |amid| amid.clear(&amid::cipher(self.encryption())?, data))
+        self.shape.amid.as_ref().map_or(Ok(()), |amid| amid.clear(&amid::cipher(self.encryption())?, data))
     }
 
     /// Puts what is not where LUKS2 would have it into the journal of a conversion that begins.
@@ -61,8 +64,27 @@ impl Foreign {
         data: &dyn Storage,
         header: &dyn Storage,
     ) -> Result<()> {
-        let Some(amid) = &self.amid else { return Ok(()) };
+        let Some(amid) = &self.shape.amid else { return Ok(()) };
         amid.keep_start(&amid::cipher(self.encryption())?, data, (header, what.area.offset.0))
+    }
+
+    /// Cipher, sector size in bytes, key.
+    pub(super) fn encryption(&self) -> (&str, u32, &Secret) {
+        (&self.shape.cipher, self.shape.sector_size, &self.key)
+    }
+
+    pub(super) fn shape(&self) -> &Shape {
+        &self.shape
+    }
+}
+
+impl Shape {
+    /// # Errors
+    /// Those of [`Foreign::new`].
+    pub(super) fn new(layout: &Layout, device_len: u64) -> Result<Self> {
+        let Described { spec, sector_size, first, offset, len, amid } = described(layout, device_len)?;
+        let (cipher, sector_size) = (spec.to_string(), sector_size.bytes() as u32);
+        Ok(Self { cipher, sector_size, first, offset, len, amid })
     }
 
     /// The terms on which it is converted: what is not in its place is recovered from a journal.
@@ -73,12 +95,11 @@ impl Foreign {
         }
     }
 
-    /// Cipher, sector size in bytes, key.
-    pub(super) fn encryption(&self) -> (&str, u32, &Secret) {
-        (&self.cipher, self.sector_size, &self.key)
+    pub(super) fn cipher(&self) -> &str {
+        &self.cipher
     }
 
-    /// Its data as a segment.
+    /// The data as a segment.
     fn segment(&self) -> Segment {
         let (encryption, sector_size) = (self.cipher.clone(), self.sector_size);
         Segment {
@@ -101,7 +122,7 @@ pub struct Conversion<'a> {
 /// What is to be done: `metadata` is that of the new volume alone, and `digest` verifies the old key.
 pub(super) fn convert(
     metadata: &Metadata,
-    old: &Foreign,
+    old: &Shape,
     digest: DigestId,
     device_len: u64,
 ) -> Result<(Reencryption, State)> {

@@ -57,7 +57,10 @@ pub fn measure(plan: &Plan, data: &dyn Storage, setting: &Setting) -> Result<Rat
     Ok(Rates {
         read,
         write: writing(read),
-        old: ciphering(&what.old, setting.old_bits, false)?,
+        old: match plan.may_be() {
+            [] => ciphering(&what.old, setting.old_bits, false)?,
+            known => Some(one_of(known, setting.old_bits)?),
+        },
         new: ciphering(&what.new, setting.new_bits, true)?,
         hash,
         cores: std::thread::available_parallelism().map_or(1, usize::from),
@@ -139,14 +142,34 @@ fn reading(data: &dyn Storage) -> Result<(Interval, u64)> {
 
 fn ciphering(side: &Backup, bits: u32, encrypts: bool) -> Result<Option<(String, Interval)>> {
     let SegmentKind::Crypt { encryption, sector_size, .. } = &side.segment.kind else { return Ok(None) };
-    let spec = CipherSpec::parse(encryption)?;
+    let rate = speed(encryption, SectorSize::new(*sector_size)?, bits, encrypts)?;
+    Ok(Some((encryption.clone(), rate)))
+}
+
+/// Of a cipher that decrypts sectors of 512 bytes, and may be any of these: as fast as the first, which is the likeliest; in
+/// the worst case as slow as the slowest.
+fn one_of(ciphers: &[String], bits: u32) -> Result<(String, Interval)> {
+    let rates = ciphers.iter().map(|cipher| speed(cipher, SectorSize::S512, bits, false));
+    let rates = rates.collect::<Result<Vec<_>>>()?;
+    let name = match ciphers {
+        [only] => only.clone(),
+        [first, ..] => format!("{first} (the likeliest of {})", ciphers.len()),
+        [] => String::new(),
+    };
+    let widest = rates.iter().skip(1).fold(rates.first().copied().unwrap_or_default(), |all, rate| {
+        Interval { low: all.low.min(rate.low), likely: all.likely, high: all.high.max(rate.high) }
+    });
+    Ok((name, widest))
+}
+
+fn speed(cipher: &str, sector: SectorSize, bits: u32, encrypts: bool) -> Result<Interval> {
+    let spec = CipherSpec::parse(cipher)?;
     let key = random_volume_key(bits, &mut OsRandom)?;
-    let cipher = SectorCipher::new(&spec, &key, SectorSize::new(*sector_size)?, Cpu::detect())?;
-    let rate = rate(&mut |buf| match encrypts {
+    let cipher = SectorCipher::new(&spec, &key, sector, Cpu::detect())?;
+    Ok(rate(&mut |buf| match encrypts {
         true => cipher.encrypt(0, buf),
         false => cipher.decrypt(0, buf),
-    });
-    Ok(Some((encryption.clone(), rate)))
+    }))
 }
 
 fn hashing(name: &str, block: usize) -> Result<Interval> {

@@ -2,13 +2,14 @@
 //! needed. What begin refuses for its geometry is refused here.
 
 use super::begin::{self, Place, decrypt, encrypt, settle};
+use super::convert::{Shape, convert};
 use super::job::zones;
 use super::keys::{metadata, under_way};
 use super::terms::Terms;
 use crate::header::under_way::geometry::{
     check_header_stays, check_moved_fits, check_whole_sectors, largest_zone, volume_len,
 };
-use crate::{Luks, Refusal, Result};
+use crate::{Error, Layout, Luks, Refusal, Result};
 use keyway_format::Bytes;
 use keyway_format::luks2::Reencryption;
 use keyway_format::luks2::reencryption::{Mode, MovedResilience, Resilience, State};
@@ -34,8 +35,24 @@ pub enum Planned<'a> {
     },
     /// The volume becomes plaintext.
     Decrypt,
+    /// A volume of another kind becomes the one that the header describes, which is on another device.
+    Convert {
+        /// Where its data is: one for each cipher that it may have, the likeliest first.
+        layouts: &'a [Layout],
+    },
     /// What is under way goes on.
     Resume,
+}
+
+impl Planned<'_> {
+    /// How many keyslots are added; `None` where no volume key is.
+    fn new_slots(&self) -> Option<usize> {
+        match self {
+            Self::Reencrypt { slots, .. } => Some(*slots),
+            Self::Convert { .. } => Some(1),
+            Self::Encrypt { .. } | Self::Decrypt | Self::Resume => None,
+        }
+    }
 }
 
 /// What would be done, and what that takes.
@@ -52,6 +69,8 @@ pub struct Plan {
     wanted: Option<u64>,
     /// Whether the first part is still to be moved.
     moves_first: bool,
+    /// Where the old cipher is not known: which it may be, the likeliest first.
+    may_be: Vec<String>,
 }
 
 /// Bytes that a re-encryption reads and writes.
@@ -79,6 +98,11 @@ impl Plan {
     /// Those of [`begin`](super::begin()) that need no key; [`Refusal::NotReencrypting`].
     pub fn new(luks: &Luks, planned: Planned<'_>, terms: &Terms, device_len: u64) -> Result<Self> {
         let found = metadata(luks)?;
+        let shapes = match planned {
+            Planned::Convert { layouts } => shapes(layouts, device_len)?,
+            _ => Vec::new(),
+        };
+        let terms = &shapes.first().map_or_else(|| terms.clone(), |shape| shape.terms(terms));
         let place = Place { len: device_len, holds_header: terms.holds_header };
         let (what, state, len) = match planned {
             Planned::Resume => {
@@ -104,12 +128,19 @@ impl Plan {
                         let digest = if slots > 0 { found.free_digest() } else { None };
                         begin::reencrypt(found, cipher, sector_size, digest, terms)?
                     }
+                    Planned::Convert { .. } => {
+                        let Some(likeliest) = shapes.first() else { return Err(no_cipher()) };
+                        let digest = found.free_digest().unwrap_or_default();
+                        let (what, state) = convert(found, likeliest, digest, device_len)?;
+                        // What it begins with is written as any zone is.
+                        (what, State { hot: None, ..state })
+                    }
                     Planned::Resume => return Err(Refusal::NotReencrypting.because("nothing is under way")),
                 };
                 let len = volume_len(&what, &state, device_len)?;
                 check_whole_sectors(&what, &state, len, device_len)?;
                 settle(&mut what, found, len, terms)?;
-                if let Planned::Reencrypt { slots, .. } = planned {
+                if let Some(slots) = planned.new_slots() {
                     let each = found.keyslots.values().map(|slot| slot.area.size.0).max().unwrap_or(0);
                     let taken = each.saturating_mul(slots as u64);
                     what.area.size = Bytes(what.area.size.0.saturating_sub(taken).max(4096));
@@ -123,7 +154,13 @@ impl Plan {
         let zones = (zone.min(len), largest_zone(&what)?.min(len));
         let moves_first = what.moved.is_some() && !matches!(planned, Planned::Resume);
         let header_copy = found.header_size().bytes().0;
-        Ok(Self { what, state, len, header_copy, zones, wanted: terms.zone, moves_first })
+        let may_be = shapes.iter().map(|shape| shape.cipher().to_owned()).collect();
+        Ok(Self { what, state, len, header_copy, zones, wanted: terms.zone, moves_first, may_be })
+    }
+
+    /// Where the old cipher is not known before the volume's key is: which it may be, the likeliest first.
+    pub fn may_be(&self) -> &[String] {
+        &self.may_be
     }
 
     /// What would be done.
@@ -189,6 +226,22 @@ impl Plan {
     pub fn mode(&self) -> Mode {
         self.what.mode
     }
+}
+
+/// Those that LUKS2 describes: at least one.
+fn shapes(layouts: &[Layout], device_len: u64) -> Result<Vec<Shape>> {
+    let (mut all, mut refused) = (Vec::new(), no_cipher());
+    for layout in layouts {
+        match Shape::new(layout, device_len) {
+            Ok(shape) => all.push(shape),
+            Err(error) => refused = error,
+        }
+    }
+    if all.is_empty() { Err(refused) } else { Ok(all) }
+}
+
+fn no_cipher() -> Error {
+    Refusal::NotConvertible.because("No cipher is left that LUKS2 describes.")
 }
 
 fn hash_len(name: &str) -> u64 {

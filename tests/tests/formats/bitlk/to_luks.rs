@@ -2,7 +2,7 @@
 
 use super::plaintext;
 use keyway_tests::background::killed;
-use keyway_tests::bitlk::{Bitlk, PASSPHRASE, Protector, RECOVERY};
+use keyway_tests::bitlk::{Bitlk, LEN, PASSPHRASE, Protector, RECOVERY};
 use keyway_tests::{Run, Scratch, cryptsetup, keyway, need};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -96,6 +96,32 @@ fn cryptsetup_goes_on_with_it_from_the_beginning() {
     assert!(read() == visible, "cryptsetup has ended it");
     let shown = cryptsetup("luksDump").arg(&header).ok().text();
     assert!(!shown.contains("Requirements"), "{shown}");
+}
+
+/// What it would take is known without a secret.
+#[test]
+fn an_estimate_asks_for_nothing() {
+    let scratch = Scratch::new();
+    let (volume, header) = files(&scratch, "volume", &Bitlk::default());
+    let before = fs::read(&volume).unwrap();
+    let found =
+        to_luks("--estimate --json --hotzone-size 1M", &volume, &header).stdin("").ok().quiet().text();
+    let found: serde_json::Value = serde_json::from_str(&found).unwrap();
+    for (path, value) in [
+        ("/length", LEN.into()),
+        ("/read", LEN.into()),
+        ("/written/data", LEN.into()),
+        ("/written/protection", LEN.into()),
+        ("/hot_zone/count", 4.into()),
+        ("/resilience", "journal".into()),
+        ("/measured/old_cipher/name", serde_json::Value::from("aes-xts-plain64")),
+    ] {
+        assert_eq!(found.pointer(path), Some(&value), "{path} in {found:#}");
+    }
+    to_luks("--estimate", &volume, &header).stdin("").ok().lacks("which only the passphrase tells");
+    let large = scratch.file("large", Bitlk { sector_size: 4096, ..Bitlk::default() }.make(&plaintext()));
+    to_luks("--estimate", &large, &header).stdin("").fails(1).says("sectors of more than 512 bytes");
+    assert!(fs::read(&volume).unwrap() == before && !header.exists());
 }
 
 /// Nothing is changed, and no header left.

@@ -8,7 +8,7 @@ use crate::make::header::HeaderParams;
 use crate::output::failure::{Exit, Failure, Result};
 use crate::output::progress::Progress;
 use crate::output::{question, shell, stdio};
-use crate::verb::key::reencrypt::{Steps, to_end};
+use crate::verb::key::reencrypt::{Estimating, Steps, to_end};
 use crate::volume::Opening;
 use keyway::{Create, Device, Key, Reencrypt, Reencryption, Version, devices};
 use std::fs;
@@ -47,13 +47,18 @@ pub(crate) static COMMAND: Command = Command {
           and volumes that are encrypted in part are refused.\n\nThe old passphrase is asked \
           for, then the new one, which --new-keyfile names a file for; without a terminal they are two lines of standard \
           input. Options about cipher, hash and sizes describe the new volume. Sectors have 512 bytes unless --sector-size says \
-          otherwise: a file system that is there already may have blocks of so many.",
+          otherwise: a file system that is there already may have blocks of so many.\n\n\
+          --estimate changes nothing, makes no file and asks for no passphrase: it says how long it would take, what would be read and \
+          written, and whether the header fits where it is to go. Samples of the device are read, and the ciphers run on this CPU; \
+          the volume's own, which only its passphrase tells, is taken for the likeliest.",
     options: &[
         &[
             &shared::NEW_KEYFILE,
             &shared::HOTZONE_SIZE,
             &shared::LIMIT_RATE,
             &shared::INIT_ONLY,
+            &shared::ESTIMATE,
+            &shared::JSON,
             &shared::WEAK_CIPHER,
             &shared::TRIES,
         ],
@@ -77,11 +82,18 @@ pub(crate) static COMMAND: Command = Command {
             |args| PLACES.iter().any(|option| args.given(option)),
             "The data starts where its device does: toLuks takes neither --offset nor --align-payload.",
         ),
+        Rule::excludes(&shared::ESTIMATE, &[&shared::INIT_ONLY, &shared::VERACRYPT_QUERY_PIM]),
     ],
-    examples: &[Example {
-        line: "keyway toLuks --type tcrypt disk.hc disk.header",
-        does: "Asks for YES, the old passphrase and a new one.",
-    }],
+    examples: &[
+        Example {
+            line: "keyway toLuks --type tcrypt disk.hc disk.header",
+            does: "Asks for YES, the old passphrase and a new one.",
+        },
+        Example {
+            line: "keyway toLuks --estimate --type tcrypt disk.hc disk.header",
+            does: "How long it would take; nothing is changed.",
+        },
+    ],
     risks: &[risk(
         "DEVICE",
         Effect::Overwrites,
@@ -106,6 +118,7 @@ struct ToLuks {
     how: Reencrypt,
     only_begins: bool,
     limit_rate: Option<u64>,
+    estimating: Option<Estimating>,
     progress: Progress,
 }
 
@@ -121,6 +134,7 @@ impl Request for ToLuks {
             how: args.number(&shared::HOTZONE_SIZE).into_iter().fold(Reencrypt::new(), Reencrypt::hot_zone),
             only_begins: args.given(&shared::INIT_ONLY),
             limit_rate: args.number(&shared::LIMIT_RATE),
+            estimating: Estimating::from_args(args)?,
             progress: args.progress(),
         })
     }
@@ -128,6 +142,9 @@ impl Request for ToLuks {
     fn run(self) -> Result<()> {
         self.new.agree()?;
         self.check_header()?;
+        if let Some(estimating) = &self.estimating {
+            return self.estimate(estimating);
+        }
         // Before this process locks it.
         self.check_unopened()?;
         let (admitted, found) = self.opening.admitted_to_write()?;
@@ -143,6 +160,12 @@ impl Request for ToLuks {
 }
 
 impl ToLuks {
+    /// What it would take, without a key.
+    fn estimate(&self, estimating: &Estimating) -> Result<()> {
+        let measured = self.opening.estimate_conversion(&self.create()?, &self.how, self.limit_rate)?;
+        estimating.of_conversion(&self.opening.target.device, &self.header, measured, self.limit_rate)
+    }
+
     /// The header's file is a new one.
     fn check_header(&self) -> Result<()> {
         let header = &self.header;

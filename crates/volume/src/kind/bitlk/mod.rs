@@ -17,7 +17,7 @@ mod layout;
 mod state;
 mod unlock;
 
-use super::{Found, Judged, Key, Kind, Known, Row, Subject, Takes, Way, WayCost};
+use super::{Convertible, Found, Judged, Key, Kind, Known, Row, Subject, Takes, Way, WayCost};
 use crate::error::{Finding, Rule};
 use crate::{Error, Layout, Result, Storage, UnlockOptions};
 pub use header::{CopyState, Header};
@@ -25,6 +25,7 @@ use keyway_crypto::kdf::STRETCH_ROUNDS;
 use keyway_crypto::{CipherSpec, SectorSize};
 use keyway_format::bitlk::{Protection, Protector};
 use state::Extent;
+use std::sync::Arc;
 pub use unlock::Unlocked;
 
 /// Its row.
@@ -48,6 +49,13 @@ impl Kind for Bitlk {
         let ways = metadata.protectors.iter().enumerate().map(|(number, it)| way(number, it)).collect();
         let ciphers = vec![format!("{}-{}", metadata.encryption.cipher(), metadata.encryption.mode())];
         Ok(Known { ways, ciphers })
+    }
+
+    fn convertible(&self, data: &Arc<dyn Storage>) -> Result<Convertible> {
+        let on = Subject { data, device: "", writes: true, weak_ciphers: false };
+        let judged = JudgedBitlk::new(Header::read(&**data)?, &on)?;
+        let key_len = judged.header.metadata.encryption.key_bits() / 8;
+        Ok(Convertible { layouts: vec![judged.layout], key_len })
     }
 }
 

@@ -1,9 +1,14 @@
 //! What is known of a volume before its passphrase is: nothing but what its header may be encrypted with.
 
-use super::{Locked, search};
-use crate::kind::{Known, Takes, Way, WayCost};
-use keyway_crypto::Cascade;
-use keyway_format::tcrypt::{Argon2, Cipher, DERIVED_LEN, Kdf, Program, Stretch};
+use super::candidates::Candidates;
+use super::{Locked, Place, layout, search};
+use crate::Result;
+use crate::kind::{Convertible, Known, Takes, Way, WayCost};
+use keyway_crypto::{Cascade, CascadeMode};
+use keyway_format::Bytes;
+use keyway_format::tcrypt::{
+    Argon2, Cipher, DERIVED_LEN, DataArea, Kdf, Program, SECTOR, Stretch, data_of_new,
+};
 
 impl Locked {
     /// What is tried, in order.
@@ -23,6 +28,22 @@ impl Locked {
         Known { ways, ciphers: self.candidates.all_ciphers().iter().map(name).collect() }
     }
 }
+
+/// Of an outer volume as TrueCrypt 6 and later and VeraCrypt make it: XTS, between headers at both ends.
+pub(super) fn convertible(candidates: &Candidates, device_len: u64) -> Result<Convertible> {
+    let data = data_of_new(device_len, SECTOR as u32)?;
+    let area = DataArea {
+        offset: Bytes(data.start),
+        len: Some(Bytes(data.end - data.start)),
+        first: data.start / SECTOR,
+    };
+    let in_xts = candidates.all_ciphers().iter().filter(|cipher| cipher.mode == CascadeMode::Xts);
+    let layouts = in_xts.map(|cipher| layout::of(area, cipher, Place::default(), device_len));
+    Ok(Convertible { layouts: layouts.collect::<Result<_>>()?, key_len: KEY_LEN })
+}
+
+/// Two keys of 256 bits, as all ciphers of theirs have in XTS.
+const KEY_LEN: usize = 64;
 
 /// A KDF. The likeliest cipher's keys tell whether a guess is right.
 fn way(kdf: &Kdf, stretch: Stretch, cipher: Option<&Cipher>) -> Way {

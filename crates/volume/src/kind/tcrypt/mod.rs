@@ -42,7 +42,7 @@ pub use make::{NewVolume, Outer};
 pub use opened::Opened;
 pub use seal::Sealing;
 
-use super::{Found, Judged, Key, Kind, Known, Row, Subject};
+use super::{Convertible, Found, Judged, Key, Kind, Known, Row, Subject};
 use crate::{Error, Refusal, Result, Storage, UnlockOptions};
 use candidates::Candidates;
 use key_files::KeyFiles;
@@ -194,6 +194,14 @@ impl Kind for Tcrypt {
 
     fn known(&self, data: &dyn Storage) -> Result<Known> {
         Ok(self.read_headers(self.header.as_deref().unwrap_or(data))?.known())
+    }
+
+    fn convertible(&self, data: &Arc<dyn Storage>) -> Result<Convertible> {
+        match self.place {
+            Place::Volume { hidden: false, .. } => known::convertible(&Candidates::new(self)?, data.len()),
+            _ => Err(Refusal::NotConvertible
+                .because("Neither a hidden volume nor an encrypted system becomes LUKS2 in place.")),
+        }
     }
 }
 

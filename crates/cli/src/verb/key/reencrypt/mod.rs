@@ -30,7 +30,7 @@ use crate::unlock::{GivenKey, KeyOptions};
 use crate::verb::key::keyslot::KeyslotOptions;
 use crate::volume::kinds::plain::given::check_size;
 pub(crate) use command::COMMAND;
-use estimate::Estimating;
+pub(in crate::verb) use estimate::Estimating;
 use header_backup::HeaderBackup;
 use keyway::parts::Error;
 use keyway::storage::Exclusive;

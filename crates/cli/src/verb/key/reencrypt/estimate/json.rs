@@ -1,6 +1,6 @@
 //! The estimate as JSON. Sizes are in bytes, times in seconds, rates in bytes a second.
 
-use super::{Backup, Estimate, text};
+use super::{Estimate, NewFile, text};
 use crate::output::document;
 use crate::output::failure::Result;
 use keyway_format::interval::Interval;
@@ -63,18 +63,21 @@ pub(super) fn print(estimate: &Estimate) -> Result<()> {
         .with("written", written)
         .with("hot_zone", zone)
         .with("crash", crash)
-        .with("measured", measured)
-        .with("header_backup", estimate.backup.as_ref().map_or(Value::Null, |it| backup(it).into()));
-    document::print(object)
+        .with("measured", measured);
+    let backup = || estimate.backup.as_ref().map_or(Value::Null, |it| file(it).into());
+    document::print(match &estimate.header {
+        Some(header) => object.with("header_file", file(header)),
+        None => object.with("header_backup", backup()),
+    })
 }
 
-fn backup(backup: &Backup) -> Object {
+fn file(file: &NewFile) -> Object {
     Object::new()
-        .with("file", backup.file.display().to_string())
-        .with("bytes", number(backup.bytes))
-        .with("free", backup.free.map_or(Value::Null, number))
-        .with("exists", Value::Bool(backup.exists))
-        .with("fits", Value::Bool(backup.fits()))
+        .with("file", file.path.display().to_string())
+        .with("bytes", number(file.bytes))
+        .with("free", file.free.map_or(Value::Null, number))
+        .with("exists", Value::Bool(file.exists))
+        .with("fits", Value::Bool(file.fits()))
 }
 
 fn range(interval: Interval) -> Value {

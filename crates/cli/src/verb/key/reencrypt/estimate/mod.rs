@@ -1,6 +1,7 @@
 //! `--estimate`: what the same command without it would do, and how long that takes. Nothing is written,
 //! and nobody is asked for a key.
 
+mod conversion;
 mod json;
 mod text;
 
@@ -19,14 +20,14 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// `--estimate`, with the options that are of the plan alone.
-pub(super) struct Estimating {
+pub(in crate::verb) struct Estimating {
     json: bool,
     keeps_key: bool,
 }
 
 impl Estimating {
     /// `None` without `--estimate`.
-    pub(super) fn from_args(args: &Args) -> Result<Option<Self>> {
+    pub(in crate::verb) fn from_args(args: &Args) -> Result<Option<Self>> {
         let json = args.given(&shared::JSON);
         if !args.given(&shared::ESTIMATE) {
             return match json {
@@ -36,6 +37,13 @@ impl Estimating {
         }
         Ok(Some(Self { json, keeps_key: args.given(&shared::KEEP_KEY) }))
     }
+
+    fn show(&self, estimate: &Estimate) -> Result<()> {
+        match self.json {
+            true => json::print(estimate),
+            false => stdio::print(&text::show(estimate, Paint::for_stdout())),
+        }
+    }
 }
 
 /// What is shown.
@@ -44,21 +52,29 @@ struct Estimate {
     is_under_way: bool,
     measured: Measured,
     limit: Option<u64>,
-    backup: Option<Backup>,
+    backup: Option<NewFile>,
+    /// The file of the header, where a volume of another kind becomes LUKS2.
+    header: Option<NewFile>,
     /// `--device-size`, and how many bytes behind it are given up.
     given_up: Option<(u64, u64)>,
 }
 
-/// The header backup that would be made.
-struct Backup {
-    file: PathBuf,
+/// A file that would be made: a header, or the backup of one.
+struct NewFile {
+    path: PathBuf,
     bytes: u64,
     /// Room where it would go, in bytes; `None` if that is not known.
     free: Option<u64>,
     exists: bool,
 }
 
-impl Backup {
+impl NewFile {
+    fn new(path: PathBuf, bytes: u64, exists: bool) -> Self {
+        let directory = path.parent().filter(|it| !it.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let free = rustix::fs::statvfs(directory).ok().map(|it| it.f_bavail.saturating_mul(it.f_frsize));
+        Self { bytes, free, exists, path }
+    }
+
     fn fits(&self) -> bool {
         !self.exists && self.free.is_some_and(|free| free >= self.bytes)
     }
@@ -71,7 +87,7 @@ struct Subject {
     device: Device,
     what: Planned,
     how: Reencrypt,
-    backup: Option<Backup>,
+    backup: Option<NewFile>,
 }
 
 impl Asked {
@@ -91,11 +107,9 @@ impl Asked {
             limit: self.limit_rate,
             given_up: self.given_up(&subject, data.len()),
             backup: subject.backup,
+            header: None,
         };
-        match estimating.json {
-            true => json::print(&estimate),
-            false => stdio::print(&text::show(&estimate, Paint::for_stdout())),
-        }
+        estimating.show(&estimate)
     }
 
     /// The part of the volume that is all of it afterwards, where that is less than what there is now, and the rest.
@@ -163,7 +177,7 @@ impl Asked {
         luks: Luks,
         estimating: &Estimating,
         data: &Arc<dyn Storage>,
-        backup: Option<Backup>,
+        backup: Option<NewFile>,
     ) -> Result<Subject> {
         let (old, is_luks1) = match luks.header() {
             Header::Luks1(header) => (header.cipher(), true),
@@ -205,7 +219,7 @@ impl Asked {
         Ok(Subject { how: subject.how.cipher(&cipher, bits), backup, ..subject })
     }
 
-    fn decrypting(&self, luks: Luks, data: &Arc<dyn Storage>, backup: Option<Backup>) -> Result<Subject> {
+    fn decrypting(&self, luks: Luks, data: &Arc<dyn Storage>, backup: Option<NewFile>) -> Result<Subject> {
         let (offset, is_luks1) = (luks.data_offset()?, luks.version() == 1);
         if !is_luks1 && self.target.header.is_none() {
             return Err(Failure::new(Exit::Parameters, super::decrypt::NEEDS_HEADER));
@@ -292,15 +306,13 @@ impl Asked {
     }
 
     /// The header backup that would be made of this header; by itself, or only where one is named.
-    fn backup_of(&self, luks: &Luks, by_itself: bool) -> Option<Backup> {
+    fn backup_of(&self, luks: &Luks, by_itself: bool) -> Option<NewFile> {
         let file = self.backup.path(luks.uuid()).filter(|_| by_itself || self.backup.is_named())?;
-        let directory = file.parent().filter(|it| !it.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        let free = rustix::fs::statvfs(directory).ok().map(|it| it.f_bavail.saturating_mul(it.f_frsize));
         let own =
             || Device::options().over(&self.target.device, luks.storage().clone(), luks.storage().clone());
         let is_left = || own().header().is_ok_and(|header| self.is_left(&header, &file));
         let exists = std::fs::symlink_metadata(&file).is_ok() && !is_left();
-        Some(Backup { bytes: luks.header().backup_len(), free, exists, file })
+        Some(NewFile::new(file, luks.header().backup_len(), exists))
     }
 }
 

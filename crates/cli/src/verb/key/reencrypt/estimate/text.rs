@@ -1,6 +1,6 @@
 //! The estimate as text.
 
-use super::{Backup, Estimate};
+use super::{Estimate, NewFile};
 use crate::output::figures::{grouped, span};
 use crate::output::paint::{Paint, printable};
 use crate::output::size::human;
@@ -12,6 +12,7 @@ use std::fmt::Write;
 pub(super) fn show(estimate: &Estimate, paint: Paint) -> String {
     let mut page = String::new();
     let what = match (estimate.measured.plan.mode(), estimate.is_under_way) {
+        _ if estimate.header.is_some() => "to become LUKS2",
         (Mode::Reencrypt, false) => "to be reencrypted",
         (Mode::Encrypt, false) => "to be encrypted",
         (Mode::Decrypt, false) => "to be decrypted",
@@ -69,7 +70,13 @@ pub(super) fn show(estimate: &Estimate, paint: Paint) -> String {
         row("Limit", &format!("{}/s", human(limit)));
     }
     if let Some(backup) = &estimate.backup {
-        row("Backup", &of_backup(backup, paint));
+        row("Backup", &of_file(backup, paint));
+    }
+    if let Some(header) = &estimate.header {
+        row("Header", &of_file(header, paint));
+    }
+    if estimate.measured.plan.may_be().len() > 1 {
+        row("Unknown", UNKNOWN);
     }
     page
 }
@@ -104,18 +111,21 @@ pub(super) fn crash(estimate: &Estimate) -> String {
     }
 }
 
-fn of_backup(backup: &Backup, paint: Paint) -> String {
-    let file = printable(&backup.file.display().to_string());
-    let name = format!("{} of the header to {file}", human(backup.bytes));
-    match (backup.exists, backup.free) {
+fn of_file(new: &NewFile, paint: Paint) -> String {
+    let file = printable(&new.path.display().to_string());
+    let name = format!("{} of the header to {file}", human(new.bytes));
+    match (new.exists, new.free) {
         (true, _) => paint.bad(&format!("{file} exists already: nothing would begin")),
-        (false, Some(free)) if backup.fits() => format!("{name}: fits, {} are free", human(free)),
+        (false, Some(free)) if new.fits() => format!("{name}: fits, {} are free", human(free)),
         (false, Some(free)) => {
             paint.bad(&format!("{name}: does not fit, {} are free: nothing would begin", human(free)))
         }
         (false, None) => paint.bad(&format!("{name}: there is no such directory: nothing would begin")),
     }
 }
+
+/// What only the passphrase tells of a volume of another kind.
+const UNKNOWN: &str = "the cipher, which only the passphrase tells: a chain of ciphers would be refused";
 
 fn rate(rate: Interval) -> String {
     format!("{}/s", human(rate.likely as u64))

@@ -20,6 +20,8 @@ pub use keyway_volume::reencrypt::Plan;
 /// How fast the device and the ciphers are: [`Estimate::rates`].
 pub use keyway_volume::reencrypt::Rates;
 
+mod conversion;
+
 use crate::error::At;
 use crate::reencrypt::encryption_of;
 use crate::{Device, Header, Reencrypt, Result};
@@ -70,6 +72,8 @@ pub struct Estimate {
     pub rates: Rates,
     /// How long it would take.
     pub seconds: Interval,
+    /// How long the new file for the header would be, in bytes: of a conversion.
+    pub header_len: Option<u64>,
 }
 
 impl Device {
@@ -94,13 +98,18 @@ impl Device {
         let (old_bits, new_bits) = key_bits_of(luks, what, how).at(place)?;
         let setting = Setting { old_bits, new_bits, limit };
         let plan = planned(luks, what, how, &terms, self.len()).at(place)?;
+        self.measured(plan, &setting)
+    }
+
+    /// Measures what the plan takes here.
+    fn measured(&self, plan: Plan, setting: &Setting) -> Result<Estimate> {
         let direct = self.direct();
         let sampled = direct.as_ref().map_or_else(|| self.data(), Arc::clone);
-        let rates = reencrypt::measure(&plan, &*sampled, &setting).at(place)?;
+        let rates = reencrypt::measure(&plan, &*sampled, setting).at(self.header_place())?;
         let zone = reencrypt::zone(&plan, &rates);
         let amounts = plan.amounts(zone);
-        let seconds = reencrypt::seconds(&amounts, &rates, &setting);
-        Ok(Estimate { plan, amounts, zone, rates, seconds })
+        let seconds = reencrypt::seconds(&amounts, &rates, setting);
+        Ok(Estimate { plan, amounts, zone, rates, seconds, header_len: None })
     }
 
     /// The device without the page cache: what that has says nothing about the device.
