@@ -113,6 +113,14 @@ impl Admitted {
         Ok(found.map(|found| self.own(found.into())))
     }
 
+    /// Refuses what must not become LUKS2 in place.
+    pub(crate) fn check_convertible(&self) -> Result<()> {
+        match &self.judged {
+            Judged::Luks(_) => Ok(()),
+            Judged::Other(_, judged) => judged.check_convertible().at(&self.place),
+        }
+    }
+
     /// The volume key's length in bytes, where it is known by now. See
     /// [`Device::admit_as`](crate::Device::admit_as) for an example.
     pub fn volume_key_len(&self) -> Option<usize> {

@@ -19,7 +19,7 @@ pub struct VolumeKey {
     pub(crate) second: Option<SecondKey>,
     /// Where the plaintext is, of volumes that do not say so before they have their key.
     pub(crate) layout: Option<Layout>,
-    /// It was given itself, to a volume of a kind that has nothing to prove it by.
+    /// It was given itself, to a volume of another kind than LUKS.
     pub(crate) unproven: bool,
     /// The mark of the [`Admitted`](crate::Admitted) or header that found it.
     of: Option<Arc<()>>,

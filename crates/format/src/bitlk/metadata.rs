@@ -140,6 +140,11 @@ impl Metadata {
         &self.bytes
     }
 
+    /// How many sectors were moved from the volume's start.
+    pub fn moved_sectors(&self) -> u32 {
+        le32(&self.bytes, 28)
+    }
+
     /// Its entries.
     pub fn entries(&self) -> Entries<'_> {
         Entries::of(self.bytes.get(HEADERS..self.end()).unwrap_or_default(), HEADERS)

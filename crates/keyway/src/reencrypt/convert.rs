@@ -18,8 +18,9 @@ impl Admitted {
     /// `create` says what the volume will be, and with [`Create::header`] the new file that its header is in; the data
     /// starts where the device does. `new` opens it, from now on. `key` was found here.
     ///
-    /// When this returns, the header is in its file, and nothing opens by those of the old kind. Until the file appears, a cut
-    /// leaves the volume as it was; from then on nothing else opens it, whatever fails, and [`Device::resume_reencryption`](crate::Device::resume_reencryption) goes on
+    /// When this returns, the header is in its file, and nothing opens by those of the old kind any more; a moment before,
+    /// BitLocker may. Until the file appears, a cut
+    /// leaves the volume as it was; from then on the file is needed, whatever fails: [`Device::resume_reencryption`](crate::Device::resume_reencryption) goes on
     /// after one, and [`Device::unlock`](crate::Device::unlock) opens the volume meanwhile. cryptsetup can do either
     /// of what was BitLocker's, and of others when the conversion is complete.
     ///
@@ -57,9 +58,11 @@ impl Admitted {
             Error::refused(why).at(&place)
         })?;
         let keys = begin(&old, &data, &header, create, new, how)?;
-        old.clear(&*data).at(&place)?;
         let luks = Luks::open_with(header.open(true)?, Access::Write, Locking::default()).at(&header)?;
-        Reencryption::with_keys(luks, data, &keys, how, (&header, false))
+        let conversion = Reencryption::with_keys(luks, Arc::clone(&data), &keys, how, (&header, false))?;
+        // Its own header is gone now: what it said where the first sectors are is of no use any more.
+        old.clear(&*data).at(&place)?;
+        Ok(conversion)
     }
 
     /// Refuses what [`Admitted::begin_conversion`] cannot convert, or not in this way, before anything else is asked.
@@ -73,9 +76,10 @@ impl Admitted {
             return Err(Error::refused("it is a LUKS volume already").at(place));
         };
         if key.unproven {
-            let why = "nothing proves that the volume key that was given is its own: a passphrase or recovery password does";
+            let why = "a volume key that was given proves nothing: what opens the volume does";
             return Err(Error::refused(why).at(place));
         }
+        self.check_convertible()?;
         how.check_conversion().at(place)?;
         let data = self.writable().at(place)?;
         if !data.can_flush() && !how.without_flush {

@@ -98,6 +98,14 @@ pub trait Judged: Send + Sync {
         None
     }
 
+    /// Refuses what must not become LUKS2 in place, as nothing proves where its data is.
+    ///
+    /// # Errors
+    /// [`Refusal::NotConvertible`].
+    fn check_convertible(&self) -> Result<()> {
+        Ok(())
+    }
+
     /// Finds the volume key.
     ///
     /// # Errors

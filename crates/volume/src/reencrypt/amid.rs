@@ -4,12 +4,13 @@
 //! ```text
 //! as it was      its header    │ data │ metadata │ data │ first sectors │ data
 //! begun          the same; the header's journal has the first sectors, encrypted as if they stood at the start
-//! cleared        its header    │ data │ zeros    │ data │ zeros         │ data     by the old key
-//! first step     first sectors │ data │ zeros    │ data │ zeros         │ data     the first ones by the new key
+//! recovered      first sectors │ data │ metadata │ data │ first sectors │ data     the first of all by the new key
+//! cleared        first sectors │ data │ zeros    │ data │ zeros         │ data     by the old key
 //! ```
 //!
 //! It begins with a hot zone whose writing was cut off, so to say. What recovers one needs nothing but the journal, so
-//! that nobody has to find the first sectors again, and cryptsetup can go on from there.
+//! that nobody has to find the first sectors again, and cryptsetup can go on from there. Its header, by which its own
+//! program would open it, goes before anything that it leads to.
 
 use super::convert::Described;
 use crate::{Error, MappedSegment, Mapping, Refusal, Result, Storage};
@@ -53,15 +54,14 @@ impl Amid {
 
     /// Puts encrypted zeros where the metadata and the first sectors are.
     pub(super) fn clear(&self, cipher: &SectorCipher, data: &dyn Storage) -> Result<()> {
-        let clear = || {
-            for range in &self.own {
-                let mut zeros = vec![0; (range.end - range.start) as usize];
-                cipher.encrypt(range.start / 512, &mut zeros);
-                data.write_at(&zeros, range.start)?;
-            }
-            data.flush()
+        let clear = |range: &Range<u64>| {
+            let mut zeros = vec![0; (range.end - range.start) as usize];
+            cipher.encrypt(range.start / 512, &mut zeros);
+            data.write_at(&zeros, range.start)
         };
-        io(clear, "writing zeros over the old metadata")
+        // What fails leaves the others to do all the same.
+        let written = self.own.iter().map(clear).fold(Ok(()), io::Result::and);
+        io(|| data.flush().and(written), "writing zeros over the old metadata")
     }
 }
 
@@ -99,7 +99,8 @@ fn in_its_place(segments: &[MappedSegment]) -> Option<Described<'_>> {
     let zeros = others.iter().filter(|segment| matches!(segment.mapping, Mapping::Zero));
     let amid = Amid { first: range(first)?, own: zeros.map(range).collect::<Option<_>>()? };
     let is_hidden = amid.own.iter().any(|own| own.start <= amid.first.start && amid.first.end <= own.end);
-    let is_whole = is_hidden && others.iter().all(is_here);
+    let is_behind = amid.own.iter().all(|own| own.start >= amid.start().end);
+    let is_whole = is_hidden && is_behind && others.iter().all(is_here);
     is_whole.then_some(Described { spec, sector_size, first: 0, offset: 0, len: None, amid: Some(amid) })
 }
 

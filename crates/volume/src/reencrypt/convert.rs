@@ -48,8 +48,8 @@ impl Foreign {
         Shape::new(layout, device_len).map(drop)
     }
 
-    /// What it keeps for itself amid its data becomes zeros. To be called when a conversion has begun, before
-    /// [`Job::resume`](super::Job::resume): without it, this is noise in the end.
+    /// What it keeps for itself amid its data becomes zeros. To be called once a conversion has begun, before the first step
+    /// of the [`Job`](super::Job) that holds it: without it, this is noise in the end.
     ///
     /// # Errors
     /// The device's.

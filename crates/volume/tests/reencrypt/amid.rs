@@ -85,10 +85,13 @@ fn its_first_sectors_are_in_the_journal() {
     assert_eq!(under_way.hot_zone(), Some(&(0..FIRST.len() as u64)));
     let open = || open::all(&open::open(&case, &disks, keyway_volume::reencrypt::Purpose::Read).unwrap());
     assert!(open()[..METADATA[0].start] == start.plaintext[..METADATA[0].start], "it reads as it was");
+    let job = case.job(&disks, None, rng).unwrap();
+    let begun = &disks.images()[1];
+    assert!(!begun[..FIRST.len()].windows(MARK.len()).any(|bytes| bytes == MARK), "its header is left");
+    assert!(begun[FIRST.len()..] == start.images[1][FIRST.len()..], "and nothing else has gone");
     foreign.clear(&*disks.disk(1)).unwrap();
+    drop(job);
     assert!(open() == start.plaintext, "its metadata are zeros");
-    assert!(disks.images()[1][..FIRST.len()] == start.images[1][..FIRST.len()]);
-    drop(case.job(&disks, None, rng).unwrap());
     convert::check_headers_are_gone(&disks.images()[1]);
     case.resume(&disks, rng).unwrap();
     assert!(case.check(&disks.images(), &start, "in the end"));

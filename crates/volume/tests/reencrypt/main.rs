@@ -233,7 +233,13 @@ impl Case {
             ..Terms::default()
         };
         begin(&mut luks, &*data, &key(1), what, &terms, rng)?;
-        if let Begin::Convert(conversion) = what { conversion.old.clear(&*data) } else { Ok(()) }
+        match what {
+            Begin::Convert(conversion) if self.kind == (Kind::Convert { headers: 0 }) => {
+                let _held = self.job(disks, None, rng)?;
+                conversion.old.clear(&*data)
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Goes on until the end, or until the power fails.

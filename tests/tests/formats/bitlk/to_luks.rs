@@ -86,10 +86,13 @@ fn cryptsetup_goes_on_with_it_from_the_beginning() {
 
     let before = fs::read(&volume).unwrap();
     let new = scratch.file("new", NEW);
-    let line = format!("reencrypt -q --resume-only --limit-rate 2M --hotzone-size 64K -d {}", new.display());
+    let slowly = format!("reencrypt -q --resume-only --limit-rate 2M --hotzone-size 64K -d {}", new.display());
     let has_begun = || fs::read(&volume).unwrap() != before;
-    killed(&with_header(&line, &volume, &header), has_begun, Duration::from_millis(200));
+    killed(&with_header(&slowly, &volume, &header), has_begun, Duration::from_millis(200));
     assert!(has_begun() && read() == visible, "it was killed");
+    // What was killed in a zone has to be recovered before cryptsetup goes on.
+    by_cryptsetup(&format!("repair -q -d {}", new.display()), &volume, &header).ok();
+    assert!(read() == visible, "cryptsetup has recovered it");
 
     let line = format!("reencrypt -q --resume-only --force-offline-reencrypt -d {}", new.display());
     by_cryptsetup(&line, &volume, &header).ok();
@@ -132,11 +135,13 @@ fn what_cannot_be_converted_is_refused() {
     let partly = Bitlk { state: [2, 4], encrypted: 2 << 20, ..Bitlk::default() };
     let paused = Bitlk { state: [5, 4], encrypted: 2 << 20, ..Bitlk::default() };
     let whole = Bitlk::default();
+    let suspended = Bitlk { protectors: vec![Protector::Clear], ..Bitlk::default() };
     for (name, made, code, words) in [
         ("large", &large, 1, "Its IVs count sectors of more than 512 bytes, which LUKS2 does not describe."),
         ("partly", &partly, 1, "the volume is only partly encrypted"),
         ("paused", &paused, 1, "the volume is only partly encrypted"),
         ("wrong", &whole, 2, "No key available with this passphrase."),
+        ("suspended", &suspended, 1, "no old passphrase is asked for.\nGive the new passphrase in a file with"),
     ] {
         let (volume, header) = files(&scratch, name, made);
         let before = fs::read(&volume).unwrap();
@@ -144,4 +149,29 @@ fn what_cannot_be_converted_is_refused() {
         to_luks("", &volume, &header).stdin(format!("{old}\n{NEW}\n")).fails(code).says(words);
         assert!(fs::read(&volume).unwrap() == before && !header.exists(), "{name}");
     }
+    // Somebody changed the boot sector, for which nobody vouches.
+    let (volume, header) = files(&scratch, "forged", &large);
+    let mut forged = fs::read(&volume).unwrap();
+    forged[11..13].copy_from_slice(&512_u16.to_le_bytes());
+    fs::write(&volume, &forged).unwrap();
+    let refused = to_luks("", &volume, &header).stdin(format!("{PASSPHRASE}\n{NEW}\n")).fails(1);
+    refused.says("2 sectors, 8192 bytes, were moved, but its sectors have 512 bytes by its boot sector.");
+    assert!(fs::read(&volume).unwrap() == forged && !header.exists());
+}
+
+/// A volume key that is given vouches for nothing: another one would make noise of everything.
+#[test]
+fn a_volume_key_converts_nothing() {
+    let scratch = Scratch::new();
+    let made = Bitlk::default();
+    let (volume, header) = files(&scratch, "volume", &made);
+    let before = fs::read(&volume).unwrap();
+    let admitted = keyway::Device::open_rw(&volume).unwrap();
+    let admitted = admitted.admit_as(&keyway::Bitlk::new(), &keyway::Unlock::new()).unwrap();
+    let found = admitted.try_key(&keyway::Key::VolumeKey(made.volume_key())).unwrap();
+    let create = keyway::Create::luks2().header(&header);
+    let new = keyway::Key::passphrase(NEW);
+    let refused = admitted.begin_conversion(found, &create, &new, &keyway::Reencrypt::new()).unwrap_err();
+    assert!(refused.to_string().contains("a volume key that was given proves nothing"), "{refused}");
+    assert!(fs::read(&volume).unwrap() == before && !header.exists());
 }

@@ -43,14 +43,16 @@ pub(crate) static COMMAND: Command = Command {
           then the header demands what it does not know. Chains of ciphers, hidden volumes and encrypted systems \
           cannot be described by LUKS2 as they are, and are refused: \"keyway copy\" takes them.\n\nThe first sectors of a BitLocker \
           volume, which it keeps elsewhere, go to their place, and its metadata become zeros: Windows does not know it as \
-          BitLocker's any more. cryptsetup opens the volume, and goes on with it, from the beginning. Sectors of 4096 bytes \
-          and volumes that are encrypted in part are refused.\n\nThe old passphrase is asked \
+          BitLocker's any more. cryptsetup opens a volume in XTS, and goes on with it, from the beginning (after \"cryptsetup repair\", where it was cut \
+          off). Sectors of 4096 bytes \
+          and volumes that are encrypted in part are refused. One whose protection is suspended needs --new-keyfile, as no old \
+          passphrase is asked for.\n\nThe old passphrase is asked \
           for, then the new one, which --new-keyfile names a file for; without a terminal they are two lines of standard \
           input. Options about cipher, hash and sizes describe the new volume. Sectors have 512 bytes unless --sector-size says \
           otherwise: a file system that is there already may have blocks of so many.\n\n\
           --estimate changes nothing, makes no file and asks for no passphrase: it says how long it would take, what would be read and \
           written, and whether the header fits where it is to go. Samples of the device are read, and the ciphers run on this CPU; \
-          the volume's own, which only its passphrase tells, is taken for the likeliest.",
+          that of VeraCrypt, which only the passphrase tells, is taken for the likeliest.",
     options: &[
         &[
             &shared::NEW_KEYFILE,
@@ -148,6 +150,9 @@ impl Request for ToLuks {
         // Before this process locks it.
         self.check_unopened()?;
         let (admitted, found) = self.opening.admitted_to_write()?;
+        if self.new_key_file.is_none() && admitted.try_without_key()?.is_some() {
+            return Err(unasked());
+        }
         admitted.check_conversion(&found, &self.how).map_err(|e| self.failed(e))?;
         self.confirm()?;
         let prompt = format!("Enter new passphrase for {}: ", self.header.display());
@@ -248,7 +253,7 @@ impl ToLuks {
         let failure = self.failed(error);
         match device::exists(&self.header) {
             true => failure.hinting(format!(
-                "Keep {}: from now on nothing else opens the volume. \"{}\" goes on.",
+                "Keep {}: the conversion has begun, and without it the volume may be lost. \"{}\" goes on.",
                 self.header.display(),
                 self.again()
             )),
@@ -272,6 +277,13 @@ impl Steps for Converting<'_> {
     fn progress(&self) -> (u64, u64) {
         self.0.progress()
     }
+}
+
+/// Two lines of standard input would be taken for a new passphrase and nothing.
+fn unasked() -> Failure {
+    let message = "The volume's protection is suspended: a key in the clear opens it, and no old passphrase is asked for.";
+    Failure::new(Exit::Parameters, message)
+        .hinting("Give the new passphrase in a file with --new-keyfile FILE.")
 }
 
 /// How the new passphrase is given where nobody can be asked.

@@ -19,7 +19,7 @@ mod unlock;
 
 use super::{Convertible, Found, Judged, Key, Kind, Known, Row, Subject, Takes, Way, WayCost};
 use crate::error::{Finding, Rule};
-use crate::{Error, Layout, Result, Storage, UnlockOptions};
+use crate::{Error, Layout, Refusal, Result, Storage, UnlockOptions};
 pub use header::{CopyState, Header};
 use keyway_crypto::kdf::STRETCH_ROUNDS;
 use keyway_crypto::{CipherSpec, SectorSize};
@@ -54,6 +54,7 @@ impl Kind for Bitlk {
     fn convertible(&self, data: &Arc<dyn Storage>) -> Result<Convertible> {
         let on = Subject { data, device: "", writes: true, weak_ciphers: false };
         let judged = JudgedBitlk::new(Header::read(&**data)?, &on)?;
+        judged.check_convertible()?;
         let key_len = judged.header.metadata.encryption.key_bits() / 8;
         Ok(Convertible { layouts: vec![judged.layout], key_len })
     }
@@ -134,6 +135,19 @@ impl Judged for JudgedBitlk {
 
     fn volume_key_len(&self) -> Option<usize> {
         Some(self.header.metadata.encryption.key_bits() / 8)
+    }
+
+    /// Nobody vouches for the boot sector, which says how long sectors are; the metadata say how many were moved.
+    fn check_convertible(&self) -> Result<()> {
+        let (sector, metadata) = (self.header.boot.sector_size.0, &self.header.metadata);
+        let moved = metadata.boot_sectors.map_or(0, |moved| moved.len.0);
+        if u64::from(metadata.moved_sectors()).checked_mul(sector) == Some(moved) {
+            return Ok(());
+        }
+        Err(Refusal::NotConvertible.because(format!(
+            "Its metadata say that {} sectors, {moved} bytes, were moved, but its sectors have {sector} bytes by its boot sector.",
+            metadata.moved_sectors()
+        )))
     }
 
     fn open(&self, key: Key<'_>, options: &UnlockOptions) -> Result<Found> {
