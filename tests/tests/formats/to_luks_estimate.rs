@@ -117,7 +117,7 @@ fn what_would_be_refused_is_refused() {
     for (line, code, says) in [
         ("disk.hc disk.header", 1, "toLuks needs --type tcrypt or --type bitlk."),
         ("--type fvault2 disk.hc disk.header", 1, "toLuks needs --type tcrypt or --type bitlk."),
-        ("--type bitlk disk.hc disk.header", 1, "is not a valid BITLK device."),
+        ("--type bitlk disk.hc disk.header", 1, "disk.hc is not a valid BITLK device: "),
         (
             "--type tcrypt disk.hc taken.header",
             5,

@@ -233,3 +233,66 @@ const HEADERS: [u64; 2] = [512, 128 << 10];
 
 /// The copies of headers behind the data take this many bytes.
 const COPIES: u64 = 128 << 10;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::OsRandom;
+    use crate::device::storage::Memory;
+
+    const START: u64 = HEADERS[1];
+    const DATA: u64 = 64 << 10;
+    const OLD: u8 = 0xaa;
+
+    /// Which bytes of the device are noise afterwards: before the data, of the data, behind it.
+    fn noisy(first: u64, (start, size): (u64, SegmentSize), done: u64) -> [bool; 3] {
+        let segment = |iv_tweak, offset, size| Segment {
+            offset: Bytes(offset),
+            size,
+            flags: Vec::new(),
+            kind: SegmentKind::Crypt {
+                iv_tweak,
+                encryption: "aes-xts-plain64".into(),
+                sector_size: 512,
+                integrity: None,
+            },
+        };
+        let backup = |segment| Backup { segment, digest: Some(0) };
+        let old = backup(segment(first, start, size));
+        let what = draft(
+            Mode::Reencrypt,
+            Direction::Forward,
+            old,
+            backup(segment(0, 0, SegmentSize::Dynamic)),
+            None,
+        );
+        let state = State { done: 0..done, hot: None, total: DATA };
+        let device = Memory::from(vec![OLD; (start + DATA + COPIES) as usize]);
+        forget_headers((&what, &state), &device, &mut OsRandom).unwrap();
+        let bytes = device.to_vec();
+        let (before, rest) = bytes.split_at(start as usize);
+        let (data, behind) = rest.split_at(DATA as usize);
+        // Its ends, too: a part that stays would do for a header.
+        let is_noise = |part: &[u8]| {
+            let ends = [&part[..32], &part[part.len() - 32..]];
+            assert!(
+                ends[0].iter().all(|it| *it == OLD) == ends[1].iter().all(|it| *it == OLD),
+                "a part of it"
+            );
+            part.iter().any(|it| *it != OLD)
+        };
+        [before, data, behind].map(is_noise)
+    }
+
+    #[test]
+    fn noise_goes_where_the_headers_are_and_the_data_is_not_yet() {
+        let whole = (START, SegmentSize::Fixed(Bytes(DATA)));
+        assert_eq!(noisy(256, whole, 0), [true, false, true]);
+        assert_eq!(noisy(256, whole, 512), [false, false, true], "the data has moved over the first");
+        // TrueCrypt's until version 5 have no copies: all behind the headers is data.
+        assert_eq!(noisy(1, (HEADERS[0], SegmentSize::Dynamic), 0), [true, false, false]);
+        // A LUKS volume's data may lie there, too, and something else before it.
+        assert_eq!(noisy(0, whole, 0), [false; 3]);
+        assert_eq!(noisy(8, (4096, SegmentSize::Fixed(Bytes(DATA))), 0), [false; 3]);
+    }
+}

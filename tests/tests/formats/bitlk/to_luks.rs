@@ -86,7 +86,8 @@ fn cryptsetup_goes_on_with_it_from_the_beginning() {
 
     let before = fs::read(&volume).unwrap();
     let new = scratch.file("new", NEW);
-    let slowly = format!("reencrypt -q --resume-only --limit-rate 2M --hotzone-size 64K -d {}", new.display());
+    let slowly =
+        format!("reencrypt -q --resume-only --limit-rate 2M --hotzone-size 64K -d {}", new.display());
     let has_begun = || fs::read(&volume).unwrap() != before;
     killed(&with_header(&slowly, &volume, &header), has_begun, Duration::from_millis(200));
     assert!(has_begun() && read() == visible, "it was killed");
@@ -112,7 +113,7 @@ fn an_estimate_asks_for_nothing() {
     let found: serde_json::Value = serde_json::from_str(&found).unwrap();
     for (path, value) in [
         ("/length", LEN.into()),
-        ("/read", LEN.into()),
+        ("/read", (2 * LEN).into()),
         ("/written/data", LEN.into()),
         ("/written/protection", LEN.into()),
         ("/hot_zone/count", 4.into()),
@@ -138,10 +139,15 @@ fn what_cannot_be_converted_is_refused() {
     let suspended = Bitlk { protectors: vec![Protector::Clear], ..Bitlk::default() };
     for (name, made, code, words) in [
         ("large", &large, 1, "Its IVs count sectors of more than 512 bytes, which LUKS2 does not describe."),
-        ("partly", &partly, 1, "the volume is only partly encrypted"),
+        ("partly", &partly, 1, "let Windows finish or pause that (manage-bde -pause)."),
         ("paused", &paused, 1, "the volume is only partly encrypted"),
         ("wrong", &whole, 2, "No key available with this passphrase."),
-        ("suspended", &suspended, 1, "no old passphrase is asked for.\nGive the new passphrase in a file with"),
+        (
+            "suspended",
+            &suspended,
+            1,
+            "no old passphrase is asked for.\nGive the new passphrase in a file with",
+        ),
     ] {
         let (volume, header) = files(&scratch, name, made);
         let before = fs::read(&volume).unwrap();
