@@ -75,6 +75,37 @@ impl BootSector {
         };
         Ok(Self { version, scheme, sector_size, cluster_size, metadata })
     }
+
+    /// The sector that says this. It looks like a boot sector of FAT32 (Vista: of NTFS) to those who do not know
+    /// BitLocker, with the values that Windows has there, and with code that only goes on to the next device.
+    pub fn to_bytes(&self) -> [u8; Self::LEN] {
+        let mut bytes = [0; Self::LEN];
+        let sectors = self.cluster_size.0 / self.sector_size.0.max(1);
+        let vista = self.version == Version::Vista;
+        let mut put = |at: usize, field: &[u8]| bytes[at..at + field.len()].copy_from_slice(field);
+        put(0, if vista { b"\xeb\x52\x90" } else { b"\xeb\x58\x90" });
+        put(3, if self.version == Version::ToGo { TO_GO } else { SIGNATURE });
+        put(11, &(self.sector_size.0 as u16).to_le_bytes());
+        put(13, &[sectors as u8]);
+        FAT32.iter().for_each(|(at, field)| put(*at, field));
+        put(if vista { 0x54 } else { 0x5a }, NEXT_DEVICE);
+        if let (Version::Vista, [Some(first), ..]) = (self.version, self.metadata) {
+            put(56, &(first.0 / self.cluster_size.0.max(1)).to_le_bytes());
+            return bytes;
+        }
+        let at = recognition(self.version);
+        let (guid, maps) = match self.scheme {
+            Scheme::Normal => (NORMAL, None),
+            Scheme::EncryptOnWrite(maps) => (ENCRYPT_ON_WRITE, Some(maps)),
+            Scheme::Unknown(guid) => (guid, None),
+        };
+        put(at, &guid.0);
+        let places = self.metadata.into_iter().chain(maps.into_iter().flatten().map(Some));
+        for (number, place) in places.enumerate() {
+            put(at + 16 + 8 * number, &place.unwrap_or_default().0.to_le_bytes());
+        }
+        bytes
+    }
 }
 
 /// Whether the bytes are the first of a BitLocker volume; nothing else is checked.
@@ -128,6 +159,20 @@ impl Guid {
 /// The signature of boot sectors and of metadata.
 pub(super) const SIGNATURE: &[u8] = b"-FVE-FS-";
 const TO_GO: &[u8] = b"MSWIN4.1";
+
+/// What a boot sector of FAT32 says of a disk, as Windows 10 puts it before its own fields: medium, geometry, length of
+/// a FAT, information sector and backup, drive, label, the mark at the end.
+const FAT32: [(usize, &[u8]); 7] = [
+    (0x15, b"\xf8"),
+    (0x18, b"\x3f\0\xff\0"),
+    (0x24, b"\xe0\x1f"),
+    (0x30, b"\x01\0\x06\0"),
+    (0x40, b"\x80\0\x29"),
+    (0x47, b"NO NAME    FAT32   "),
+    (0x1fe, b"\x55\xaa"),
+];
+/// x86: int 18h, which tries the next device; hlt and a jump to it, should that come back.
+const NEXT_DEVICE: &[u8] = b"\xcd\x18\xf4\xeb\xfd";
 
 /// 4967d63b-2e29-4ad8-8399-f6a339e3d001
 const NORMAL: Guid = Guid(*b"\x3b\xd6\x67\x49\x29\x2e\xd8\x4a\x83\x99\xf6\xa3\x39\xe3\xd0\x01");
@@ -189,6 +234,50 @@ mod tests {
         assert_eq!(BootSector::parse(&bytes).unwrap().scheme, maps);
         let other = BootSector::parse(&with(160, &[7; 16])).unwrap().scheme;
         assert_eq!(other, Scheme::Unknown(Guid([7; 16])));
+    }
+
+    #[test]
+    fn what_is_written_is_what_is_read() {
+        let places = [0x10_0000, 0x20_0000, 0x30_0000].map(|at| Some(Bytes(at)));
+        let maps = Scheme::EncryptOnWrite([Bytes(5), Bytes(0x700)]);
+        for version in [Version::Vista, Version::Seven, Version::ToGo] {
+            for scheme in [Scheme::Normal, maps, Scheme::Unknown(Guid([7; 16]))] {
+                for (sector, cluster) in [(512, 4096), (4096, 4096)] {
+                    let [sector_size, cluster_size] = [Bytes(sector), Bytes(cluster)];
+                    let made = match version {
+                        Version::Vista => {
+                            let metadata = [places[0], None, None];
+                            BootSector {
+                                version,
+                                scheme: Scheme::Normal,
+                                sector_size,
+                                cluster_size,
+                                metadata,
+                            }
+                        }
+                        _ => BootSector { version, scheme, sector_size, cluster_size, metadata: places },
+                    };
+                    // What is no scheme's is a FAT.
+                    if (version, scheme) != (Version::ToGo, Scheme::Unknown(Guid([7; 16]))) {
+                        assert_eq!(BootSector::parse(&made.to_bytes()), Ok(made));
+                    }
+                }
+            }
+        }
+    }
+
+    /// But for its code, the sector is Windows' own: these bytes are of a disk of Windows 10.
+    #[test]
+    fn is_as_windows_writes_it() {
+        let mut windows = seven();
+        windows[0x10..0x20].copy_from_slice(b"\0\0\0\0\0\xf8\0\0\x3f\0\xff\0\0\0\0\0");
+        windows[0x20..0x28].copy_from_slice(b"\0\0\0\0\xe0\x1f\0\0");
+        windows[0x30..0x5a]
+            .copy_from_slice(b"\x01\0\x06\0\0\0\0\0\0\0\0\0\0\0\0\0\x80\0\x29\0\0\0\0NO NAME    FAT32   ");
+        windows[510..].copy_from_slice(b"\x55\xaa");
+        let mut made = BootSector::parse(&windows).unwrap().to_bytes();
+        made[0x5a..0x5a + NEXT_DEVICE.len()].fill(0);
+        assert_eq!(made, windows);
     }
 
     #[test]

@@ -13,6 +13,7 @@
 use super::le16;
 use crate::Error;
 use alloc::format;
+use alloc::vec::Vec;
 
 /// An entry of metadata.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -88,6 +89,14 @@ impl<'a> Iterator for Entries<'a> {
     }
 }
 
+/// An entry of `data`, which are shorter than 64 KiB.
+pub(super) fn bytes_of(purpose: u16, value: u16, data: &[u8]) -> Vec<u8> {
+    let head = [(HEADER + data.len()) as u16, purpose, value, VERSION].map(u16::to_le_bytes);
+    [head.as_flattened(), data].concat()
+}
+
+/// The version of what is written here.
+const VERSION: u16 = 1;
 /// The bytes before an entry's data.
 pub(super) const HEADER: usize = 8;
 
@@ -100,6 +109,8 @@ pub(super) mod purpose {
     pub(crate) const STARTUP_KEY: u16 = 6;
     pub(crate) const DESCRIPTION: u16 = 7;
     pub(crate) const BOOT_SECTORS: u16 = 15;
+    pub(crate) const RECOVERY_PASSWORD: u16 = 18;
+    pub(crate) const RECOVERY_KEY: u16 = 19;
 }
 
 /// What the data of entries are.

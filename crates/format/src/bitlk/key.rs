@@ -3,9 +3,10 @@
 //! Bare: the number of the method it is for (2 bytes), flags (2), the key. Wrapped: a nonce (a time and a counter, 12
 //! bytes), AES-CCM's tag (16), and an entry of a bare key, encrypted.
 
-use super::entry::{Entries, Entry, value};
+use super::entry::{Entries, Entry, HEADER, value};
 use super::{field, le16};
 use crate::Error;
+use alloc::string::ToString;
 use alloc::vec::Vec;
 use core::fmt;
 use keyway_crypto::{AesCcm, Cpu, Secret};
@@ -45,6 +46,30 @@ impl Wrapped {
         Ok(Self { nonce: field(entry.data, 0), tag: field(entry.data, 12), data: entry.data[28..].to_vec() })
     }
 
+    /// Wraps a key with another one, under a nonce that is used once.
+    ///
+    /// # Errors
+    /// `with` is no key of AES.
+    pub fn wrap(key: &Key, with: &Secret, nonce: [u8; 12], cpu: Cpu) -> Result<Self, Error> {
+        let ccm = AesCcm::new(with.expose(), cpu);
+        let ccm = ccm.map_err(|error| Error::invalid("wrapping key", error.to_string()))?;
+        let len = HEADER + METHOD + key.bytes.len();
+        let mut content = Secret::zeroed(len);
+        let (head, bytes) = content.expose_mut().split_at_mut(HEADER + METHOD);
+        // Purpose, version and flags are zero.
+        for (at, field) in [(0, len as u16), (4, value::KEY), (HEADER, key.method)] {
+            head[at..at + 2].copy_from_slice(&field.to_le_bytes());
+        }
+        bytes.copy_from_slice(key.bytes.expose());
+        let tag = ccm.encrypt(&nonce, &[], content.expose_mut());
+        Ok(Self { nonce, tag, data: content.expose().to_vec() })
+    }
+
+    /// The data of its entry.
+    pub(super) fn to_bytes(&self) -> Vec<u8> {
+        [&self.nonce[..], &self.tag, &self.data].concat()
+    }
+
     /// The bytes that are encrypted: twelve more than the key.
     pub fn len(&self) -> usize {
         self.data.len()
@@ -81,7 +106,6 @@ const METHOD: usize = 4;
 #[cfg(test)]
 mod tests {
     use super::*;
-    use alloc::string::ToString;
 
     const NONCE: [u8; 12] = [3; 12];
 
@@ -102,6 +126,21 @@ mod tests {
         assert!(wrapped_key.unwrap(&Secret::zeroed(7), Cpu::detect()).unwrap().is_none(), "no key of AES");
         // Nothing of a key is shown.
         assert_eq!(alloc::format!("{key:?}"), "Key(0x2003, 32 bytes)");
+    }
+
+    #[test]
+    fn wrapping_is_what_unwraps() {
+        let (key, with) = (Secret::copy_from(&[8; 32]), Secret::copy_from(&[1; 32]));
+        let content = [&[44, 0, 0, 0, 1, 0, 0, 0, 3, 0x20, 0, 0][..], &[8; 32]].concat();
+        let made = Wrapped::wrap(&Key { method: 0x2003, bytes: key }, &with, NONCE, Cpu::detect()).unwrap();
+        assert_eq!(made, wrapped(&content, &with));
+        let error = Wrapped::wrap(
+            &Key { method: 1, bytes: Secret::zeroed(1) },
+            &Secret::zeroed(7),
+            NONCE,
+            Cpu::detect(),
+        );
+        assert!(error.unwrap_err().to_string().starts_with("wrapping key: "));
     }
 
     #[test]

@@ -60,6 +60,7 @@ pub struct Metadata {
     /// Where the volume's first sectors are (version 2).
     pub boot_sectors: Option<BootSectors>,
     digest: Option<Wrapped>,
+    validation: Vec<u8>,
 }
 
 /// How far encryption or decryption is.
@@ -131,6 +132,7 @@ impl Metadata {
             volume_key,
             boot_sectors: content.boot_sectors,
             digest: digest(validation, len)?,
+            validation: validation[..validation_len(validation)].to_vec(),
             bytes: bytes.to_vec(),
         })
     }
@@ -143,6 +145,11 @@ impl Metadata {
     /// How many sectors were moved from the volume's start.
     pub fn moved_sectors(&self) -> u32 {
         le32(&self.bytes, 28)
+    }
+
+    /// The copy as it is on disk, with its checksum and digest.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        [&self.bytes[..], &self.validation].concat()
     }
 
     /// Its entries.
@@ -193,7 +200,8 @@ impl Metadata {
         self.encryption.volume_key(&key.bytes)
     }
 
-    fn end(&self) -> usize {
+    /// The end of its entries.
+    pub(super) fn end(&self) -> usize {
         BLOCK_HEADER + le32(&self.bytes, 64) as usize
     }
 }
@@ -242,9 +250,14 @@ fn entries(bytes: &[u8]) -> Result<Entries<'_>, Error> {
 
 /// What vouches for the metadata, behind them.
 fn digest(validation: &[u8], at: usize) -> Result<Option<Wrapped>, Error> {
-    let end = usize::from(le16(validation, 0)).clamp(VALIDATION, validation.len());
+    let end = validation_len(validation);
     let first = Entries::of(&validation[VALIDATION..end], at + VALIDATION).next().transpose()?;
     first.filter(|entry| entry.value == value::WRAPPED).map(|entry| Wrapped::of(&entry)).transpose()
+}
+
+/// The length that the validation says, as far as it is there.
+fn validation_len(validation: &[u8]) -> usize {
+    usize::from(le16(validation, 0)).clamp(VALIDATION, validation.len())
 }
 
 /// What the entries say.
@@ -306,16 +319,16 @@ impl Conversion {
 }
 
 /// The header of a copy.
-const BLOCK_HEADER: usize = 64;
+pub(super) const BLOCK_HEADER: usize = 64;
 /// The header of its entries.
-const DATASET_HEADER: usize = 48;
-const HEADERS: usize = BLOCK_HEADER + DATASET_HEADER;
+pub(super) const DATASET_HEADER: usize = 48;
+pub(super) const HEADERS: usize = BLOCK_HEADER + DATASET_HEADER;
 /// What is behind the entries, without the digest.
-const VALIDATION: usize = 8;
+pub(super) const VALIDATION: usize = 8;
 /// More than Windows makes; each costs a derivation.
-const MOST_PROTECTORS: usize = 32;
+pub(super) const MOST_PROTECTORS: usize = 32;
 /// The method of a key that is a digest.
-const SHA_256: u16 = 0x2005;
+pub(super) const SHA_256: u16 = 0x2005;
 
 #[cfg(test)]
 mod tests;

@@ -15,17 +15,23 @@
 //! recovery       a recovery password's eight groups
 //! passphrase     what is stretched
 //! guid           identifiers as Windows writes them
+//! draft          metadata in the making: new ones, or with other protectors
+//! new_protector  a protector in the making
+//! nonces         what keys are wrapped under, each once
 //! ```
 //!
 //! From a secret to the data: passphrase or recovery password → 2^20 rounds of SHA-256 → unwraps the volume master key
 //! of its protector → unwraps the volume key, and the digest that vouches for the metadata.
 
 mod boot_sector;
+mod draft;
 mod encryption;
 mod entry;
 mod guid;
 mod key;
 mod metadata;
+mod new_protector;
+mod nonces;
 mod passphrase;
 mod protector;
 mod recovery;
@@ -33,14 +39,17 @@ mod startup_key;
 
 use crate::le::{field, le16, le32, le64};
 pub use boot_sector::{BootSector, Scheme, Version};
+pub use draft::{Draft, NewMetadata};
 pub use encryption::{Chaining, Encryption};
 pub use entry::{Entries, Entry};
 pub use guid::Guid;
 pub use key::{Key, Wrapped};
 pub use metadata::{BootSectors, Conversion, METADATA_LEN, Metadata, State};
+pub use new_protector::NewProtector;
+pub use nonces::Nonces;
 pub use passphrase::passphrase_digest;
 pub use protector::{Protection, Protector};
-pub use recovery::{RecoveryPassword, recovery_digest};
+pub use recovery::{RecoveryPassword, recovery_digest, recovery_text};
 pub use startup_key::StartupKey;
 
 /// UTF-16 up to the first NUL, or to the end; surrogates without their other half are left out, as by cryptsetup.

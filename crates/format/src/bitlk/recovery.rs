@@ -39,6 +39,20 @@ impl RecoveryPassword {
     }
 }
 
+/// The recovery password that stands for 16 bytes: what [`RecoveryPassword::parse`] reads.
+pub fn recovery_text(key: &Secret) -> Secret {
+    let mut text = Secret::zeroed(8 * 7 - 1);
+    for (group, bytes) in text.expose_mut().chunks_mut(7).zip(key.expose().as_chunks().0) {
+        let mut number = 11 * u32::from(u16::from_le_bytes(*bytes));
+        for digit in group[..6].iter_mut().rev() {
+            *digit = b'0' + (number % 10) as u8;
+            number /= 10;
+        }
+        group[6..].fill(b'-');
+    }
+    text
+}
+
 /// What the stretching of a recovery password starts from: SHA-256 of its 16 bytes.
 pub fn recovery_digest(key: &Secret) -> Secret {
     let mut digest = Secret::zeroed(32);
@@ -86,6 +100,14 @@ mod tests {
         assert_eq!(parse(&format!("{EXAMPLE}\n")), Ok(expected.clone()));
         assert_eq!(parse(&EXAMPLE.replace('-', " ")), Ok(expected));
         assert_eq!(parse(&"720885-".repeat(8)[..55]), Ok([0xff; 16].to_vec()));
+    }
+
+    #[test]
+    fn bytes_are_written_as_they_are_read() {
+        for text in [EXAMPLE, &"000000-".repeat(8)[..55], &"720885-".repeat(8)[..55]] {
+            let key = parse(text).unwrap();
+            assert_eq!(recovery_text(&Secret::copy_from(&key)).expose(), text.as_bytes());
+        }
     }
 
     #[test]
