@@ -127,7 +127,7 @@ pub use admitted::Admitted;
 pub use attach::Attached;
 #[cfg(feature = "parts")]
 pub use create::{Building, Built, NotBuilt, OuterVolume};
-pub use create::{Content, Create, NewVeracrypt};
+pub use create::{Content, Create, NewBitlk, NewVeracrypt};
 pub use device::{Device, DeviceOptions};
 pub use error::{Error, ErrorKind, Result};
 pub use header::{Header, Keyslot, LastKeyslot, NewKeyslot, NewToken, Priority, Segment, StoredToken};
@@ -146,7 +146,10 @@ pub use keyway_volume::KeyslotState;
 /// `parts`). See [`DeviceOptions::without_header_lock`] for the choice.
 #[cfg(feature = "parts")]
 pub use keyway_volume::Locking;
-pub use kind::{Bitlk, Fvault2, Kind, LoopAes, NewTcryptKey, Plain, Tcrypt, TcryptHeader, TcryptRestore};
+pub use kind::{
+    Bitlk, BitlkProtectors, Fvault2, Kind, LoopAes, NewTcryptKey, Plain, RecoveryPassword, Tcrypt,
+    TcryptHeader, TcryptRestore,
+};
 pub use limits::{Cancel, Limits, Progress};
 pub use location::Location;
 #[cfg(all(feature = "dm", feature = "parts"))]

@@ -1,6 +1,7 @@
 //! What an operand names (a path, a device by its UUID, a URL), and whether that exists.
 
 use crate::device::{nbd, remote};
+use crate::output::failure::{Exit, Failure, Result};
 use keyway::devices;
 use keyway::storage::{PartitionName, Readers, image_of};
 use std::os::unix::fs::FileTypeExt;
@@ -68,6 +69,15 @@ pub(crate) fn is_read_only(spec: &Path) -> bool {
 /// Whether there is something to open. A URL is assumed to exist: only its server could tell.
 pub(crate) fn exists(spec: &Path) -> bool {
     url(spec).is_some() || image_of(spec).exists()
+}
+
+/// Refuses a device or file that is not there.
+pub(crate) fn check_exists(device: &Path, way_out: &str) -> Result<()> {
+    if exists(device) {
+        return Ok(());
+    }
+    let message = format!("Device {} does not exist or access denied{way_out}.", device.display());
+    Err(Failure::new(Exit::Device, message))
 }
 
 /// Whether it is overwritten in place, at its existing length: a block device, a partition, or the

@@ -23,7 +23,7 @@ pub(crate) mod whole_file;
 
 pub(crate) use identity::{is_exchanged, is_same};
 pub(crate) use inputs::Inputs;
-pub(crate) use location::{absolute, exists, is_given, is_read_only, is_url, readers, resolve};
+pub(crate) use location::{absolute, check_exists, exists, is_given, is_read_only, is_url, readers, resolve};
 pub(crate) use open::{
     check_kind, overwritten, refuse_if_attached, refuse_if_mapped, storage, storage_direct,
 };

@@ -1,5 +1,7 @@
 //! Creates new volumes.
 
+mod appear;
+mod bitlk;
 mod build;
 mod building;
 mod content;
@@ -8,6 +10,7 @@ mod options;
 mod plan;
 mod veracrypt;
 
+pub use bitlk::NewBitlk;
 #[cfg(not(feature = "parts"))]
 use building::Building;
 #[cfg(feature = "parts")]

@@ -6,6 +6,7 @@ use crate::{Admitted, Device, Error, ErrorKind, Key, Result, Unlock, Volume};
 use keyway_volume::kind::{self, Subject};
 
 mod bitlk;
+mod bitlk_protectors;
 mod fvault2;
 mod loopaes;
 mod plain;
@@ -13,6 +14,7 @@ mod tcrypt;
 mod tcrypt_header;
 
 pub use bitlk::Bitlk;
+pub use bitlk_protectors::{BitlkProtectors, RecoveryPassword};
 pub use fvault2::Fvault2;
 pub use loopaes::LoopAes;
 pub use plain::Plain;

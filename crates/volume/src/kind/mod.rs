@@ -15,8 +15,10 @@ pub mod fvault2;
 mod key_text;
 mod known;
 pub mod loopaes;
+mod noise;
 pub mod plain;
 pub mod tcrypt;
+mod written;
 
 pub use known::{Known, Takes, Way, WayCost};
 

@@ -21,7 +21,7 @@ pub(in crate::args) fn screen(commands: &Commands, program: &str, typed: &OsStr)
          {called} open v.img v\n  {called} close v\n\nCommands\n"
     );
     names_row(&mut text, commands, "Without root", Group::Rootless);
-    names_row(&mut text, commands, "VeraCrypt", Group::Containers);
+    names_row(&mut text, commands, "Other formats", Group::Containers);
     names_row(&mut text, commands, "At boot", Group::Boot);
     topics(&mut text, commands);
     let _ =

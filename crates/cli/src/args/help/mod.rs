@@ -29,7 +29,7 @@ pub(super) fn overview(commands: &Commands) -> String {
     for command in commands.of(Group::Rootless) {
         let _ = writeln!(text, "  {:<14}{}", command.name, command.about);
     }
-    names_row(&mut text, commands, "VeraCrypt", Group::Containers);
+    names_row(&mut text, commands, "Other formats", Group::Containers);
     text.push_str("\nAs root, with the kernel's dm-crypt\n");
     for command in commands.of(Group::Boot) {
         let _ = writeln!(text, "  {:<14}{}", command.name, command.about);

@@ -133,6 +133,8 @@ static RARE: &[&str] = &[
 static ALSO: &[(&str, &[&str])] = &[
     ("bench", &["cipher", "key-size", "sector-size", "hash", "pbkdf-memory", "pbkdf-parallel"]),
     ("benchmark", &["cipher", "key-size", "hash", "pbkdf-memory", "pbkdf-parallel"]),
+    ("bitlkAddKey", &["new-keyfile", "recovery-password"]),
+    ("bitlkFormat", &["key-size", "sector-size", "size", "label", "recovery-password"]),
     ("boot", &["hash", "cipher"]),
     ("config", &["label", "subsystem"]),
     ("luksUUID", &["uuid"]),

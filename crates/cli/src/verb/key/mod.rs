@@ -1,6 +1,7 @@
 //! Keyslots and tokens: the keys that open a volume.
 
 pub(crate) mod add;
+pub(crate) mod bitlk;
 pub(crate) mod change;
 pub(crate) mod config;
 pub(crate) mod convert;

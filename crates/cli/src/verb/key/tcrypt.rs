@@ -3,6 +3,7 @@
 use crate::args::risk::{Effect, Proof, risk};
 use crate::args::rule::Rule;
 use crate::args::{self, Args, Command, Example, Group, Kind, Offers, Operand, Opt, Request, groups, shared};
+use crate::device::check_exists;
 use crate::make::output_file;
 use crate::make::replacing::Replacing;
 use crate::output::failure::Result;
@@ -144,7 +145,7 @@ impl Request for ChangeKey {
 
     fn run(self) -> Result<()> {
         let (key, device) = (&self.key, &self.key.device);
-        header_key::check_exists(device, "")?;
+        check_exists(device, "")?;
         let claimed = output_file::overwrite(&self.replacing, device)?;
         let (of, old) = key.ask(key.is_hidden())?;
         let failed = |error| header_key::failed(device, error);

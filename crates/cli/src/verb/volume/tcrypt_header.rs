@@ -162,7 +162,7 @@ impl Request for Backup {
             let message = format!("Requested header backup file {} already exists.", file.display());
             return Err(Failure::new(Exit::Parameters, message));
         }
-        header_key::check_exists(device, "")?;
+        device::check_exists(device, "")?;
         let storage = tcrypt::probed(device)?;
         let failed = |error| header_key::failed(device, error);
         let (of, passphrase) = key.ask(false)?;
@@ -198,9 +198,9 @@ impl Request for Restore {
 
     fn run(self) -> Result<()> {
         let (key, device) = (&self.key, &self.key.device);
-        header_key::check_exists(device, "")?;
+        device::check_exists(device, "")?;
         if let Some(file) = &self.file {
-            header_key::check_exists(file, "")?;
+            device::check_exists(file, "")?;
             device::check_kind(file)?;
         }
         let claimed = output_file::overwrite(&self.replacing, device)?;

@@ -1,11 +1,14 @@
 //! BitLocker volumes (`--type bitlk`): their key. All else is in their header.
 
 use super::{Asked, Described, Row};
-use crate::args::{Opt, shared};
-use crate::output::failure::{Exit, Failure, Result};
+use crate::args::{Kind as Takes, Opt, shared};
+use crate::device::explain;
+use crate::output::failure::{Cause, Exit, Failure, Result};
+use crate::output::stdio;
 use keyway::parts::Kind;
-use keyway::{Admitted, Key, VolumeKey};
+use keyway::{Admitted, ErrorKind, Key, RecoveryPassword, Secret, VolumeKey};
 use keyway_volume::kind::bitlk as volume;
+use std::path::Path;
 use std::sync::Arc;
 
 /// Its row.
@@ -72,3 +75,34 @@ impl Described for BitlkOptions {
 fn not_for_bitlk(option: &Opt) -> Failure {
     Failure::new(Exit::Parameters, format!("--{} does not apply to BitLocker volumes.", option.long))
 }
+
+/// For every command that makes one.
+pub(crate) static RECOVERY_PASSWORD: Opt = Opt {
+    long: "recovery-password",
+    short: None,
+    value: "",
+    kind: Takes::Flag,
+    help: "Make a recovery password, and print it.",
+    man: "Random 48 digits, on standard output, once: keep them where the volume is not. Whoever has them opens the volume; a \
+          mistyped group is told by its number.",
+};
+
+/// Prints a new recovery password, the only time.
+pub(crate) fn show(password: &RecoveryPassword) -> Result<()> {
+    let text = password.text();
+    let mut line = Secret::zeroed(text.len() + 1);
+    let (digits, end) = line.expose_mut().split_at_mut(text.len());
+    digits.copy_from_slice(text.expose());
+    end.fill(b'\n');
+    stdio::print(str::from_utf8(line.expose()).unwrap_or_default())
+}
+
+/// The line for an error of the library's.
+pub(crate) fn failed(device: &Path, error: keyway::Error) -> Failure {
+    match error.kind() {
+        ErrorKind::WrongPassphrase => Failure::new(Exit::Permission, WRONG).because(Cause::WrongKey),
+        _ => explain::of_kind(ROW.of.title, device, error),
+    }
+}
+
+const WRONG: &str = "No key available with this passphrase.";

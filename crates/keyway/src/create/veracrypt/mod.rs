@@ -2,15 +2,16 @@
 
 mod filled;
 
-use super::{Found, claim};
+use super::appear::Place;
+use super::claim;
 use crate::error::At;
 use crate::{Device, Error, Key, Limits, Location, Result, Tcrypt};
-use keyway_volume::device::storage::{NewFile, Readers};
+use keyway_volume::device::storage::NewFile;
 use keyway_volume::device::stream::Meter;
 use keyway_volume::kind::tcrypt::{NewVolume, Outer};
 use keyway_volume::{OsRandom, Storage};
 use std::fmt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 /// A VeraCrypt volume to be created. The defaults are VeraCrypt's: AES-256-XTS, 500000 iterations of PBKDF2 with
@@ -169,37 +170,15 @@ impl NewVeracrypt {
         content: Option<u64>,
         make: impl FnOnce(&Arc<dyn Storage>) -> Result<()>,
     ) -> Result<Device> {
-        match Found::at(&location, self.overwrite)? {
-            Found::Nothing(path) => self.new_file(path, content, make).at(&location)?,
-            Found::Something if self.size.is_some() => {
-                let why = "a size is for new files: what is there is used to its end";
-                return Err(Error::refused(why).at(&location));
-            }
-            Found::Something => claim(&location).and_then(|claimed| make(&claimed)).at(&location)?,
-        }
-        Device::open_rw(location)
-    }
-
-    fn new_file(
-        &self,
-        path: &Path,
-        content: Option<u64>,
-        make: impl FnOnce(&Arc<dyn Storage>) -> Result<()>,
-    ) -> Result<()> {
-        let size = match (self.size, content) {
-            (Some(size), _) => size,
-            (None, Some(content)) => NewVolume::len_for(content)?,
-            (None, None) => {
-                return Err(Error::refused(
-                    "a new file needs a size, or content whose length is known: NewVeracrypt::size",
-                ));
-            }
+        let len = || match content {
+            Some(content) => Ok(NewVolume::len_for(content)?),
+            None => Err(Error::refused(
+                "a new file needs a size, or content whose length is known: NewVeracrypt::size",
+            )),
         };
-        let new = NewFile::create(path, false)?;
-        self.volume.check_new_file(&new)?;
-        new.file().set_len(size)?;
-        make(&(Arc::clone(new.file()) as _))?;
-        Ok(new.complete(Readers::Owner)?)
+        let check = |new: &NewFile| Ok(self.volume.check_new_file(new)?);
+        let place = Place { overwrite: self.overwrite, size: self.size, len: &len, check: &check };
+        place.fill(location, make)
     }
 
     fn make(&self, storage: &dyn Storage, key: &Key, meter: &Meter) -> Result<()> {

@@ -2,6 +2,7 @@
 //! `bitlkDump_with_volume_key`). cryptsetup looks at the first copy of the metadata only, and checks no checksum.
 
 use super::Header;
+use super::time::unix_time;
 use crate::kind::key_text::with_key;
 use keyway_crypto::Secret;
 use keyway_format::bitlk::{METADATA_LEN, Protection, Version};
@@ -90,11 +91,6 @@ fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// Seconds since 1970 of a FILETIME.
-fn unix_time(created: u64) -> i64 {
-    (created.wrapping_sub(EPOCH_AS_FILETIME) / 10_000_000) as i64
-}
-
 /// As C's ctime prints it, without the newline: the civil calendar, from days since 1970.
 fn ctime(seconds: i64) -> String {
     let (days, second) = (seconds.div_euclid(86400), seconds.rem_euclid(86400));
@@ -115,8 +111,6 @@ fn ctime(seconds: i64) -> String {
 const WEEKDAYS: [&str; 7] = ["Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"];
 const MONTHS: [&str; 12] =
     ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
-/// January 1, 1970 in units of 100 ns since 1601.
-const EPOCH_AS_FILETIME: u64 = 116_444_736_000_000_000;
 
 #[cfg(test)]
 mod tests {

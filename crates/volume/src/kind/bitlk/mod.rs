@@ -5,25 +5,36 @@
 //! state      which volumes can be opened; what cannot is refused with its name
 //! layout     where the plaintext is: moved boot sectors, hidden metadata, what is not encrypted
 //! unlock     from a passphrase, a recovery password or a start-up key to the volume key
+//! make       new volumes
+//! change     other protectors
+//! new_key    what a new protector asks for, and its entry in the metadata
+//! time       times as Windows counts them
 //! dump       what cryptsetup's bitlkDump prints
 //! ```
 //!
 //! What the format is, says [`keyway_format::bitlk`]. Where cryptsetup maps a volume, its plaintext is the same; partly
 //! encrypted volumes (for reading) and those with a key in the clear open here, too.
 
+mod change;
 pub mod dump;
 mod header;
 mod layout;
+mod make;
+mod new_key;
 mod state;
+mod time;
 mod unlock;
 
 use super::{Convertible, Found, Judged, Key, Kind, Known, Row, Subject, Takes, Way, WayCost};
 use crate::error::{Finding, Rule};
 use crate::{Error, Layout, Refusal, Result, Storage, UnlockOptions};
+pub use change::Opened;
 pub use header::{CopyState, Header};
 use keyway_crypto::kdf::STRETCH_ROUNDS;
 use keyway_crypto::{CipherSpec, SectorSize};
 use keyway_format::bitlk::{Protection, Protector};
+pub use make::{NewBitlk, NewKeys};
+pub use new_key::{NewKey, RecoveryKey, check_passphrase};
 use state::Extent;
 use std::sync::Arc;
 pub use unlock::Unlocked;

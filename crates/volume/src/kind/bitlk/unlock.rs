@@ -21,6 +21,8 @@ pub struct Unlocked {
     pub protector: Option<usize>,
     /// The volume key.
     pub volume_key: Secret,
+    /// The key that it is wrapped with; `None` where the volume key itself was given.
+    pub(super) master_key: Option<Secret>,
 }
 
 /// Finds the volume key.
@@ -31,7 +33,8 @@ pub struct Unlocked {
 pub(super) fn unlock(header: &Header, key: Key<'_>, options: &UnlockOptions) -> Result<Unlocked> {
     match key {
         Key::Volume(key) if 8 * key.len() == header.metadata.encryption.key_bits() => {
-            Ok(Unlocked { protector: None, volume_key: Secret::copy_from(key.expose()) })
+            let volume_key = Secret::copy_from(key.expose());
+            Ok(Unlocked { protector: None, volume_key, master_key: None })
         }
         Key::Volume(_) => Err(Error::WrongVolumeKey),
         Key::File(file) if StartupKey::is_likely(file.expose()) => with_startup_key(header, file),
@@ -131,14 +134,17 @@ struct Attempt<'a> {
 
 impl Attempt<'_> {
     fn run(&self, stop: &Stop) -> Result<Option<Secret>> {
-        let mut key = Secret::zeroed(32);
-        if let (Some(digest), Some(key)) =
-            (self.digest.expose().first_chunk(), key.expose_mut().first_chunk_mut())
-        {
-            stretch(Cpu::detect(), digest, &self.protector.salt, STRETCH_ROUNDS, key, stop)?;
-        }
-        master_key(self.protector, &key)
+        master_key(self.protector, &stretched(&self.digest, &self.protector.salt, stop)?)
     }
+}
+
+/// What opens a protector: the digest of its secret, stretched.
+pub(super) fn stretched(digest: &Secret, salt: &[u8; 16], stop: &Stop) -> Result<Secret> {
+    let mut key = Secret::zeroed(32);
+    if let (Some(digest), Some(key)) = (digest.expose().first_chunk(), key.expose_mut().first_chunk_mut()) {
+        stretch(Cpu::detect(), digest, salt, STRETCH_ROUNDS, key, stop)?;
+    }
+    Ok(key)
 }
 
 /// Runs the attempts on as many threads as `options` let it have; after one that succeeds none is begun.
@@ -190,5 +196,7 @@ fn volume_key(header: &Header, number: usize, master_key: &Secret) -> Result<Unl
             "the BitLocker metadata were changed by somebody without the key: the volume master key does not vouch for them",
         ));
     }
-    Ok(Unlocked { protector: Some(number), volume_key: header.metadata.unwrap_volume_key(master_key, cpu)? })
+    let volume_key = header.metadata.unwrap_volume_key(master_key, cpu)?;
+    let master_key = Secret::copy_from(master_key.expose());
+    Ok(Unlocked { protector: Some(number), volume_key, master_key: Some(master_key) })
 }

@@ -10,10 +10,11 @@
 //! would open with the new key, and behind the user's back with the old one, too.
 
 use super::Place;
-use super::headers::{Headers, refused};
+use super::headers::Headers;
 use super::key_files::KeyFiles;
 use super::opened::{Opened, opens_by_any_kdf};
 use super::seal::Sealing;
+use crate::kind::written::refused;
 use crate::{Random, Refusal, Result, Storage, UnlockOptions};
 use keyway_crypto::Secret;
 use keyway_format::tcrypt::{Program, check_pim, kdf_of_program};

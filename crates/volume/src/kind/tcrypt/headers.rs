@@ -2,7 +2,8 @@
 //! storage, and was read back, before the next one begins.
 
 use super::seal::Sealing;
-use crate::{Error, Random, Refusal, Result, Storage};
+use crate::kind::written::{put, put_and_read};
+use crate::{Random, Result, Storage};
 use keyway_crypto::Secret;
 use keyway_format::tcrypt::{HEADER_LEN, Header, Position, SALT_LEN};
 
@@ -38,7 +39,7 @@ impl Headers {
     /// Writes them, and reads each back before the next.
     ///
     /// # Errors
-    /// [`Error::Io`].
+    /// [`Io`](crate::Error::Io).
     pub(super) fn write(&self, storage: &dyn Storage) -> Result<()> {
         self.places(storage).try_for_each(|(at, copy)| put_and_read(storage, copy, at))
     }
@@ -47,7 +48,7 @@ impl Headers {
     /// less of it can be read from a magnetic disk.
     ///
     /// # Errors
-    /// [`Error::Io`]; no random bytes.
+    /// [`Io`](crate::Error::Io); no random bytes.
     pub(super) fn overwrite(&self, storage: &dyn Storage, rng: &mut dyn Random) -> Result<()> {
         for (at, copy) in self.places(storage) {
             for _ in 1..PASSES {
@@ -64,38 +65,6 @@ impl Headers {
         let len = storage.len();
         self.0.iter().filter_map(move |(position, copy)| Some((position.offset(len)?, copy)))
     }
-}
-
-/// Writes a copy, and reads it back before anything is done to the next one.
-fn put_and_read(storage: &dyn Storage, copy: &[u8; HEADER_LEN], at: u64) -> Result<()> {
-    put(storage, copy, at)?;
-    let mut found = [0; HEADER_LEN];
-    storage.read_at(&mut found, at).map_err(io("reading back the header of"))?;
-    if found != *copy {
-        let source = std::io::Error::other("not what was written");
-        return Err(io("reading back the header of")(source));
-    }
-    Ok(())
-}
-
-fn put(storage: &dyn Storage, bytes: &[u8; HEADER_LEN], at: u64) -> Result<()> {
-    storage.write_at(bytes, at).map_err(io("writing the header of"))?;
-    flush(storage)
-}
-
-/// Puts what was written on stable storage.
-pub(super) fn flush(storage: &dyn Storage) -> Result<()> {
-    storage.flush().map_err(io("flushing"))
-}
-
-/// An error of what is done to the volume.
-pub(super) fn io(doing: &'static str) -> impl Fn(std::io::Error) -> Error {
-    move |source| Error::Io { what: format!("{doing} the volume"), source }
-}
-
-/// What the format refuses is what the user asked for, not what a device holds.
-pub(super) fn refused(kind: Refusal) -> impl Fn(keyway_format::Error) -> Error {
-    move |error| kind.because(error.to_string())
 }
 
 /// How often a header is written over that opens with the old key: VeraCrypt's default.

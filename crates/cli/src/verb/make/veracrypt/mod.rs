@@ -226,7 +226,7 @@ impl Make {
     }
 
     fn whole(&self) -> Result<()> {
-        header_key::check_exists(&self.device, "; --size 1G makes a new file")?;
+        device::check_exists(&self.device, "; --size 1G makes a new file")?;
         let claimed = output_file::overwrite(&self.replacing, &self.device)?;
         self.new.fills(&**claimed).map_err(|error| self.failed(error))?;
         output_file::confirm(self.manner, &self.replacing, &claimed, &self.device, "")?;
@@ -235,7 +235,7 @@ impl Make {
     }
 
     fn hidden(&self, size: u64, outer: &OuterKey) -> Result<()> {
-        header_key::check_exists(&self.device, "; the outer volume is made first, without --tcrypt-hidden")?;
+        device::check_exists(&self.device, "; the outer volume is made first, without --tcrypt-hidden")?;
         let claimed = output_file::overwrite(&self.replacing, &self.device)?;
         let key = self.key.ask_outer(&self.device)?;
         let outer = self.new.open_outer(&**claimed, &outer.volume(), &key);

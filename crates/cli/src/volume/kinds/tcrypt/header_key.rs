@@ -116,15 +116,6 @@ pub(crate) fn check_new(passphrase: &Secret, has_key_files: bool, option: &Opt) 
     Err(Failure::new(Exit::Parameters, message))
 }
 
-/// Refuses a device or file that is not there.
-pub(crate) fn check_exists(device: &Path, way_out: &str) -> Result<()> {
-    if device::exists(device) {
-        return Ok(());
-    }
-    let message = format!("Device {} does not exist or access denied{way_out}.", device.display());
-    Err(Failure::new(Exit::Device, message))
-}
-
 /// The line for an error of the library's.
 pub(crate) fn failed(device: &Path, error: keyway::Error) -> Failure {
     match error.kind() {

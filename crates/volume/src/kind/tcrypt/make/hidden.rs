@@ -1,10 +1,11 @@
 //! A hidden volume in the end of an outer one's data. Only its two headers are written: what it is over is random
 //! already, or the outer volume's.
 
-use super::super::headers::{Headers, refused};
+use super::super::headers::Headers;
 use super::super::opened::opens_by_any_kdf;
 use super::super::{Place, Tcrypt};
 use super::{NewVolume, new_keys};
+use crate::kind::written::refused;
 use crate::{Random, Refusal, Result, Storage, UnlockOptions};
 use keyway_crypto::Secret;
 use keyway_format::tcrypt::{Fields, Header, Kdf, Position, data_of_new_hidden};

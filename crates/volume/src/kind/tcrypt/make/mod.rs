@@ -10,16 +10,14 @@
 //! ```text
 //! filled   a volume with its content
 //! hidden   a volume in the end of another one's data
-//! noise    random bytes over short and long ranges
 //! ```
 
 mod filled;
 mod hidden;
-mod noise;
 
 pub use hidden::Outer;
 
-use super::headers::{Headers, flush, io, refused};
+use super::headers::Headers;
 use super::key_files::{KeyFiles, check_new_file};
 use super::seal::Sealing;
 use super::{Place, Unlocked};
@@ -27,6 +25,8 @@ use crate::device::probe;
 use crate::device::storage::{NewFile, Topology};
 use crate::device::stream::Meter;
 use crate::kind::Found;
+use crate::kind::noise;
+use crate::kind::written::{failed, flush, refused};
 use crate::{Error, Random, Refusal, Result, Storage};
 use keyway_crypto::{Cascade, Secret};
 use keyway_format::tcrypt::{
@@ -120,7 +120,7 @@ impl NewVolume {
         noise::short(storage, 0..data.start, rng)?;
         noise::short(storage, data.end..storage.len(), rng)?;
         flush(storage)?;
-        probe::wipe(storage).map_err(io("wiping what was in the place of"))?;
+        probe::wipe(storage).map_err(failed("wiping what was in the place of"))?;
         fill(New { data, header, sealing }, rng)?;
         flush(storage)?;
         Ok(headers.write(storage)?)

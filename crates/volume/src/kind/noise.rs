@@ -1,5 +1,6 @@
 //! Random bytes over what becomes a volume.
 
+use super::written::failed;
 use crate::device::storage::Memory;
 use crate::device::stream::{Failure, Holes, Meter, Options, Sink, Source, transfer};
 use crate::{Error, Random, Result, Storage};
@@ -12,7 +13,7 @@ use std::ops::Range;
 pub(super) fn short(storage: &dyn Storage, range: Range<u64>, rng: &mut dyn Random) -> Result<()> {
     let mut bytes = vec![0; (range.end - range.start) as usize];
     rng.fill(&mut bytes)?;
-    storage.write_at(&bytes, range.start).map_err(super::super::headers::io("writing random bytes for"))
+    storage.write_at(&bytes, range.start).map_err(failed("writing random bytes for"))
 }
 
 /// The same over a long range, by all cores: zeros under a key that nobody keeps.
@@ -32,9 +33,7 @@ pub(super) fn long(
     let moved = transfer(Source::Storage(&nothing, 0..0), Sink::Storage(&noise, 0), &options, meter);
     moved.map(drop).map_err(|failure| match failure {
         Failure::Stopped => keyway_crypto::Error::Stopped.into(),
-        Failure::Write { source, .. } | Failure::Read { source, .. } => {
-            super::super::headers::io("filling")(source)
-        }
+        Failure::Write { source, .. } | Failure::Read { source, .. } => failed("filling")(source),
         other => Error::Io { what: "filling the new volume".into(), source: io::Error::other(other) },
     })
 }

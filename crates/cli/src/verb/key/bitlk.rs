@@ -1,0 +1,228 @@
+//! `bitlkAddKey` and `bitlkRemoveKey`: what opens a BitLocker volume.
+
+use crate::args::risk::{Effect, Proof, risk};
+use crate::args::rule::Rule;
+use crate::args::{self, Args, Command, Example, Group, Kind, Offers, Operand, Opt, Request, groups, shared};
+use crate::device;
+use crate::make::output_file;
+use crate::make::replacing::Replacing;
+use crate::output::failure::{Exit, Failure, Result};
+use crate::output::manner::Manner;
+use crate::output::stdio;
+use crate::unlock::{self, passphrase::PassphraseOptions};
+use crate::volume::kinds::bitlk::{self, RECOVERY_PASSWORD};
+use keyway::{BitlkProtectors, Key, Limits, RecoveryPassword};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// `keyway bitlkAddKey`.
+pub(crate) static ADD: Command = Command {
+    name: "bitlkAddKey",
+    aliases: &[],
+    group: Group::Containers,
+    operands: &[
+        DEVICE,
+        Operand {
+            name: "NEW-KEY-FILE",
+            required: false,
+            help: "The new passphrase, in a file.",
+            offers: Offers::Files,
+        },
+    ],
+    about: "Add a passphrase or a recovery password to a BitLocker volume.",
+    man: "What opens the volume is asked for, then the new passphrase, of 8 to 256 characters: Windows takes only one, which \
+          --replace puts in the place of the old one. With --recovery-password, 48 digits are made instead, and printed \
+          once. Volumes of Windows' and of bitlkFormat's are changed alike; the data and the keys that they are encrypted \
+          with stay.\n\nThe three copies of the metadata are written one after the other: whenever that is cut, the volume \
+          opens by what opened it before, or by the new key, too. A device that is in use is refused, and so is a volume \
+          whose protection is suspended, that is only partly encrypted, or that opens by no passphrase, recovery password \
+          or start-up key.",
+    options: &[
+        groups::KEY_INPUT,
+        &[&shared::NEW_KEYFILE],
+        groups::NEW_KEY_INPUT,
+        &[&RECOVERY_PASSWORD, &REPLACE, &shared::VERIFY_PASSPHRASE, &shared::TIMEOUT],
+    ],
+    rules: &[Rule::excludes(&RECOVERY_PASSWORD, &[&REPLACE, &shared::NEW_KEYFILE])],
+    examples: &[
+        Example {
+            line: "keyway bitlkAddKey --recovery-password disk.img",
+            does: "Asks for what opens it, prints 48 digits that do as well.",
+        },
+        Example {
+            line: "keyway bitlkAddKey --replace disk.img",
+            does: "Another passphrase, in the place of the old one.",
+        },
+    ],
+    risks: &[risk("DEVICE", Effect::Overwrites, Proof::Claim, "bitlkAddKey -q -d KEY TARGET KEY")],
+    run: args::run::<AddKey>,
+};
+
+/// `keyway bitlkRemoveKey`.
+pub(crate) static REMOVE: Command = Command {
+    name: "bitlkRemoveKey",
+    aliases: &[],
+    group: Group::Containers,
+    operands: &[
+        DEVICE,
+        Operand {
+            name: "KEY-FILE",
+            required: false,
+            help: "The passphrase to remove, in a file.",
+            offers: Offers::Files,
+        },
+    ],
+    about: "Remove what opens a BitLocker volume.",
+    man: "The protector that the passphrase, recovery password or start-up key opens is removed; with --key-slot, the one of \
+          that number (bitlkDump shows them), whatever opens the volume. The last one that opens it without a TPM or smart \
+          card stays, and so do those of these: Windows removes them.\n\nWho has a copy of the metadata from before (a \
+          backup, a snapshot, cells that a flash disk has set aside) still opens the volume by what was removed: where that \
+          matters, copy the data to a new volume.",
+    options: &[groups::KEY_INPUT, &[&NUMBER, &shared::TIMEOUT]],
+    rules: &[],
+    examples: &[
+        Example { line: "keyway bitlkRemoveKey disk.img", does: "Asks for what is to open it no longer." },
+        Example {
+            line: "keyway bitlkRemoveKey -S 1 disk.img",
+            does: "Asks for what opens it, and removes protector 1.",
+        },
+    ],
+    risks: &[risk("DEVICE", Effect::Overwrites, Proof::Claim, "bitlkRemoveKey -q TARGET KEY")],
+    run: args::run::<RemoveKey>,
+};
+
+const DEVICE: Operand =
+    Operand { name: "DEVICE", required: true, help: "The volume.", offers: Offers::Volumes };
+
+static REPLACE: Opt = Opt {
+    long: "replace",
+    short: None,
+    value: "",
+    kind: Kind::Flag,
+    help: "In the place of the passphrase that there is.",
+    man: "The old passphrase opens the volume no longer; what opens it now may be that one, too.",
+};
+
+static NUMBER: Opt = Opt {
+    long: "key-slot",
+    short: Some('S'),
+    value: "N",
+    kind: Kind::Numbers(31, shared::KEYSLOTS),
+    help: "Remove this protector.",
+    man: "By its number in bitlkDump.",
+};
+
+struct AddKey {
+    volume: Volume,
+    new: New,
+    manner: Manner,
+}
+
+/// What is to open the volume.
+enum New {
+    Recovery,
+    Passphrase { file: Option<PathBuf>, replaces: bool },
+}
+
+impl Request for AddKey {
+    fn from_args(args: &Args) -> Result<Self> {
+        let file = args.path(&shared::NEW_KEYFILE).or_else(|| args.operand(1)).map(Path::to_owned);
+        let new = match (args.given(&RECOVERY_PASSWORD), &file) {
+            (true, Some(_)) => {
+                let message = "Option --recovery-password makes the key itself: no key file goes with it.";
+                return Err(Failure::new(Exit::Parameters, message));
+            }
+            (true, None) => New::Recovery,
+            (false, _) => New::Passphrase { file, replaces: args.given(&REPLACE) },
+        };
+        Ok(Self { volume: Volume::from_args(args, None)?, new, manner: args.manner() })
+    }
+
+    fn run(self) -> Result<()> {
+        let opened = self.volume.open()?;
+        let failed = |error| bitlk::failed(&self.volume.device, error);
+        let number = match &self.new {
+            New::Recovery => {
+                let password = RecoveryPassword::random()?;
+                let number = opened.add_recovery_password(&password).map_err(failed)?;
+                bitlk::show(&password)?;
+                number
+            }
+            New::Passphrase { file, replaces } => {
+                let source =
+                    self.volume.passphrase.replacement("Enter new passphrase: ", file.as_deref(), WAY);
+                let key = source.read_key()?;
+                match replaces {
+                    true => opened.replace_passphrase(&key),
+                    false => opened.add_passphrase(&key),
+                }
+                .map_err(failed)?
+            }
+        };
+        stdio::verbose(self.manner, &format!("Protector {number} created."))
+    }
+}
+
+struct RemoveKey {
+    volume: Volume,
+    number: Option<usize>,
+    manner: Manner,
+}
+
+impl Request for RemoveKey {
+    fn from_args(args: &Args) -> Result<Self> {
+        let number = args.number32(&NUMBER).map(|number| number as usize);
+        Ok(Self { volume: Volume::from_args(args, args.operand(1))?, number, manner: args.manner() })
+    }
+
+    fn run(self) -> Result<()> {
+        let opened = self.volume.open()?;
+        let number = self.number.unwrap_or(opened.opened_by());
+        opened.remove(number).map_err(|error| bitlk::failed(&self.volume.device, error))?;
+        stdio::verbose(self.manner, &format!("Protector {number} removed."))
+    }
+}
+
+/// A volume, and what opens it.
+struct Volume {
+    device: PathBuf,
+    passphrase: PassphraseOptions,
+    key_file: Option<PathBuf>,
+    replacing: Replacing,
+}
+
+impl Volume {
+    fn from_args(args: &Args, key_file: Option<&Path>) -> Result<Self> {
+        let device = args.operand(0).ok_or_else(|| Failure::silent(Exit::Parameters))?;
+        Ok(Self {
+            device: device::resolve(device).to_path_buf(),
+            passphrase: PassphraseOptions::from_args(args),
+            key_file: key_file.map(Path::to_owned),
+            replacing: Replacing::from_args(args, &[0], &[]),
+        })
+    }
+
+    /// Claims it, and asks for what opens it.
+    fn open(&self) -> Result<BitlkProtectors> {
+        device::check_exists(&self.device, "")?;
+        let claimed = output_file::overwrite(&self.replacing, &self.device)?;
+        let failed = |error| bitlk::failed(&self.device, error);
+        BitlkProtectors::check(&**claimed).map_err(failed)?;
+        let key = self.key()?;
+        BitlkProtectors::on(Arc::clone(&claimed), &key, &Limits::new()).map_err(failed)
+    }
+
+    /// A key file is a start-up key, or holds a passphrase or a recovery password.
+    fn key(&self) -> Result<Key> {
+        let file = self.passphrase.key_file.clone().or_else(|| self.key_file.clone());
+        let options = self.passphrase.by_file(file);
+        let source = options.existing(unlock::prompt_for(&self.device));
+        match options.as_key_file().filter(|_| !source.uses_stdin() && !source.is_printed()) {
+            Some(file) => Ok(Key::KeyFile(file)),
+            None => source.read_key(),
+        }
+    }
+}
+
+/// How the new passphrase is given where nobody can be asked.
+const WAY: &str = "Give the new passphrase on standard input, in the line after the old one.";

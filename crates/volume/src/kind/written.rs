@@ -1,0 +1,45 @@
+//! What all that write a header share: each part is on stable storage, and was read back, before the next one begins.
+
+use crate::{Error, Refusal, Result, Storage};
+use std::io;
+
+/// Writes bytes, and reads them back before anything is done to the next ones.
+///
+/// # Errors
+/// [`Error::Io`].
+pub(super) fn put_and_read(storage: &dyn Storage, bytes: &[u8], at: u64) -> Result<()> {
+    put(storage, bytes, at)?;
+    let mut found = vec![0; bytes.len()];
+    storage.read_at(&mut found, at).map_err(failed("reading back the header of"))?;
+    match found == bytes {
+        true => Ok(()),
+        false => Err(failed("reading back the header of")(io::Error::other("not what was written"))),
+    }
+}
+
+/// Writes bytes of a header, and puts them on stable storage.
+///
+/// # Errors
+/// [`Error::Io`].
+pub(super) fn put(storage: &dyn Storage, bytes: &[u8], at: u64) -> Result<()> {
+    storage.write_at(bytes, at).map_err(failed("writing the header of"))?;
+    flush(storage)
+}
+
+/// Puts what was written on stable storage.
+///
+/// # Errors
+/// [`Error::Io`].
+pub(super) fn flush(storage: &dyn Storage) -> Result<()> {
+    storage.flush().map_err(failed("flushing"))
+}
+
+/// An error of what is done to the volume.
+pub(super) fn failed(doing: &'static str) -> impl Fn(io::Error) -> Error {
+    move |source| Error::Io { what: format!("{doing} the volume"), source }
+}
+
+/// What the format refuses is what the user asked for, not what a device holds.
+pub(super) fn refused(kind: Refusal) -> impl Fn(keyway_format::Error) -> Error {
+    move |error| kind.because(error.to_string())
+}
