@@ -1,10 +1,13 @@
 //! A BitLocker volume: its boot sector and a copy of its metadata, as they are and with the checksum mended; what is accepted
-//! has entries that are written back to the byte, and a layout without gaps within the device. The same bytes as a start-up
-//! key and as a recovery password.
+//! has entries that are written back to the byte, and a layout without gaps within the device. Copies and boot sectors that are
+//! written say what was read, and a protector that is added and removed leaves no trace. The same bytes as a start-up key and as
+//! a recovery password.
 #![no_main]
 
-use keyway_crypto::Secret;
-use keyway_format::bitlk::{BootSector, Metadata, RecoveryPassword, StartupKey};
+use keyway_crypto::{Cpu, Secret};
+use keyway_format::bitlk::{
+    BootSector, Draft, Metadata, NewProtector, Nonces, RecoveryPassword, StartupKey,
+};
 use keyway_format::crc32::crc32;
 use keyway_volume::device::storage::{Memory, Storage};
 use keyway_volume::kind::Subject;
@@ -38,8 +41,13 @@ fn mend(metadata: &mut Vec<u8>) -> Option<()> {
 }
 
 fn read(boot: &[u8], metadata: &[u8]) {
+    if let Ok(boot) = BootSector::parse(boot) {
+        assert_eq!(BootSector::parse(&boot.to_bytes()), Ok(boot));
+    }
     if let Ok(found) = Metadata::parse(metadata) {
+        assert!(metadata.starts_with(&found.to_bytes()));
         check_entries(&found);
+        check_changes(&found);
         let mut device = vec![0; LEN];
         device[..boot.len()].copy_from_slice(boot);
         for place in METADATA {
@@ -62,6 +70,31 @@ fn check_entries(metadata: &Metadata) {
         assert_eq!((entry.at, &written[..]), (at + 8, &bytes[at..at + written.len()]));
         at += written.len();
     }
+}
+
+/// What is put in and taken out again leaves all else to the byte, but for what every write makes anew.
+fn check_changes(metadata: &Metadata) {
+    let (key, cpu) = (Secret::zeroed(32), Cpu::detect());
+    let sealed = |draft: Draft, nonces: &mut Nonces| draft.sealed(&key, nonces, cpu);
+    let first = metadata.protectors.len();
+    let mut draft = Draft::of(metadata);
+    let mut nonces = Nonces::new(7, draft.next_nonce());
+    let new = NewProtector { guid: metadata.guid, changed: 7, salt: [7; 16], stretched: &key, recovery: Some(&key) };
+    let entry = new.entry(&key, &mut nonces, cpu).expect("a key of AES");
+    let (Ok(()), Ok(before)) = (draft.add(&entry), sealed(Draft::of(metadata), &mut nonces)) else { return };
+    let Ok(more) = sealed(draft, &mut nonces) else { return };
+    // What follows the end of a list is no entry, but could become one where the list grows.
+    let Ok(more) = Metadata::parse(&more) else { return };
+    if more.protectors.len() != first + 1 {
+        return;
+    }
+    assert_eq!((more.protectors[first].salt, more.encryption), ([7; 16], metadata.encryption));
+    let mut less = Draft::of(&more);
+    less.remove(first).expect("it was added");
+    let less = sealed(less, &mut nonces).expect("it was shorter");
+    let len = 16 * usize::from(u16::from_le_bytes([before[8], before[9]]));
+    let is_counter = |at: usize| (96..100).contains(&at);
+    assert!((0..len).all(|at| is_counter(at) || before[at] == less[at]));
 }
 
 fn check_layout(data: Arc<dyn Storage>) {

@@ -17,6 +17,7 @@ fn the_kernel_maps_what_we_read() {
     let mac = fvault2::Fvault2 { passphrases: vec!["secret"], ..fvault2::Fvault2::default() };
     let mac = scratch.file("mac", mac.make(&random(5, fvault2::LEN)));
     let noise = scratch.file("noise", random(6, 1 << 20));
+    let made = scratch.file("made", random(8, 4 << 20));
     let script = r#"
         try() {
             kind=${1%% *} name=$1 device=$2 key=$3 as=${4:-$1}
@@ -37,6 +38,9 @@ fn the_kernel_maps_what_we_read() {
         }
         try tcrypt /dev/vdb -
         try bitlk /dev/vda /key
+        # Made here, by the length of its sectors.
+        keyway bitlkFormat -q --quick /dev/vde /long || echo "bitlkFormat: $?"
+        try bitlk /dev/vde /long made
         try fvault2 /dev/vdc /key
         for keys in 1 64 65; do
             head -n $keys /keys >/tmp/keys
@@ -56,9 +60,10 @@ fn the_kernel_maps_what_we_read() {
     "#;
     let lines: String =
         (0..65).map(|line| format!("{line:02}/VJ0WkQ1mZ2l5w9yX3cEo7b+P6nTs8uAfGhKqRd\n")).collect();
-    let machine = Machine::new().disk(&windows).disk(&container).disk(&mac).disk(&noise);
-    let report = machine.with_keyway().file("key", "secret").file("keys", &lines).run(script);
-    for kind in ["tcrypt", "bitlk", "fvault2", "loopaes1", "loopaes64", "loopaes65"] {
+    let machine = Machine::new().disk(&windows).disk(&container).disk(&mac).disk(&noise).disk(&made);
+    let machine = machine.with_keyway().file("long", "a long secret");
+    let report = machine.file("key", "secret").file("keys", &lines).run(script);
+    for kind in ["tcrypt", "bitlk", "made", "fvault2", "loopaes1", "loopaes64", "loopaes65"] {
         for what in ["PLAIN", "TABLE", "READ"] {
             report.has(&format!("{what}_{kind}"), "same");
         }

@@ -79,6 +79,8 @@ impl Files {
     fn make_volumes(&self) {
         self.0.file("key", "secret");
         self.0.file("answers", "secret\n".repeat(8));
+        self.0.file("long", "a long secret\n");
+        self.0.file("replaced", "secret\na long secret\n");
         self.0.file("seed", random(1, 64));
         self.0.sized("scratch.img", 64 << 20);
         self.0.file("disk.hc", tcrypt::made_around_hidden(Program::TrueCrypt, "sha512"));

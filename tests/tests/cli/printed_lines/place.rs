@@ -1,7 +1,7 @@
 //! The directory in which lines are run: the files that they name, and volumes already open.
 
 use super::files::Files;
-use super::tables::{ANSWERS, BEFORE, PLACEHOLDERS, Way};
+use super::tables::{ANSWERED, ANSWERS, BEFORE, PLACEHOLDERS, Way};
 use keyway_tests::peers::{CHEAP_ARGON2, program};
 use keyway_tests::run::{Outcome, Run};
 use keyway_tests::{Scratch, peer, programs};
@@ -137,7 +137,7 @@ fn step(line: &str) -> String {
     if line.starts_with("keyway serve ") && !line.ends_with(" --help") {
         return format!("{shown}serve {line}\n");
     }
-    let answers = if line.contains("--key-file -") { "key" } else { "answers" };
+    let answers = ANSWERED.iter().find(|(text, _)| line.contains(text)).map_or("answers", |(_, file)| file);
     let codes = ANSWERS.iter().filter(|(text, _)| line.contains(text));
     let codes = codes.fold("0".to_owned(), |codes, (_, code)| format!("{codes}|{code}"));
     format!("{shown}{{ {line}\n}} <\"$ORIGINALS/{answers}\" || case $? in {codes}) ;; *) exit 99 ;; esac\n")

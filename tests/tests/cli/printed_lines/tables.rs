@@ -139,11 +139,21 @@ pub(super) const ANSWERS: &[(&str, i32)] = &[
     ("keyway unlock --dry-run", 1),
 ];
 
+/// Part of a line, and the file with what it is answered.
+pub(super) const ANSWERED: &[(&str, &str)] = &[
+    ("--key-file -", "key"),
+    // Windows takes eight characters, for what is new.
+    ("keyway bitlkFormat", "long"),
+    ("keyway write --type bitlk new.img", "long"),
+    ("keyway bitlkAddKey --replace", "replaced"),
+];
+
 /// Part of a block's first line, and what must have been done before.
 pub(super) const BEFORE: &[(&str, &str)] = &[
     // Only what is made here has a copy of its header.
     ("keyway read --type plain", "rm -f decrypted.img"),
     ("keyway tcryptChangeKey", "rm -f disk.hc\nkeyway tcryptFormat -q --quick --size 1M disk.hc"),
+    ("keyway bitlkRemoveKey", "keyway bitlkAddKey --recovery-password windows.img"),
     ("keyway toLuks", "rm -f disk.header"),
     (
         "keyway tcryptHeaderRestore",

@@ -1,6 +1,7 @@
 //! BitLocker volumes that are made from the specification: dislocker, libbde and cryptsetup read the same in them.
 
 mod forged;
+mod made;
 mod partly;
 mod peers;
 mod program;

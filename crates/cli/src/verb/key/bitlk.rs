@@ -46,11 +46,11 @@ pub(crate) static ADD: Command = Command {
     rules: &[Rule::excludes(&RECOVERY_PASSWORD, &[&REPLACE, &shared::NEW_KEYFILE])],
     examples: &[
         Example {
-            line: "keyway bitlkAddKey --recovery-password disk.img",
+            line: "keyway bitlkAddKey --recovery-password windows.img",
             does: "Asks for what opens it, prints 48 digits that do as well.",
         },
         Example {
-            line: "keyway bitlkAddKey --replace disk.img",
+            line: "keyway bitlkAddKey --replace windows.img",
             does: "Another passphrase, in the place of the old one.",
         },
     ],
@@ -81,9 +81,9 @@ pub(crate) static REMOVE: Command = Command {
     options: &[groups::KEY_INPUT, &[&NUMBER, &shared::TIMEOUT]],
     rules: &[],
     examples: &[
-        Example { line: "keyway bitlkRemoveKey disk.img", does: "Asks for what is to open it no longer." },
+        Example { line: "keyway bitlkRemoveKey windows.img", does: "Asks for what is to open it no longer." },
         Example {
-            line: "keyway bitlkRemoveKey -S 1 disk.img",
+            line: "keyway bitlkRemoveKey -S 1 windows.img",
             does: "Asks for what opens it, and removes protector 1.",
         },
     ],

@@ -2,7 +2,7 @@
 //! every byte of the metadata that is not about a protector.
 //!
 //! ```text
-//! copies that are not used ─► the copy that is used
+//! copies that are not used ─► the copy that is used       each: its signature away ─► all but that ─► its signature
 //! ```
 //!
 //! Each is on stable storage before the next: two of the three, or the only one that is left, are whole at any time, and
@@ -13,7 +13,7 @@ use super::new_key::{NewKey, Stretched};
 use super::time::fresh_nonces;
 use super::{CopyState, Header, layout, state, unlock};
 use crate::kind::Key;
-use crate::kind::written::put_and_read;
+use crate::kind::written::{put, put_and_read};
 use crate::{Random, Refusal, Result, Storage, UnlockOptions};
 use keyway_crypto::{Cpu, Secret};
 use keyway_format::bitlk::{Draft, METADATA_LEN, Protection};
@@ -142,14 +142,35 @@ impl Opened {
         let is_used = |state: &CopyState| matches!(state, CopyState::Used);
         let (last, first): (Vec<_>, Vec<_>) =
             self.header.copies.iter().partition(|(_, state)| is_used(state));
-        first.into_iter().chain(last).try_for_each(|(at, _)| put_and_read(storage, &bytes, at.0))
+        first.into_iter().chain(last).try_for_each(|(at, _)| write_copy(storage, &bytes, at.0))
     }
+}
+
+/// Writes a copy that is none until all of it is there. Its checksum is not of its digest: half a digest behind a right
+/// checksum would be a copy that is read, and that opens nothing.
+fn write_copy(storage: &dyn Storage, bytes: &[u8], at: u64) -> Result<()> {
+    let mut start = [0; START];
+    // What cannot be read is no copy as it is.
+    if storage.read_at(&mut start, at).is_err() {
+        start.fill(0);
+    }
+    start[..SIGNATURE_LEN].fill(0);
+    put(storage, &start, at)?;
+    let mut unsigned = bytes.to_vec();
+    unsigned[..SIGNATURE_LEN].fill(0);
+    put_and_read(storage, &unsigned, at)?;
+    put_and_read(storage, &bytes[..START], at)
 }
 
 /// Whether what it asks for can be given on any machine.
 fn opens_anywhere(protection: Protection) -> bool {
     matches!(protection, Protection::Passphrase | Protection::RecoveryPassword | Protection::StartupKey)
 }
+
+/// By which a copy begins.
+const SIGNATURE_LEN: usize = 8;
+/// What is written to sign one: a sector, however long these are.
+const START: usize = 4096;
 
 fn refuse<T>(why: impl Into<String>) -> Result<T> {
     Err(Refusal::Unusable.because(why))
