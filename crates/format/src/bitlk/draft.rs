@@ -117,7 +117,7 @@ impl Draft {
         Ok(())
     }
 
-    /// A copy as it goes to the disk.
+    /// A copy as it goes to the disk, all [`METADATA_LEN`] bytes: Windows counts what is behind the digest as its own, too.
     ///
     /// # Errors
     /// [`Error::Invalid`]: it has become too long, or the master key is none of AES.
@@ -136,10 +136,11 @@ impl Draft {
         let digest = Key { method: SHA_256, bytes: Secret::copy_from(&Hash::Sha256.digest(&[&bytes])) };
         let wrapped = Wrapped::wrap(&digest, master_key, nonces.take_for_digest(), cpu)?;
         let digest = bytes_of(purpose::PROPERTY, value::WRAPPED, &wrapped.to_bytes());
-        let (len, sum) = ((VALIDATION + digest.len()) as u16, crc32(&bytes));
+        let (len, sum) = ((METADATA_LEN - bytes.len()) as u16, crc32(&bytes));
         bytes.extend([len.to_le_bytes(), VALIDATION_VERSION.to_le_bytes()].as_flattened());
         bytes.extend(sum.to_le_bytes());
         bytes.extend(digest);
+        bytes.resize(METADATA_LEN, 0);
         Ok(bytes)
     }
 

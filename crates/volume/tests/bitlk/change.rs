@@ -83,7 +83,7 @@ fn no_nonce_is_used_twice() {
         let first = Draft::of(&header(&before).unwrap().metadata).next_nonce();
         assert_eq!(Draft::of(&metadata).next_nonce(), first + 4, "three of the protector, one of the digest");
         let copy = metadata.to_bytes();
-        let digest: [u8; 12] = copy[copy.len() - 72..][..12].try_into().unwrap();
+        let digest: [u8; 12] = copy[metadata.as_bytes().len() + 16..][..12].try_into().unwrap();
         let salt = metadata.protectors[1].salt;
         let entry = copy.windows(16).position(|window| window == salt).unwrap();
         let password: [u8; 12] = copy[entry + 16 + 8..][..12].try_into().unwrap();

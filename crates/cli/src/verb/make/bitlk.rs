@@ -113,7 +113,7 @@ static KEY_SIZE: Opt = Opt {
     long: "key-size",
     short: Some('s'),
     value: "BITS",
-    kind: Kind::Numbers(512, &["256", "512"]),
+    kind: Kind::Words(&["256", "512"]),
     help: "Size of the volume key (256).",
     man: "XTS uses two keys and this counts both: 256 is what Windows calls XTS-AES 128, 512 is XTS-AES 256.",
 };
@@ -163,7 +163,7 @@ impl Request for Make {
     fn from_args(args: &Args) -> Result<Self> {
         let device = args.operand(0).ok_or_else(|| Failure::silent(Exit::Parameters))?;
         // Both halves of XTS are counted.
-        let bits = args.number32(&KEY_SIZE).map(|bits| bits / 2);
+        let bits = args.text(&KEY_SIZE).map(|bits| if bits == "512" { 256 } else { 128 });
         let new = bits.into_iter().fold(NewBitlk::new(), NewBitlk::key_bits);
         let new = args.number32(&SECTOR_SIZE).into_iter().fold(new, NewBitlk::sector_size);
         let new = args.text(&LABEL).into_iter().fold(new, NewBitlk::description);

@@ -16,7 +16,7 @@ use crate::kind::Key;
 use crate::kind::written::{put, put_and_read};
 use crate::{Random, Refusal, Result, Storage, UnlockOptions};
 use keyway_crypto::{Cpu, Secret};
-use keyway_format::bitlk::{Draft, METADATA_LEN, Protection};
+use keyway_format::bitlk::{Draft, Protection};
 
 /// A volume that was opened to change its protectors.
 pub struct Opened {
@@ -98,7 +98,7 @@ impl Opened {
             draft.remove(*number)?;
         }
         draft.add(&new.entry(&self.master_key, &mut nonces)?)?;
-        self.write(storage, draft.sealed(&self.master_key, &mut nonces, Cpu::detect())?)?;
+        self.write(storage, &draft.sealed(&self.master_key, &mut nonces, Cpu::detect())?)?;
         Ok(self.header.metadata.protectors.len() - old.len())
     }
 
@@ -128,7 +128,7 @@ impl Opened {
         let mut draft = Draft::of(&self.header.metadata);
         let mut nonces = fresh_nonces(draft.next_nonce(), rng)?;
         draft.remove(number)?;
-        self.write(storage, draft.sealed(&self.master_key, &mut nonces, Cpu::detect())?)
+        self.write(storage, &draft.sealed(&self.master_key, &mut nonces, Cpu::detect())?)
     }
 
     fn passphrases(&self) -> Vec<usize> {
@@ -137,12 +137,11 @@ impl Opened {
     }
 
     /// Writes all copies, with nothing of the old ones behind them.
-    fn write(&self, storage: &dyn Storage, mut bytes: Vec<u8>) -> Result<()> {
-        bytes.resize(METADATA_LEN, 0);
+    fn write(&self, storage: &dyn Storage, bytes: &[u8]) -> Result<()> {
         let is_used = |state: &CopyState| matches!(state, CopyState::Used);
         let (last, first): (Vec<_>, Vec<_>) =
             self.header.copies.iter().partition(|(_, state)| is_used(state));
-        first.into_iter().chain(last).try_for_each(|(at, _)| write_copy(storage, &bytes, at.0))
+        first.into_iter().chain(last).try_for_each(|(at, _)| write_copy(storage, bytes, at.0))
     }
 }
 

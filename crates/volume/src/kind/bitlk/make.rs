@@ -145,9 +145,7 @@ impl NewBitlk {
         for protector in protectors {
             draft.add(&protector.entry(&master_key, &mut nonces)?)?;
         }
-        let mut bytes = draft.sealed(&master_key, &mut nonces, cpu)?;
-        bytes.resize(METADATA_LEN, 0);
-        Ok(bytes)
+        Ok(draft.sealed(&master_key, &mut nonces, cpu)?)
     }
 
     fn encryption(&self) -> Result<Encryption> {
