@@ -83,7 +83,7 @@ pub(crate) struct Alias {
 pub(crate) enum Group {
     /// Keyway's own verbs, which need no root.
     Rootless,
-    /// Keyway's own verbs for the headers of TrueCrypt, VeraCrypt and BitLocker volumes, which need no root.
+    /// Keyway's own verbs for TrueCrypt, VeraCrypt and BitLocker volumes, which need no root.
     Containers,
     /// Keyway's own verbs for a boot, which need root and the kernel's dm-crypt.
     Boot,

@@ -38,7 +38,7 @@ fn overview(commands: &Commands) -> String {
     paragraphs(&mut text, OVERVIEW);
     for (heading, group) in [
         ("COMMANDS WITHOUT ROOT", Group::Rootless),
-        ("COMMANDS FOR TRUECRYPT, VERACRYPT AND BITLOCKER HEADERS", Group::Containers),
+        ("COMMANDS FOR TRUECRYPT, VERACRYPT AND BITLOCKER VOLUMES", Group::Containers),
         ("COMMANDS AS ROOT, WITH THE KERNEL'S DM-CRYPT", Group::Boot),
         ("CRYPTSETUP'S COMMANDS: VOLUMES", Group::Cryptsetup(Topic::Volumes)),
         ("CRYPTSETUP'S COMMANDS: PASSPHRASES", Group::Cryptsetup(Topic::Passphrases)),

@@ -16,7 +16,7 @@ use keyway::{Access, Priority};
 pub(crate) static COMMAND: Command = Command {
     name: "config",
     aliases: &[Alias { name: "luksConfig", device_type: Some("luks2") }],
-    group: Group::Cryptsetup(Topic::Headers),
+    group: Group::Cryptsetup(Topic::Passphrases),
     operands: &[Operand { name: "DEVICE", required: true, help: "The volume.", offers: Offers::Volumes }],
     about: "Set label, subsystem and keyslot priorities.",
     man: "Keyslots with priority \"prefer\" are tried first; those with \"ignore\" only when --key-slot names \

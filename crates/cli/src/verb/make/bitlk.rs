@@ -20,7 +20,7 @@ use std::path::{Path, PathBuf};
 pub(crate) static COMMAND: Command = Command {
     name: "bitlkFormat",
     aliases: &[],
-    group: Group::Rootless,
+    group: Group::Containers,
     operands: &[
         Operand {
             name: "DEVICE",

@@ -24,7 +24,7 @@ use std::path::PathBuf;
 pub(crate) static COMMAND: Command = Command {
     name: "tcryptFormat",
     aliases: &[],
-    group: Group::Rootless,
+    group: Group::Containers,
     operands: &[Operand {
         name: "DEVICE",
         required: true,

@@ -19,7 +19,7 @@ use std::sync::Arc;
 pub(crate) static COMMAND: Command = Command {
     name: "repair",
     aliases: &[],
-    group: Group::Cryptsetup(Topic::Headers),
+    group: Group::Cryptsetup(Topic::Volumes),
     operands: &[Operand { name: "DEVICE", required: true, help: "The volume.", offers: Offers::Volumes }],
     about: "Repair a damaged header, as far as it can be proven.",
     man: "What was found, what is lost and what will be written is shown before the word YES is asked for. Nothing is \
