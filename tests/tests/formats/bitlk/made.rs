@@ -230,6 +230,8 @@ fn what_is_there_is_not_lost_unasked() {
         let refused = keyway("bitlkFormat -q --quick").arg(&file).stdin(typed).fails(1).errors();
         assert!(refused.contains(why), "{refused}");
     }
+    let bits = keyway("bitlkFormat -q -s 128").arg(&file).stdin(KEY).fails(1).errors();
+    assert!(bits.contains("BitLocker's volume keys have 256 or 512 bits, not 128."), "{bits}");
     let small = scratch.file("small", vec![7; (2 << 20) - 1]);
     let refused = keyway("bitlkFormat -q").arg(&small).stdin(KEY).fails(1).errors();
     assert!(refused.contains("has 2097151 bytes, and a BitLocker volume needs 2097152"), "{refused}");

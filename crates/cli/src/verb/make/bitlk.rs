@@ -162,9 +162,7 @@ struct Make {
 impl Request for Make {
     fn from_args(args: &Args) -> Result<Self> {
         let device = args.operand(0).ok_or_else(|| Failure::silent(Exit::Parameters))?;
-        // Both halves of XTS are counted.
-        let bits = args.text(&KEY_SIZE).map(|bits| if bits == "512" { 256 } else { 128 });
-        let new = bits.into_iter().fold(NewBitlk::new(), NewBitlk::key_bits);
+        let new = key_bits(args)?.into_iter().fold(NewBitlk::new(), NewBitlk::key_bits);
         let new = args.number32(&SECTOR_SIZE).into_iter().fold(new, NewBitlk::sector_size);
         let new = args.text(&LABEL).into_iter().fold(new, NewBitlk::description);
         let new = if args.given(&QUICK) { new.quick() } else { new };
@@ -186,6 +184,19 @@ impl Request for Make {
         match self.size {
             Some(size) => self.file(size),
             None => self.whole(),
+        }
+    }
+}
+
+/// Bits of each AES key: the option counts both.
+fn key_bits(args: &Args) -> Result<Option<u32>> {
+    match args.text(&KEY_SIZE) {
+        None => Ok(None),
+        Some("256") => Ok(Some(128)),
+        Some("512") => Ok(Some(256)),
+        Some(other) => {
+            let message = format!("BitLocker's volume keys have 256 or 512 bits, not {other}.");
+            Err(Failure::new(Exit::Parameters, message))
         }
     }
 }

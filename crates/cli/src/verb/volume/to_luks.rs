@@ -19,7 +19,7 @@ use std::path::{Path, PathBuf};
 pub(crate) static COMMAND: Command = Command {
     name: "toLuks",
     aliases: &[],
-    group: Group::Containers,
+    group: Group::Rootless,
     operands: &[
         Operand { name: "DEVICE", required: true, help: "The volume.", offers: Offers::Volumes },
         Operand {
