@@ -5,9 +5,7 @@
 #![no_main]
 
 use keyway_crypto::{Cpu, Secret};
-use keyway_format::bitlk::{
-    BootSector, Draft, Metadata, NewProtector, Nonces, RecoveryPassword, StartupKey,
-};
+use keyway_format::bitlk::{BootSector, Draft, Metadata, NewProtector, Nonces, RecoveryPassword, StartupKey};
 use keyway_format::crc32::crc32;
 use keyway_volume::device::storage::{Memory, Storage};
 use keyway_volume::kind::Subject;
@@ -79,7 +77,13 @@ fn check_changes(metadata: &Metadata) {
     let first = metadata.protectors.len();
     let mut draft = Draft::of(metadata);
     let mut nonces = Nonces::new(7, draft.next_nonce());
-    let new = NewProtector { guid: metadata.guid, changed: 7, salt: [7; 16], stretched: &key, recovery: Some(&key) };
+    let new = NewProtector {
+        guid: metadata.guid,
+        changed: 7,
+        salt: [7; 16],
+        stretched: &key,
+        recovery: Some(&key),
+    };
     let entry = new.entry(&key, &mut nonces, cpu).expect("a key of AES");
     let (Ok(()), Ok(before)) = (draft.add(&entry), sealed(Draft::of(metadata), &mut nonces)) else { return };
     let Ok(more) = sealed(draft, &mut nonces) else { return };

@@ -162,7 +162,7 @@ struct Make {
 impl Request for Make {
     fn from_args(args: &Args) -> Result<Self> {
         let device = args.operand(0).ok_or_else(|| Failure::silent(Exit::Parameters))?;
-        let new = key_bits(args)?.into_iter().fold(NewBitlk::new(), NewBitlk::key_bits);
+        let new = key_bits(args.text(&KEY_SIZE))?.into_iter().fold(NewBitlk::new(), NewBitlk::key_bits);
         let new = args.number32(&SECTOR_SIZE).into_iter().fold(new, NewBitlk::sector_size);
         let new = args.text(&LABEL).into_iter().fold(new, NewBitlk::description);
         let new = if args.given(&QUICK) { new.quick() } else { new };
@@ -189,8 +189,8 @@ impl Request for Make {
 }
 
 /// Bits of each AES key: the option counts both.
-fn key_bits(args: &Args) -> Result<Option<u32>> {
-    match args.text(&KEY_SIZE) {
+fn key_bits(given: Option<&str>) -> Result<Option<u32>> {
+    match given {
         None => Ok(None),
         Some("256") => Ok(Some(128)),
         Some("512") => Ok(Some(256)),
