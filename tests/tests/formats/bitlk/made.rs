@@ -10,7 +10,7 @@ use std::path::Path;
 
 /// Passphrases that all programs convert alike.
 const KEY: &str = "anaconda";
-const OTHER: &str = "battery staple";
+const OTHER: &str = "battery-staple";
 const LEN: usize = 4 << 20;
 /// What a file system may take.
 const ROOM: usize = 3 << 20;
