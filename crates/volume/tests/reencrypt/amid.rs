@@ -97,10 +97,13 @@ fn its_first_sectors_are_in_the_journal() {
     assert!(case.check(&disks.images(), &start, "in the end"));
 }
 
+/// What is done to the segments of a volume that could be converted.
+type Change<'a> = &'a dyn Fn(&mut Vec<MappedSegment>);
+
 /// What LUKS2 has no words for, each with its reason.
 #[test]
 fn what_is_elsewhere_is_refused() {
-    let said = |change: &dyn Fn(&mut Vec<MappedSegment>)| {
+    let said = |change: Change<'_>| {
         let mut layout = layout(512, 160 << 10);
         change(&mut layout.segments);
         Foreign::check(&layout, 160 << 10).map_err(|error| error.to_string())
@@ -111,7 +114,7 @@ fn what_is_elsewhere_is_refused() {
         Mapping::Crypt { iv_tweak, .. } => *iv_tweak = first,
         _ => unreachable!("it is encrypted"),
     };
-    let rows: [(&dyn Fn(&mut Vec<MappedSegment>), &str); 6] = [
+    let rows: [(Change<'_>, &str); 6] = [
         (&|all| all[1].storage_offset += 512, amid),
         (&|all| numbered(&mut all[1], 17), amid),
         (&|all| numbered(&mut all[0], 0), amid),
