@@ -77,17 +77,19 @@ impl fmt::Debug for RecoveryPassword {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct BitlkProtectors {
-    storage: Arc<dyn Storage>,
     opened: Opened,
     limits: Limits,
 }
 
 impl BitlkProtectors {
-    /// Opens the volume to change its protectors, and claims it until that is done. See [`BitlkProtectors`] for an example.
+    /// Opens the volume to change its protectors, and claims it until that is done. Where a change was cut off, its copies
+    /// of the metadata become the same first, and that is an error: protectors may have other numbers now. See
+    /// [`BitlkProtectors`] for an example.
     ///
     /// # Errors
     /// [`ErrorKind::WrongPassphrase`](crate::ErrorKind::WrongPassphrase); [`ErrorKind::InUse`](crate::ErrorKind::InUse);
-    /// [`ErrorKind::Refused`](crate::ErrorKind::Refused): only Windows changes those of such a volume.
+    /// [`ErrorKind::Refused`](crate::ErrorKind::Refused): only Windows changes those of such a volume, or a change was cut
+    /// off.
     pub fn open(location: impl Into<Location>, key: &Key, limits: &Limits) -> Result<Self> {
         let location = location.into();
         claim(&location).and_then(|claimed| Self::new(Arc::clone(&claimed), key, limits)).at(&location)
@@ -101,7 +103,7 @@ impl BitlkProtectors {
     /// # use std::sync::Arc;
     /// let (disk, key) = (Arc::new(Memory::zeroed(2 << 20)), Key::passphrase("correct horse"));
     /// NewBitlk::new().create_on(&*disk, &key, &Meter::new())?;
-    /// BitlkProtectors::check(&*disk)?;
+    /// assert!(BitlkProtectors::check(&*disk)?, "no change was cut off");
     /// let opened = BitlkProtectors::on(disk, &key, &Limits::new())?;
     /// opened.replace_passphrase(&Key::passphrase("battery staple"))?;
     /// # Ok::<(), keyway::Error>(())
@@ -114,22 +116,23 @@ impl BitlkProtectors {
         Self::new(storage, key, limits)
     }
 
-    /// Refuses a volume whose protectors only Windows changes, before a key is asked for. See [`BitlkProtectors::on`] for an
-    /// example.
+    /// Refuses a volume whose protectors only Windows changes, before a key is asked for. `false`: a change was cut off,
+    /// and the next key that opens the volume makes its copies of the metadata the same. See [`BitlkProtectors::on`] for
+    /// an example.
     ///
     /// # Errors
     /// [`ErrorKind::Refused`](crate::ErrorKind::Refused).
     #[cfg(feature = "parts")]
-    pub fn check(storage: &dyn Storage) -> Result<()> {
-        Ok(Opened::check(storage).map(drop)?)
+    pub fn check(storage: &dyn Storage) -> Result<bool> {
+        Ok(Opened::check(storage)?.is_whole())
     }
 
     fn new(storage: Arc<dyn Storage>, key: &Key, limits: &Limits) -> Result<Self> {
         let secret = key.read_passphrase()?;
         let of_file = matches!(key, Key::KeyFile(_));
         let given = if of_file { kind::Key::File(&secret) } else { kind::Key::Passphrase(&secret) };
-        let opened = Opened::open(&*storage, given, &limits.options())?;
-        Ok(Self { storage, opened, limits: limits.clone() })
+        let opened = Opened::open(storage, given, &limits.options())?;
+        Ok(Self { opened, limits: limits.clone() })
     }
 
     /// The number of the protector that opened it. See [`BitlkProtectors`] for an example.
@@ -170,12 +173,12 @@ impl BitlkProtectors {
     /// [`ErrorKind::Refused`](crate::ErrorKind::Refused): there is none, only Windows removes it, or nothing that can be
     /// given on any machine would be left.
     pub fn remove(self, number: usize) -> Result<()> {
-        Ok(self.opened.remove(&*self.storage, number, &mut OsRandom)?)
+        Ok(self.opened.remove(number, &mut OsRandom)?)
     }
 
-    fn add(&self, key: NewKey<'_>, replaces: bool) -> Result<usize> {
+    fn add(self, key: NewKey<'_>, replaces: bool) -> Result<usize> {
         let costs: (&mut dyn Random, &UnlockOptions) = (&mut OsRandom, &self.limits.options());
-        Ok(self.opened.add(&*self.storage, key, replaces, costs)?)
+        Ok(self.opened.add(key, replaces, costs)?)
     }
 }
 

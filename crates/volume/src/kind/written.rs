@@ -34,6 +34,17 @@ pub(super) fn flush(storage: &dyn Storage) -> Result<()> {
     storage.flush().map_err(failed("flushing"))
 }
 
+/// Refuses what no write can be made sure of on, before the first one.
+///
+/// # Errors
+/// [`Error::Refused`].
+pub(super) fn check_flushes(storage: &dyn Storage) -> Result<()> {
+    match storage.can_flush() {
+        true => Ok(()),
+        false => Err(Refusal::Unusable.because("it cannot be flushed: a power failure might lose data")),
+    }
+}
+
 /// An error of what is done to the volume.
 pub(super) fn failed(doing: &'static str) -> impl Fn(io::Error) -> Error {
     move |source| Error::Io { what: format!("{doing} the volume"), source }

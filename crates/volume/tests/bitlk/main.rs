@@ -11,6 +11,8 @@ use keyway_volume::kind::bitlk::{Bitlk, Header, NewBitlk, NewKeys, RecoveryKey};
 use keyway_volume::kind::{Found, Key, Kind, Subject};
 use keyway_volume::{OsRandom, Result, Storage, UnlockOptions, Volume};
 use std::collections::BTreeMap;
+use std::io;
+use std::ops::Range;
 use std::sync::Arc;
 
 const KEY: &str = "correct hörse";
@@ -67,6 +69,35 @@ fn header(image: &[u8]) -> Result<Header> {
 
 fn protections(metadata: &Metadata) -> Vec<Protection> {
     metadata.protectors.iter().map(|it| it.protection).collect()
+}
+
+/// An export whose server offers no flush.
+struct Unflushable(Memory);
+
+impl Storage for Unflushable {
+    fn len(&self) -> u64 {
+        self.0.len()
+    }
+
+    fn read_at(&self, buf: &mut [u8], offset: u64) -> io::Result<()> {
+        self.0.read_at(buf, offset)
+    }
+
+    fn write_at(&self, buf: &[u8], offset: u64) -> io::Result<()> {
+        self.0.write_at(buf, offset)
+    }
+
+    fn flush(&self) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn discard(&self, range: Range<u64>) -> io::Result<()> {
+        self.0.discard(range)
+    }
+
+    fn can_flush(&self) -> bool {
+        false
+    }
 }
 
 /// What opens images: a key is tried once on metadata that were seen before, as each costs a second.

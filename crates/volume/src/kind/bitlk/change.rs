@@ -8,18 +8,23 @@
 //! Each is on stable storage before the next: two of the three, or the only one that is left, are whole at any time, and
 //! the volume opens by the old protectors or the new ones. The one that is used changes last, so that no copy says
 //! something newer than what opens the volume.
+//!
+//! Where that was cut off, the copies differ, and what was removed may be left in one. The next key that opens the volume
+//! writes the used copy over the others, and no more: a protector's number may be another one's by then.
 
 use super::new_key::{NewKey, Stretched};
 use super::time::fresh_nonces;
 use super::{CopyState, Header, layout, state, unlock};
 use crate::kind::Key;
-use crate::kind::written::{put, put_and_read};
+use crate::kind::written::{check_flushes, put, put_and_read};
 use crate::{Random, Refusal, Result, Storage, UnlockOptions};
 use keyway_crypto::{Cpu, Secret};
-use keyway_format::bitlk::{Draft, Protection};
+use keyway_format::bitlk::{Draft, METADATA_LEN, Protection};
+use std::sync::Arc;
 
 /// A volume that was opened to change its protectors.
 pub struct Opened {
+    storage: Arc<dyn Storage>,
     header: Header,
     master_key: Secret,
     protector: usize,
@@ -30,15 +35,19 @@ impl Opened {
     ///
     /// # Errors
     /// [`WrongPassphrase`](crate::Error::WrongPassphrase); [`Refused`](crate::Error::Refused): it is a volume whose protectors
-    /// are not changed here, or a volume key was given, which does not vouch for its metadata.
-    pub fn open(storage: &dyn Storage, key: Key<'_>, options: &UnlockOptions) -> Result<Self> {
-        let header = Self::check(storage)?;
+    /// are not changed here, a volume key was given, which does not vouch for its metadata, or the copies of the
+    /// metadata differed: they are the same now, and the protectors are to be looked at before anything is changed.
+    pub fn open(storage: Arc<dyn Storage>, key: Key<'_>, options: &UnlockOptions) -> Result<Self> {
+        let header = Self::check(&*storage)?;
         let unlocked = unlock::unlock(&header, key, options)?;
-        match (unlocked.protector, unlocked.master_key) {
-            (Some(protector), Some(master_key)) => Ok(Self { header, master_key, protector }),
-            _ => refuse(
+        let (Some(protector), Some(master_key)) = (unlocked.protector, unlocked.master_key) else {
+            return refuse(
                 "a volume key does not open the metadata: a passphrase, recovery password or start-up key does",
-            ),
+            );
+        };
+        match header.is_whole() {
+            true => Ok(Self { storage, header, master_key, protector }),
+            false => make_same(&*storage, &header).and_then(|()| refuse(MADE_SAME)),
         }
     }
 
@@ -51,6 +60,7 @@ impl Opened {
         let extent = state::encrypted(&header)?;
         state::check_writable(&header, extent)?;
         layout::of(&header, extent, storage.len())?;
+        check_flushes(storage)?;
         match header.metadata.protectors.iter().any(|it| it.protection == Protection::ClearKey) {
             false => Ok(header),
             true => refuse(
@@ -76,8 +86,7 @@ impl Opened {
     /// [`Refused`](crate::Error::Refused), before anything is written: there is a passphrase already, of which
     /// Windows takes one, or Windows takes no such passphrase; [`Io`](crate::Error::Io).
     pub fn add(
-        &self,
-        storage: &dyn Storage,
+        self,
         key: NewKey<'_>,
         replaces: bool,
         (rng, options): (&mut dyn Random, &UnlockOptions),
@@ -98,7 +107,7 @@ impl Opened {
             draft.remove(*number)?;
         }
         draft.add(&new.entry(&self.master_key, &mut nonces)?)?;
-        self.write(storage, &draft.sealed(&self.master_key, &mut nonces, Cpu::detect())?)?;
+        self.write(&draft.sealed(&self.master_key, &mut nonces, Cpu::detect())?)?;
         Ok(self.header.metadata.protectors.len() - old.len())
     }
 
@@ -107,7 +116,7 @@ impl Opened {
     /// # Errors
     /// [`Refused`](crate::Error::Refused), before anything is written: there is none of that number, it is one that only Windows
     /// changes, or no other one could be opened without a TPM or smart card; [`Io`](crate::Error::Io).
-    pub fn remove(&self, storage: &dyn Storage, number: usize, rng: &mut dyn Random) -> Result<()> {
+    pub fn remove(self, number: usize, rng: &mut dyn Random) -> Result<()> {
         let protectors = &self.header.metadata.protectors;
         let Some(removed) = protectors.get(number) else {
             return Err(Refusal::KeyslotInactive.because(format!("there is no protector {number}")));
@@ -128,7 +137,7 @@ impl Opened {
         let mut draft = Draft::of(&self.header.metadata);
         let mut nonces = fresh_nonces(draft.next_nonce(), rng)?;
         draft.remove(number)?;
-        self.write(storage, &draft.sealed(&self.master_key, &mut nonces, Cpu::detect())?)
+        self.write(&draft.sealed(&self.master_key, &mut nonces, Cpu::detect())?)
     }
 
     fn passphrases(&self) -> Vec<usize> {
@@ -137,12 +146,19 @@ impl Opened {
     }
 
     /// Writes all copies, with nothing of the old ones behind them.
-    fn write(&self, storage: &dyn Storage, bytes: &[u8]) -> Result<()> {
+    fn write(&self, bytes: &[u8]) -> Result<()> {
         let is_used = |state: &CopyState| matches!(state, CopyState::Used);
         let (last, first): (Vec<_>, Vec<_>) =
             self.header.copies.iter().partition(|(_, state)| is_used(state));
-        first.into_iter().chain(last).try_for_each(|(at, _)| write_copy(storage, bytes, at.0))
+        first.into_iter().chain(last).try_for_each(|(at, _)| write_copy(&*self.storage, bytes, at.0))
     }
+}
+
+/// Writes the copy that is used, for whose every byte a key vouched, over those that say something else.
+fn make_same(storage: &dyn Storage, header: &Header) -> Result<()> {
+    let mut bytes = header.metadata.to_bytes();
+    bytes.resize(METADATA_LEN, 0);
+    header.odd_copies().try_for_each(|(_, at, _)| write_copy(storage, &bytes, at.0))
 }
 
 /// Writes a copy that is none until all of it is there. Its checksum is not of its digest: half a digest behind a right
@@ -170,6 +186,10 @@ fn opens_anywhere(protection: Protection) -> bool {
 const SIGNATURE_LEN: usize = 8;
 /// What is written to sign one: a sector, however long these are.
 const START: usize = 4096;
+
+const MADE_SAME: &str = "the copies of its metadata differed (a change that was cut off, or damage): the one that opens the \
+                         volume was written over the others, and nothing else was changed. Protectors may have other numbers \
+                         now: look at them (keyway bitlkDump), then do what is still to be done";
 
 fn refuse<T>(why: impl Into<String>) -> Result<T> {
     Err(Refusal::Unusable.because(why))

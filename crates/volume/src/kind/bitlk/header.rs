@@ -67,11 +67,21 @@ impl Header {
 
     /// What is wrong with the copies that are not used, a line each; none is usual.
     pub fn troubles(&self) -> impl Iterator<Item = String> {
-        let copies = self.copies.iter().enumerate();
-        let odd = copies.filter(|(_, (_, state))| !matches!(state, CopyState::Used | CopyState::Same));
-        odd.map(|(number, (at, state))| {
+        self.odd_copies().map(|(number, at, state)| {
             format!("copy {} of the metadata, at byte {}: {state}", number + 1, at.0)
         })
+    }
+
+    /// Whether all copies say the same.
+    pub fn is_whole(&self) -> bool {
+        self.odd_copies().next().is_none()
+    }
+
+    /// The copies that do not say what the one says that is used.
+    pub(super) fn odd_copies(&self) -> impl Iterator<Item = (usize, Bytes, &CopyState)> {
+        let copies = self.copies.iter().enumerate();
+        let odd = copies.filter(|(_, (_, state))| !matches!(state, CopyState::Used | CopyState::Same));
+        odd.map(|(number, (at, state))| (number, *at, state))
     }
 }
 

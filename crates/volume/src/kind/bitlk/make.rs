@@ -25,7 +25,7 @@ use crate::device::probe;
 use crate::device::storage::Topology;
 use crate::device::stream::Meter;
 use crate::kind::noise;
-use crate::kind::written::{failed, flush, put, put_and_read, refused};
+use crate::kind::written::{check_flushes, failed, flush, put, put_and_read, refused};
 use crate::random::random_bytes;
 use crate::{Random, Refusal, Result, Storage, UnlockOptions};
 use keyway_crypto::{Cpu, Secret};
@@ -162,6 +162,7 @@ impl NewBitlk {
 
     fn places(&self, storage: &dyn Storage) -> Result<Places> {
         self.check()?;
+        check_flushes(storage)?;
         let topology = Topology::of(storage);
         if topology.zoned {
             let why = "Its zones can only be written from start to end, so that it cannot hold a volume.";
