@@ -25,6 +25,6 @@ pub(crate) use identity::{is_exchanged, is_same};
 pub(crate) use inputs::Inputs;
 pub(crate) use location::{absolute, check_exists, exists, is_given, is_read_only, is_url, readers, resolve};
 pub(crate) use open::{
-    check_kind, overwritten, refuse_if_attached, refuse_if_mapped, storage, storage_direct,
+    check_kind, overwritten, refuse_if_attached, refuse_if_mapped, refuse_if_opened, storage, storage_direct,
 };
 pub(crate) use target::{Target, Versions, locking, not_luks};

@@ -3,10 +3,12 @@
 use crate::device::location::{is_url, url};
 use crate::device::{explain, nbd, partitions, place, remote};
 use crate::output::failure::{Exit, Failure, Result};
+use keyway::parts::Error;
 use keyway::storage::{Direct, Exclusive, File, NoPartition, PartitionName, Storage, image_of};
 use keyway::{Access, devices};
 use std::fmt::Display;
 use std::io::ErrorKind;
+use std::os::fd::AsFd;
 use std::os::unix::fs::FileTypeExt;
 use std::path::Path;
 use std::sync::Arc;
@@ -100,6 +102,17 @@ pub(crate) fn refuse_if_in_use(path: &Path) -> Result<()> {
     // If it cannot be opened, the error is reported in detail when it is opened for use.
     let Ok(file) = File::open(path) else { return Ok(()) };
     devices::check_unused(&file).map_err(|error| explain::placed(error.into(), Some(path)))
+}
+
+/// Refuses a file or device that another process has open. VeraCrypt and dislocker serve a volume without the kernel's
+/// knowledge: nothing but its open file tells. To be asked before this process claims it.
+pub(crate) fn refuse_if_opened(path: &Path) -> Result<()> {
+    check_kind(path)?;
+    let Ok(file) = std::fs::File::open(path) else { return Ok(()) };
+    match devices::opener_of(file.as_fd()) {
+        Some(holder) => Err(explain::on_device(path, &Error::InUse(holder))),
+        None => Ok(()),
+    }
 }
 
 /// Refuses a device that is used exclusively (a mount, a mapping), and a file attached to a loop

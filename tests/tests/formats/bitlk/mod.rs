@@ -1,5 +1,6 @@
 //! BitLocker volumes that are made from the specification: dislocker, libbde and cryptsetup read the same in them.
 
+mod failing;
 mod forged;
 mod made;
 mod partly;

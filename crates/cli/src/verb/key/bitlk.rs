@@ -34,7 +34,8 @@ pub(crate) static ADD: Command = Command {
           --replace puts in the place of the old one. With --recovery-password, 48 digits are made instead, and printed \
           once. Volumes of Windows' and of bitlkFormat's are changed alike; the data and the keys that they are encrypted \
           with stay.\n\nThe three copies of the metadata are written one after the other: whenever that is cut, the volume \
-          opens by what opened it before, or by the new key, too. A device that is in use is refused, and so is a volume \
+          opens by what opened it before, or by what was to open it from then on. The next bitlkAddKey or bitlkRemoveKey \
+          then makes the copies the same, says so, and does no more. A device that is in use is refused, and so is a volume \
           whose protection is suspended, that is only partly encrypted, or that opens by no passphrase, recovery password \
           or start-up key.",
     options: &[
@@ -68,14 +69,16 @@ pub(crate) static REMOVE: Command = Command {
         Operand {
             name: "KEY-FILE",
             required: false,
-            help: "The passphrase to remove, in a file.",
+            help: "The passphrase to remove; with -S, one that opens the volume.",
             offers: Offers::Files,
         },
     ],
     about: "Remove what opens a BitLocker volume.",
     man: "The protector that the passphrase, recovery password or start-up key opens is removed; with --key-slot, the one of \
           that number (bitlkDump shows them), whatever opens the volume. The last one that opens it without a TPM or smart \
-          card stays, and so do those of these: Windows removes them.\n\nWho has a copy of the metadata from before (a \
+          card stays, and so do those of these: Windows removes them.\n\nWhere a change was cut off, what was removed may be \
+          left in one copy of the metadata, and protectors may have other numbers: the copies become the same first, and \
+          nothing is removed. Look at bitlkDump then. That takes a key that still opens the volume.\n\nWho has a copy of the metadata from before (a \
           backup, a snapshot, cells that a flash disk has set aside) still opens the volume by what was removed: where that \
           matters, copy the data to a new volume.",
     options: &[groups::KEY_INPUT, &[&NUMBER, &shared::TIMEOUT]],
@@ -144,9 +147,8 @@ impl Request for AddKey {
         let number = match &self.new {
             New::Recovery => {
                 let password = RecoveryPassword::random()?;
-                let number = opened.add_recovery_password(&password).map_err(failed)?;
                 bitlk::show(&password)?;
-                number
+                opened.add_recovery_password(&password).map_err(|error| failed(error).adding(UNSURE))?
             }
             New::Passphrase { file, replaces } => {
                 let source =
@@ -205,11 +207,17 @@ impl Volume {
     /// Claims it, and asks for what opens it.
     fn open(&self) -> Result<BitlkProtectors> {
         device::check_exists(&self.device, "")?;
+        device::refuse_if_opened(&self.device)?;
         let claimed = output_file::overwrite(&self.replacing, &self.device)?;
         let failed = |error| bitlk::failed(&self.device, error);
         BitlkProtectors::check(&**claimed).map_err(failed)?;
         let key = self.key()?;
-        BitlkProtectors::on(Arc::clone(&claimed), &key, &Limits::new()).map_err(failed)
+        BitlkProtectors::on(Arc::clone(&claimed), &key, &Limits::new()).map_err(|error| {
+            match BitlkProtectors::check(&**claimed) {
+                Ok(false) => failed(error).hinting(CUT_OFF),
+                _ => failed(error),
+            }
+        })
     }
 
     /// A key file is a start-up key, or holds a passphrase or a recovery password.
@@ -223,6 +231,13 @@ impl Volume {
         }
     }
 }
+
+/// What was shown may be in some copies of the metadata.
+const UNSURE: &str = "The recovery password that was shown may open the volume or not.";
+
+/// What to do where the key may be the one that was removed.
+const CUT_OFF: &str = "A change of its protectors was cut off, and what it removed may be left in a copy of the metadata. \
+                       Run this again with a key that still opens the volume.";
 
 /// How the new passphrase is given where nobody can be asked.
 const WAY: &str = "Give the new passphrase on standard input, in the line after the old one.";

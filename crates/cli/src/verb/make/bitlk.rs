@@ -63,6 +63,10 @@ pub(crate) static COMMAND: Command = Command {
         Rule::needs(&NO_PASSPHRASE, &RECOVERY_PASSWORD)
             .saying("Option --no-passphrase needs --recovery-password: something has to open the volume."),
         Rule::excludes(&NO_PASSPHRASE, &[&shared::KEY_FILE, &shared::PASSWORD_COMMAND]),
+        Rule::line(
+            |args| args.given(&NO_PASSPHRASE) && args.operand(1).is_some(),
+            "Option --no-passphrase makes a volume without a passphrase: no key file goes with it.",
+        ),
     ],
     examples: &[
         Example {
@@ -207,43 +211,53 @@ impl Make {
         let creation = Creation::start(&self.replacing, &self.device)?;
         let file = creation.file();
         file.set_len(size).map_err(|error| cannot_write(&self.device.display(), None, &error))?;
-        let recovery = self.fill(&**file)?;
-        creation.complete_for_owner()?;
-        self.say(size, recovery)
+        self.fill(&**file)?;
+        creation.complete_for_owner().map_err(|failure| self.in_vain(failure))?;
+        self.say(size)
     }
 
     fn whole(&self) -> Result<()> {
         device::check_exists(&self.device, "; --size 1G makes a new file")?;
+        device::refuse_if_opened(&self.device)?;
         let claimed = output_file::overwrite(&self.replacing, &self.device)?;
         self.new.fills(&**claimed).map_err(|error| self.failed(error))?;
         output_file::confirm(self.manner, &self.replacing, &claimed, &self.device, "")?;
-        let recovery = self.fill(&**claimed)?;
-        self.say(claimed.len(), recovery)
+        self.fill(&**claimed)?;
+        self.say(claimed.len())
     }
 
-    fn fill(&self, storage: &dyn Storage) -> Result<Option<RecoveryPassword>> {
+    /// Nothing is written before the recovery password was shown.
+    fn fill(&self, storage: &dyn Storage) -> Result<()> {
         let total = self.new.fills(storage).map_err(|error| self.failed(error))?;
         let key = self.passphrase.as_ref().map(|options| self.ask(options)).transpose()?;
         let recovery = self.makes_recovery_password.then(RecoveryPassword::random).transpose()?;
+        recovery.as_ref().map_or(Ok(()), bitlk::show)?;
         let new = recovery.iter().fold(self.new.clone(), NewBitlk::recovery_password);
         let made = progress::watch(self.progress, &self.device, Some(total), |meter| {
             new.create_on(storage, key.as_ref(), meter)
         });
-        made.map_err(|error| self.failed(error))?;
-        Ok(recovery)
+        made.map_err(|error| self.in_vain(self.failed(error)))
     }
 
     fn ask(&self, options: &PassphraseOptions) -> Result<Key> {
         options.first(unlock::prompt_for(&self.device), self.key_file.as_deref()).read_key()
     }
 
-    /// How long a file system may be, and what opens the volume besides its passphrase.
-    fn say(&self, len: u64, recovery: Option<RecoveryPassword>) -> Result<()> {
+    /// How long a file system may be.
+    fn say(&self, len: u64) -> Result<()> {
         let room = self.new.room(len).map_err(|error| self.failed(error))?;
         if !self.manner.batch_mode {
             say!("A file system in it may have {room} bytes, {} sectors of 512.", room / 512);
         }
-        recovery.map_or(Ok(()), |password| bitlk::show(&password))
+        Ok(())
+    }
+
+    /// A failure after the recovery password was shown.
+    fn in_vain(&self, failure: Failure) -> Failure {
+        match self.makes_recovery_password {
+            true => failure.adding("The recovery password that was shown opens nothing."),
+            false => failure,
+        }
     }
 
     fn failed(&self, error: keyway::Error) -> Failure {

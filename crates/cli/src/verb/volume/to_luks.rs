@@ -10,9 +10,7 @@ use crate::output::progress::Progress;
 use crate::output::{question, shell, stdio};
 use crate::verb::key::reencrypt::{Estimating, Steps, to_end};
 use crate::volume::Opening;
-use keyway::{Create, Device, Key, Reencrypt, Reencryption, Version, devices};
-use std::fs;
-use std::os::fd::AsFd;
+use keyway::{Create, Device, Key, Reencrypt, Reencryption, Version};
 use std::path::{Path, PathBuf};
 
 /// `keyway toLuks`.
@@ -147,8 +145,7 @@ impl Request for ToLuks {
         if let Some(estimating) = &self.estimating {
             return self.estimate(estimating);
         }
-        // Before this process locks it.
-        self.check_unopened()?;
+        device::refuse_if_opened(&self.opening.target.device)?;
         let (admitted, found) = self.opening.admitted_to_write()?;
         if self.new_key_file.is_none() && admitted.try_without_key()?.is_some() {
             return Err(unasked());
@@ -185,16 +182,6 @@ impl ToLuks {
             Ok(true) => failure.hinting(format!("If it is this volume's, \"{}\" goes on.", self.again())),
             _ => failure,
         })
-    }
-
-    /// VeraCrypt serves a volume without the kernel's knowledge: nothing but its open file tells.
-    fn check_unopened(&self) -> Result<()> {
-        let device = &self.opening.target.device;
-        let Ok(file) = fs::File::open(device) else { return Ok(()) };
-        match devices::opener_of(file.as_fd()) {
-            Some(holder) => Err(explain::on_device(device, &keyway::parts::Error::InUse(holder))),
-            None => Ok(()),
-        }
     }
 
     fn confirm(&self) -> Result<()> {

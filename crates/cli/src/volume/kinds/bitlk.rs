@@ -83,11 +83,12 @@ pub(crate) static RECOVERY_PASSWORD: Opt = Opt {
     value: "",
     kind: Takes::Flag,
     help: "Make a recovery password, and print it.",
-    man: "Random 48 digits, on standard output, once: keep them where the volume is not. Whoever has them opens the volume; a \
-          mistyped group is told by its number.",
+    man: "Random 48 digits, on standard output, once and before anything is written; where they cannot be printed, nothing is. \
+          Keep them where the volume is not: whoever has them opens the volume. A mistyped group is told by its number.",
 };
 
-/// Prints a new recovery password, the only time.
+/// Prints a new recovery password, the only time. It is asked for before anything is written: a volume that only digits
+/// open that nobody saw is lost.
 pub(crate) fn show(password: &RecoveryPassword) -> Result<()> {
     let text = password.text();
     let mut line = Secret::zeroed(text.len() + 1);
