@@ -9,7 +9,7 @@ use keyway_volume::{Access, Locking, Luks};
 use std::sync::Arc;
 
 impl Device {
-    /// What [`Admitted::begin_conversion`] would do with a volume of this `kind`, and how long that would take. Nobody is
+    /// What [`Admitted::begin_conversion`](crate::Admitted::begin_conversion) would do with a volume of this `kind`, and how long that would take. Nobody is
     /// asked for a key: for VeraCrypt's it is planned for an outer volume as that makes it, and its cipher for the likeliest.
     /// `create` and `how` are as there, `limit` is in bytes a second. Nothing is written, and no file is made.
     ///

@@ -27,7 +27,7 @@ pub(crate) static COMMAND: Command = Command {
             offers: Offers::Files,
         },
     ],
-    about: "Turn a TrueCrypt, VeraCrypt or BitLocker volume into LUKS2, in place.",
+    about: "Turn a VeraCrypt or BitLocker volume into LUKS2, in place.",
     man: "Every sector is encrypted anew, under a new volume key: no second disk is needed, and what is in the volume stays. \
           --type tcrypt or --type bitlk says what it is. LUKS2's header has no room before the data, so it goes to a \
           file of its own, without which the data is lost: keep it where the disk is. When the conversion is complete, luksHeaderBackup makes a copy; one from \
