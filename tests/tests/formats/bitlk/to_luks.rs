@@ -140,7 +140,7 @@ fn what_cannot_be_converted_is_refused() {
     for (name, made, code, words) in [
         ("large", &large, 1, "Its IVs count sectors of more than 512 bytes, which LUKS2 does not describe."),
         ("partly", &partly, 1, "let Windows finish or pause that (manage-bde -pause)."),
-        ("paused", &paused, 1, "the volume is only partly encrypted"),
+        ("paused", &paused, 1, "he volume is only partly encrypted"),
         ("wrong", &whole, 2, "No key available with this passphrase."),
         (
             "suspended",
