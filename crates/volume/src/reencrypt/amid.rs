@@ -12,11 +12,20 @@
 //! that nobody has to find the first sectors again, and cryptsetup can go on from there. Its header, by which its own
 //! program would open it, goes before anything that it leads to.
 
-use super::convert::Described;
 use crate::{Error, MappedSegment, Mapping, Refusal, Result, Storage};
 use keyway_crypto::{CipherSpec, Cpu, Secret, SectorCipher, SectorSize};
 use std::io;
 use std::ops::Range;
+
+/// A volume as LUKS2 could describe it.
+pub(super) struct Described<'a> {
+    pub(super) spec: &'a CipherSpec,
+    pub(super) sector_size: SectorSize,
+    pub(super) first: u64,
+    pub(super) offset: u64,
+    pub(super) len: Option<u64>,
+    pub(super) amid: Option<Amid>,
+}
 
 /// Where it keeps what.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -1,11 +1,11 @@
 //! A volume of another kind becomes LUKS2 where it is: its cipher and key are those of the volume as it was.
 
-use super::amid::{self, Amid};
+use super::amid::{self, Amid, Described};
 use super::draft::{draft, only_segment};
 use super::terms::{NewSlot, Terms};
 use crate::error::unaligned;
 use crate::{Error, Layout, MappedSegment, Mapping, Random, Refusal, Result, Storage};
-use keyway_crypto::{CipherSpec, Secret, SectorSize};
+use keyway_crypto::Secret;
 use keyway_format::Bytes;
 use keyway_format::luks2::reencryption::{Backup, Direction, END, Mode, State};
 use keyway_format::luks2::{DigestId, Metadata, Reencryption, Segment, SegmentKind, SegmentSize};
@@ -142,16 +142,6 @@ pub(super) fn convert(
     let new = Backup { segment: segment.clone(), digest: Some(new) };
     let old = Backup { segment: old.segment(), digest: Some(digest) };
     Ok((draft(Mode::Reencrypt, Direction::Forward, old, new, None), state))
-}
-
-/// A volume as LUKS2 could describe it.
-pub(super) struct Described<'a> {
-    pub(super) spec: &'a CipherSpec,
-    pub(super) sector_size: SectorSize,
-    pub(super) first: u64,
-    pub(super) offset: u64,
-    pub(super) len: Option<u64>,
-    pub(super) amid: Option<Amid>,
 }
 
 fn described(layout: &Layout, device_len: u64) -> Result<Described<'_>> {
