@@ -114,10 +114,26 @@ fn what_is_elsewhere_is_refused() {
         Mapping::Crypt { iv_tweak, .. } => *iv_tweak = first,
         _ => unreachable!("it is encrypted"),
     };
-    let rows: [(Change<'_>, &str); 6] = [
+    let rows: [(Change<'_>, &str); 8] = [
         (&|all| all[1].storage_offset += 512, amid),
         (&|all| numbered(&mut all[1], 17), amid),
         (&|all| numbered(&mut all[0], 0), amid),
+        // Metadata lie where the first sectors go.
+        (
+            &|all| {
+                let at = 4 << 10;
+                (all[2].plaintext_start, all[2].storage_offset) = (at, at);
+            },
+            amid,
+        ),
+        // Another cipher encrypts a part.
+        (
+            &|all| match &mut all[7].mapping {
+                Mapping::Crypt { spec, .. } => *spec = CipherSpec::parse("serpent-xts-plain64").unwrap(),
+                _ => unreachable!("it is encrypted"),
+            },
+            amid,
+        ),
         // The first sectors lie in the data.
         (
             &|all| {
