@@ -30,13 +30,11 @@ pub struct Options {
     pub zone: Option<u64>,
     /// Only this many bytes of the device are data (`--device-size`), where the header does not say how many.
     pub data_len: Option<u64>,
-    /// How long a zone should take at most, where others wait for it; without it, what somebody who
-    /// asks for a stop waits patiently.
+    /// How long a zone should take at most, where others wait for it.
     pub latency: Option<Duration>,
     /// Whether header and data are on one device.
     pub holds_header: bool,
-    /// Only what was cut off is completed: the old headers of a conversion stay, as their noise is written by what
-    /// goes on.
+    /// Only what was cut off is completed: the old headers of a conversion stay.
     pub only_recovers: bool,
     /// The lock that this process has taken already when it opened the volume.
     pub hold: Option<Arc<Hold>>,
@@ -254,8 +252,7 @@ impl Job {
         self.zone(&zone).recover()?;
         self.state.hot = None;
         self.state = self.state.advanced(&zone, self.len);
-        // Also if it was the last zone: whoever opens the volume now may write to it, and nobody may
-        // take the zone for cut off again.
+        // Also if it was the last zone: whoever opens the volume may write to it, and nobody may take it for cut off again.
         self.commit(&self.state.clone(), rng)
     }
 

@@ -53,6 +53,17 @@ pub(crate) fn check_headers_are_gone(image: &[u8]) {
     assert!(!image.windows(MARK.len()).any(|bytes| bytes == MARK), "an old header is still there");
 }
 
+/// Whether a header says that something is under way.
+pub(crate) fn is_under_way(header: &[u8]) -> bool {
+    let luks = Luks::open(Arc::new(Memory::from(header.to_vec())), Access::Write).unwrap();
+    luks.check_requirements().is_err()
+}
+
+/// Whether that is the cipher of a segment.
+pub(crate) fn is_encrypted_with(segment: &keyway_format::luks2::Segment, cipher: &str) -> bool {
+    matches!(&segment.kind, keyway_format::luks2::SegmentKind::Crypt { encryption, .. } if encryption == cipher)
+}
+
 /// From its beginning on nothing opens by the old headers, and what they were is overwritten once: the data that is
 /// there later stays.
 #[test]

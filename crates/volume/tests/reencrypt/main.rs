@@ -18,6 +18,7 @@ mod simulator;
 mod unused;
 
 use chosen::{is_slow, seed};
+use convert::{is_encrypted_with, is_under_way};
 use disk::Disks;
 use draws::{Draws, seeded};
 use keyway_crypto::{Cpu, Secret};
@@ -393,13 +394,4 @@ fn cases() -> Vec<Case> {
         }
     }
     cases
-}
-
-fn is_under_way(header: &[u8]) -> bool {
-    let luks = Luks::open(Arc::new(Memory::from(header.to_vec())), Access::Write).unwrap();
-    luks.check_requirements().is_err()
-}
-
-fn is_encrypted_with(segment: &keyway_format::luks2::Segment, cipher: &str) -> bool {
-    matches!(&segment.kind, keyway_format::luks2::SegmentKind::Crypt { encryption, .. } if encryption == cipher)
 }
