@@ -18,8 +18,8 @@ use std::fmt;
 /// # let path = directory.join("disk.img");
 /// let (key, recovery) = (Key::passphrase("correct horse"), RecoveryPassword::random()?);
 /// let new = NewBitlk::new().key_bits(256).description("backups").recovery_password(&recovery);
-/// let device = new.size(2 << 20).create(&path, &key)?;
 /// assert_eq!(new.room(2 << 20)?, 1 << 20);
+/// let device = new.size(2 << 20).create(&path, &key)?;
 /// for key in [key, recovery.key()] {
 ///     device.unlock_as(&Bitlk::new(), &key, &Unlock::new())?.write_at(b"first bytes", 0)?;
 /// }
