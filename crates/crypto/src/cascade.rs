@@ -117,6 +117,14 @@ impl Cascade {
         Ok(area_len(&links(ciphers, mode)?, mode))
     }
 
+    /// The code in use on this CPU: "avx2", that of each cipher if they differ:
+    /// "avx2, vaes-avx512", and "mixed" within one CBC.
+    pub fn code(&self) -> String {
+        let codes: Vec<&str> = self.0.iter().map(|layer| layer.code()).collect();
+        let is_one = codes.iter().all(|code| *code == codes[0]);
+        if is_one { codes[0].into() } else { codes.join(", ") }
+    }
+
     /// Encrypts a run of whole sectors in place; `first` is the first one's number.
     ///
     /// # Panics
@@ -282,6 +290,11 @@ impl BlockCipher for Chain {
 
     fn parallel(&self) -> usize {
         self.0.iter().map(|cipher| cipher.parallel()).max().unwrap_or(1).min(BATCH)
+    }
+
+    fn code(&self) -> &'static str {
+        let code = self.0[0].code();
+        if self.0.iter().all(|cipher| cipher.code() == code) { code } else { "mixed" }
     }
 }
 

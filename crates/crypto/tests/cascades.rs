@@ -201,3 +201,23 @@ fn what_cannot_be_chained_is_refused() {
     let short = Cascade::new("aes-serpent", CascadeMode::Xts, &Secret::zeroed(127), Cpu::detect());
     assert_eq!(short.err().unwrap().to_string(), "aes-serpent takes a key of 1024 bits, not 1016 bits");
 }
+
+/// The code of each cipher is named, once if it is the same for all.
+#[test]
+fn a_chain_names_its_code() {
+    let code = |ciphers: &str, mode, cpu| {
+        let key = Secret::copy_from(&area(Cascade::key_len(ciphers, mode).unwrap()));
+        Cascade::new(ciphers, mode, &key, cpu).unwrap().code()
+    };
+    for mode in [CascadeMode::Xts, CascadeMode::Lrw, CascadeMode::Cbc] {
+        assert_eq!(code("serpent-aes", mode, Cpu::portable()), "portable", "{mode}");
+    }
+    let alone = |cipher: &str| code(cipher, CascadeMode::Xts, Cpu::detect());
+    let (first, second) = (alone("serpent"), alone("aes"));
+    let (each, mixed) = match first == second {
+        true => (first.clone(), first),
+        false => (format!("{first}, {second}"), "mixed".to_owned()),
+    };
+    assert_eq!(code("serpent-aes", CascadeMode::Xts, Cpu::detect()), each);
+    assert_eq!(code("serpent-aes", CascadeMode::Cbc, Cpu::detect()), mixed);
+}

@@ -10,6 +10,7 @@
 //! ```text
 //! results        the data model: cases, outcomes, machine; the JSON that all of it reads and writes
 //! suite memory   which cases there are; ciphers and KDFs, every output checked
+//! spec           what a cipher's row is measured by: dm-crypt's words, or a chain of ciphers
 //! rounds         taking turns
 //! disk           storage plain and encrypted, in turn: the paths to it, who makes the requests (an
 //!                engine here, or fio), checks below the encryption, the model c·d/(c+d)
@@ -30,6 +31,7 @@ mod prepare;
 pub mod report;
 pub mod results;
 pub mod rounds;
+mod spec;
 pub mod stats;
 pub mod suite;
 

@@ -35,6 +35,7 @@ fn every_suite_runs_and_follows_the_schema() {
         "--suite quick --pbkdf pbkdf2",
         "--suite default --hash sha256 --threads 1",
         "--suite article --threads 1 --sector-size 512 --hash sha1",
+        "--suite veracrypt --threads 1 --direction decrypt",
         "--suite all -c aes-xts-* -s 512 --direction decrypt --threads 1",
         "-c no-such-thing-* -c aes-lrw-benbi",
     ] {

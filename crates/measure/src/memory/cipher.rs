@@ -1,4 +1,4 @@
-//! A cipher over a buffer of 64 KiB (or one message, when that is longer),
+//! A cipher, or a chain of ciphers, over a buffer of 64 KiB (or one message, when that is longer),
 //! message by message, in place, again and again.
 //!
 //! Before and after every sample the same data is encrypted once and all of it is compared with the
@@ -6,13 +6,15 @@
 //! same number of passes, so its result is known too: it must be identical in every sample, and one
 //! of its messages is computed pass by pass with the portable code.
 
+use super::keyed::Keyed;
 use super::threads::Team;
 use super::{pattern, shortest};
 use crate::Clock;
-use crate::results::{CipherCase, Direction, Outcome, Settings, Unit, Wrong, right};
+use crate::results::{CipherCase, Outcome, Settings, Unit, Wrong, right};
 use crate::rounds::{Sample, Subject, fewest_passes, passes};
+use crate::spec::Spec;
 use crate::stats::SMALLEST;
-use keyway_crypto::{CipherSpec, Cpu, Secret, SectorCipher, SectorSize};
+use keyway_crypto::Cpu;
 use std::sync::{Mutex, PoisonError};
 
 /// The bytes processed at a time: they fit into the second-level cache of every CPU that has one.
@@ -40,7 +42,7 @@ type Pass = dyn Fn(usize, &mut [u8]) -> Result<(), Outcome> + Sync;
 struct Cipher {
     worker: Worker,
     /// The case, and the portable code for it, if that can do all passes of a sample too.
-    portable: Option<(CipherCase, SectorCipher)>,
+    portable: Option<(CipherCase, Keyed)>,
     /// The data that every sample starts from.
     start: Vec<u8>,
     /// The expected result of one pass, or how it begins.
@@ -52,32 +54,20 @@ struct Cipher {
 }
 
 pub(crate) fn prepare(case: &CipherCase, settings: &Settings, clock: &dyn Clock) -> Result<Subject, Outcome> {
-    let spec = CipherSpec::parse(&case.spec).map_err(Outcome::impossible)?;
-    let (fast, portable) = (keyed(&spec, case, Cpu::detect())?, keyed(&spec, case, Cpu::portable())?);
+    let spec = Spec::parse(&case.spec).map_err(Outcome::impossible)?;
+    let (fast, portable) =
+        (Keyed::new(&spec, case, Cpu::detect())?, Keyed::new(&spec, case, Cpu::portable())?);
     let checked_by = match fast.code() == portable.code() {
         true => "the portable code, which is the code that ran".to_owned(),
         false => "the portable code".to_owned(),
     };
-    let (code, own) = (fast.code().to_owned(), case.clone());
+    let (code, own) = (fast.code(), case.clone());
     let pass = Box::new(move |_, data: &mut [u8]| {
         work(&fast, &own, data, FIRST);
         Ok(())
     });
     let worker = Worker { pass, code, checked_by, remedy: None, notes: Vec::new() };
     over_messages(case, worker, portable, settings, clock)
-}
-
-/// The key of a case. Strict XTS implementations refuse equal halves, so it is not constant.
-pub(super) fn key(case: &CipherCase) -> Secret {
-    let mut key = Secret::zeroed(case.key_bits as usize / 8);
-    pattern(1, key.expose_mut());
-    key
-}
-
-/// Keyway's code for the case's key and sectors.
-pub(super) fn keyed(spec: &CipherSpec, case: &CipherCase, cpu: Cpu) -> Result<SectorCipher, Outcome> {
-    let sector = SectorSize::new(case.sector_size).map_err(Outcome::impossible)?;
-    SectorCipher::new(spec, &key(case), sector, cpu).map_err(Outcome::impossible)
 }
 
 /// The sectors of all messages of a buffer, by their numbers.
@@ -96,7 +86,7 @@ fn length(case: &CipherCase) -> usize {
 pub(super) fn over_messages(
     case: &CipherCase,
     worker: Worker,
-    portable: SectorCipher,
+    portable: Keyed,
     settings: &Settings,
     clock: &dyn Clock,
 ) -> Result<Subject, Outcome> {
@@ -221,11 +211,8 @@ impl Cipher {
     }
 }
 
-fn work(cipher: &SectorCipher, case: &CipherCase, data: &mut [u8], first: u64) {
+fn work(cipher: &Keyed, case: &CipherCase, data: &mut [u8], first: u64) {
     let step = u64::from(case.message / 512);
     let messages = data.chunks_exact_mut(case.message as usize).zip(0..);
-    match case.direction {
-        Direction::Encrypt => messages.for_each(|(message, i)| cipher.encrypt(first + i * step, message)),
-        Direction::Decrypt => messages.for_each(|(message, i)| cipher.decrypt(first + i * step, message)),
-    }
+    messages.for_each(|(message, i)| cipher.run(case.direction, first + i * step, message));
 }

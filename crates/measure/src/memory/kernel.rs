@@ -6,19 +6,23 @@
 //! specification says, unless the crypto API generates them itself (essiv): dm-crypt computes all
 //! others.
 
-use super::cipher::{Worker, key, keyed, over_messages, sectors};
+use super::cipher::{Worker, over_messages, sectors};
+use super::keyed::{Keyed, key};
 use super::missing;
 use crate::Clock;
 use crate::results::{CipherCase, Outcome, Settings};
 use crate::rounds::Subject;
+use crate::spec::Spec;
 use keyway_crypto::{CipherSpec, Cpu};
 use keyway_kernel::{Algorithm, Chosen, af_alg, reference};
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
 
 pub(crate) fn prepare(case: &CipherCase, settings: &Settings, clock: &dyn Clock) -> Result<Subject, Outcome> {
-    let spec = CipherSpec::parse(&case.spec).map_err(Outcome::impossible)?;
+    let Spec::One(spec) = Spec::parse(&case.spec).map_err(Outcome::impossible)? else {
+        return Err(Outcome::not_measured(NO_CHAINS));
+    };
     let reference = reference(&spec, case)?;
-    let portable = keyed(&reference, case, Cpu::portable())?;
+    let portable = Keyed::new(&Spec::One(reference.clone()), case, Cpu::portable())?;
     let chosen = Chosen::of(&spec).map_err(missing)?;
     let failed = |why: std::io::Error| {
         Outcome::not_measured(format!("{} does not accept such a key: {why}", chosen.driver))
@@ -26,7 +30,7 @@ pub(crate) fn prepare(case: &CipherCase, settings: &Settings, clock: &dyn Clock)
     make_room();
     let cipher = |_| {
         let found = af_alg::Algorithm::find(&chosen.driver).map_err(missing)?;
-        found.key(key(case).expose()).map_err(failed)
+        found.key(key(case.key_bits as usize / 8).expose()).map_err(failed)
     };
     // One per thread: a request is answered on its own socket.
     let ciphers: Vec<af_alg::Cipher> = (0..case.threads.max(1)).map(cipher).collect::<Result<_, _>>()?;
@@ -52,6 +56,7 @@ pub(crate) fn prepare(case: &CipherCase, settings: &Settings, clock: &dyn Clock)
     over_messages(case, worker, portable, settings, clock)
 }
 
+const NO_CHAINS: &str = "dm-crypt has no chains of ciphers: it stacks a mapping for each";
 const CALLS: &str = "AF_ALG, one sector per request, with two system calls each that dm-crypt does not need";
 
 /// Raises the limit on open files to the maximum: hundreds of cases take turns, each with two

@@ -5,6 +5,7 @@ pub(crate) mod cipher;
 pub(crate) mod driver;
 pub(crate) mod kdf;
 pub(crate) mod kernel;
+mod keyed;
 mod threads;
 
 pub(crate) use driver::longest_request;

@@ -17,7 +17,14 @@ fn short() -> Settings {
 #[test]
 fn ciphers_are_measured_and_found_right() {
     let clock = Machine::start();
-    for (spec, bits) in [("aes-xts-plain64", 512), ("serpent-cbc-essiv:sha256", 256), ("des-ecb", 64)] {
+    for (spec, bits) in [
+        ("aes-xts-plain64", 512),
+        ("serpent-cbc-essiv:sha256", 256),
+        ("des-ecb", 64),
+        ("twofish-aes-xts-plain64", 1024),
+        ("twofish-aes-lrw-benbi", 768),
+        ("serpent-blowfish_le-aes-cbc-tcrypt", 1216),
+    ] {
         for direction in [Direction::Encrypt, Direction::Decrypt] {
             for threads in [1, 2] {
                 let case = cipher(spec, bits, threads, direction);
@@ -99,4 +106,8 @@ fn the_kernels_ciphers_are_measured_or_say_what_is_missing() {
         let Err(Outcome::NotMeasured { reason, .. }) = kernel(spec, bits, 512) else { panic!("{spec}") };
         assert_eq!(reason, "the kernel's cbc(aes) is only a part of it; dm-crypt does the rest");
     }
+    let Err(Outcome::NotMeasured { reason, .. }) = kernel("twofish-aes-xts-plain64", 1024, 512) else {
+        panic!()
+    };
+    assert_eq!(reason, "dm-crypt has no chains of ciphers: it stacks a mapping for each");
 }

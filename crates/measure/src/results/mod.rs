@@ -65,7 +65,7 @@ pub struct Results {
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Settings {
-    /// The suite's name: "quick", "default", "article", "all", "disk", "xray"; "slice" if options
+    /// The suite's name: "quick", "default", "article", "veracrypt", "all", "disk", "xray"; "slice" if options
     /// chose the cases.
     pub suite: String,
     /// The options that choose cases, as given: "--cipher serpent*".

@@ -2,8 +2,9 @@
 
 use super::{Asked, DEFAULT, Listed, Named, Suite, Unknown, article, glob, or};
 use crate::results::{Case, CipherCase, Direction, Outcome};
+use crate::spec::Spec;
 use keyway_crypto::spec::{Combination, space};
-use keyway_crypto::{CipherSpec, Error, SectorSize};
+use keyway_crypto::{Error, SectorSize};
 
 /// The length of a run of sectors in one call: the pieces a large request is divided into.
 pub(crate) const RUN: u32 = 65_536;
@@ -13,7 +14,7 @@ struct Point {
     text: String,
     /// 0 if there is none: an impossible combination takes no key.
     key_bits: u32,
-    spec: Result<CipherSpec, Outcome>,
+    spec: Result<Spec, Outcome>,
 }
 
 /// Every cipher case; none where only key derivation is asked for.
@@ -42,6 +43,7 @@ fn points_of(asked: &Asked) -> Result<Vec<Point>, Unknown> {
             QUICK.iter().chain(CRYPTSETUPS).map(|(text, bits)| Point::new(text, *bits)).collect()
         }
         Suite::Article => of_the_article(),
+        Suite::VeraCrypt => Spec::veracrypts().map(|(text, bits)| Point::new(&text, bits)).collect(),
         Suite::All => space().flat_map(|it| Point::all_sizes(&it)).collect::<Vec<_>>(),
     };
     let wanted = |point: &Point| {
@@ -57,9 +59,8 @@ fn points_of(asked: &Asked) -> Result<Vec<Point>, Unknown> {
 
 /// Whether a pattern or a short name selects a specification.
 fn names(asked: &str, text: &str) -> bool {
-    let short =
-        || CipherSpec::named(asked).is_ok_and(|specs| specs.iter().any(|spec| spec.to_string() == text));
-    glob::matches(asked, text) || (!glob::is_pattern(asked) && CipherSpec::parse(asked).is_err() && short())
+    let short = || Spec::named(asked).is_ok_and(|specs| specs.iter().any(|spec| spec.to_string() == text));
+    glob::matches(asked, text) || (!glob::is_pattern(asked) && Spec::parse(asked).is_err() && short())
 }
 
 /// The combinations that `--cipher` selects.
@@ -73,12 +74,14 @@ fn written(asked: &Asked) -> Result<Vec<Point>, Unknown> {
                 text.contains("essiv:") || !it.iv.starts_with("essiv:") || it.iv == "essiv:sha256"
             };
             let found = space().filter(|it| glob::matches(text, &it.text) && usual(it));
-            points.extend(found.flat_map(|it| Point::sizes(&it.text, &asked.key_bits)));
-        } else if CipherSpec::parse(text).is_err()
-            && let Ok(specs) = CipherSpec::named(text)
+            let chains = Spec::chain_names().filter(|name| glob::matches(text, name));
+            let found = found.map(|it| it.text).chain(chains);
+            points.extend(found.flat_map(|text| Point::sizes(&text, &asked.key_bits)));
+        } else if Spec::parse(text).is_err()
+            && let Ok(specs) = Spec::named(text)
         {
             points.extend(specs.iter().flat_map(|spec| Point::sizes(&spec.to_string(), &asked.key_bits)));
-        } else if !matches!(CipherSpec::parse(text), Err(Error::Unknown { .. })) {
+        } else if !matches!(Spec::parse(text), Err(Error::Unknown { .. })) {
             points.extend(Point::sizes(text, &asked.key_bits));
         }
         if points.len() == before {
@@ -89,7 +92,8 @@ fn written(asked: &Asked) -> Result<Vec<Point>, Unknown> {
 }
 
 fn unknown(name: &str) -> Unknown {
-    let known = space().filter(|it| it.outcome.is_ok()).map(|it| it.text).collect();
+    let known =
+        space().filter(|it| it.outcome.is_ok()).map(|it| it.text).chain(Spec::chain_names()).collect();
     Unknown { what: Named::Cipher, name: name.to_owned(), known }
 }
 
@@ -106,7 +110,7 @@ fn of_the_article() -> Vec<Point> {
 
 impl Point {
     fn new(text: &str, key_bits: u32) -> Self {
-        let spec = CipherSpec::parse(text).and_then(|spec| {
+        let spec = Spec::parse(text).and_then(|spec| {
             spec.check_key_bits(key_bits as usize)?;
             Ok(spec)
         });
@@ -115,7 +119,7 @@ impl Point {
 
     /// The sizes requested, or the usual ones.
     fn sizes(text: &str, asked: &[u32]) -> Vec<Self> {
-        let sizes = match CipherSpec::parse(text) {
+        let sizes = match Spec::parse(text) {
             Err(_) => vec![asked.first().copied().unwrap_or(0)],
             Ok(_) if !asked.is_empty() => asked.to_vec(),
             Ok(spec) => usual(&spec.key_bits()),
@@ -135,8 +139,11 @@ impl Point {
             Ok(spec) => spec,
             Err(outcome) => return vec![self.without_figures(512, outcome.clone())],
         };
-        let usual_sectors: &[u32] =
-            if asked.suite == Some(Suite::All) { &[512, 1024, 2048, 4096] } else { &[512, 4096] };
+        let usual_sectors: &[u32] = match asked.suite {
+            Some(Suite::All) => &[512, 1024, 2048, 4096],
+            Some(Suite::VeraCrypt) => &[512],
+            _ => &[512, 4096],
+        };
         let mut cases = Vec::new();
         for sector in or(&asked.sector_sizes, usual_sectors) {
             let fits = SectorSize::new(sector).and_then(|size| spec.check_sector_size(size));
@@ -149,7 +156,7 @@ impl Point {
     }
 
     fn of_sector(&self, asked: &Asked, sector: u32, cases: &mut Vec<Listed>) {
-        let runs = matches!(asked.suite, None | Some(Suite::Quick | Suite::Default));
+        let runs = matches!(asked.suite, None | Some(Suite::Quick | Suite::Default | Suite::VeraCrypt));
         let usual: &[u32] = if runs { &[sector, RUN] } else { &[sector] };
         let messages = or(&asked.messages, usual);
         let mut threads = or(&asked.threads, &[1, asked.cpus.max(1)]);

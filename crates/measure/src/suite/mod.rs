@@ -1,12 +1,13 @@
 //! The cases of a run: a suite, or a slice of everything that exists. A combination that cannot
 //! exist is a case too, with the rule that forbids it instead of figures.
 //!
-//! | suite     | ciphers                                                          |
-//! |-----------|------------------------------------------------------------------|
-//! | `quick`   | what people choose between: AES, Adiantum, Serpent, Twofish      |
-//! | `default` | cryptsetup's list, the wide modes, CBC with ESSIV, Camellia      |
-//! | `article` | every combination of the cipher benchmark that everybody cites   |
-//! | `all`     | every combination, key size and sector size that dm-crypt names  |
+//! | suite       | ciphers                                                         |
+//! |-------------|-----------------------------------------------------------------|
+//! | `quick`     | what people choose between: AES, Adiantum, Serpent, Twofish     |
+//! | `default`   | cryptsetup's list, the wide modes, CBC with ESSIV, Camellia     |
+//! | `article`   | every combination of the cipher benchmark that everybody cites  |
+//! | `veracrypt` | VeraCrypt's ciphers and chains of ciphers, sectors of 512 bytes |
+//! | `all`       | every combination, key size and sector size that dm-crypt names |
 
 mod article;
 mod asked;
@@ -25,13 +26,19 @@ pub enum Suite {
     Quick,
     Default,
     Article,
+    VeraCrypt,
     All,
 }
 
 impl Suite {
     /// All of them, by name.
-    pub const NAMES: [(&'static str, Self); 4] =
-        [("quick", Self::Quick), ("default", Self::Default), ("article", Self::Article), ("all", Self::All)];
+    pub const NAMES: [(&'static str, Self); 5] = [
+        ("quick", Self::Quick),
+        ("default", Self::Default),
+        ("article", Self::Article),
+        ("veracrypt", Self::VeraCrypt),
+        ("all", Self::All),
+    ];
 
     /// A suite by its name.
     pub fn find(name: &str) -> Option<Self> {
@@ -49,7 +56,7 @@ impl Suite {
 pub struct Asked {
     /// The suite; without one, everything that the other fields name.
     pub suite: Option<Suite>,
-    /// Specifications, or patterns with `*` and `?`.
+    /// Specifications or chains of ciphers, or patterns with `*` and `?`.
     pub ciphers: Vec<String>,
     /// Sizes of the volume key in bits.
     pub key_bits: Vec<u32>,

@@ -104,6 +104,42 @@ fn slices_take_exact_names_patterns_and_sizes() {
 }
 
 #[test]
+fn chains_of_ciphers_are_chosen_by_name_by_pattern_and_by_their_suite() {
+    let specs = |asked: Asked| -> Vec<(String, u32)> {
+        let listed = list(&asked).unwrap();
+        let own = ciphers(&listed).filter(|(case, outcome)| !case.default && outcome.is_none());
+        let mut specs: Vec<_> = own.map(|(case, _)| (case.spec.clone(), case.key_bits)).collect();
+        specs.dedup();
+        specs
+    };
+    let whole = |text: &str, bits| (text.to_owned(), bits);
+    let chain = [whole("serpent-twofish-aes-xts-plain64", 1536)];
+    assert_eq!(specs(asked(None, &["serpent-twofish-aes"])), chain);
+    assert_eq!(specs(asked(None, &["serpent-twofish-aes-xts-plain64"])), chain);
+    assert_eq!(specs(asked(Some(Suite::VeraCrypt), &["serpent-twofish-aes"])), chain);
+    assert_eq!(specs(asked(None, &["*-blowfish_le-*"])), [whole("serpent-blowfish_le-aes-cbc-tcrypt", 1216)]);
+    let suite = specs(asked(Some(Suite::VeraCrypt), &[]));
+    assert!(suite.contains(&whole("kuznyechik-xts-plain64", 512)) && suite.contains(&chain[0]), "{suite:?}");
+    // Its fifteen, of which one is the default.
+    assert_eq!(suite.len(), 14, "{suite:?}");
+    let listed = list(&asked(Some(Suite::VeraCrypt), &[])).unwrap();
+    let of_sectors = |sector| ciphers(&listed).filter(move |(case, _)| case.sector_size == sector);
+    assert!(of_sectors(4096).all(|(case, _)| case.default) && of_sectors(512).all(|(_, it)| it.is_none()));
+
+    let listed = list(&asked(None, &["twofish-aes"])).unwrap();
+    let (large, outcome) =
+        ciphers(&listed).find(|(case, outcome)| !case.default && outcome.is_some()).unwrap();
+    assert_eq!(large.sector_size, 4096);
+    let reason = "chains of ciphers are defined for sectors of 512 bytes, not 4096";
+    assert_eq!(outcome, Some(&Outcome::impossible(reason)));
+    let sized = Asked { key_bits: vec![512], ..asked(None, &["twofish-aes"]) };
+    let reason = "twofish-aes-xts-plain64 takes a key of 1024 bits (those of all its ciphers), not 512 bits";
+    assert_eq!(self::reason(&list(&sized).unwrap(), "twofish-aes-xts-plain64", 512), reason);
+    let wrong = list(&asked(None, &["serpent-twofisch-aes-xts-plain64"])).unwrap_err();
+    assert!(wrong.known.iter().any(|name| name == "serpent-twofish-aes-xts-plain64"));
+}
+
+#[test]
 fn unknown_names_are_refused_with_what_could_be_meant() {
     let wrong = list(&asked(None, &["aes-xts-plain65"])).unwrap_err();
     assert_eq!((wrong.what, wrong.name.as_str()), (Named::Cipher, "aes-xts-plain65"));

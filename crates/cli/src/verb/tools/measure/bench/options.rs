@@ -20,15 +20,20 @@ const fn file(long: &'static str, help: &'static str, man: &'static str) -> Opt 
     Opt { long, short: None, value: "FILE", kind: Kind::Path, help, man }
 }
 
-pub(super) static SUITE: Opt =
-    words("suite", "NAME", &["quick", "default", "article", "all"], "quick, default, article or all.", "");
+pub(super) static SUITE: Opt = words(
+    "suite",
+    "NAME",
+    &["quick", "default", "article", "veracrypt", "all"],
+    "quick, default, article, veracrypt or all.",
+    "",
+);
 pub(super) static CIPHER: Opt = Opt {
     long: "cipher",
     short: Some('c'),
     value: "SPEC",
     kind: Kind::Words(shared::CIPHERS),
     help: "Only these specs, names or patterns (*, ?).",
-    man: "May be given several times. With --suite it chooses from the suite, otherwise from everything there is. A name such as adiantum means that cipher's usual spec. A pattern takes essiv \
+    man: "May be given several times. With --suite it chooses from the suite, otherwise from everything there is. A name such as adiantum means that cipher's usual spec, serpent-twofish-aes that chain of ciphers in XTS. A pattern takes essiv \
           with sha256 for all hashes, unless it says \"essiv:\".",
 };
 pub(super) static KEY_SIZE: Opt = Opt {
