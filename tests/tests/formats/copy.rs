@@ -145,10 +145,26 @@ fn what_cannot_be_copied_is_refused_before_anything_is_made() {
         assert!(!to.exists(), "{options}");
         said
     };
+    for options in [
+        "--type plain",
+        "--type plain --source-cipher aes-xts-plain64 --source-key-size 512",
+        "--type plain --source-cipher aes-xts-plain64 --source-hash sha256",
+        "--type plain --source-cipher aes-xts-plain64 --source-key-size 512 --key-file -",
+    ] {
+        assert_eq!(
+            refused(&container, options, 1),
+            "keyway: A plain source needs --source-cipher, --source-key-size and, unless a key file opens it, --source-hash: \
+             nothing on its device tells them, and with others the copy would be noise.\n"
+        );
+    }
     assert_eq!(
-        refused(&container, "--type plain", 1),
-        "keyway: --type plain: copy takes --cipher and its like for the new volume.\n\"read --type plain\" decrypts it to a \
-         file, which copy takes.\n"
+        refused(&container, "--type tcrypt --source-cipher aes-xts-plain64", 1),
+        "keyway: Options that begin with --source describe a source of --type plain or loopaes; the header of other volumes \
+         says all that.\n"
+    );
+    assert_eq!(
+        refused(&container, "--type loopaes --source-size 1M", 1),
+        "keyway: --source-size does not apply to loop-AES volumes.\n"
     );
     assert_eq!(
         refused(&windows, "--type luks3", 1),

@@ -9,7 +9,7 @@ use std::path::Path;
 const LEN: usize = 1 << 20;
 
 /// As loop-AES's README makes them: base64 in lines of 60, of which so many are taken.
-fn key_file(lines: usize) -> String {
+pub(super) fn key_file(lines: usize) -> String {
     (0..lines)
         .map(|line| format!("{line:02}/VJ0WkQ1mZ2l5w9yX3cEo7b+P6nTs8uAfGhKqRdUaLxIeYtBvNpCjMzHgOSDF\n"))
         .collect()

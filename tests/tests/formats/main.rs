@@ -3,6 +3,7 @@
 
 mod bitlk;
 mod copy;
+mod copy_described;
 mod cryptsetup;
 mod fvault2;
 mod hidden;

@@ -301,7 +301,10 @@ fn what_has_no_key_derivation_says_so() {
     // Its key is two digests long.
     assert_near(guesses("plain --hash ripemd160 --key-size 256 --cipher aes-cbc-essiv:sha256"), 1.8e10);
     let shown = passport("plain", &volume).ok().says("Passphrase  sha256 once, no key derivation");
-    let shown = shown.says("A passphrase is hashed and no more").says("keyway build decrypted.img new.luks");
+    let shown = shown.says("A passphrase is hashed and no more").says(&format!(
+        "keyway copy --type plain --source-cipher aes-xts-plain64 --source-key-size 256 --source-hash sha256 {} new.luks\n",
+        volume.display()
+    ));
     shown.says("GRUB             2.12 and later, by plainmount").lacks("with cryptsetup");
     let by_file = keyway("passport --type plain --key-file").arg(&key).arg(&volume).ok();
     by_file.says("Key file  no key derivation").lacks("A passphrase is hashed");

@@ -73,17 +73,17 @@ impl Encoded for Kind {
 
 impl Kind {
     /// The kind that `--type` names, as the options describe it. Refuses options that only other
-    /// kinds have. Where a new volume is made of this one, `--cipher` and its like are the new one's.
+    /// kinds have. Where a new volume is made of this one, `--cipher` and its like are the new one's,
+    /// `--source-cipher` and its like this one's.
     fn from_args(args: &Args) -> Result<Self> {
-        let (describes, takes_other) = (args.takes(&shared::SKIP), args.takes(&shared::TCRYPT_HIDDEN));
+        let is_of_new = !args.takes(&shared::SKIP);
+        let takes_other = !is_of_new || args.takes(&shared::TCRYPT_HIDDEN);
         let given = Given::from_args(args);
-        match args.device_type().and_then(kinds::named).filter(|_| describes || takes_other) {
-            Some(row) if describes || row.is_found_without_options => {
-                let is_given =
-                    |option: &Opt| args.given(option) && (describes || option.long == shared::HEADER.long);
+        match args.device_type().and_then(kinds::named).filter(|_| takes_other) {
+            Some(row) => {
+                let is_given = |option: &Opt| args.given(option) && (!is_of_new || is_of_the_source(option));
                 row.describe(&given, is_given).map(Self::Other)
             }
-            Some(row) => Err(is_not_described(row.of.name, args.command().name)),
             None => {
                 given.refuse()?;
                 Versions::from_args(args).map(Self::Luks)
@@ -97,12 +97,9 @@ impl Kind {
     }
 }
 
-/// The refusal of a kind that only options describe, by a command whose options describe a new volume.
-fn is_not_described(kind: &str, command: &str) -> Failure {
-    let kind = kind.to_ascii_lowercase();
-    let message = format!("--type {kind}: {command} takes --cipher and its like for the new volume.");
-    let hint = format!("\"read --type {kind}\" decrypts it to a file, which {command} takes.");
-    Failure::new(Exit::Parameters, message).hinting(hint)
+/// Whether it describes the volume that a new one is made of.
+fn is_of_the_source(option: &Opt) -> bool {
+    option.long == shared::HEADER.long || shared::SOURCE.iter().any(|it| it.long == option.long)
 }
 
 impl Opening {
@@ -134,6 +131,20 @@ impl Opening {
         let volume = admitted.open(key).map_err(|e| self.explain(e))?.storage();
         self.doubt(&*volume);
         Ok(Plaintext { volume, device })
+    }
+
+    /// Warns where nothing in the volume tells whether the options and the key are its own, and its
+    /// plaintext is noise.
+    pub(crate) fn warn_of_noise(&self, plaintext: &dyn Storage) {
+        let is_guessed =
+            matches!(&self.kind, Kind::Other(described) if !described.row().is_found_without_options);
+        if is_guessed && begins_with_noise(plaintext) {
+            say!(
+                "WARNING: {} begins with noise under this key and these options, which may not be its own: nothing on it \
+                 tells.",
+                self.target.device.display()
+            );
+        }
     }
 
     /// Tries the key, and opens nothing.
@@ -194,13 +205,7 @@ impl Opening {
 
     /// Warns of such a key that makes noise of the volume.
     fn doubt(&self, plaintext: &dyn Storage) {
-        let mut start = vec![0; LOOKED_AT.min(plaintext.len()) as usize];
-        let mut is_noise = || {
-            plaintext.read_at(&mut start, 0).is_ok()
-                && devices::is_noise(&start)
-                && devices::signatures(plaintext).is_ok_and(|found| found.is_empty())
-        };
-        if self.key_is_unproven() && is_noise() {
+        if self.key_is_unproven() && begins_with_noise(plaintext) {
             say!(
                 "WARNING: {} begins with noise under this volume key, which may be another volume's: nothing in the volume \
                  vouches for a volume key.",
@@ -344,6 +349,13 @@ impl Opening {
             false => Ok(()),
         }
     }
+}
+
+fn begins_with_noise(plaintext: &dyn Storage) -> bool {
+    let mut start = vec![0; LOOKED_AT.min(plaintext.len()) as usize];
+    plaintext.read_at(&mut start, 0).is_ok()
+        && devices::is_noise(&start)
+        && devices::signatures(plaintext).is_ok_and(|found| found.is_empty())
 }
 
 /// How much of the plaintext tells noise from content.

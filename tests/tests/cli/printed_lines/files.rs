@@ -23,7 +23,6 @@ const NAMES: &[(&str, &str)] = &[
     ("data.luks", "luks2"),
     ("rootfs.luks", "luks2"),
     ("rootfs.ext4", "rootfs.ext4"),
-    ("decrypted.img", "rootfs.ext4"),
     ("disk.img.gz", "disk.img.gz"),
     ("vm.qcow2", "vm.qcow2"),
     ("scratch.img", "scratch.img"),
@@ -51,6 +50,7 @@ const NAMES: &[(&str, &str)] = &[
     ("mac.img", "mac.img"),
     ("loop.img", "scratch.img"),
     ("loop.keys", "loop.keys"),
+    ("plain-disk.img", "scratch.img"),
 ];
 
 /// Directories that lines use.

@@ -151,7 +151,6 @@ pub(super) const ANSWERED: &[(&str, &str)] = &[
 /// Part of a block's first line, and what must have been done before.
 pub(super) const BEFORE: &[(&str, &str)] = &[
     // Only what is made here has a copy of its header.
-    ("keyway read --type plain", "rm -f decrypted.img"),
     ("keyway tcryptChangeKey", "rm -f disk.hc\nkeyway tcryptFormat -q --quick --size 1M disk.hc"),
     ("keyway bitlkRemoveKey", "keyway bitlkAddKey --recovery-password windows.img"),
     ("keyway toLuks", "rm -f disk.header"),

@@ -8,6 +8,7 @@ mod keys;
 mod making;
 mod opening;
 mod reencrypting;
+mod source;
 mod tcrypt;
 mod unbuilt;
 
@@ -16,6 +17,7 @@ pub(crate) use keys::*;
 pub(crate) use making::*;
 pub(crate) use opening::*;
 pub(crate) use reencrypting::*;
+pub(crate) use source::*;
 pub(crate) use tcrypt::*;
 pub(crate) use unbuilt::*;
 
@@ -100,7 +102,8 @@ pub(super) static RULES: [&[Rule]; 5] =
     [KEY_RULES, MAKING_RULES, UNBUILT_RULES, OPENING_RULES, NEW_VOLUME_RULES];
 
 /// What every command that has the option refuses besides, after it.
-pub(super) static RULES_WITH: [(&Opt, &[Rule]); 1] = [(&TCRYPT_HIDDEN, TCRYPT_RULES)];
+pub(super) static RULES_WITH: [(&Opt, &[Rule]); 2] =
+    [(&TCRYPT_HIDDEN, TCRYPT_RULES), (&SOURCE_CIPHER, SOURCE_RULES)];
 
 // ---- the volume ----
 

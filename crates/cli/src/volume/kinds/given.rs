@@ -13,10 +13,14 @@ pub(crate) struct Given {
 }
 
 impl Given {
-    /// For commands that open such volumes, too. Where `--cipher` and its like are a new volume's, none is given.
+    /// For commands that open such volumes, too. Where `--cipher` and its like are a new volume's, `--source-cipher` and its like are
+    /// the source's, if there are any.
     pub(crate) fn from_args(args: &Args) -> Self {
-        let describes = args.takes(&shared::SKIP);
-        let plain = if describes { GivenPlain::from_args(args) } else { GivenPlain::default() };
+        let plain = match () {
+            () if args.takes(&shared::SKIP) => GivenPlain::from_args(args),
+            () if args.takes(&shared::SOURCE_CIPHER) => GivenPlain::of_source(args),
+            () => GivenPlain::default(),
+        };
         Self { plain, tcrypt: GivenTcrypt::from_args(args) }
     }
 

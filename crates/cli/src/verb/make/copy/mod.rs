@@ -44,14 +44,14 @@ pub(crate) static COMMAND: Command = Command {
         },
     ],
     about: "Copy a volume or raw image to a new volume, or to raw.",
-    man: "The source's header says whether it is LUKS; --type tcrypt, bitlk or fvault2 says that it is a volume of \
-          TrueCrypt or VeraCrypt, BitLocker or FileVault. The destination is LUKS2 unless --to says otherwise: \
+    man: "The source's header says whether it is LUKS; --type tcrypt, bitlk, fvault2, loopaes or plain says that it \
+          is a volume of TrueCrypt or VeraCrypt, BitLocker, FileVault, loop-AES or plain dm-crypt. The destination is LUKS2 unless --to says otherwise: \
           plaintext is written only with --to raw. A new volume gets a new volume key, and the cipher, sector size \
           and key derivation that the options say.\n\n--key-file holds the passphrase of the source, --new-keyfile \
           that of the destination. Without them, both are asked for on a terminal, or read from standard input as \
           two lines. A raw source needs only the new one. Key files of TrueCrypt and VeraCrypt go with the passphrase, \
-          which is asked for all the same.\n\nOptions about cipher, hash, sizes and offsets describe the new volume. \
-          A plain dm-crypt volume, which only such options describe, is decrypted by \"keyway read\" first.\n\nWith \
+          which is asked for all the same.\n\nOptions about cipher, hash, sizes and offsets describe the new volume; \
+          those of a plain dm-crypt or loop-AES source, which nothing on it tells, begin with --source.\n\nWith \
           --to veracrypt, the new volume is VeraCrypt's: --cipher is a chain of its ciphers (aes), --hash its key derivation \
           (sha512), --new-keyfile a key file that goes with the new passphrase, which is asked for; may be given more than \
           once, and a folder stands for the files in it. All of its data area is written, holes as what they read as, and zeros behind the content.\n\n\
@@ -75,6 +75,7 @@ pub(crate) static COMMAND: Command = Command {
         groups::LIMITS,
         groups::ADMISSION_TO_READ,
         groups::TCRYPT,
+        shared::SOURCE,
         veracrypt::OPTIONS,
         groups::KDF,
         groups::KEYSLOT,
@@ -96,6 +97,10 @@ pub(crate) static COMMAND: Command = Command {
         Example {
             line: "keyway copy --type bitlk windows.img ntfs.luks",
             does: "move what is on a BitLocker disk to LUKS",
+        },
+        Example {
+            line: "keyway copy --type loopaes --key-file loop.keys loop.img new.luks",
+            does: "move a loop-AES disk to LUKS",
         },
         Example {
             line: "keyway copy --to veracrypt disk.luks new.hc",
@@ -212,12 +217,19 @@ impl Request for Copy {
 
 impl Copy {
     fn encrypt_anew(&self, new: &NewVolume) -> Result<()> {
-        let plain = self.opening.open(Data::Read)?;
+        let plain = self.source()?;
         let name = plain.device.display().to_string();
         new.check_content(&*plain.volume, &name)?;
         let passphrase = self.new_passphrase()?;
         let content = Content::whole(&*plain.volume, self.holes.in_transfer());
         new.make(self.destination()?, content, &name, passphrase).map(drop)
+    }
+
+    /// The volume's plaintext.
+    fn source(&self) -> Result<Plaintext> {
+        let plain = self.opening.open(Data::Read)?;
+        self.opening.warn_of_noise(&*plain.volume);
+        Ok(plain)
     }
 
     fn another_kind(&self) -> Option<String> {
@@ -228,7 +240,7 @@ impl Copy {
         let is_volume = self.is_volume()?;
         let (content, name) = match is_volume {
             true => {
-                let plain = self.opening.open(Data::Read)?;
+                let plain = self.source()?;
                 (plain.volume, plain.device.display().to_string())
             }
             false => (self.raw()?, self.from.display().to_string()),
@@ -266,7 +278,7 @@ impl Copy {
 
     /// A volume to raw.
     fn to_raw(&self) -> Result<()> {
-        let (plain, to) = (self.opening.open(Data::Read)?, &self.to);
+        let (plain, to) = (self.source()?, &self.to);
         if device::is_given(to) {
             return self.to_raw_device(&plain);
         }

@@ -66,6 +66,40 @@ impl GivenPlain {
         }
     }
 
+    /// For commands that make a new volume of one: its own options begin with "source".
+    pub(in crate::volume::kinds) fn of_source(args: &Args) -> Self {
+        Self {
+            cipher: args.text(&shared::SOURCE_CIPHER).map(str::to_owned),
+            key_bits: args.number32(&shared::SOURCE_KEY_SIZE),
+            hash: args.text(&shared::SOURCE_HASH).map(str::to_owned),
+            device_offset: args.number(&shared::SOURCE_OFFSET),
+            skip: args.number(&shared::SOURCE_SKIP),
+            device_size: args.number(&shared::SOURCE_SIZE),
+            sector_size: args.number32(&shared::SOURCE_SECTOR_SIZE),
+            iv_large_sectors: args.given(&shared::SOURCE_IV_LARGE_SECTORS),
+            ..Self::default()
+        }
+    }
+
+    /// The options that describe it to a command that makes a new volume of it.
+    pub(crate) fn as_source(&self) -> String {
+        let hash = self.hash.as_deref().unwrap_or(super::default_hash());
+        let bits = self.key_bits.unwrap_or(DEFAULT_KEY_BITS);
+        let mut all =
+            format!("--source-cipher {} --source-key-size {bits} --source-hash {hash}", self.cipher());
+        let bytes = |sectors: Option<u64>| sectors.and_then(|it| it.checked_mul(Sectors::SIZE));
+        for (option, value) in [
+            (&shared::SOURCE_OFFSET, self.device_offset.or(bytes(self.offset))),
+            (&shared::SOURCE_SKIP, self.skip),
+            (&shared::SOURCE_SIZE, self.device_size.or(bytes(self.size))),
+            (&shared::SOURCE_SECTOR_SIZE, self.sector_size.map(u64::from)),
+        ] {
+            all += &value.map_or_else(String::new, |value| format!(" --{} {value}", option.long));
+        }
+        let large = if self.iv_large_sectors { " --source-iv-large-sectors" } else { "" };
+        all + large
+    }
+
     /// Refuses options that only plain volumes have.
     pub(in crate::volume::kinds) fn refuse(&self) -> Result<()> {
         if self.skip.is_some() {

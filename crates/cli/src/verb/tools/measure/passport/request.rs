@@ -29,8 +29,8 @@ pub(super) struct Request {
 /// What kind of volume it is, by `--type`.
 enum Kind {
     Luks(Versions),
-    /// As the options describe it; what they say of one of TrueCrypt's or VeraCrypt's.
-    Other(Arc<dyn Described>, GivenTcrypt),
+    /// As the options describe it, and these.
+    Other(Arc<dyn Described>, Given),
 }
 
 impl Kind {
@@ -40,7 +40,7 @@ impl Kind {
         };
         let given = Given { plain: GivenPlain::from_args(args), tcrypt: GivenTcrypt::from_args(args) };
         let described = row.describe(&given, |option: &Opt| args.given(option))?;
-        Ok(Self::Other(described, given.tcrypt))
+        Ok(Self::Other(described, given))
     }
 }
 
@@ -79,7 +79,7 @@ impl args::Request for Request {
 
 impl Request {
     /// What is known of a volume without a LUKS header.
-    fn tell_of_another(&self, described: &dyn Described, given: &GivenTcrypt) -> Result<()> {
+    fn tell_of_another(&self, described: &dyn Described, given: &Given) -> Result<()> {
         let other = other::gather(&self.volume, described, &self.question, &self.key, given)?;
         let Answer::Show { json, page } = &self.answer else { return Ok(()) };
         if let Some(path) = page {

@@ -17,8 +17,7 @@ use super::question::Question;
 use crate::device::{self, explain};
 use crate::output::failure::{Exit, Failure, Result};
 use crate::unlock::KeyOptions;
-use crate::volume::kinds::tcrypt::given::GivenTcrypt;
-use crate::volume::kinds::{Asked, Described};
+use crate::volume::kinds::{Asked, Described, Given};
 use costs::{Machines, Seconds};
 use keyway::Access;
 use keyway::parts::{Known, Takes, Way, WayCost};
@@ -80,7 +79,7 @@ pub(super) fn gather(
     described: &dyn Described,
     question: &Question,
     key: &KeyOptions,
-    given: &GivenTcrypt,
+    given: &Given,
 ) -> Result<Other> {
     let (device, row) = (&volume.device, described.row().of);
     check_hash(row.name, described)?;

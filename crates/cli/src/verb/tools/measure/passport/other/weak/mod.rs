@@ -5,7 +5,7 @@ mod tcrypt;
 use super::{Costed, Search};
 use crate::output::figures::grouped;
 use crate::output::shell;
-use crate::volume::kinds::tcrypt::given::GivenTcrypt;
+use crate::volume::kinds::Given;
 use keyway::parts::Takes;
 use keyway_boot::attack::{Hardware, Least};
 
@@ -23,8 +23,8 @@ pub(super) struct Subject<'a> {
     pub(super) ciphers: &'a [String],
     /// Where its header is, if it is not there.
     pub(super) header: Option<&'a str>,
-    /// What the options say of one of TrueCrypt's or VeraCrypt's.
-    pub(super) given: &'a GivenTcrypt,
+    /// What the options say of it.
+    pub(super) given: &'a Given,
     /// What the attacker has.
     pub(super) hardware: &'static Hardware,
 }
@@ -102,15 +102,10 @@ fn plain(subject: &Subject<'_>, ways: &[Costed]) -> Option<Weakness> {
         Search::AtMost(_) => "A passphrase is the key itself, not even hashed",
         _ => "A passphrase is hashed and no more",
     };
-    let plain = shell::word(subject.device);
-    Some(Weakness {
-        says: format!(
-            "{made}, so a guess costs next to nothing: LUKS makes it cost half a second and more, and a key file of random \
-             bytes needs none. (The same options as to open it go with read.)"
-        ),
-        commands: vec![
-            format!("keyway read --type plain {plain} -o decrypted.img"),
-            "keyway build decrypted.img new.luks".to_owned(),
-        ],
-    })
+    let (plain, options) = (shell::word(subject.device), subject.given.plain.as_source());
+    let weak = says(format!(
+        "{made}, so a guess costs next to nothing: LUKS makes it cost half a second and more, and a key file of random \
+         bytes needs none."
+    ));
+    Some(weak.mended_by(format!("keyway copy --type plain {options} {plain} new.luks")))
 }

@@ -30,7 +30,7 @@ fn of_truecrypt(subject: &Subject<'_>, ways: &[Costed]) -> Option<Weakness> {
     let weakness = format!(
         "{start} headers cost 1,000 or 2,000 iterations, which is cheap to guess, and VeraCrypt reads them no more.{cbc}"
     );
-    if subject.given.system {
+    if subject.given.tcrypt.system {
         return Some(says(format!("{weakness} Encrypt the system anew: no command changes one in place.")));
     }
     let (known, container) = (for_copy(subject), shell::word(subject.device));
@@ -114,7 +114,7 @@ fn old_hash(subject: &Subject<'_>, ways: &[Costed]) -> Option<Weakness> {
 
 /// With the command that changes the header, where there is one.
 fn changed(subject: &Subject<'_>, weakness: String, new: &str) -> Weakness {
-    if subject.given.system {
+    if subject.given.tcrypt.system {
         let not = "tcryptChangeKey changes no encrypted system: VeraCrypt does, running in it.";
         return says(format!("{weakness} ({not})"));
     }
@@ -127,7 +127,7 @@ fn changed(subject: &Subject<'_>, weakness: String, new: &str) -> Weakness {
 
 /// The options that name the same header to tcryptChangeKey, and what is known of it.
 fn for_change(subject: &Subject<'_>) -> String {
-    let given = subject.given;
+    let given = &subject.given.tcrypt;
     let known = [("hash", &given.hash), ("cipher", &given.cipher)];
     let known = known.into_iter().filter_map(|(name, value)| Some((name, shell::word(value.as_ref()?))));
     place(subject)
@@ -140,13 +140,13 @@ fn for_change(subject: &Subject<'_>) -> String {
 /// The same for copy, whose hash and cipher are the new volume's.
 fn for_copy(subject: &Subject<'_>) -> String {
     let header = subject.header.map(|header| format!(" --header {}", shell::word(header)));
-    let truecrypt = subject.given.only_truecrypt.then(|| " --disable-veracrypt".to_owned());
+    let truecrypt = subject.given.tcrypt.only_truecrypt.then(|| " --disable-veracrypt".to_owned());
     header.into_iter().chain(place(subject)).chain(truecrypt).collect()
 }
 
 /// Which header it is, and its key files.
 fn place(subject: &Subject<'_>) -> Vec<String> {
-    let given = subject.given;
+    let given = &subject.given.tcrypt;
     let flags = [("hidden", given.hidden), ("backup", given.backup)];
     let flags =
         flags.into_iter().filter(|(_, is_given)| *is_given).map(|(name, _)| format!(" --tcrypt-{name}"));
@@ -155,7 +155,7 @@ fn place(subject: &Subject<'_>) -> Vec<String> {
 }
 
 fn pim(subject: &Subject<'_>) -> Option<String> {
-    subject.given.pim.filter(|pim| *pim != 0).map(|pim| format!(" --veracrypt-pim {pim}"))
+    subject.given.tcrypt.pim.filter(|pim| *pim != 0).map(|pim| format!(" --veracrypt-pim {pim}"))
 }
 
 #[cfg(test)]

@@ -1,0 +1,101 @@
+//! What describes a source that is a plain dm-crypt or loop-AES volume, where `--cipher` and its like describe a new
+//! volume.
+
+use super::{HASHES, KEY_FILE, U64, flag, option};
+use crate::args::option::{Kind, Opt};
+use crate::args::rule::Rule;
+
+pub(crate) static SOURCE_CIPHER: Opt = option(
+    "source-cipher",
+    None,
+    "SPEC",
+    Kind::Words(super::CIPHERS),
+    "The source's cipher (plain, loop-AES).",
+    "What --cipher says of a volume that is opened. loop-AES has aes unless this says otherwise.",
+);
+pub(crate) static SOURCE_KEY_SIZE: Opt = option(
+    "source-key-size",
+    None,
+    "BITS",
+    Kind::Numbers(u32::MAX as u64, &["128", "192", "256", "512"]),
+    "The size of its key.",
+    "loop-AES has 256 unless this says otherwise.",
+);
+pub(crate) static SOURCE_HASH: Opt = option(
+    "source-hash",
+    None,
+    "NAME",
+    Kind::Words(HASHES),
+    "The hash that makes its key.",
+    "Of a plain volume's passphrase, with a length if one was given (ripemd160:20), or plain; of loop-AES's key file, \
+     by its key's size unless this says otherwise.",
+);
+pub(crate) static SOURCE_OFFSET: Opt = option(
+    "source-offset",
+    None,
+    "SIZE",
+    Kind::Size,
+    "Where its data starts.",
+    "In bytes or with a unit. A multiple of 512.",
+);
+pub(crate) static SOURCE_SKIP: Opt = option(
+    "source-skip",
+    None,
+    "SECTORS",
+    U64,
+    "The IV of its first sector.",
+    "In 512-byte sectors. loop-AES counts them from the device's start unless this says otherwise.",
+);
+pub(crate) static SOURCE_SIZE: Opt = option(
+    "source-size",
+    None,
+    "SIZE",
+    Kind::Size,
+    "How long it is (plain).",
+    "In bytes or with a unit. A multiple of 512. Without it, the source extends to the end of its device.",
+);
+pub(crate) static SOURCE_SECTOR_SIZE: Opt = option(
+    "source-sector-size",
+    None,
+    "BYTES",
+    Kind::Numbers(u32::MAX as u64, &["512", "1024", "2048", "4096"]),
+    "Its encryption sector (plain).",
+    "",
+);
+pub(crate) static SOURCE_IV_LARGE_SECTORS: Opt = flag(
+    "source-iv-large-sectors",
+    None,
+    "Its IVs count encryption sectors (plain).",
+    "Otherwise they count 512-byte sectors.",
+);
+
+/// All of them.
+pub(crate) static SOURCE: &[&Opt] = &[
+    &SOURCE_CIPHER,
+    &SOURCE_KEY_SIZE,
+    &SOURCE_HASH,
+    &SOURCE_OFFSET,
+    &SOURCE_SKIP,
+    &SOURCE_SIZE,
+    &SOURCE_SECTOR_SIZE,
+    &SOURCE_IV_LARGE_SECTORS,
+];
+
+pub(crate) static SOURCE_RULES: &[Rule] = &[
+    Rule::only_of_named(
+        &["plain", "loopaes"],
+        SOURCE,
+        "Options that begin with --source describe a source of --type plain or loopaes; the header of other volumes \
+         says all that.",
+    ),
+    // The defaults are not the volume's, and nothing on the disk tells: the copy would be noise.
+    Rule::line(
+        |args| {
+            let is_keyed = args.given(&SOURCE_HASH) || args.text(&KEY_FILE).is_some_and(|file| file != "-");
+            let is_described = args.given(&SOURCE_CIPHER) && args.given(&SOURCE_KEY_SIZE) && is_keyed;
+            args.is_of(&["plain"]) && !is_described
+        },
+        "A plain source needs --source-cipher, --source-key-size and, unless a key file opens it, --source-hash: nothing \
+         on its device tells them, and with others the copy would be noise.",
+    ),
+];
