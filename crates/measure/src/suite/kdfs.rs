@@ -3,6 +3,7 @@
 use super::{Asked, Listed, Named, Suite, Unknown, or};
 use crate::results::{Case, KdfCase};
 use keyway_crypto::Hash;
+use keyway_format::tcrypt::{KDFS, Program, Stretch};
 
 /// Every KDF case.
 pub(super) fn list(asked: &Asked) -> Result<Vec<Listed>, Unknown> {
@@ -26,7 +27,11 @@ pub(super) fn list(asked: &Asked) -> Result<Vec<Listed>, Unknown> {
 /// A hash alone means PBKDF2.
 fn wanted(asked: &Asked, kdf: &str) -> bool {
     match (asked.kdfs.is_empty(), asked.hashes.is_empty()) {
-        (true, true) => kdf != "bitlocker" || asked.suite != Some(Suite::Quick),
+        (true, true) => match asked.suite {
+            Some(Suite::Quick) => kdf != "bitlocker",
+            Some(Suite::VeraCrypt) => matches!(kdf, "pbkdf2" | "argon2id"),
+            _ => true,
+        },
         (true, false) => kdf == "pbkdf2",
         (false, _) => asked.kdfs.iter().any(|name| name == kdf),
     }
@@ -46,6 +51,7 @@ fn check(asked: &Asked) -> Result<(), Unknown> {
 fn pbkdf2(asked: &Asked, cases: &mut Vec<KdfCase>) {
     let usual: Vec<&str> = match asked.suite {
         Some(Suite::Quick) => vec!["sha256", "sha512"],
+        Some(Suite::VeraCrypt) => veracrypts().filter_map(of_hash).map(Hash::name).collect(),
         Some(Suite::All) => Hash::ALL.iter().map(|hash| hash.name()).collect(),
         _ => vec!["sha1", "sha256", "sha512", "ripemd160", "whirlpool"],
     };
@@ -59,17 +65,38 @@ fn pbkdf2(asked: &Asked, cases: &mut Vec<KdfCase>) {
 }
 
 fn argon2(asked: &Asked, kdf: &str, cases: &mut Vec<KdfCase>) {
-    let (usual_memory, usual_lanes): (&[u32], &[u32]) = match asked.suite {
-        Some(Suite::Quick) => (&[64 << 10], &[1, 4]),
-        Some(Suite::Article) => (&[1 << 20], &[4]),
-        _ => (&[64 << 10, 1 << 20], &[1, 4]),
+    let (usual_memory, usual_lanes): (Vec<u32>, &[u32]) = match asked.suite {
+        Some(Suite::Quick) => (vec![64 << 10], &[1, 4]),
+        Some(Suite::Article) => (vec![1 << 20], &[4]),
+        Some(Suite::VeraCrypt) => (veracrypts().filter_map(of_memory).collect(), &[1]),
+        _ => (vec![64 << 10, 1 << 20], &[1, 4]),
     };
-    for memory in or(asked.memory_kib.as_slice(), usual_memory) {
+    for memory in or(asked.memory_kib.as_slice(), &usual_memory) {
         for lanes in or(asked.lanes.as_slice(), usual_lanes) {
             let default = kdf == "argon2id" && (memory, lanes) == (1 << 20, 4);
             let one = KdfCase { memory_kib: Some(memory), default, ..KdfCase::new(kdf, lanes) };
             cases.extend([Some(one.clone()), timed(asked, one)].into_iter().flatten());
         }
+    }
+}
+
+/// What VeraCrypt derives the keys of volumes by, without a PIM.
+fn veracrypts() -> impl Iterator<Item = Stretch> {
+    let of_volumes = KDFS.iter().filter(|kdf| kdf.program == Program::VeraCrypt && !kdf.boot);
+    of_volumes.filter_map(|kdf| kdf.stretch(None))
+}
+
+fn of_hash(stretch: Stretch) -> Option<Hash> {
+    match stretch {
+        Stretch::Pbkdf2 { hash, .. } => Some(hash),
+        Stretch::Argon2id(_) => None,
+    }
+}
+
+fn of_memory(stretch: Stretch) -> Option<u32> {
+    match stretch {
+        Stretch::Argon2id(argon2) => Some(argon2.memory_kib),
+        Stretch::Pbkdf2 { .. } => None,
     }
 }
 

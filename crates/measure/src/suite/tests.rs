@@ -126,6 +126,19 @@ fn chains_of_ciphers_are_chosen_by_name_by_pattern_and_by_their_suite() {
     let of_sectors = |sector| ciphers(&listed).filter(move |(case, _)| case.sector_size == sector);
     assert!(of_sectors(4096).all(|(case, _)| case.default) && of_sectors(512).all(|(_, it)| it.is_none()));
 
+    let mut kdfs: Vec<_> = listed
+        .iter()
+        .filter_map(|it| match &it.case {
+            Case::Kdf(kdf) => Some((kdf.kdf.as_str(), kdf.hash.as_deref(), kdf.memory_kib)),
+            _ => None,
+        })
+        .collect();
+    kdfs.dedup();
+    let hashes = ["sha512", "sha256", "whirlpool", "blake2s-256", "ripemd160", "stribog512"];
+    let mut expected: Vec<_> = hashes.iter().map(|hash| ("pbkdf2", Some(*hash), None)).collect();
+    expected.push(("argon2id", None, Some(416 << 10)));
+    assert_eq!(kdfs, expected);
+
     let listed = list(&asked(None, &["twofish-aes"])).unwrap();
     let (large, outcome) =
         ciphers(&listed).find(|(case, outcome)| !case.default && outcome.is_some()).unwrap();

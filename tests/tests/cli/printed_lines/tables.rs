@@ -112,6 +112,7 @@ pub(super) const PLACEHOLDERS: &[(&str, &str)] = &[
     ("{mac}", "mac.img#2"),
     ("{plain}", "scratch.img"),
     ("{known}", ""),
+    ("{source}", "--source-cipher aes-xts-plain64 --source-key-size 256 --source-hash sha256"),
     ("{new}", "--new-hash sha512"),
     ("{of}", "disk.luks"),
     ("{path}", "disk.luks"),

@@ -46,7 +46,7 @@ pub(crate) static COMMAND: Command = Command {
           (aes-xts-plain64 with 512 bits) is among them, and marked. docs/METHOD.md in the source describes the \
           method.\n\nA terminal gets the answer: what to choose on this machine and why, and the lines \
           that say so; --all shows every row there too.\n\nSuites: quick (what people choose between), default (cryptsetup's list and more), article \
-          (every combination of \"Cipher benchmark for dm-crypt / LUKS\"), veracrypt (its ciphers and chains of ciphers), all (everything that dm-crypt names; \
+          (every combination of \"Cipher benchmark for dm-crypt / LUKS\"), veracrypt (its ciphers, chains of ciphers and key derivations), all (everything that dm-crypt names; \
           hours). Without --suite, --cipher, --key-size, --hash and --pbkdf choose from everything that exists; \
           without any of these it is the suite default.\n\nA message is the data of one call: a sector, or a run of \
           sectors of 64 KiB, as in large requests.\n\n--save keeps raw samples and everything about the machine in a \

@@ -102,10 +102,10 @@ fn plain(subject: &Subject<'_>, ways: &[Costed]) -> Option<Weakness> {
         Search::AtMost(_) => "A passphrase is the key itself, not even hashed",
         _ => "A passphrase is hashed and no more",
     };
-    let (plain, options) = (shell::word(subject.device), subject.given.plain.as_source());
+    let (plain, source) = (shell::word(subject.device), subject.given.plain.as_source());
     let weak = says(format!(
         "{made}, so a guess costs next to nothing: LUKS makes it cost half a second and more, and a key file of random \
          bytes needs none."
     ));
-    Some(weak.mended_by(format!("keyway copy --type plain {options} {plain} new.luks")))
+    Some(weak.mended_by(format!("keyway copy --type plain {source} {plain} new.luks")))
 }
