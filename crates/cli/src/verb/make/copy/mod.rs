@@ -99,10 +99,6 @@ pub(crate) static COMMAND: Command = Command {
             does: "move what is on a BitLocker disk to LUKS",
         },
         Example {
-            line: "keyway copy --type loopaes --key-file loop.keys loop.img new.luks",
-            does: "move a loop-AES disk to LUKS",
-        },
-        Example {
             line: "keyway copy --to veracrypt disk.luks new.hc",
             does: "for people who have VeraCrypt",
         },
