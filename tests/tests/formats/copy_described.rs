@@ -103,18 +103,96 @@ fn a_loop_aes_volume_becomes_luks_in_one_pass() {
     }
 }
 
-/// Nothing tells a wrong passphrase; what it makes of the volume is copied, and said to be noise.
+/// Nothing tells a wrong passphrase or option; what it makes of the volume is copied, and said to be noise.
 #[test]
 fn noise_is_copied_with_a_warning() {
     let scratch = Scratch::new();
-    let kind = "--type plain --source-cipher aes-xts-plain64 --source-key-size 512 --source-hash sha256";
-    let volume =
-        written(&scratch, kind, |run| run.arg("--password-command").arg(format!("printf '%s' '{OLD}'")));
-    let luks = scratch.path("new.luks");
-    let run = keyway("copy -q").args(CHEAP).args(kind).arg(&volume).arg(&luks);
-    let said = run.stdin(format!("wrong\n{NEW}\n")).ok().errors();
-    let warning =
-        "begins with noise under this key and these options, which may not be its own: nothing on it tells.";
-    assert!(said.starts_with("WARNING: ") && said.contains(warning), "{said}");
-    assert_eq!(read_new(&luks).len(), 2 * LEN);
+    let warned = |said: &str, device: &Path| {
+        let device = device.display();
+        let warning = format!(
+            "WARNING: {device} is noise under this key and these options, at its start or in parts of it: they may not be its \
+             own, which nothing on it tells.\n"
+        );
+        assert_eq!(said, warning);
+    };
+    let plain = "--type plain --source-cipher aes-xts-plain64 --source-key-size 512 --source-hash sha256";
+    let essiv =
+        "--type plain --source-cipher aes-cbc-essiv:sha256 --source-key-size 256 --source-hash sha256";
+    let large = format!("{plain} --source-sector-size 4096");
+    for (wrote, reads, passphrase) in [
+        (plain, plain, "wrong"),
+        (plain, &*large, OLD),
+        (&*large, plain, OLD),
+        (essiv, &*format!("{essiv} --source-skip 24"), OLD),
+        (essiv, &*format!("{essiv} --source-offset 512"), OLD),
+    ] {
+        let volume =
+            written(&scratch, wrote, |run| run.arg("--password-command").arg(format!("printf '%s' '{OLD}'")));
+        for to in [CHEAP, "--to raw", "--to veracrypt"] {
+            let new = scratch.path("new");
+            let run = keyway("copy -q --force").args(to).args(reads).arg(&volume).arg(&new);
+            warned(&run.stdin(format!("{passphrase}\n{NEW}\n")).ok().errors(), &volume);
+        }
+    }
+    let [keys, other] =
+        [(65, "keys"), (64, "other")].map(|(lines, name)| scratch.file(name, key_file(lines)));
+    let volume = written(&scratch, "--type loopaes", |run| run.arg("--key-file").arg(&keys));
+    let run = keyway("copy -q --force --to raw --type loopaes --key-file")
+        .arg(other)
+        .arg(&volume)
+        .arg(scratch.path("new"));
+    warned(&run.ok().errors(), &volume);
+}
+
+#[test]
+fn a_source_is_described_by_its_own_options_alone() {
+    let scratch = Scratch::new();
+    let (volume, new) = (scratch.file("volume", random(1, LEN)), scratch.path("new"));
+    let key = scratch.file("key", random(9, 64));
+    let whole = "--type plain --source-cipher aes-xts-plain64 --source-key-size 512";
+    let keyed = format!("{whole} --key-file {}", key.display());
+    let refused = |options: &str| {
+        let run = keyway("copy -q").args(options).arg(&volume).arg(&new).stdin(format!("{OLD}\n{NEW}\n"));
+        let said = run.fails(1).errors();
+        assert!(!new.exists(), "{options}");
+        said.strip_prefix("keyway: ").unwrap_or(&said).trim_end().to_owned()
+    };
+    let others = "Options that begin with --source describe a source of --type plain or loopaes; the header of other volumes \
+                  says all that.";
+    for options in
+        ["--source-cipher aes-xts-plain64", "--to raw --source-skip 1", "--type bitlk --source-hash sha256"]
+    {
+        assert_eq!(refused(options), others, "{options}");
+    }
+    for (options, said) in [
+        (
+            &*format!("{keyed} --source-hash sha256"),
+            "--source-hash is of a passphrase; the key file of a plain volume is its key itself.",
+        ),
+        (&*format!("{keyed} --header x"), "--header does not apply to plain volumes: they have no header."),
+        (&*format!("{keyed} --source-offset 700"), "Device offset must be multiple of 512 bytes sector."),
+        (
+            &*format!("{keyed} --source-sector-size 0"),
+            "--source-key-size, --source-size and --source-sector-size are more than 0.",
+        ),
+        (
+            "--type loopaes --source-sector-size 4096",
+            "--source-sector-size does not apply to loop-AES volumes.",
+        ),
+        ("--type loopaes --header x", "--header does not apply to loop-AES volumes."),
+    ] {
+        assert_eq!(refused(options), said, "{options}");
+    }
+    // The new volume's options stay its own.
+    let container = scratch.path("container");
+    let lines = "--to veracrypt --cipher serpent --hash sha256";
+    let run = keyway("copy -q").args(lines).args(&keyed).arg(&volume).arg(&container);
+    run.stdin(format!("{NEW}\n")).ok();
+    keyway("read --type tcrypt --hash sha256 --cipher serpent").arg(container).stdin(NEW).ok();
+    let luks1 = keyway("copy -q --to luks1 --key-size 256 --pbkdf-force-iterations 1000")
+        .args(&keyed)
+        .arg(&volume)
+        .arg(&new);
+    luks1.stdin(format!("{NEW}\n")).ok();
+    cryptsetup("luksDump").arg(&new).ok().says("MK bits:       \t256");
 }

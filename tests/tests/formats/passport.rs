@@ -300,12 +300,17 @@ fn what_has_no_key_derivation_says_so() {
     assert_near(guesses("plain --hash sha256"), 2.2e10);
     // Its key is two digests long.
     assert_near(guesses("plain --hash ripemd160 --key-size 256 --cipher aes-cbc-essiv:sha256"), 1.8e10);
-    let shown = passport("plain", &volume).ok().says("Passphrase  sha256 once, no key derivation");
+    let shown = passport("plain --hash sha256 --cipher capi:xts(aes)-plain64 --key-size 512", &volume).ok();
+    let shown = shown.says("Passphrase  sha256 once, no key derivation");
     let shown = shown.says("A passphrase is hashed and no more").says(&format!(
-        "keyway copy --type plain --source-cipher aes-xts-plain64 --source-key-size 256 --source-hash sha256 {} new.luks\n",
+        "keyway copy --type plain --source-cipher 'capi:xts(aes)-plain64' --source-key-size 512 --source-hash sha256 {} new.luks\n",
         volume.display()
     ));
     shown.says("GRUB             2.12 and later, by plainmount").lacks("with cryptsetup");
+    passport("plain", &volume)
+        .ok()
+        .says("A passphrase is hashed and no more")
+        .lacks("keyway copy --type plain");
     let by_file = keyway("passport --type plain --key-file").arg(&key).arg(&volume).ok();
     by_file.says("Key file  no key derivation").lacks("A passphrase is hashed");
     // As the fastest hash that has a rate, SHA-1.

@@ -1,6 +1,7 @@
 //! From an operand to a volume with its key, and on to its plaintext.
 
 pub(crate) mod kinds;
+mod noise;
 mod opening;
 mod unlocked;
 mod usage;

@@ -9,6 +9,7 @@ use crate::process::encoding::{Encoded, encoded};
 use crate::unlock::admission::Demands;
 use crate::unlock::{self, KeyOptions};
 use crate::volume::kinds::{self, Asked, Described, Given};
+use crate::volume::noise;
 use crate::volume::unlocked::{Plaintext, Unlocked};
 use crate::volume::usage::{Data, Sharing};
 use keyway::estimate::Estimate;
@@ -78,8 +79,12 @@ impl Kind {
     fn from_args(args: &Args) -> Result<Self> {
         let is_of_new = !args.takes(&shared::SKIP);
         let takes_other = !is_of_new || args.takes(&shared::TCRYPT_HIDDEN);
+        let takes_source = args.takes(&shared::SOURCE_CIPHER);
         let given = Given::from_args(args);
         match args.device_type().and_then(kinds::named).filter(|_| takes_other) {
+            Some(row) if is_of_new && !takes_source && !row.is_found_without_options => {
+                Err(is_not_described(row.of.name, args.command().name))
+            }
             Some(row) => {
                 let is_given = |option: &Opt| args.given(option) && (!is_of_new || is_of_the_source(option));
                 row.describe(&given, is_given).map(Self::Other)
@@ -95,6 +100,13 @@ impl Kind {
     pub(crate) fn is_luks(&self) -> bool {
         matches!(self, Self::Luks(_))
     }
+}
+
+/// The refusal of a kind that only options describe, by a command that has none for it.
+fn is_not_described(kind: &str, command: &str) -> Failure {
+    let kind = kind.to_ascii_lowercase();
+    let message = format!("--type {kind}: {command} has no options that describe such a volume.");
+    Failure::new(Exit::Parameters, message).hinting(format!("\"copy --type {kind}\" moves it to a new one."))
 }
 
 /// Whether it describes the volume that a new one is made of.
@@ -138,10 +150,10 @@ impl Opening {
     pub(crate) fn warn_of_noise(&self, plaintext: &dyn Storage) {
         let is_guessed =
             matches!(&self.kind, Kind::Other(described) if !described.row().is_found_without_options);
-        if is_guessed && begins_with_noise(plaintext) {
+        if is_guessed && noise::begins(plaintext) {
             say!(
-                "WARNING: {} begins with noise under this key and these options, which may not be its own: nothing on it \
-                 tells.",
+                "WARNING: {} is noise under this key and these options, at its start or in parts of it: they may not be its own, \
+                 which nothing on it tells.",
                 self.target.device.display()
             );
         }

@@ -85,7 +85,6 @@ static RARE: &[&str] = &[
     "shared",
     "size",
     "skip",
-    "source-cipher",
     "source-hash",
     "source-iv-large-sectors",
     "source-key-size",

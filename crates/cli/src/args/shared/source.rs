@@ -2,6 +2,7 @@
 //! volume.
 
 use super::{HASHES, KEY_FILE, U64, flag, option};
+use crate::args::Args;
 use crate::args::option::{Kind, Opt};
 use crate::args::rule::Rule;
 
@@ -88,10 +89,21 @@ pub(crate) static SOURCE_RULES: &[Rule] = &[
         "Options that begin with --source describe a source of --type plain or loopaes; the header of other volumes \
          says all that.",
     ),
+    Rule::line(
+        |args| {
+            let numbers = [&SOURCE_KEY_SIZE, &SOURCE_SIZE, &SOURCE_SECTOR_SIZE];
+            numbers.into_iter().any(|option| args.number(option) == Some(0))
+        },
+        "--source-key-size, --source-size and --source-sector-size are more than 0.",
+    ),
+    Rule::line(
+        |args| args.is_of(&["plain"]) && args.given(&SOURCE_HASH) && has_key_file(args),
+        "--source-hash is of a passphrase; the key file of a plain volume is its key itself.",
+    ),
     // The defaults are not the volume's, and nothing on the disk tells: the copy would be noise.
     Rule::line(
         |args| {
-            let is_keyed = args.given(&SOURCE_HASH) || args.text(&KEY_FILE).is_some_and(|file| file != "-");
+            let is_keyed = args.given(&SOURCE_HASH) || has_key_file(args);
             let is_described = args.given(&SOURCE_CIPHER) && args.given(&SOURCE_KEY_SIZE) && is_keyed;
             args.is_of(&["plain"]) && !is_described
         },
@@ -99,3 +111,8 @@ pub(crate) static SOURCE_RULES: &[Rule] = &[
          on its device tells them, and with others the copy would be noise.",
     ),
 ];
+
+/// Whether a file is named, and not standard input, which is a passphrase.
+fn has_key_file(args: &Args) -> bool {
+    args.path(&KEY_FILE).is_some_and(|file| file.as_os_str() != "-")
+}

@@ -51,7 +51,8 @@ pub(crate) static COMMAND: Command = Command {
           that of the destination. Without them, both are asked for on a terminal, or read from standard input as \
           two lines. A raw source needs only the new one. Key files of TrueCrypt and VeraCrypt go with the passphrase, \
           which is asked for all the same.\n\nOptions about cipher, hash, sizes and offsets describe the new volume; \
-          those of a plain dm-crypt or loop-AES source, which nothing on it tells, begin with --source.\n\nWith \
+          those of a plain dm-crypt or loop-AES source begin with --source. Nothing on it tells whether they and the key are its own: \
+          what reads as noise under them is copied with a warning.\n\nWith \
           --to veracrypt, the new volume is VeraCrypt's: --cipher is a chain of its ciphers (aes), --hash its key derivation \
           (sha512), --new-keyfile a key file that goes with the new passphrase, which is asked for; may be given more than \
           once, and a folder stands for the files in it. All of its data area is written, holes as what they read as, and zeros behind the content.\n\n\

@@ -81,25 +81,6 @@ impl GivenPlain {
         }
     }
 
-    /// The options that describe it to a command that makes a new volume of it.
-    pub(crate) fn as_source(&self) -> String {
-        let hash = self.hash.as_deref().unwrap_or(super::default_hash());
-        let bits = self.key_bits.unwrap_or(DEFAULT_KEY_BITS);
-        let mut all =
-            format!("--source-cipher {} --source-key-size {bits} --source-hash {hash}", self.cipher());
-        let bytes = |sectors: Option<u64>| sectors.and_then(|it| it.checked_mul(Sectors::SIZE));
-        for (option, value) in [
-            (&shared::SOURCE_OFFSET, self.device_offset.or(bytes(self.offset))),
-            (&shared::SOURCE_SKIP, self.skip),
-            (&shared::SOURCE_SIZE, self.device_size.or(bytes(self.size))),
-            (&shared::SOURCE_SECTOR_SIZE, self.sector_size.map(u64::from)),
-        ] {
-            all += &value.map_or_else(String::new, |value| format!(" --{} {value}", option.long));
-        }
-        let large = if self.iv_large_sectors { " --source-iv-large-sectors" } else { "" };
-        all + large
-    }
-
     /// Refuses options that only plain volumes have.
     pub(in crate::volume::kinds) fn refuse(&self) -> Result<()> {
         if self.skip.is_some() {

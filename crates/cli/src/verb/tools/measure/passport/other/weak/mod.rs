@@ -6,6 +6,7 @@ use super::{Costed, Search};
 use crate::output::figures::grouped;
 use crate::output::shell;
 use crate::volume::kinds::Given;
+use crate::volume::kinds::plain::given::GivenPlain;
 use keyway::parts::Takes;
 use keyway_boot::attack::{Hardware, Least};
 
@@ -102,10 +103,20 @@ fn plain(subject: &Subject<'_>, ways: &[Costed]) -> Option<Weakness> {
         Search::AtMost(_) => "A passphrase is the key itself, not even hashed",
         _ => "A passphrase is hashed and no more",
     };
-    let (plain, source) = (shell::word(subject.device), subject.given.plain.as_source());
     let weak = says(format!(
         "{made}, so a guess costs next to nothing: LUKS makes it cost half a second and more, and a key file of random \
-         bytes needs none."
+         bytes needs none. \"keyway copy\" takes what it is opened with as --source-cipher, --source-hash and their like."
     ));
-    Some(weak.mended_by(format!("keyway copy --type plain {source} {plain} new.luks")))
+    let plain = shell::word(subject.device);
+    Some(match as_source(&subject.given.plain) {
+        Some(source) => weak.mended_by(format!("keyway copy --type plain {source} {plain} new.luks")),
+        None => weak,
+    })
+}
+
+/// The options as a source has them. None is made up: with another cipher the copy would be noise.
+fn as_source(given: &GivenPlain) -> Option<String> {
+    let [cipher, hash] = [&given.cipher, &given.hash].map(|text| text.as_deref().map(shell::word));
+    let (cipher, bits, hash) = (cipher?, given.key_bits?, hash?);
+    Some(format!("--source-cipher {cipher} --source-key-size {bits} --source-hash {hash}"))
 }
