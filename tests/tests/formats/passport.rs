@@ -300,10 +300,10 @@ fn what_has_no_key_derivation_says_so() {
     assert_near(guesses("plain --hash sha256"), 2.2e10);
     // Its key is two digests long.
     assert_near(guesses("plain --hash ripemd160 --key-size 256 --cipher aes-cbc-essiv:sha256"), 1.8e10);
-    let shown = passport("plain --hash sha256 --cipher capi:xts(aes)-plain64 --key-size 512", &volume).ok();
+    let shown = passport("plain --hash sha256 --cipher capi:xts(aes)-plain64 --key-size 256", &volume).ok();
     let shown = shown.says("Passphrase  sha256 once, no key derivation");
     let shown = shown.says("A passphrase is hashed and no more").says(&format!(
-        "keyway copy --type plain --source-cipher 'capi:xts(aes)-plain64' --source-key-size 512 --source-hash sha256 {} new.luks\n",
+        "keyway copy --type plain --source-cipher 'capi:xts(aes)-plain64' --source-key-size 256 --source-hash sha256 {} new.luks\n",
         volume.display()
     ));
     shown.says("GRUB             2.12 and later, by plainmount").lacks("with cryptsetup");

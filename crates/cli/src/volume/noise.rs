@@ -41,7 +41,7 @@ mod tests {
     /// Two boot sectors' worth of text, zeros, and a number now and then: what file systems begin with.
     fn content() -> Vec<u8> {
         let mut content = vec![0; LOOKED_AT as usize];
-        content[..12].copy_from_slice(b"\xeb\x52\x90NTFS    ");
+        content[..11].copy_from_slice(b"\xeb\x52\x90NTFS    ");
         (1..128).for_each(|number| content[number * 1024] = number as u8);
         content
     }

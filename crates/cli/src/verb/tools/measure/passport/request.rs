@@ -30,7 +30,7 @@ pub(super) struct Request {
 enum Kind {
     Luks(Versions),
     /// As the options describe it, and these.
-    Other(Arc<dyn Described>, Given),
+    Other(Arc<dyn Described>, Box<Given>),
 }
 
 impl Kind {
@@ -40,7 +40,7 @@ impl Kind {
         };
         let given = Given { plain: GivenPlain::from_args(args), tcrypt: GivenTcrypt::from_args(args) };
         let described = row.describe(&given, |option: &Opt| args.given(option))?;
-        Ok(Self::Other(described, given))
+        Ok(Self::Other(described, Box::new(given)))
     }
 }
 
