@@ -106,6 +106,7 @@ const READERS: &[(&str, &str)] = &[
     ("make::kdf", "cost"),
     ("make::new_volume", "holes_from_args"),
     ("unlock::key_options", "volume_key_file"),
+    ("volume::kinds::plain::given", "of_source"),
     ("verb::tools::boot::own_options", "check"),
     ("verb::key::add", "unbound_bits"),
     ("verb::key::reencrypt::opened", "check_nothing_is_skipped"),
