@@ -6,11 +6,11 @@ use keyway_volume::device::storage::Faulty;
 use keyway_volume::kind::bitlk::{CopyState, NewKey, Opened};
 use std::collections::BTreeSet;
 
-fn opened(device: &Arc<impl Storage + 'static>, key: &Secret) -> Result<Opened> {
+pub(super) fn opened(device: &Arc<impl Storage + 'static>, key: &Secret) -> Result<Opened> {
     Opened::open(device.clone(), Key::Passphrase(key), &UnlockOptions::default())
 }
 
-fn add(
+pub(super) fn add(
     device: &Arc<impl Storage + 'static>,
     with: &Secret,
     key: NewKey<'_>,
@@ -19,7 +19,7 @@ fn add(
     opened(device, with)?.add(key, replaces, (&mut OsRandom, &UnlockOptions::default()))
 }
 
-fn remove(device: &Arc<impl Storage + 'static>, with: &Secret, number: usize) -> Result<()> {
+pub(super) fn remove(device: &Arc<impl Storage + 'static>, with: &Secret, number: usize) -> Result<()> {
     opened(device, with)?.remove(number, &mut OsRandom)
 }
 
@@ -99,7 +99,7 @@ fn no_nonce_is_used_twice() {
 
 /// Nothing is written.
 #[track_caller]
-fn refused(image: &[u8], change: impl FnOnce(&Arc<Memory>) -> Result<()>) -> String {
+pub(super) fn refused(image: &[u8], change: impl FnOnce(&Arc<Memory>) -> Result<()>) -> String {
     let device = Arc::new(Memory::from(image.to_vec()));
     let why = change(&device).unwrap_err().to_string();
     assert!(bytes(&*device) == image);

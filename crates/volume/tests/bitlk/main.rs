@@ -2,6 +2,7 @@
 
 mod change;
 mod new;
+mod windows;
 
 use keyway_crypto::{Cpu, Secret};
 use keyway_format::bitlk::{Metadata, Protection};

@@ -5,7 +5,7 @@ use keyway_crypto::SectorSize;
 use keyway_format::Bytes;
 use keyway_format::bitlk::{Conversion, Protection};
 use keyway_volume::device::storage::Faulty;
-use keyway_volume::kind::bitlk::CopyState;
+use keyway_volume::kind::bitlk::{CopyState, check_passphrase};
 use keyway_volume::{Error, Mapping, Random};
 use std::collections::BTreeSet;
 
@@ -54,6 +54,7 @@ fn what_the_header_says() {
     let Header { metadata, copies, boot } = header(&image).unwrap();
     assert_eq!(copies.map(|(_, state)| state), [CopyState::Used, CopyState::Same, CopyState::Same]);
     assert_eq!(boot.metadata, metadata.copies.map(Some));
+    assert_eq!(boot.sector_size, Bytes(512));
     assert_eq!(metadata.copies, [ROOM, ROOM + (384 << 10), ROOM + (768 << 10)].map(|at| Bytes(at as u64)));
     let state = metadata.state;
     assert_eq!((state.now, state.then), (Conversion::Encrypted, Conversion::Encrypted));
@@ -131,6 +132,14 @@ fn what_windows_does_not_make() {
     let keys = NewKeys { passphrase: Some(&Secret::copy_from(b"\xffnot UTF-8")), recovery: None };
     let why = quick().make(&device, keys, (&mut OsRandom, &UnlockOptions::default()), &Meter::new());
     assert_eq!(why.unwrap_err().to_string(), "the passphrase is not UTF-8: BitLocker's are texts");
+    // Before a volume is asked for, too.
+    assert_eq!(check_passphrase(&secret("sevenäö")).unwrap_err().to_string(), length(7));
+    check_passphrase(&secret("sevenäöü")).unwrap();
+}
+
+#[test]
+fn a_recovery_password_is_not_printed_by_the_way() {
+    assert_eq!(format!("{:?}", RecoveryKey::random(&mut OsRandom).unwrap()), "RecoveryKey(…)");
 }
 
 /// A generator that is broken gives no key.

@@ -56,6 +56,7 @@ fn what_is_written_is_what_is_read() {
     assert_eq!((read.state.encrypted, read.state.converting), (Bytes(LEN), Bytes(0)));
     assert_eq!(read.copies, [1, 2, 3].map(|place| Bytes(place << 20)));
     assert_eq!(read.boot_sectors, Some(BootSectors { offset: Bytes(0x11_0000), len: Bytes(8192) }));
+    assert_eq!(read.moved_sectors(), 16);
     assert_eq!((read.encryption.method, read.description.as_deref()), (0x8004, Some("PC E: 1/2/2026")));
     let protections: Vec<Protection> = read.protectors.iter().map(|it| it.protection).collect();
     assert_eq!(protections, [Protection::Passphrase, Protection::RecoveryPassword]);
@@ -107,7 +108,12 @@ fn what_cannot_be_written_is_refused() {
     let entry = protector(None, &mut nonces);
     (0..32).for_each(|_| full.add(&entry).unwrap());
     assert_eq!(refusal(full.add(&entry)), "protectors: there are 32 already");
-    full.bytes.resize(METADATA_LEN - 87, 0);
-    let made = full.sealed(&key(2), &mut nonces, Cpu::detect());
-    assert_eq!(refusal(made), "metadata length: at most 65536 bytes fit");
+    // Units of 16 bytes, checksum and digest.
+    let longest = METADATA_LEN - 96;
+    for (len, why) in [(longest, ""), (longest + 1, "metadata length: at most 65536 bytes fit")] {
+        let mut bytes = full.bytes.clone();
+        bytes.resize(len, 0);
+        let made = Draft { bytes }.sealed(&key(2), &mut nonces, Cpu::detect());
+        assert_eq!(refusal(made), why, "{len}");
+    }
 }
