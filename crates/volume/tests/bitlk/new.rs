@@ -3,7 +3,7 @@
 use super::*;
 use keyway_crypto::SectorSize;
 use keyway_format::Bytes;
-use keyway_format::bitlk::{Conversion, Protection};
+use keyway_format::bitlk::{BootSectors, Conversion, Protection};
 use keyway_volume::device::storage::Faulty;
 use keyway_volume::kind::bitlk::{CopyState, check_passphrase};
 use keyway_volume::{Error, Mapping, Random};
@@ -55,6 +55,8 @@ fn what_the_header_says() {
     assert_eq!(copies.map(|(_, state)| state), [CopyState::Used, CopyState::Same, CopyState::Same]);
     assert_eq!(boot.metadata, metadata.copies.map(Some));
     assert_eq!(boot.sector_size, Bytes(512));
+    let moved = BootSectors { offset: Bytes((ROOM + (64 << 10)) as u64), len: Bytes(8192) };
+    assert_eq!(metadata.boot_sectors, Some(moved));
     assert_eq!(metadata.copies, [ROOM, ROOM + (384 << 10), ROOM + (768 << 10)].map(|at| Bytes(at as u64)));
     let state = metadata.state;
     assert_eq!((state.now, state.then), (Conversion::Encrypted, Conversion::Encrypted));
@@ -83,16 +85,20 @@ fn what_is_around_the_data() {
     );
     let data = 8192..ROOM + 4096;
     assert!(image[data.clone()].iter().all(|byte| *byte == 7), "quick leaves the data area");
-    assert_eq!(quick().fills(&device).unwrap(), 0);
+    assert_eq!((quick().fills(&device).unwrap(), quick().room(odd as u64).unwrap()), (0, data.end as u64));
 
     let (full, meter) = (NewBitlk::default(), Meter::new());
     let passphrase = secret(KEY);
     let keys = NewKeys { passphrase: Some(&passphrase), recovery: None };
     let options = UnlockOptions::default();
     full.make(&device, keys, (&mut OsRandom, &options), &meter).unwrap();
-    assert_eq!((meter.done(), full.fills(&device).unwrap()), (data.len() as u64, data.len() as u64));
+    let data_len = data.len() as u64;
+    assert_eq!((meter.done(), full.fills(&device).unwrap()), (data_len, data_len));
     let filled = bytes(&device);
     assert!(filled[data].chunks(16).all(|block| block != [7; 16]));
+
+    let long = NewBitlk { sector_size: Some(4096), ..NewBitlk::default() };
+    assert_eq!(long.fills(&device).unwrap(), data_len, "its sectors may be longer than the device's");
 
     let stopped = Meter::new();
     stopped.stop();

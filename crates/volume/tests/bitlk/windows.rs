@@ -59,6 +59,10 @@ fn what_only_windows_changes_stays() {
     assert_eq!(protections(&left), [Protection::Tpm, Protection::RecoveryPassword]);
     assert_eq!(left.protectors[0].guid, Guid([7; 16]));
     assert_eq!(opened(&device, &recovery.text()).unwrap().protector(), 1);
+    // It takes the place of a passphrase, of which there is none.
+    assert_eq!(add(&device, &recovery.text(), NewKey::Passphrase(&key), true).unwrap(), 2);
+    let left = header(&bytes(&*device)).unwrap().metadata;
+    assert_eq!(protections(&left), [Protection::Tpm, Protection::RecoveryPassword, Protection::Passphrase]);
 }
 
 #[test]
