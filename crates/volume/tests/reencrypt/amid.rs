@@ -83,6 +83,11 @@ fn its_first_sectors_are_in_the_journal() {
     let under_way = keyway_volume::UnderWay::of(luks.header()).unwrap().expect("it has begun");
     assert_eq!(under_way.what().resilience, Resilience::Journal);
     assert_eq!(under_way.hot_zone(), Some(&(0..FIRST.len() as u64)));
+    let behind = under_way.what().area.offset.0 as usize + FIRST.len()..HEADER;
+    assert!(
+        disks.images()[0][behind.clone()] == start.images[0][behind],
+        "the journal has no more than these"
+    );
     let open = || open::all(&open::open(&case, &disks, keyway_volume::reencrypt::Purpose::Read).unwrap());
     assert!(open()[..METADATA[0].start] == start.plaintext[..METADATA[0].start], "it reads as it was");
     let job = case.job(&disks, None, rng).unwrap();
