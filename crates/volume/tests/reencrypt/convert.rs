@@ -4,7 +4,7 @@ use super::forged::{Row, VOUCH, check};
 use super::open::{in_the_zone, open, simple};
 use super::*;
 use keyway_crypto::{CipherSpec, SectorSize};
-use keyway_volume::reencrypt::{Conversion, Foreign, Purpose};
+use keyway_volume::reencrypt::{Conversion, Foreign, Plan, Planned, Purpose};
 use keyway_volume::{Layout, MappedSegment, Mapping};
 
 /// VeraCrypt's headers, and as much behind the data.
@@ -172,6 +172,28 @@ fn what_cannot_be_described_is_refused() {
     let mut two = layout(HEADERS, 512, 4096);
     two.segments.push(two.segments[0].clone());
     said(Foreign::check(&two, device).map_err(|e| e.to_string()), "amid the data");
+}
+
+/// Without its key: of those that were described, the ones that LUKS2 has words for, in their order.
+#[test]
+fn a_plan_names_each_cipher_that_it_may_be() {
+    let case = simple(Kind::Convert { headers: HEADERS }, "journal");
+    let start = case.start(&mut seeded(3));
+    let of = |cipher: &str| {
+        let mut layout = layout(HEADERS, 512, case.data_len);
+        match &mut layout.segments[0].mapping {
+            Mapping::Crypt { spec, .. } => *spec = CipherSpec::parse(cipher).unwrap(),
+            _ => unreachable!("it is encrypted"),
+        }
+        layout
+    };
+    let mut elsewhere = of("twofish-xts-plain64");
+    elsewhere.segments[0].storage_offset = 4096;
+    let layouts = [of("serpent-xts-plain64"), elsewhere, of("aes-xts-plain64")];
+    let luks = Luks::open(Arc::new(Memory::from(start.images[0].clone())), Access::Write).unwrap();
+    let planned = Planned::Convert { layouts: &layouts };
+    let plan = Plan::new(&luks, planned, &Terms::default(), start.images[1].len() as u64).unwrap();
+    assert_eq!(plan.may_be(), ["serpent-xts-plain64", "aes-xts-plain64"]);
 }
 
 #[test]
