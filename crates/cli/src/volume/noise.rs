@@ -4,14 +4,24 @@
 use keyway::devices;
 use keyway::storage::Storage;
 
-/// Whether the start of the plaintext is noise, wholly or where one wrong option makes it so. Content that looks random
-/// itself is taken for it, too. What plain IVs do with wrong numbers is no noise, and is not found.
-pub(crate) fn begins(plaintext: &dyn Storage) -> bool {
-    let mut start = vec![0; LOOKED_AT.min(plaintext.len()) as usize];
-    plaintext.read_at(&mut start, 0).is_ok() && is_misread(&start)
+/// Whether the start of the plaintext is noise without any signature: under a volume key that is another's.
+pub(crate) fn is_all(plaintext: &dyn Storage) -> bool {
+    let found = start(plaintext, LARGE as u64).is_some_and(|start| devices::is_noise(&start));
+    found && devices::signatures(plaintext).is_ok_and(|found| found.is_empty())
 }
 
-fn is_misread(start: &[u8]) -> bool {
+/// Whether it is noise, wholly or in the parts where one wrong option makes it so. Content that looks random itself is
+/// taken for it, too. What plain IVs do with wrong numbers is no noise, and is not found.
+pub(crate) fn is_misread(plaintext: &dyn Storage) -> bool {
+    start(plaintext, LOOKED_AT).is_some_and(|start| has_noise(&start))
+}
+
+fn start(plaintext: &dyn Storage, len: u64) -> Option<Vec<u8>> {
+    let mut start = vec![0; len.min(plaintext.len()) as usize];
+    plaintext.read_at(&mut start, 0).is_ok().then_some(start)
+}
+
+fn has_noise(start: &[u8]) -> bool {
     // With sectors of another size, one in eight has its right IV.
     let behind_firsts: Vec<u8> =
         start.chunks(LARGE).flat_map(|sector| sector.get(SMALL..).unwrap_or_default()).copied().collect();
@@ -54,24 +64,24 @@ mod tests {
             data
         };
         let (small, large) = (SectorSize::S512, SectorSize::S4096);
-        assert!(!is_misread(&content()));
-        assert!(is_misread(&encrypted("aes-xts-plain64", small)));
+        assert!(!has_noise(&content()));
+        assert!(has_noise(&encrypted("aes-xts-plain64", small)));
         for (wrote, reads) in [(small, large), (large, small)] {
             let mut data = encrypted("aes-xts-plain64", wrote);
             cipher("aes-xts-plain64", reads).decrypt(0, &mut data);
             assert_eq!(data[..512], content()[..512]);
-            assert!(is_misread(&data));
+            assert!(has_noise(&data));
         }
         let mut data = encrypted("aes-cbc-essiv:sha256", small);
         cipher("aes-cbc-essiv:sha256", small).decrypt(24, &mut data);
         assert_eq!(data[512 + 16..1024], content()[512 + 16..1024]);
-        assert!(is_misread(&data));
+        assert!(has_noise(&data));
     }
 
     #[test]
     fn short_content_is_no_noise() {
         for len in [0, 1, 511, 512, 4096] {
-            assert!(!is_misread(&content()[..len]), "{len}");
+            assert!(!has_noise(&content()[..len]), "{len}");
         }
     }
 }

@@ -14,7 +14,7 @@ use crate::volume::unlocked::{Plaintext, Unlocked};
 use crate::volume::usage::{Data, Sharing};
 use keyway::estimate::Estimate;
 use keyway::storage::Storage;
-use keyway::{Access, Admitted, Create, Device, ErrorKind, Reencrypt, Unlock, VolumeKey, devices};
+use keyway::{Access, Admitted, Create, Device, ErrorKind, Reencrypt, Unlock, VolumeKey};
 use keyway_crypto::Cpu;
 use keyway_format::text::Shown;
 use keyway_volume::Volume;
@@ -150,7 +150,7 @@ impl Opening {
     pub(crate) fn warn_of_noise(&self, plaintext: &dyn Storage) {
         let is_guessed =
             matches!(&self.kind, Kind::Other(described) if !described.row().is_found_without_options);
-        if is_guessed && noise::begins(plaintext) {
+        if is_guessed && noise::is_misread(plaintext) {
             say!(
                 "WARNING: {} is noise under this key and these options, at its start or in parts of it: they may not be its own, \
                  which nothing on it tells.",
@@ -217,7 +217,7 @@ impl Opening {
 
     /// Warns of such a key that makes noise of the volume.
     fn doubt(&self, plaintext: &dyn Storage) {
-        if self.key_is_unproven() && begins_with_noise(plaintext) {
+        if self.key_is_unproven() && noise::is_all(plaintext) {
             say!(
                 "WARNING: {} begins with noise under this volume key, which may be another volume's: nothing in the volume \
                  vouches for a volume key.",
@@ -362,13 +362,3 @@ impl Opening {
         }
     }
 }
-
-fn begins_with_noise(plaintext: &dyn Storage) -> bool {
-    let mut start = vec![0; LOOKED_AT.min(plaintext.len()) as usize];
-    plaintext.read_at(&mut start, 0).is_ok()
-        && devices::is_noise(&start)
-        && devices::signatures(plaintext).is_ok_and(|found| found.is_empty())
-}
-
-/// How much of the plaintext tells noise from content.
-const LOOKED_AT: u64 = 4096;

@@ -13,13 +13,15 @@ pub(crate) struct Given {
 }
 
 impl Given {
-    /// For commands that open such volumes, too. Where `--cipher` and its like are a new volume's, `--source-cipher` and its like are
-    /// the source's, if there are any.
+    /// For commands that open such volumes, too. Where `--cipher` and its like are a new volume's,
+    /// `--source-cipher` and its like are the source's, if the command takes them.
     pub(crate) fn from_args(args: &Args) -> Self {
-        let plain = match () {
-            () if args.takes(&shared::SKIP) => GivenPlain::from_args(args),
-            () if args.takes(&shared::SOURCE_CIPHER) => GivenPlain::of_source(args),
-            () => GivenPlain::default(),
+        let plain = if args.takes(&shared::SKIP) {
+            GivenPlain::from_args(args)
+        } else if args.takes(&shared::SOURCE_CIPHER) {
+            GivenPlain::of_source(args)
+        } else {
+            GivenPlain::default()
         };
         Self { plain, tcrypt: GivenTcrypt::from_args(args) }
     }
