@@ -149,6 +149,7 @@ fn check_cuts(
     let faulty = Arc::new(Faulty::new(before.to_vec()));
     change(&faulty).unwrap();
     assert_eq!(header(&faulty.image()).unwrap().troubles().count(), 0);
+    assert!(faulty.image_at(*faulty.cuts().last().unwrap()) == faulty.image(), "no write waits for a flush");
     let (mut opening, mut seen) = (Opening::default(), BTreeSet::new());
     for cut in faulty.cuts() {
         let image = faulty.image_at(cut);

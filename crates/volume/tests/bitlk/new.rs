@@ -177,6 +177,7 @@ fn a_cut_leaves_the_old_volume_the_new_one_or_none() {
         let faulty = Faulty::new(before.clone());
         make(&new, &faulty, KEY, None).unwrap();
         let complete = faulty.image();
+        assert!(faulty.image_at(*faulty.cuts().last().unwrap()) == complete, "no write waits for a flush");
         let (mut opening, mut seen) = (Opening::default(), BTreeSet::new());
         for cut in faulty.cuts() {
             let image = faulty.image_at(cut);

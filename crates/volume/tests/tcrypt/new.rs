@@ -266,6 +266,7 @@ fn a_cut_leaves_the_old_volume_the_new_one_or_noise() {
         let faulty = Faulty::new(before.clone());
         make(&NewVolume { quick: is_quick, ..quick() }, &faulty, KEY).unwrap();
         let (complete, mut seen) = (faulty.image(), std::collections::BTreeSet::new());
+        assert!(faulty.image_at(*faulty.cuts().last().unwrap()) == complete, "no write waits for a flush");
         let data = DATA..LEN - DATA;
         let (mut was_old, mut was_none, mut was_new) = (0, 0, 0);
         for cut in faulty.cuts() {
