@@ -3,6 +3,8 @@
 use super::superblock::{LENGTH, checksum};
 use super::*;
 
+mod fields;
+mod missing;
 mod verdict;
 
 /// The superblocks of an array's members.
@@ -104,6 +106,14 @@ fn superblocks_of_every_version_are_read() {
             assert_eq!(on_device(size << 20, one.version, &odd), Err(Error::Checksum), "{name}");
         }
     }
+    let mirror = [
+        "md/root",
+        "disk/by-id/md-uuid-6bee949e:ef9f5620:d78733c5:9285f88e",
+        "disk/by-id/md-name-server:root",
+    ];
+    assert_eq!(array(&found(MIRROR)).paths(), mirror.map(|path| format!("/dev/{path}")));
+    let old = ["md5", "md/5", "disk/by-id/md-uuid-cc64ccae:02f32f91:01f9e43d:ac30fbff"];
+    assert_eq!(array(&found(OLD)).paths(), old.map(|path| format!("/dev/{path}")));
     assert_eq!(array(&found(MIRROR)).link().as_deref(), Some("root"));
     assert_eq!(array(&found(OLD)).link().as_deref(), Some("5"));
     assert_eq!(Uuid::parse("6bee949e-ef9f-5620-d787-33c59285f88e"), Some(superblock(MIRROR[0]).uuid));
@@ -206,6 +216,13 @@ fn members_that_do_not_count_are_named() {
     let apart = array(&all);
     assert_eq!(apart.left_out, ["/dev/a says that /dev/b failed: they were used apart"]);
     assert_eq!(apart.state, State::Ready(Some("member 0 of 0 to 1 is missing".into())));
+    // One that knows that it failed, and one that says it is of another shape.
+    all = found(MIRROR);
+    all.iter_mut().for_each(|one| one.superblock.roles[1] = Role::Gone);
+    assert_eq!(array(&all).left_out, ["/dev/b failed, as the newest superblock has it"]);
+    all = found(MIRROR);
+    all[1].superblock.members = 3;
+    assert_eq!(array(&all).left_out, ["/dev/b is of another level, layout or number of members"]);
     // A copy of a disk.
     all = found(&[MIRROR[0], MIRROR[1], MIRROR[1]]);
     assert_eq!(array(&all).state, State::Never("/dev/b and /dev/c are the same member".into()));
@@ -293,6 +310,8 @@ fn of_two_superblocks_the_one_that_was_made_last_counts() {
         .unwrap()
     };
     assert_eq!(both(1).version, Version::V1Behind);
+    let same = u32::try_from(superblock(MIRROR[0]).created).unwrap();
+    assert_eq!(both(same).version, Version::V1Behind, "of two that are as old, the newer version");
     assert_eq!(both(u32::MAX).version, Version::V0);
 }
 
