@@ -116,6 +116,10 @@ fn target(segment: &MappedSegment, place: &KeyPlace<'_>, below: &Below) -> Resul
         Mapping::Chain { ciphers, mode, .. } => Err(Refusal::Table.because(format!(
             "The kernel has no target for {ciphers}-{mode}: --backend nbd, fuse or ublk opens it."
         ))),
+        Mapping::Bytes(_) => Err(Refusal::Table.because(
+            "A BitLocker volume of Windows Vista begins with a sector that no table can describe: --backend nbd, fuse or ublk \
+             opens it.",
+        )),
         Mapping::Crypt { spec, sector_size, iv_tweak, iv_large_sectors } => {
             let bytes = sector_size.bytes() as u64;
             // As everywhere, an incomplete sector at the end is not part of the volume.
@@ -151,7 +155,7 @@ pub fn sector_size(segments: &[MappedSegment]) -> u32 {
 /// Whether no segment needs a key.
 pub fn encrypts_nothing(segments: &[MappedSegment]) -> bool {
     segments.iter().all(|segment| match &segment.mapping {
-        Mapping::Linear | Mapping::Zero => true,
+        Mapping::Linear | Mapping::Zero | Mapping::Bytes(_) => true,
         Mapping::Crypt { spec, .. } => spec.is_null(),
         Mapping::Chain { .. } => false,
     })
@@ -200,6 +204,24 @@ mod tests {
         let protected = Layout { protected: Some(512..1024), ..layout };
         let refused = table(&protected, (&KeyPlace::Line(&key)).into(), &below(17 << 20)).err().unwrap();
         assert!(refused.to_string().contains("keeps no hidden volume from being written over"), "{refused}");
+    }
+
+    /// Nothing of it is mapped before the table is whole.
+    #[test]
+    fn a_volume_of_windows_vista_has_no_table() {
+        let boot_sector = MappedSegment {
+            length: Some(SECTOR),
+            storage_offset: 0,
+            ..segment(Mapping::Bytes([0; 512].into()))
+        };
+        let layout = Layout::new(vec![boot_sector.clone()]);
+        let refused = table(&layout, (&KeyPlace::Absent).into(), &below(17 << 20)).err().unwrap();
+        assert_eq!(
+            refused.to_string(),
+            "A BitLocker volume of Windows Vista begins with a sector that no table can describe: --backend nbd, fuse or ublk opens it."
+        );
+        assert!(encrypts_nothing(&layout.segments));
+        assert!(!encrypts_nothing(&[boot_sector, crypt("aes-xts-plain64")]));
     }
 
     #[test]

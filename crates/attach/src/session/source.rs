@@ -61,7 +61,7 @@ impl Source {
         let found = self.layout.segments.iter().find_map(|MappedSegment { mapping, .. }| match mapping {
             Mapping::Crypt { spec, .. } => Some((spec.to_string(), mapping.unit())),
             Mapping::Chain { ciphers, mode, .. } => Some((format!("{ciphers}-{mode}"), mapping.unit())),
-            Mapping::Linear | Mapping::Zero => None,
+            Mapping::Linear | Mapping::Zero | Mapping::Bytes(_) => None,
         });
         found.unwrap_or_default()
     }

@@ -6,6 +6,7 @@ use keyway_crypto::{CascadeMode, CipherSpec, SectorSize};
 use keyway_format::luks2::{SegmentKind, SegmentSize};
 use keyway_format::{luks1, luks2};
 use std::ops::Range;
+use std::sync::Arc;
 
 /// The plaintext of a volume: segments without gaps, from offset 0 on.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -41,6 +42,8 @@ pub enum Mapping {
     /// Not at all: they read as zeros, and nothing else can be written to them. The format keeps its own metadata
     /// there.
     Zero,
+    /// Not at all: they read as these bytes, and cannot be written. The format has its own in their place.
+    Bytes(Arc<[u8]>),
     /// Encrypted by several ciphers one after another, in sectors of 512 bytes.
     Chain {
         /// The ciphers in the order in which they encrypt, as [`keyway_crypto::Cascade`] names them.
@@ -70,7 +73,9 @@ impl Mapping {
     pub fn unit(&self) -> u64 {
         match self {
             Self::Crypt { sector_size, .. } => sector_size.bytes() as u64,
-            Self::Linear | Self::Zero | Self::Chain { .. } => SectorSize::S512.bytes() as u64,
+            Self::Linear | Self::Zero | Self::Bytes(_) | Self::Chain { .. } => {
+                SectorSize::S512.bytes() as u64
+            }
         }
     }
 
@@ -78,7 +83,7 @@ impl Mapping {
     pub fn spec(&self) -> Option<&CipherSpec> {
         match self {
             Self::Crypt { spec, .. } => Some(spec),
-            Self::Linear | Self::Zero | Self::Chain { .. } => None,
+            Self::Linear | Self::Zero | Self::Bytes(_) | Self::Chain { .. } => None,
         }
     }
 

@@ -22,8 +22,10 @@ pub(super) struct Segment {
 #[derive(Clone)]
 pub(super) enum Stored {
     Linear,
-    /// Not at all.
+    /// Nowhere: it reads as zeros.
     Zero,
+    /// Nowhere: it reads as these bytes.
+    Bytes(Arc<[u8]>),
     Crypt(Arc<Crypt>),
 }
 
@@ -74,6 +76,7 @@ impl Stored {
         let (cipher, iv_tweak) = match &mapped.mapping {
             Mapping::Linear => return Ok(Self::Linear),
             Mapping::Zero => return Ok(Self::Zero),
+            Mapping::Bytes(bytes) => return Self::shown(bytes, mapped.length),
             Mapping::Chain { ciphers, mode, iv_tweak } => {
                 (Cipher::Chain(Cascade::new(ciphers, *mode, keys.of(mapped)?, cpu)?), *iv_tweak)
             }
@@ -86,6 +89,17 @@ impl Stored {
             }
         };
         Ok(Self::Crypt(Arc::new(Crypt { cipher, iv_tweak })))
+    }
+
+    /// # Errors
+    /// The segment has another length than the bytes that it reads as.
+    fn shown(bytes: &Arc<[u8]>, length: Option<u64>) -> Result<Self> {
+        match length {
+            Some(length) if length == bytes.len() as u64 => Ok(Self::Bytes(Arc::clone(bytes))),
+            _ => {
+                Err(Refusal::Geometry.because("a segment has another length than the bytes that it reads as"))
+            }
+        }
     }
 }
 

@@ -236,7 +236,9 @@ fn reference(layout: &Layout, device: &[u8]) -> Vec<u8> {
         let end = segment.length.map_or(device.len(), |l| start + l as usize);
         match &segment.mapping {
             Mapping::Linear => plain.extend_from_slice(&device[start..end]),
-            Mapping::Zero | Mapping::Chain { .. } => unreachable!("tests/stored.rs has them"),
+            Mapping::Zero | Mapping::Bytes(_) | Mapping::Chain { .. } => {
+                unreachable!("tests/stored.rs has them")
+            }
             Mapping::Crypt { spec, sector_size, iv_tweak, iv_large_sectors } => {
                 // The bytes on the device are the same as with 512-byte units, at another place.
                 let cipher = SectorCipher::new(spec, &key(), *sector_size, Cpu::portable()).unwrap();

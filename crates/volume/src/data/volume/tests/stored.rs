@@ -109,6 +109,75 @@ fn metadata_survive_a_discard_and_are_data() {
     assert_eq!(volume.next_data(28672).unwrap(), None);
 }
 
+/// A sector whose bytes are given, in the middle of encrypted ones, on a device of three.
+fn with_bytes(length: Option<u64>) -> (crate::Result<Volume>, Arc<Memory>, Vec<u8>) {
+    let (shown, device) = (noise(SECTOR, 9), noise(3 * SECTOR, 8));
+    let chain = || Mapping::Chain { ciphers: "twofish-aes".into(), mode: CascadeMode::Xts, iv_tweak: 0 };
+    let segment = |start: usize, length, mapping| MappedSegment {
+        plaintext_start: (start * SECTOR) as u64,
+        length,
+        storage_offset: (start * SECTOR) as u64,
+        mapping,
+        second_key: false,
+    };
+    let one = Some(SECTOR as u64);
+    let bytes = Mapping::Bytes(Arc::from(&shown[..]));
+    let layout =
+        Layout::new(vec![segment(0, one, chain()), segment(1, length, bytes), segment(2, one, chain())]);
+    let data = Arc::new(Memory::from(device));
+    (Volume::new(data.clone(), &layout, &key(), Cpu::detect()), data, shown)
+}
+
+#[test]
+fn bytes_of_the_format_read_as_they_are_given_and_take_no_writes() {
+    let (volume, data, shown) = with_bytes(Some(SECTOR as u64));
+    let (volume, before) = (volume.unwrap(), data.to_vec());
+    let cipher = Cascade::new("twofish-aes", CascadeMode::Xts, &key(), Cpu::portable()).unwrap();
+    let mut expected = before.clone();
+    cipher.decrypt(0, &mut expected[..SECTOR]);
+    cipher.decrypt(0, &mut expected[2 * SECTOR..]);
+    expected[SECTOR..2 * SECTOR].copy_from_slice(&shown);
+    for (at, len) in [(0, 3 * SECTOR), (SECTOR - 1, 2), (SECTOR + 5, 7), (2 * SECTOR - 1, 3), (500, 600)] {
+        assert!(read(&volume, at, len) == expected[at..at + len], "{len} bytes at {at}");
+    }
+
+    for (at, bytes) in [
+        (0, expected.clone()),
+        (SECTOR, shown.clone()),
+        (SECTOR - 1, vec![0; 2]),
+        (2 * SECTOR - 1, vec![0; 2]),
+    ] {
+        let why = "the volume's own metadata are at bytes 512 to 1023, which take no writes";
+        let error = volume.write_at(&bytes, at as u64).unwrap_err();
+        assert_eq!((error.kind(), error.to_string()), (ErrorKind::PermissionDenied, why.into()), "{at}");
+        assert_eq!(volume.write_from(&mut bytes.clone(), at as u64).unwrap_err().to_string(), why);
+    }
+    assert!(data.to_vec() == before);
+    volume.write_at(&[1], SECTOR as u64 - 1).unwrap();
+    volume.write_at(&[1], 2 * SECTOR as u64).unwrap();
+    assert_eq!(data.to_vec()[SECTOR..2 * SECTOR], before[SECTOR..2 * SECTOR]);
+}
+
+#[test]
+fn bytes_of_the_format_are_data_that_no_discard_reaches() {
+    let (volume, data, shown) = with_bytes(Some(SECTOR as u64));
+    let (volume, before) = (volume.unwrap(), data.to_vec());
+    volume.discard(0..3 * SECTOR as u64).unwrap();
+    assert_eq!(data.to_vec()[SECTOR..2 * SECTOR], before[SECTOR..2 * SECTOR]);
+    assert_ne!(data.to_vec()[..SECTOR], before[..SECTOR]);
+    assert!(read(&volume, SECTOR, SECTOR) == shown);
+    data.discard(0..3 * SECTOR as u64).unwrap();
+    assert_eq!(volume.next_data(SECTOR as u64 + 3).unwrap(), Some(SECTOR as u64 + 3..2 * SECTOR as u64));
+}
+
+#[test]
+fn bytes_of_the_format_have_their_segments_length() {
+    for length in [None, Some(0), Some(1024), Some(511)] {
+        let error = with_bytes(length).0.err().unwrap().to_string();
+        assert_eq!(error, "a segment has another length than the bytes that it reads as", "{length:?}");
+    }
+}
+
 /// A hole that is not encrypted reads as zeros, one that is as noise: only the latter may be left out.
 #[test]
 fn a_hole_of_a_linear_segment_is_data() {
