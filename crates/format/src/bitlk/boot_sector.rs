@@ -7,6 +7,7 @@
 //! | 3      | 8      | `-FVE-FS-`, or `MSWIN4.1` (To Go; also on any FAT of those years)        |
 //! | 11     | 2      | bytes per sector: 512 or 4096; 0 before an exFAT, means 512 (dislocker)  |
 //! | 13     | 1      | sectors per cluster                                                    |
+//! | 40     | 8      | Vista: NTFS's sectors; its copy of the boot sector is behind them        |
 //! | 56     | 8      | Vista: the cluster of the first copy of the metadata                   |
 //! | 160    | 16     | scheme, a GUID (To Go: at 424)                                          |
 //! | 176    | 3 × 8  | byte offsets of the three copies (To Go: at 440)                         |
@@ -29,6 +30,8 @@ pub struct BootSector {
     pub cluster_size: Bytes,
     /// Where the copies of the metadata are; Vista says only the first here, and its metadata say all of them.
     pub metadata: [Option<Bytes>; 3],
+    /// Where NTFS has a copy of its boot sector, if Vista wrote this one.
+    pub boot_copy: Option<Bytes>,
 }
 
 /// Who wrote a boot sector.
@@ -73,7 +76,10 @@ impl BootSector {
                 (scheme(bytes, at), [16, 24, 32].map(|field| Some(Bytes(le64(bytes, at + field)))))
             }
         };
-        Ok(Self { version, scheme, sector_size, cluster_size, metadata })
+        let is_vistas = version == Version::Vista;
+        let boot_copy =
+            le64(bytes, 40).checked_mul(sector_size.0).filter(|at| is_vistas && *at > 0).map(Bytes);
+        Ok(Self { version, scheme, sector_size, cluster_size, metadata, boot_copy })
     }
 
     /// The sector that says this. It looks like a boot sector of FAT32 (Vista: of NTFS) to those who do not know
@@ -90,6 +96,7 @@ impl BootSector {
         FAT32.iter().for_each(|(at, field)| put(*at, field));
         put(if vista { 0x54 } else { 0x5a }, NEXT_DEVICE);
         if let (Version::Vista, [Some(first), ..]) = (self.version, self.metadata) {
+            put(40, &(self.boot_copy.unwrap_or_default().0 / self.sector_size.0.max(1)).to_le_bytes());
             put(56, &(first.0 / self.cluster_size.0.max(1)).to_le_bytes());
             return bytes;
         }
@@ -213,9 +220,15 @@ mod tests {
         assert_eq!((found.sector_size, found.cluster_size), (Bytes(512), Bytes(4096)));
 
         let mut vista = with(1, b"\x52");
+        vista[40..48].copy_from_slice(&8191_u64.to_le_bytes());
         vista[56..64].copy_from_slice(&77_u64.to_le_bytes());
         let found = BootSector::parse(&vista).unwrap();
         assert_eq!((found.version, found.metadata), (Version::Vista, [Some(Bytes(77 * 4096)), None, None]));
+        assert_eq!(found.boot_copy, Some(Bytes(8191 * 512)));
+        vista[40..48].fill(0xff);
+        assert_eq!(BootSector::parse(&vista).unwrap().boot_copy, None, "it overflows");
+        let parsed = BootSector::parse(&vista).unwrap();
+        assert_eq!(BootSector::parse(&parsed.to_bytes()), Ok(parsed));
 
         let mut to_go = with(3, TO_GO);
         assert_eq!(refusal(&to_go), "boot sector: it is not one of BitLocker", "a FAT");
@@ -253,9 +266,17 @@ mod tests {
                                 sector_size,
                                 cluster_size,
                                 metadata,
+                                boot_copy: Some(Bytes(0x7000)),
                             }
                         }
-                        _ => BootSector { version, scheme, sector_size, cluster_size, metadata: places },
+                        _ => BootSector {
+                            version,
+                            scheme,
+                            sector_size,
+                            cluster_size,
+                            metadata: places,
+                            boot_copy: None,
+                        },
                     };
                     // What is no scheme's is a FAT.
                     if (version, scheme) != (Version::ToGo, Scheme::Unknown(Guid([7; 16]))) {
