@@ -9,7 +9,7 @@ use keyway_format::bitlk::{BootSector, Draft, Metadata, NewProtector, Nonces, Re
 use keyway_format::crc32::crc32;
 use keyway_volume::device::storage::{Memory, Storage};
 use keyway_volume::kind::Subject;
-use keyway_volume::kind::bitlk::{Header, JudgedBitlk, dump};
+use keyway_volume::kind::bitlk::{Bitlk, Header, dump};
 use libfuzzer_sys::fuzz_target;
 use std::sync::Arc;
 
@@ -105,7 +105,7 @@ fn check_layout(data: Arc<dyn Storage>) {
     let Ok(header) = Header::read(&*data) else { return };
     assert!(dump::header(&header, "volume").ends_with('\n'));
     let on = Subject { data: &data, device: "volume", writes: false, weak_ciphers: true };
-    let Ok(judged) = JudgedBitlk::new(header, &on) else { return };
+    let Ok(judged) = Bitlk { allows_vista: true }.judge_header(header, &on) else { return };
     let mut next = 0;
     for segment in &judged.layout().segments {
         let length = segment.length.expect("all lengths are known");

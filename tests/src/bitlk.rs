@@ -23,6 +23,8 @@ pub struct Bitlk {
     pub sector_size: usize,
     /// The boot sector is that of BitLocker To Go.
     pub to_go: bool,
+    /// It is one of Windows Vista: it begins and ends in the clear, and has no digest.
+    pub vista: bool,
     /// The state, and the one that it goes to; 4 is encrypted, 5 paused.
     pub state: [u16; 2],
     /// The bytes from the start that are encrypted.
@@ -66,6 +68,7 @@ impl Default for Bitlk {
             method: 0x8004,
             sector_size: 512,
             to_go: false,
+            vista: false,
             state: [4, 4],
             encrypted: LEN,
             protectors: vec![Protector::Passphrase(PASSPHRASE), Protector::Recovery(RECOVERY)],
@@ -79,6 +82,14 @@ impl Bitlk {
         assert_eq!(plain.len(), LEN);
         let mut volume = plain.to_vec();
         self.encrypt(&mut volume, 0..LEN, 0);
+        if self.vista {
+            volume[..MOVED_LEN].copy_from_slice(&plain[..MOVED_LEN]);
+            let boot = vistas_boot_sector(plain, b"-FVE-FS-", METADATA[0] as u64 / 4096);
+            [0, LEN - 512].iter().for_each(|at| volume[*at..*at + 512].copy_from_slice(&boot));
+            let metadata = self.metadata();
+            METADATA.iter().for_each(|at| volume[*at..*at + metadata.len()].copy_from_slice(&metadata));
+            return volume;
+        }
         let mut moved = plain[..MOVED_LEN].to_vec();
         self.encrypt(&mut moved, 0..MOVED_LEN, MOVED);
         volume[MOVED..MOVED + MOVED_LEN].copy_from_slice(&moved);
@@ -95,6 +106,15 @@ impl Bitlk {
         METADATA.iter().for_each(|at| plain[*at..*at + (64 << 10)].fill(0));
         plain[MOVED..MOVED + MOVED_LEN].fill(0);
         plain
+    }
+
+    /// What is read from one of Windows Vista.
+    pub fn visible_of_vista(plain: &[u8]) -> Vec<u8> {
+        let mut shown = plain.to_vec();
+        let boot = vistas_boot_sector(plain, b"NTFS    ", SECOND_MFT);
+        [0, LEN - 512].iter().for_each(|at| shown[*at..*at + 512].copy_from_slice(&boot));
+        METADATA.iter().for_each(|at| shown[*at..*at + (16 << 10)].fill(0));
+        shown
     }
 
     /// The key that the data are encrypted with.
@@ -150,7 +170,8 @@ impl Bitlk {
     /// The length of a copy's headers and entries, which its checksum is of.
     pub fn headers_len(&self) -> usize {
         let metadata = self.metadata();
-        16 * usize::from(u16::from_le_bytes([metadata[8], metadata[9]]))
+        let units = usize::from(u16::from_le_bytes([metadata[8], metadata[9]]));
+        if self.vista { units } else { 16 * units }
     }
 
     /// A copy of the metadata.
@@ -161,6 +182,9 @@ impl Bitlk {
         entries.extend(self.protectors.iter().map(|protector| protector.entry(&nonces)));
         let key = [&u32::from(self.method).to_le_bytes()[..], self.wrapped_volume_key().expose()].concat();
         entries.push(entry(3, 5, &nonces.wrap(&MASTER, &key)));
+        if self.vista {
+            return checked(self.headers(&entries.concat()));
+        }
         let place = [MOVED as u64, MOVED_LEN as u64].map(u64::to_le_bytes);
         entries.push(entry(15, 15, place.as_flattened()));
         let bytes = self.headers(&entries.concat());
@@ -172,12 +196,14 @@ impl Bitlk {
         let len = (112 + entries.len()).next_multiple_of(16);
         let dataset = 48 + entries.len() as u32;
         let mut bytes = b"-FVE-FS-".to_vec();
-        [len as u16 / 16, 2, self.state[0], self.state[1]]
+        let (units, version) = if self.vista { (len, 1) } else { (len / 16, 2) };
+        [units as u16, version, self.state[0], self.state[1]]
             .iter()
             .for_each(|field| bytes.extend(field.to_le_bytes()));
         bytes.extend((self.encrypted as u64).to_le_bytes());
         [0, (MOVED_LEN / self.sector_size) as u32].iter().for_each(|field| bytes.extend(field.to_le_bytes()));
-        METADATA.iter().chain([&MOVED]).for_each(|place| bytes.extend((*place as u64).to_le_bytes()));
+        METADATA.iter().for_each(|place| bytes.extend((*place as u64).to_le_bytes()));
+        bytes.extend(if self.vista { SECOND_MFT } else { MOVED as u64 }.to_le_bytes());
         [dataset, 1, 48, dataset].iter().for_each(|field| bytes.extend(field.to_le_bytes()));
         bytes.extend(GUID);
         [99, u32::from(self.method)].iter().for_each(|field| bytes.extend(field.to_le_bytes()));
@@ -239,6 +265,27 @@ fn stretched_once(digest: &[u8; 32]) -> [u8; 32] {
     key
 }
 
+/// NTFS's boot sector, with this name, and this cluster where it has that of the second MFT.
+fn vistas_boot_sector(plain: &[u8], name: &[u8; 8], cluster: u64) -> [u8; 512] {
+    let mut sector = [0; 512];
+    sector.copy_from_slice(&plain[..512]);
+    sector[..3].copy_from_slice(b"\xeb\x52\x90");
+    sector[3..11].copy_from_slice(name);
+    // 512 bytes a sector, eight of them a cluster.
+    sector[11..14].copy_from_slice(&[0, 2, 8]);
+    sector[56..64].copy_from_slice(&cluster.to_le_bytes());
+    sector[510..].copy_from_slice(&[0x55, 0xaa]);
+    sector
+}
+
+/// Behind headers and entries of Windows Vista: their checksum.
+pub fn checked(mut bytes: Vec<u8>) -> Vec<u8> {
+    let sum = crc32(&bytes);
+    [8_u16, 1].iter().for_each(|field| bytes.extend(field.to_le_bytes()));
+    bytes.extend(sum.to_le_bytes());
+    bytes
+}
+
 /// Behind headers and entries: their checksum, and their digest.
 pub fn sealed_again(bytes: &[u8]) -> Vec<u8> {
     sealed(bytes.to_vec(), &Nonces::default())
@@ -283,6 +330,8 @@ impl Nonces {
 const MASTER: [u8; 32] = *b"the volume master key, 32 bytes.";
 const EXTERNAL: [u8; 32] = *b"an external or clear key, 32 too";
 const SALT: [u8; 16] = *b"sixteen of salt!";
+/// The cluster of the second MFT of a volume of Windows Vista.
+pub const SECOND_MFT: u64 = 0x1234;
 const GUID: [u8; 16] = *b"sixteen of guid.";
 /// 2026-01-02 03:04:05 UTC.
 const CREATED: u64 = 116_444_736_000_000_000 + 1_767_323_045 * 10_000_000;

@@ -127,6 +127,7 @@ static KNOWN: [&[&str]; 4] = [
         "veracrypt-pim",
     ],
     &[
+        "allow-vista",
         "allow-weak-cipher",
         "crypto",
         "loopaes",

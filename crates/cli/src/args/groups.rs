@@ -66,6 +66,9 @@ pub(crate) const TCRYPT: &[&Opt] = &[
     &DISABLE_VERACRYPT,
 ];
 
+/// What a BitLocker volume may ask of its user.
+pub(crate) const BITLK: &[&Opt] = &[&ALLOW_VISTA];
+
 /// The key of a volume that is open already; [`KEY_INPUT`], [`PROMPT`] and [`LIMITS`] go with it.
 pub(crate) const KEY_AGAIN: &[&Opt] = &[&VOLUME_KEY_FILE, &HEADER, &DISABLE_KEYRING];
 

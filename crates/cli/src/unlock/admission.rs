@@ -192,7 +192,7 @@ impl Demands {
         let by_name = |finding: &&Finding| match finding.rule.exemption() {
             Some(Exemption::WeakCiphers) => self.weak_ciphers.by_name,
             Some(Exemption::LinearSegments) => self.terms.linear_segments,
-            None => false,
+            Some(Exemption::Vista) | None => false,
         };
         for finding in tolerated.iter().filter(|finding| !by_name(finding)) {
             say!(

@@ -143,6 +143,7 @@ fn name_of(rule: &Rule) -> &'static str {
         Rule::ShortKey { .. } => "short-key",
         Rule::AnotherKey { .. } => "another-key",
         Rule::ShiftedIv { .. } => "shifted-iv",
+        Rule::Unvouched => "unvouched-metadata",
         Rule::BeyondDevice { .. } => "beyond-device",
         Rule::OverHeader { .. } => "over-header",
         Rule::NoRoom { .. } => "no-room",

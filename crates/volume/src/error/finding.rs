@@ -47,6 +47,8 @@ pub enum Rule {
         /// The number of that sector.
         sector: u64,
     },
+    /// Metadata that nothing vouches for, as those of a BitLocker volume of Windows Vista.
+    Unvouched,
     /// Data beyond the end of the device.
     BeyondDevice {
         /// Where the data ends.
@@ -92,6 +94,8 @@ pub enum Exemption {
     WeakCiphers,
     /// [`Terms::linear_segments`](crate::Terms).
     LinearSegments,
+    /// No term: [`Bitlk::allows_vista`](crate::kind::bitlk::Bitlk).
+    Vista,
 }
 
 impl Rule {
@@ -100,6 +104,7 @@ impl Rule {
         match self {
             Self::LinearSegment => Some(Exemption::LinearSegments),
             Self::WeakCipher { .. } | Self::ShortKey { .. } => Some(Exemption::WeakCiphers),
+            Self::Unvouched => Some(Exemption::Vista),
             Self::AnotherKey { .. }
             | Self::ShiftedIv { .. }
             | Self::BeyondDevice { .. }
@@ -134,6 +139,11 @@ impl fmt::Display for Finding {
                 f,
                 "segment {segment} starts with the IV {iv_tweak} at sector {sector}, though no reencryption is under way: \
                  what was written to one place would be read at another"
+            ),
+            Rule::Unvouched => write!(
+                f,
+                "it is a BitLocker volume of Windows Vista by its metadata, for which nothing vouches: somebody without the key \
+                 can pass off a newer volume as one"
             ),
             Rule::BeyondDevice { needs, has } => write!(
                 f,

@@ -52,7 +52,7 @@ fn bytes(device: &dyn Storage) -> Vec<u8> {
 fn open(device: &Arc<Memory>, key: &Secret) -> Result<Found> {
     let data: Arc<dyn Storage> = device.clone();
     let subject = Subject { data: &data, device: "data", writes: true, weak_ciphers: false };
-    Bitlk.judge(&subject)?.open(Key::Passphrase(key), &UnlockOptions::default())
+    Bitlk::default().judge(&subject)?.open(Key::Passphrase(key), &UnlockOptions::default())
 }
 
 fn opens(image: &[u8], key: &Secret) -> bool {

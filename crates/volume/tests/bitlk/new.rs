@@ -51,7 +51,7 @@ fn every_option() {
 #[test]
 fn what_the_header_says() {
     let (image, _) = made();
-    let Header { metadata, copies, boot } = header(&image).unwrap();
+    let Header { metadata, copies, boot, .. } = header(&image).unwrap();
     assert_eq!(copies.map(|(_, state)| state), [CopyState::Used, CopyState::Same, CopyState::Same]);
     assert_eq!(boot.metadata, metadata.copies.map(Some));
     assert_eq!(boot.sector_size, Bytes(512));

@@ -47,6 +47,7 @@ const NAMES: &[(&str, &str)] = &[
     ("rates.json", "results.json"),
     ("disk.hc", "disk.hc"),
     ("windows.img", "windows.img"),
+    ("vista.img", "vista.img"),
     ("mac.img", "mac.img"),
     ("loop.img", "scratch.img"),
     ("loop.keys", "loop.keys"),
@@ -86,6 +87,8 @@ impl Files {
         self.0.file("disk.hc", tcrypt::made_around_hidden(Program::TrueCrypt, "sha512"));
         let windows = Bitlk { protectors: vec![Protector::Passphrase("secret")], ..Bitlk::default() };
         self.0.file("windows.img", windows.make(&random(3, bitlk::LEN)));
+        let vista = Bitlk { vista: true, method: 0x8000, ..windows };
+        self.0.file("vista.img", vista.make(&random(3, bitlk::LEN)));
         self.0.file("loop.keys", (0..65).map(|line| format!("a key, {line:02}\n")).collect::<String>());
         self.make_mac();
         let content = self.path("content");

@@ -2,7 +2,6 @@
 
 use super::{assert_shows, by_text, judge, plaintext, refusal, storage};
 use keyway_crypto::Cpu;
-use keyway_format::bitlk::Version;
 use keyway_tests::bitlk::{Bitlk, LEN, METADATA, PASSPHRASE, sealed_again};
 use keyway_volume::kind::Judged;
 use keyway_volume::kind::bitlk::{CopyState, Header};
@@ -40,27 +39,6 @@ fn states_that_cannot_be_opened_are_named() {
     assert_eq!(state(3, 4), "the volume is partly encrypted, and its metadata do not say how far (state 3)");
     assert_eq!(state(9, 4), "the volume is in a state that is not known, 9");
     assert_eq!([state(4, 4), state(4, 1), state(5, 1)], ["opened"; 3]);
-}
-
-/// Its metadata are found from the cluster that the boot sector says; to show its first sector is another matter.
-#[test]
-fn windows_vista_is_read_and_refused() {
-    let mut volume = boot(1, b"\x52");
-    volume[56..64].copy_from_slice(&(METADATA[0] as u64 / 4096).to_le_bytes());
-    let len = Bitlk::default().headers_len();
-    for copy in METADATA {
-        volume[copy + 8..copy + 12].copy_from_slice(&[len as u8, (len >> 8) as u8, 1, 0]);
-        let sealed = sealed_again(&volume[copy..copy + len]);
-        volume[copy..copy + sealed.len()].copy_from_slice(&sealed);
-    }
-    let header = Header::read(&*storage(&volume)).unwrap();
-    assert_eq!((header.boot.version, header.metadata.version), (Version::Vista, 1));
-    assert_eq!(header.copies.map(|(at, _)| at.0 as usize), METADATA);
-    let why = refusal(&storage(&volume), PASSPHRASE);
-    assert!(
-        why.starts_with("BitLocker volumes of Windows Vista can be read by their metadata only"),
-        "{why}"
-    );
 }
 
 #[test]

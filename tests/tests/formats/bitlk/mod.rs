@@ -8,12 +8,13 @@ mod peers;
 mod program;
 mod to_luks;
 mod unvouched;
+mod vista;
 
 use keyway_crypto::{Cpu, Secret};
 use keyway_tests::bitlk::{Bitlk, LEN};
 use keyway_tests::random;
 use keyway_volume::device::storage::Memory;
-use keyway_volume::kind::bitlk::{Header, JudgedBitlk};
+use keyway_volume::kind::bitlk::{self, Header, JudgedBitlk};
 use keyway_volume::kind::{Found, Judged, Key, Subject};
 use keyway_volume::{Result, Storage, UnlockOptions, Volume};
 use std::sync::Arc;
@@ -22,7 +23,8 @@ use std::sync::Arc;
 fn plaintext() -> Vec<u8> {
     let mut plain = random(7, LEN);
     plain[..13].copy_from_slice(b"\xeb\x52\x90NTFS    \0\x02");
-    plain[40..48].copy_from_slice(&(LEN as u64 / 512).to_le_bytes());
+    // All sectors but the last one, which has the first one again.
+    plain[40..48].copy_from_slice(&(LEN as u64 / 512 - 1).to_le_bytes());
     plain
 }
 
@@ -35,8 +37,12 @@ fn judge(data: &Arc<dyn Storage>) -> Result<JudgedBitlk> {
 }
 
 fn judge_for(data: &Arc<dyn Storage>, writes: bool) -> Result<JudgedBitlk> {
+    judge_as(&bitlk::Bitlk::default(), data, writes)
+}
+
+fn judge_as(kind: &bitlk::Bitlk, data: &Arc<dyn Storage>, writes: bool) -> Result<JudgedBitlk> {
     let on = Subject { data, device: "volume", writes, weak_ciphers: false };
-    JudgedBitlk::new(Header::read(&**data)?, &on)
+    kind.judge_header(Header::read(&**data)?, &on)
 }
 
 fn open(data: &Arc<dyn Storage>, key: Key<'_>) -> Result<Found> {

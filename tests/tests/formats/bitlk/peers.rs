@@ -15,9 +15,9 @@ use std::sync::Arc;
 /// The methods of encryption.
 const METHODS: [u16; 6] = [0x8000, 0x8001, 0x8002, 0x8003, 0x8004, 0x8005];
 /// A passphrase that all programs convert alike.
-const ASCII: &str = "anaconda";
+pub(super) const ASCII: &str = "anaconda";
 
-fn ascii() -> Bitlk {
+pub(super) fn ascii() -> Bitlk {
     Bitlk {
         protectors: vec![Protector::Passphrase(ASCII), Protector::Recovery(RECOVERY)],
         ..Bitlk::default()
@@ -26,7 +26,7 @@ fn ascii() -> Bitlk {
 
 /// What dislocker reads with the key that `option` gives.
 #[track_caller]
-fn dislocked(scratch: &Scratch, volume: &Path, option: &str) -> Vec<u8> {
+pub(super) fn dislocked(scratch: &Scratch, volume: &Path, option: &str) -> Vec<u8> {
     let out = scratch.path("dislocked");
     peer("dislocker-file", option).arg("-V").arg(volume).arg("--").arg(&out).ok();
     let read = fs::read(&out).unwrap();

@@ -129,6 +129,24 @@ fn what_open_refuses_is_not_said_to_open() {
             "the volume was in the middle of being encrypted when",
         ),
         (
+            "vista",
+            Bitlk { vista: true, method: 0x8000, ..Bitlk::default() }.make(&vec![0; bitlk::LEN]),
+            ["some", "no", "no", "yes"],
+            "for reading, with --allow-vista: nothing vouches for its metadata",
+        ),
+        (
+            "vista-tpm",
+            Bitlk {
+                vista: true,
+                method: 0x8000,
+                protectors: vec![Protector::Other(0x100)],
+                ..Bitlk::default()
+            }
+            .make(&vec![0; bitlk::LEN]),
+            ["no", "no", "no", "some"],
+            "the volume is not protected by a passphrase, but by: TPM",
+        ),
+        (
             "on-write",
             with(160, on_write),
             ["no", "no", "no", "some"],
@@ -142,6 +160,9 @@ fn what_open_refuses_is_not_said_to_open() {
         let marked = if opened[0] == "no" { "Keyway           no: " } else { "Keyway           " };
         passport("bitlk", &volume).ok().says(&format!("{marked}{why}"));
     }
+    let vista = json("bitlk", &scratch.path("vista"));
+    assert_eq!(opens(&vista, "cryptsetup").1, "it maps no volumes of Windows Vista");
+    assert_eq!(opens(&vista, "Windows").1, "Vista and later");
     let other = scratch.file("other", of(vec![Protector::Other(0x4000)], [4, 4]));
     assert_eq!(of_each(&json("bitlk", &other), "takes"), ["unknown protection"]);
     let shown = passport("bitlk", &other).ok().says("no search: what opens it is not known");

@@ -32,6 +32,7 @@ static RARE: &[&str] = &[
     "align-payload",
     "allow-empty-passphrase",
     "allow-linear-segments",
+    "allow-vista",
     "allow-weak-cipher",
     "cipher",
     "device-offset",

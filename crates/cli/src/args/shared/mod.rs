@@ -4,6 +4,7 @@
 //! are in that command's file.
 
 mod accepted;
+mod bitlk;
 mod keys;
 mod making;
 mod opening;
@@ -13,6 +14,7 @@ mod tcrypt;
 mod unbuilt;
 
 pub(crate) use accepted::*;
+pub(crate) use bitlk::*;
 pub(crate) use keys::*;
 pub(crate) use making::*;
 pub(crate) use opening::*;
@@ -102,8 +104,8 @@ pub(super) static RULES: [&[Rule]; 5] =
     [KEY_RULES, MAKING_RULES, UNBUILT_RULES, OPENING_RULES, NEW_VOLUME_RULES];
 
 /// What every command that has the option refuses besides, after it.
-pub(super) static RULES_WITH: [(&Opt, &[Rule]); 2] =
-    [(&TCRYPT_HIDDEN, TCRYPT_RULES), (&SOURCE_CIPHER, SOURCE_RULES)];
+pub(super) static RULES_WITH: [(&Opt, &[Rule]); 3] =
+    [(&TCRYPT_HIDDEN, TCRYPT_RULES), (&SOURCE_CIPHER, SOURCE_RULES), (&ALLOW_VISTA, BITLK_RULES)];
 
 // ---- the volume ----
 

@@ -23,6 +23,12 @@ pub(super) fn not_admitted(finding: &Finding) -> String {
             "{finding}: its header may be forged; \"keyway read --{}\" reads it anyway",
             shared::LINEAR_SEGMENTS.long
         ),
+        Some(Exemption::Vista) => {
+            format!(
+                "{finding}; if you know that it is one, --{} opens it for reading",
+                shared::ALLOW_VISTA.long
+            )
+        }
         None => finding.to_string(),
     }
 }

@@ -69,6 +69,7 @@ pub(crate) static COMMAND: Command = Command {
         groups::ADMISSION,
         groups::PLAIN_DATA,
         groups::TCRYPT,
+        groups::BITLK,
         groups::PROTECTION,
         &[&shared::DEVICE_OFFSET],
     ],

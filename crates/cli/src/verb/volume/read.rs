@@ -52,6 +52,7 @@ pub(crate) static COMMAND: Command = Command {
         groups::ADMISSION_TO_READ,
         groups::PLAIN_DATA,
         groups::TCRYPT,
+        groups::BITLK,
         &[&shared::DEVICE_OFFSET],
         groups::PROGRESS,
     ],

@@ -5,6 +5,7 @@ use crate::args::{Kind as Takes, Opt, shared};
 use crate::device::explain;
 use crate::output::failure::{Cause, Exit, Failure, Result};
 use crate::output::stdio;
+use crate::process::encoding::Encoded;
 use keyway::parts::Kind;
 use keyway::{Admitted, ErrorKind, Key, RecoveryPassword, Secret, VolumeKey};
 use keyway_volume::kind::bitlk as volume;
@@ -28,16 +29,18 @@ pub(crate) static ROW: Row = Row {
         &shared::IV_LARGE_SECTORS,
     ],
     refusal: not_for_bitlk,
-    described: |_| Ok(Arc::new(BitlkOptions)),
-    taken: |_| Some(Arc::new(BitlkOptions)),
+    described: |given| Ok(Arc::new(BitlkOptions { allows_vista: given.allows_vista })),
+    taken: |from| Some(Arc::new(BitlkOptions { allows_vista: Encoded::take(from)? })),
     takes_unproven_keys: true,
     is_found_without_options: true,
     tests_passphrases: true,
 };
 
-/// A BitLocker volume: no option describes it.
+/// A BitLocker volume: no option has to describe it.
 #[derive(Debug)]
-struct BitlkOptions;
+struct BitlkOptions {
+    allows_vista: bool,
+}
 
 impl Described for BitlkOptions {
     fn row(&self) -> &'static Row {
@@ -45,7 +48,7 @@ impl Described for BitlkOptions {
     }
 
     fn kind(&self, _: &Asked<'_>) -> Result<Box<dyn Kind>> {
-        Ok(Box::new(volume::Bitlk))
+        Ok(Box::new(volume::Bitlk { allows_vista: self.allows_vista }))
     }
 
     /// A volume whose protection is suspended needs no key. A key file is a start-up key, or holds a passphrase or a
@@ -68,7 +71,9 @@ impl Described for BitlkOptions {
         }
     }
 
-    fn put(&self, _: &mut Vec<u8>) {}
+    fn put(&self, to: &mut Vec<u8>) {
+        self.allows_vista.put(to);
+    }
 }
 
 /// The refusal of an option about LUKS headers.

@@ -10,6 +10,8 @@ use crate::output::failure::Result;
 pub(crate) struct Given {
     pub(crate) plain: GivenPlain,
     pub(crate) tcrypt: GivenTcrypt,
+    /// `--allow-vista`.
+    pub(crate) allows_vista: bool,
 }
 
 impl Given {
@@ -23,7 +25,8 @@ impl Given {
         } else {
             GivenPlain::default()
         };
-        Self { plain, tcrypt: GivenTcrypt::from_args(args) }
+        let allows_vista = args.given(&shared::ALLOW_VISTA);
+        Self { plain, tcrypt: GivenTcrypt::from_args(args), allows_vista }
     }
 
     /// Refuses options that LUKS volumes do not have.

@@ -2,7 +2,7 @@
 
 use crate::{Error, Refusal, Result, Storage};
 use keyway_format::Bytes;
-use keyway_format::bitlk::{BootSector, METADATA_LEN, Metadata, State};
+use keyway_format::bitlk::{BootSector, METADATA_LEN, Metadata, State, Version};
 use std::fmt;
 
 /// A volume's header.
@@ -14,6 +14,10 @@ pub struct Header {
     pub metadata: Metadata,
     /// Where each copy is by the boot sector, and how it is.
     pub copies: [(Bytes, CopyState); 3],
+    /// The bytes of its first sector.
+    pub(super) first_sector: [u8; BootSector::LEN],
+    /// Where these are again, if Windows Vista made it: what is there otherwise is data.
+    pub(super) boot_copy: Option<u64>,
 }
 
 /// How a copy of the metadata is.
@@ -49,6 +53,7 @@ impl Header {
         let mut sector = vec![0; BootSector::LEN.min(storage.len() as usize)];
         read(storage, &mut sector, 0, "reading the boot sector")?;
         let boot = BootSector::parse(&sector)?;
+        let first_sector = *sector.first_chunk().expect("what was parsed");
         let places = places(storage, &boot);
         let mut found = places.map(|at| copy(storage, at));
         let Some(used) = found.iter().position(Result::is_ok) else {
@@ -62,7 +67,18 @@ impl Header {
             Err(why) => CopyState::Damaged(why.to_string()),
         };
         let copies = std::array::from_fn(|number| (places[number], state(number)));
-        Ok(Self { boot, metadata, copies })
+        let boot_copy = boot_copy(storage, &boot, &first_sector);
+        Ok(Self { boot, metadata, copies, first_sector, boot_copy })
+    }
+
+    /// Whether Windows Vista made it.
+    pub(super) fn is_vistas(&self) -> bool {
+        self.boot.version == Version::Vista
+    }
+
+    /// Whether the master key must vouch for the metadata: Windows Vista writes no digest.
+    pub(super) fn needs_digest(&self) -> bool {
+        !self.is_vistas() || self.metadata.has_digest()
     }
 
     /// What is wrong with the copies that are not used, a line each; none is usual.
@@ -83,6 +99,14 @@ impl Header {
         let odd = copies.filter(|(_, (_, state))| !matches!(state, CopyState::Used | CopyState::Same));
         odd.map(|(number, (at, state))| (number, *at, state))
     }
+}
+
+/// Where NTFS's copy of the boot sector is one. What cannot be read is none.
+fn boot_copy(storage: &dyn Storage, boot: &BootSector, first: &[u8; BootSector::LEN]) -> Option<u64> {
+    let at = boot.boot_copy?.0;
+    storage.len().checked_sub(at).filter(|room| *room >= first.len() as u64)?;
+    let mut sector = [0; BootSector::LEN];
+    storage.read_at(&mut sector, at).ok().filter(|()| sector == *first).map(|()| at)
 }
 
 /// Where the copies are: Vista's boot sector says only the first, which says the others.

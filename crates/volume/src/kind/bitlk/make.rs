@@ -223,6 +223,7 @@ impl Places {
             sector_size: self.sector_size,
             cluster_size: Bytes(ALIGNMENT),
             metadata: self.copies.map(Some),
+            boot_copy: None,
         }
     }
 }

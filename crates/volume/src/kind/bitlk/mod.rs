@@ -1,9 +1,10 @@
-//! BitLocker volumes, of Windows 7 to 11 and BitLocker To Go.
+//! BitLocker volumes, of Windows Vista to 11 and BitLocker To Go.
 //!
 //! ```text
 //! header     the boot sector and the best of three copies of the metadata
 //! state      which volumes can be opened; what cannot is refused with its name
 //! layout     where the plaintext is: moved boot sectors, hidden metadata, what is not encrypted
+//! vista      where it is on volumes of Windows Vista, and what is asked of them
 //! unlock     from a passphrase, a recovery password or a start-up key to the volume key
 //! make       new volumes
 //! change     other protectors
@@ -24,6 +25,7 @@ mod new_key;
 mod state;
 mod time;
 mod unlock;
+mod vista;
 
 use super::{Convertible, Found, Judged, Key, Kind, Known, Row, Subject, Takes, Way, WayCost};
 use crate::error::{Finding, Rule};
@@ -44,7 +46,10 @@ pub const ROW: Row = Row { name: "bitlk", title: "BITLK" };
 
 /// A BitLocker volume: all that is known of it is on the device.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Bitlk;
+pub struct Bitlk {
+    /// One of Windows Vista is opened, for reading, though nothing vouches for its metadata.
+    pub allows_vista: bool,
+}
 
 impl Kind for Bitlk {
     fn row(&self) -> &'static Row {
@@ -52,7 +57,7 @@ impl Kind for Bitlk {
     }
 
     fn judge(&self, on: &Subject<'_>) -> Result<Box<dyn Judged>> {
-        Ok(Box::new(JudgedBitlk::new(Header::read(&**on.data)?, on)?))
+        Ok(Box::new(self.judge_header(Header::read(&**on.data)?, on)?))
     }
 
     fn known(&self, data: &dyn Storage) -> Result<Known> {
@@ -64,7 +69,7 @@ impl Kind for Bitlk {
 
     fn convertible(&self, data: &Arc<dyn Storage>) -> Result<Convertible> {
         let on = Subject { data, device: "", writes: true, weak_ciphers: false };
-        let judged = JudgedBitlk::new(Header::read(&**data)?, &on)?;
+        let judged = self.judge_header(Header::read(&**data)?, &on)?;
         judged.check_convertible()?;
         let key_len = judged.header.metadata.encryption.key_bits() / 8;
         Ok(Convertible { layouts: vec![judged.layout], key_len })
@@ -94,25 +99,32 @@ pub struct JudgedBitlk {
     uuid: String,
 }
 
-impl JudgedBitlk {
+impl Bitlk {
     /// Judges a header that was read from `on`.
     ///
     /// # Errors
     /// As of [`Kind::judge`].
-    pub fn new(header: Header, on: &Subject<'_>) -> Result<Self> {
+    pub fn judge_header(&self, header: Header, on: &Subject<'_>) -> Result<JudgedBitlk> {
         let (extent, device_len) = (state::encrypted(&header)?, on.data.len());
         if on.writes {
             state::check_writable(&header, extent)?;
         }
-        let layout = layout::of(&header, extent, device_len)?;
+        let layout = match header.is_vistas() {
+            true => vista::layout(&header, device_len)?,
+            false => layout::of(&header, extent, device_len)?,
+        };
         let spec = cipher_spec(&header)?;
-        if let (false, Some(rule)) = (on.weak_ciphers, Rule::of_cipher(&spec)) {
+        let weak = Rule::of_cipher(&spec).filter(|_| !on.weak_ciphers);
+        let unvouched = (header.is_vistas() && !self.allows_vista).then_some(Rule::Unvouched);
+        if let Some(rule) = weak.or(unvouched) {
             return Err(Error::NotAdmitted(Finding { segment: 0, rule }));
         }
         let uuid = header.metadata.guid.to_string();
-        Ok(Self { header, extent, layout, device_len, uuid })
+        Ok(JudgedBitlk { header, extent, layout, device_len, uuid })
     }
+}
 
+impl JudgedBitlk {
     /// What the device says.
     pub fn header(&self) -> &Header {
         &self.header
@@ -127,7 +139,8 @@ impl JudgedBitlk {
     fn size_note(&self) -> Option<String> {
         let sector = SectorSize::S512.bytes() as u64;
         let (recorded, device) = (self.header.metadata.state.encrypted.0, self.device_len / sector * sector);
-        (self.extent == Extent::All && recorded != device).then(|| {
+        let is_recorded = self.extent == Extent::All && !self.header.is_vistas();
+        (is_recorded && recorded != device).then(|| {
             format!(
                 "WARNING: BitLocker volume size {recorded} does not match the underlying device size {device}"
             )
@@ -163,7 +176,7 @@ impl Judged for JudgedBitlk {
 
     fn open(&self, key: Key<'_>, options: &UnlockOptions) -> Result<Found> {
         if let Key::Volume(_) = key {
-            state::check_without_digest(self.extent)?;
+            state::check_without_digest(&self.header, self.extent)?;
         }
         unlock::unlock(&self.header, key, options).map(|unlocked| self.found(unlocked))
     }
@@ -176,7 +189,8 @@ impl Judged for JudgedBitlk {
     }
 
     fn notes(&self) -> Vec<String> {
-        self.header.troubles().chain(self.size_note()).collect()
+        let vista = self.header.is_vistas().then(|| vista::notes(&self.header, self.device_len));
+        self.header.troubles().chain(self.size_note()).chain(vista.into_iter().flatten()).collect()
     }
 }
 

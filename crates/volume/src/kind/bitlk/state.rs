@@ -7,7 +7,7 @@
 
 use super::{CopyState, Header};
 use crate::{Refusal, Result};
-use keyway_format::bitlk::{Conversion, Scheme, State, Version};
+use keyway_format::bitlk::{BootSector, Chaining, Conversion, Scheme, State};
 
 /// How much of a volume is encrypted, from its start.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -20,6 +20,9 @@ pub(super) enum Extent {
 /// The volume is one of those that cannot be opened.
 pub(super) fn encrypted(header: &Header) -> Result<Extent> {
     check_format(header)?;
+    if header.is_vistas() {
+        return Ok(Extent::All);
+    }
     let State { now, then, encrypted, converting } = header.metadata.state;
     match now {
         Conversion::Encrypted if then == Conversion::Encrypted => Ok(Extent::All),
@@ -52,6 +55,9 @@ pub(super) fn encrypted(header: &Header) -> Result<Extent> {
 /// # Errors
 /// The volume is for reading only.
 pub(super) fn check_writable(header: &Header, extent: Extent) -> Result<()> {
+    if header.is_vistas() {
+        return refuse("BitLocker volumes of Windows Vista are not written to (read-only works)");
+    }
     if extent != Extent::All {
         return refuse(
             "the volume is only partly encrypted, and such a volume is not written to (read-only works)",
@@ -73,8 +79,12 @@ pub(super) fn check_writable(header: &Header, extent: Extent) -> Result<()> {
 ///
 /// # Errors
 /// They decide which part of the volume is plaintext.
-pub(super) fn check_without_digest(extent: Extent) -> Result<()> {
+pub(super) fn check_without_digest(header: &Header, extent: Extent) -> Result<()> {
     match extent {
+        _ if header.is_vistas() => refuse(
+            "the start of a volume of Windows Vista is not encrypted, and a volume key does not vouch that it is one: open \
+             it with a passphrase, a recovery password or a start-up key",
+        ),
         Extent::All => Ok(()),
         Extent::Until(_) => refuse(
             "the volume is partly encrypted, and a volume key does not vouch for how far: open it with a passphrase, a \
@@ -84,12 +94,8 @@ pub(super) fn check_without_digest(extent: Extent) -> Result<()> {
 }
 
 fn check_format(header: &Header) -> Result<()> {
-    if header.boot.version == Version::Vista || header.metadata.version == 1 {
-        return refuse(
-            "BitLocker volumes of Windows Vista can be read by their metadata only: their first sector is of another format",
-        );
-    }
-    if !header.metadata.has_digest() {
+    check_vista(header)?;
+    if header.needs_digest() && !header.metadata.has_digest() {
         return Err(Refusal::Forged.because(
             "the digest of the BitLocker metadata is missing: nothing vouches for them, somebody without the key may have \
              changed them",
@@ -106,6 +112,34 @@ fn check_format(header: &Header) -> Result<()> {
             refuse(format!("the volume is encrypted by a scheme that is not known, {guid}"))
         }
     }
+}
+
+/// # Errors
+/// It is not one that Vista made, or not all of it is encrypted.
+fn check_vista(header: &Header) -> Result<()> {
+    let metadata = &header.metadata;
+    if header.is_vistas() != (metadata.version == 1) {
+        return not_vistas("its boot sector is of another version than its metadata");
+    }
+    if !header.is_vistas() {
+        return Ok(());
+    }
+    if header.boot.sector_size.0 != BootSector::LEN as u64 {
+        return not_vistas("its sectors have 4096 bytes, as no volume of Windows Vista has");
+    }
+    if metadata.encryption.chaining == Chaining::Xts {
+        return not_vistas("it is encrypted in a way that Windows Vista did not know");
+    }
+    match (metadata.state.now, metadata.state.then) {
+        (Conversion::Encrypted, Conversion::Encrypted) => Ok(()),
+        _ => {
+            not_vistas("not all of it is encrypted, and nothing vouches for what its metadata say of how far")
+        }
+    }
+}
+
+fn not_vistas<T>(why: &str) -> Result<T> {
+    refuse(format!("the BitLocker volume cannot be opened: {why}"))
 }
 
 fn refuse<T>(why: impl Into<String>) -> Result<T> {

@@ -56,7 +56,7 @@ impl Terms {
         match finding.rule.exemption() {
             Some(Exemption::WeakCiphers) => self.weak_ciphers,
             Some(Exemption::LinearSegments) => self.linear_segments,
-            None => false,
+            Some(Exemption::Vista) | None => false,
         }
     }
 }

@@ -76,6 +76,7 @@ pub(crate) static COMMAND: Command = Command {
         groups::LIMITS,
         groups::ADMISSION_TO_READ,
         groups::TCRYPT,
+        groups::BITLK,
         shared::SOURCE,
         veracrypt::OPTIONS,
         groups::KDF,

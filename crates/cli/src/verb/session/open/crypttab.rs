@@ -245,6 +245,10 @@ static KNOWN: &[(&str, &Opt, Put)] = &[
         open.demands.take_weak_ciphers(weak);
         Ok(())
     }),
+    ("allow-vista", &shared::ALLOW_VISTA, |open, _| {
+        open.given.allows_vista = true;
+        Ok(())
+    }),
     ("tcrypt-hidden", &shared::TCRYPT_HIDDEN, HIDDEN),
     ("tcrypthidden", &shared::TCRYPT_HIDDEN, HIDDEN),
     ("tcrypt-system", &shared::TCRYPT_SYSTEM, SYSTEM),

@@ -118,6 +118,7 @@ pub(crate) static COMMAND: Command = Command {
         &[&shared::OFFSET],
         groups::PLAIN_DATA,
         groups::TCRYPT,
+        groups::BITLK,
         groups::PROTECTION,
     ],
     rules: RULES,
@@ -135,8 +136,7 @@ pub(crate) static COMMAND: Command = Command {
     run: crate::args::run::<Open>,
 };
 
-/// What to open, and how. Options are kept as given, apart from their defaults, because a crypttab
-/// entry fills in those that the command line leaves out.
+/// What to open, and how. Options are as given: a crypttab entry fills in those that are left out.
 #[derive(Debug)]
 pub(crate) struct Open {
     target: Target,

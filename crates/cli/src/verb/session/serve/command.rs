@@ -63,6 +63,7 @@ pub(crate) static COMMAND: Command = Command {
         groups::ADMISSION,
         groups::PLAIN_DATA,
         groups::TCRYPT,
+        groups::BITLK,
         groups::PROTECTION,
         &[&shared::DEVICE_OFFSET],
     ],

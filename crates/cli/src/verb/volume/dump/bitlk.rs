@@ -8,7 +8,7 @@ use crate::output::{question, stdio};
 use crate::unlock::{self, KeyOptions};
 use keyway::Access;
 use keyway::storage::Storage;
-use keyway_volume::kind::bitlk::{Header, JudgedBitlk, ROW, dump};
+use keyway_volume::kind::bitlk::{Bitlk, Header, ROW, dump};
 use keyway_volume::kind::{Judged, Key, Subject};
 use std::sync::Arc;
 
@@ -64,7 +64,8 @@ impl Dump {
         let shown = device.display().to_string();
         let explain = |error: keyway::parts::Error| explain::of_kind(ROW.title, device, error.into());
         let on = Subject { data: storage, device: &shown, writes: false, weak_ciphers: true };
-        let judged = JudgedBitlk::new(header, &on).map_err(explain)?;
+        // No data are read: metadata of somebody else's could only give another key.
+        let judged = Bitlk { allows_vista: true }.judge_header(header, &on).map_err(explain)?;
         let found = match judged.open_unprotected().transpose().map_err(explain)? {
             Some(found) => found,
             None => {

@@ -42,6 +42,14 @@ fn loop_aes_is_a_kind() {
 }
 
 #[test]
+fn a_disk_of_windows_vista_needs_its_word() {
+    for (line, is_allowed) in [("bitlk,readonly", false), ("bitlk,readonly,allow-vista", true)] {
+        let open = opened(&entry(&format!("x /dev/sdb none {line}")), &[]).unwrap();
+        assert_eq!((open.kind.as_deref(), open.given.allows_vista), (Some("bitlk"), is_allowed), "{line}");
+    }
+}
+
+#[test]
 fn a_mistyped_demand_opens_nothing() {
     let refused = opened(&entry("x /dev/sdb none luks,x-keyway.requires=sealed"), &[]).unwrap_err();
     assert_eq!(

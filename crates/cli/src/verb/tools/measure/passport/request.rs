@@ -38,7 +38,9 @@ impl Kind {
         let Some(row) = args.device_type().and_then(kinds::named) else {
             return Versions::from_args(args).map(Self::Luks);
         };
-        let given = Given { plain: GivenPlain::from_args(args), tcrypt: GivenTcrypt::from_args(args) };
+        let (plain, tcrypt) = (GivenPlain::from_args(args), GivenTcrypt::from_args(args));
+        // It opens nothing: what a volume of Windows Vista takes, it says.
+        let given = Given { plain, tcrypt, allows_vista: false };
         let described = row.describe(&given, |option: &Opt| args.given(option))?;
         Ok(Self::Other(described, Box::new(given)))
     }

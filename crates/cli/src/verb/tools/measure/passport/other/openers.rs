@@ -72,6 +72,10 @@ fn keyway(verdict: &Verdict, by_kernel: Opens) -> Opener {
     let (opens, how) = match verdict {
         Verdict::Refuses(why) | Verdict::Locked(why) => (Opens::No, &**why),
         Verdict::Reads(why) => (Opens::Some, &**why),
+        Verdict::Vista { locked: Some(why) } => (Opens::No, &**why),
+        Verdict::Vista { locked: None } => {
+            (Opens::Some, "for reading, with --allow-vista: nothing vouches for its metadata")
+        }
         Verdict::Opens => (
             Opens::Yes,
             match by_kernel {
@@ -93,7 +97,7 @@ fn kernel(subject: &Subject<'_>) -> Opener {
             row(name, Opens::Some, "aes-xts-plain64, if it is all in one place")
         }
         ("fvault2", _) => row(name, Opens::Yes, "aes-xts-plain64"),
-        (_, Verdict::Refuses(_)) => row(name, Opens::No, "there is no table for it"),
+        (_, Verdict::Refuses(_) | Verdict::Vista { .. }) => row(name, Opens::No, "there is no table for it"),
         ("bitlk", _) if in_xts(subject) => row(name, Opens::Yes, "aes-xts-plain64"),
         ("bitlk", _) => row(name, Opens::Yes, "Linux 5.6 and later"),
         _ => match subject.ciphers.iter().any(|cipher| is_in_kernel(cipher)) {
@@ -108,7 +112,8 @@ fn cryptsetup_of_bitlocker(subject: &Subject<'_>) -> Opener {
     let is_asked_for =
         |takes: &Takes| matches!(takes, Takes::Passphrase | Takes::RecoveryPassword | Takes::KeyFile);
     let (opens, how) = match subject.verdict {
-        Verdict::Refuses(_) => (Opens::No, "neither Vista's nor what is encrypted on write or in part"),
+        Verdict::Refuses(_) => (Opens::No, "not what is encrypted on write or in part"),
+        Verdict::Vista { .. } => (Opens::No, "it maps no volumes of Windows Vista"),
         Verdict::Reads(_) => (Opens::No, "it maps no partly encrypted volumes"),
         Verdict::Locked(_) => {
             (Opens::No, "it asks for passphrases, recovery passwords and start-up keys alone")
@@ -127,6 +132,10 @@ fn windows(subject: &Subject<'_>) -> Opener {
         // Whether it made that, nothing tells.
         Verdict::Refuses(_) => (Opens::Some, "what it made itself".to_owned()),
         Verdict::Locked(_) => (Opens::Some, format!("{since}, with its TPM or smart card")),
+        Verdict::Vista { locked: Some(_) } => {
+            (Opens::Some, "Vista and later, with its TPM or smart card".to_owned())
+        }
+        Verdict::Vista { locked: None } => (Opens::Yes, "Vista and later".to_owned()),
         Verdict::Opens | Verdict::Reads(_) => (Opens::Yes, since.to_owned()),
     };
     row("Windows", opens, how)

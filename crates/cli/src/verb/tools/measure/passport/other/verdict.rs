@@ -2,7 +2,7 @@
 
 use keyway::parts::Kind;
 use keyway::storage::Storage;
-use keyway::{Device, Error, Unlock};
+use keyway::{Bitlk, Device, Error, ErrorKind, Unlock};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -15,6 +15,8 @@ pub(super) enum Verdict {
     Reads(String),
     /// Nothing that it can ask for opens the volume; the volume key would.
     Locked(String),
+    /// It is of Windows Vista: it opens for reading where the user says so, unless nothing that it can ask for opens it.
+    Vista { locked: Option<String> },
     /// It does not open the volume, for this reason.
     Refuses(String),
 }
@@ -24,13 +26,17 @@ impl Verdict {
     pub(super) fn of(kind: &dyn Kind, device: &Path, data: &Arc<dyn Storage>) -> Self {
         // As `open`, which accepts weak ciphers of other programs' volumes.
         let terms = Unlock::new().unclaimed().weak_ciphers();
-        let admit = |writes| {
-            let device = Device::options().write(writes).over(device, Arc::clone(data), Arc::clone(data));
-            device.admit_described(kind, &terms)
-        };
+        let over = |writes| Device::options().write(writes).over(device, Arc::clone(data), Arc::clone(data));
+        let admit = |writes| over(writes).admit_described(kind, &terms);
         match kind.row().name {
             "tcrypt" => Self::Opens,
             name => match admit(false).map(|admitted| admitted.try_without_key().map(drop)) {
+                Err(error) if is_unvouched(&error) => {
+                    match over(false).admit_as(&Bitlk::new().allow_vista(), &terms) {
+                        Err(error) => Self::Refuses(why(error)),
+                        Ok(admitted) => Self::Vista { locked: admitted.try_without_key().err().map(why) },
+                    }
+                }
                 Err(error) => Self::Refuses(why(error)),
                 Ok(Err(error)) => Self::Locked(why(error)),
                 // What the options describe could be written over anything.
@@ -39,6 +45,10 @@ impl Verdict {
             },
         }
     }
+}
+
+fn is_unvouched(error: &Error) -> bool {
+    error.kind() == &ErrorKind::Policy { rule: "unvouched-metadata" }
 }
 
 /// The reason without the device's name.
