@@ -62,13 +62,13 @@ fn the_overview_names_every_verb_and_fits_a_screen() {
     for verb in VERBS {
         assert!(text.contains(verb), "{verb} is missing in\n{text}");
     }
-    assert!(text.lines().count() <= 37, "{text}");
+    assert!(text.lines().count() < 40, "{text}");
     assert_eq!(keyway("-h").ok().text(), text);
     assert_eq!(keyway("-?").ok().text(), text);
     assert_eq!(keyway("help").ok().text(), text);
 }
 
-/// Without arguments: all on the smallest terminal, the prompt below it too.
+/// Without arguments: on the smallest terminal, with the prompt below it. It shows some commands, and where all are.
 #[test]
 fn the_first_screen_fits_and_its_example_works_as_typed() {
     need!("setsid", "truncate");
@@ -76,9 +76,7 @@ fn the_first_screen_fits_and_its_example_works_as_typed() {
     assert_eq!(bare.text(), "");
     let screen = bare.errors();
     assert!(screen.lines().count() < 24, "{screen}");
-    for verb in VERBS {
-        assert!(screen.contains(verb), "{verb} is missing in\n{screen}");
-    }
+    assert!(screen.contains("\n  inspect ") && screen.contains("\"keyway --help\""), "{screen}");
     // By a path, as in a fresh checkout.
     let scratch = Scratch::new();
     symlink(std::fs::canonicalize(keyway_tests::peers::program()).unwrap(), scratch.path("keyway")).unwrap();

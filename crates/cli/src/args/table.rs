@@ -78,9 +78,11 @@ pub(crate) struct Alias {
     pub(crate) device_type: Option<&'static str>,
 }
 
-/// Where a command is listed in `keyway --help`.
+/// Where help lists a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Group {
+    /// Keyway's own verbs, which need no root; the few that `keyway` alone shows to whoever is new to it.
+    First,
     /// Keyway's own verbs, which need no root.
     Rootless,
     /// Keyway's own verbs for TrueCrypt, VeraCrypt and BitLocker volumes, which need no root.
@@ -188,6 +190,11 @@ impl Commands {
     /// The commands of one group.
     pub(super) fn of(&self, group: Group) -> impl Iterator<Item = &'static Command> + use<> {
         self.all.iter().copied().filter(move |c| c.group == group)
+    }
+
+    /// Keyway's own verbs, which need no root: each has its line in `--help`.
+    pub(super) fn rootless(&self) -> impl Iterator<Item = &'static Command> + use<> {
+        self.all.iter().copied().filter(|c| matches!(c.group, Group::First | Group::Rootless))
     }
 
     /// The commands that are shown to users.

@@ -36,8 +36,8 @@ fn overview(commands: &Commands) -> String {
     text.push_str(".SH SYNOPSIS\n.B keyway\n[\\fIOPTION\\fR...] \\fICOMMAND\\fR [\\fIOPERAND\\fR...]\n");
     text.push_str(".SH DESCRIPTION\n");
     paragraphs(&mut text, OVERVIEW);
+    listed(&mut text, "COMMANDS WITHOUT ROOT", commands.rootless());
     for (heading, group) in [
-        ("COMMANDS WITHOUT ROOT", Group::Rootless),
         ("COMMANDS FOR TRUECRYPT, VERACRYPT AND BITLOCKER VOLUMES", Group::Containers),
         ("COMMANDS AS ROOT, WITH THE KERNEL'S DM-CRYPT", Group::Boot),
         ("CRYPTSETUP'S COMMANDS: VOLUMES", Group::Cryptsetup(Topic::Volumes)),
@@ -46,11 +46,7 @@ fn overview(commands: &Commands) -> String {
         ("CRYPTSETUP'S COMMANDS: QUESTIONS", Group::Cryptsetup(Topic::Questions)),
         ("KEYWAY ITSELF", Group::Itself),
     ] {
-        let _ = writeln!(text, ".SH \"{}\"", escape(heading));
-        for command in commands.of(group) {
-            let _ =
-                writeln!(text, ".TP\n.BR keyway\\-{} (8)\n{}", escape(command.name), escape(command.about));
-        }
+        listed(&mut text, heading, commands.of(group));
     }
     options(&mut text, "OPTIONS OF EVERY COMMAND", shared::EVERYWHERE.iter().copied());
     options(&mut text, "OPTIONS OF CRYPTSETUP'S COMMANDS", shared::CRYPTSETUP_EVERYWHERE.iter().copied());
@@ -63,6 +59,13 @@ fn overview(commands: &Commands) -> String {
     text.push_str(".SH EXIT STATUS\n");
     exit_status(&mut text);
     text
+}
+
+fn listed(text: &mut String, heading: &str, commands: impl Iterator<Item = &'static Command>) {
+    let _ = writeln!(text, ".SH \"{}\"", escape(heading));
+    for command in commands {
+        let _ = writeln!(text, ".TP\n.BR keyway\\-{} (8)\n{}", escape(command.name), escape(command.about));
+    }
 }
 
 fn page(command: &'static Command) -> String {

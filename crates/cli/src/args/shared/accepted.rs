@@ -138,7 +138,12 @@ impl Command {
                 let [own, more] = of_command(self.name);
                 [CRYPTSETUP_EVERYWHERE, BY_OVERSIGHT, own, more]
             }
-            Group::Rootless | Group::Containers | Group::Boot | Group::Itself | Group::Hidden => [&[]; 4],
+            Group::First
+            | Group::Rootless
+            | Group::Containers
+            | Group::Boot
+            | Group::Itself
+            | Group::Hidden => [&[]; 4],
         };
         lists.into_iter().flatten().copied()
     }

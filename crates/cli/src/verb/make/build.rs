@@ -32,7 +32,7 @@ use std::path::PathBuf;
 pub(crate) static COMMAND: Command = Command {
     name: "build",
     aliases: &[],
-    group: Group::Rootless,
+    group: Group::First,
     operands: &[
         Operand {
             name: "SOURCE",

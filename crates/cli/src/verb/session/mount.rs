@@ -22,7 +22,7 @@ use std::sync::Arc;
 pub(crate) static COMMAND: Command = Command {
     name: "mount",
     aliases: &[],
-    group: Group::Rootless,
+    group: Group::First,
     operands: &[
         Operand {
             name: "VOLUME",

@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 pub(crate) static COMMAND: Command = Command {
     name: "toLuks",
     aliases: &[],
-    group: Group::Rootless,
+    group: Group::Containers,
     operands: &[
         Operand { name: "DEVICE", required: true, help: "The volume.", offers: Offers::Volumes },
         Operand {

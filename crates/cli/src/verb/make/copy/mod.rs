@@ -28,7 +28,7 @@ use veracrypt::{PIM, QUERY_PIM, VERACRYPT, Veracrypt};
 pub(crate) static COMMAND: Command = Command {
     name: "copy",
     aliases: &[],
-    group: Group::Rootless,
+    group: Group::First,
     operands: &[
         Operand {
             name: "SOURCE",

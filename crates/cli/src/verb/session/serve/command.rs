@@ -10,7 +10,7 @@ use crate::device::tls;
 pub(crate) static COMMAND: Command = Command {
     name: "serve",
     aliases: &[],
-    group: Group::Rootless,
+    group: Group::First,
     operands: &[Operand {
         name: "VOLUME...",
         required: true,

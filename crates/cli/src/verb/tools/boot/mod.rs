@@ -20,7 +20,7 @@ use own_options::VERBS;
 pub(crate) static COMMAND: Command = Command {
     name: "boot",
     aliases: &[],
-    group: Group::Rootless,
+    group: Group::First,
     operands: &[
         Operand {
             name: "VERB",

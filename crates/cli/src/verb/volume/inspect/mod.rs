@@ -25,7 +25,7 @@ use keyway::trust;
 pub(crate) static COMMAND: Command = Command {
     name: "inspect",
     aliases: &[Alias { name: "status-of", device_type: None }],
-    group: Group::Rootless,
+    group: Group::First,
     operands: &[Operand {
         name: "VOLUME",
         required: true,

@@ -23,7 +23,7 @@ use std::ffi::OsStr;
 pub(crate) static COMMAND: Command = Command {
     name: "bench",
     aliases: &[],
-    group: Group::Rootless,
+    group: Group::First,
     operands: &[
         Operand {
             name: "VERB",

@@ -27,7 +27,7 @@ use request::Request;
 pub(crate) static COMMAND: Command = Command {
     name: "passport",
     aliases: &[],
-    group: Group::Rootless,
+    group: Group::First,
     operands: &[Operand {
         name: "VOLUME",
         required: true,
