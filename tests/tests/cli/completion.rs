@@ -1,6 +1,6 @@
 //! Completions, run in the shells themselves: commands, options, and the values of both.
 
-use crate::help::VERBS;
+use crate::help::verbs;
 use keyway_tests::{Scratch, keyway, need, peer};
 use std::fs;
 
@@ -83,7 +83,7 @@ fn words(text: &str) -> Vec<&str> {
 fn completions_know_every_verb() {
     for shell in ["bash", "zsh", "fish"] {
         let script = keyway("completions").arg(shell).ok().text();
-        for verb in VERBS {
+        for verb in verbs() {
             assert!(script.contains(verb), "{shell} lacks {verb}");
         }
         assert!(script.contains("pbkdf-force-iterations"), "{shell} lacks options");
