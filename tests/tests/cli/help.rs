@@ -100,6 +100,16 @@ fn help_fits_eighty_columns() {
 }
 
 #[test]
+fn the_page_of_features_names_every_verb() {
+    let page = include_str!("../../../docs/FEATURES.md");
+    let row = page.lines().find_map(|line| line.strip_prefix("| Commands | ")).expect("the row of commands");
+    let row = row.trim_end_matches(" |").replace("; and without a counterpart: ", ", ");
+    let mut named: Vec<&str> = row.split(", ").collect();
+    named.sort_unstable();
+    assert_eq!(named, *verbs());
+}
+
+#[test]
 fn every_verb_has_help_and_a_man_page() {
     let scratch = Scratch::new();
     let pages = scratch.path("made/on/the/way");
