@@ -42,7 +42,7 @@ fn the_public_interface_is_the_one_that_is_written_down() {
     let new: Vec<_> = now.lines().filter(|line| lacks(&written, line)).collect();
     assert!(
         gone.is_empty() && new.is_empty(),
-        "api.txt is of another interface; if that is meant, KEYWAY_RENEW=1 cargo test -p keyway --test api renews it\n\
+        "api.txt is of another interface; if that is meant, KEYWAY_RENEW=1 cargo test --release -p keyway --test api renews it\n\
          gone: {gone:#?}\nnew: {new:#?}"
     );
     assert!(written == now, "api.txt is out of order");

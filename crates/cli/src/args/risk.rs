@@ -165,7 +165,7 @@ mod tests {
         }
         assert!(
             page == renewed,
-            "docs/EFFECTS.md is old: KEYWAY_RENEW=1 cargo test -p keyway-cli risk renews it"
+            "docs/EFFECTS.md is old: KEYWAY_RENEW=1 cargo test --release -p keyway-cli risk renews it"
         );
     }
 

@@ -353,7 +353,7 @@ fn the_documentation_has_the_table() {
     } else {
         assert!(
             text == now,
-            "docs/BOOTING.md is old: KEYWAY_RENEW=1 cargo test -p keyway-boot cmdline renews it"
+            "docs/BOOTING.md is old: KEYWAY_RENEW=1 cargo test --release -p keyway-boot cmdline renews it"
         );
     }
 }
