@@ -19,6 +19,7 @@ mod policy;
 mod range;
 mod rekey;
 mod repair;
+mod sample;
 mod seal;
 mod seal_edits;
 mod tried;

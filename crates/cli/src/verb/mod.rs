@@ -4,6 +4,8 @@ mod about;
 pub(crate) mod boot;
 mod key;
 mod make;
+#[cfg(test)]
+mod sample;
 pub(crate) mod session;
 #[cfg(feature = "tools")]
 mod tools;
