@@ -81,10 +81,12 @@ pub(crate) struct Alias {
 /// Where help lists a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Group {
-    /// Keyway's own verbs, which need no root; the few that `keyway` alone shows to whoever is new to it.
+    /// Keyway's own verbs, which need no root. Those that `keyway` alone shows whoever is new to it:
     First,
-    /// Keyway's own verbs, which need no root.
+    /// those that have a line in `--help` alone;
     Rootless,
+    /// those that `--help` only names: another line or the name itself says what they are for.
+    Also,
     /// Keyway's own verbs for TrueCrypt, VeraCrypt and BitLocker volumes, which need no root.
     Containers,
     /// Keyway's own verbs for a boot, which need root and the kernel's dm-crypt.
@@ -192,9 +194,9 @@ impl Commands {
         self.all.iter().copied().filter(move |c| c.group == group)
     }
 
-    /// Keyway's own verbs, which need no root: each has its line in `--help`.
+    /// Keyway's own verbs, which need no root.
     pub(super) fn rootless(&self) -> impl Iterator<Item = &'static Command> + use<> {
-        self.all.iter().copied().filter(|c| matches!(c.group, Group::First | Group::Rootless))
+        self.all.iter().copied().filter(|c| matches!(c.group, Group::First | Group::Rootless | Group::Also))
     }
 
     /// The commands that are shown to users.

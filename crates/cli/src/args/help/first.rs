@@ -19,7 +19,7 @@ pub(in crate::args) fn screen(commands: &Commands, program: &str, typed: &OsStr)
     lines(&mut text, commands.of(Group::First));
     let _ = writeln!(
         text,
-        "\ncryptsetup's commands take cryptsetup's options here: luksFormat, luksDump, ...\n\
+        "\ncryptsetup's commands are here too, with its options: luksFormat, luksDump, ...\n\
          All commands: \"{program} --help\". More of one: \"{program} COMMAND --help\"."
     );
     text

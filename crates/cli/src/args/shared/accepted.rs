@@ -140,6 +140,7 @@ impl Command {
             }
             Group::First
             | Group::Rootless
+            | Group::Also
             | Group::Containers
             | Group::Boot
             | Group::Itself

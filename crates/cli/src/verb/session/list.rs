@@ -18,7 +18,7 @@ use std::fmt::Write;
 pub(crate) static COMMAND: Command = Command {
     name: "list",
     aliases: &[],
-    group: Group::Rootless,
+    group: Group::Also,
     operands: &[Operand {
         name: "NAME",
         required: false,

@@ -20,7 +20,7 @@ use survey::Survey;
 pub(crate) static COMMAND: Command = Command {
     name: "ciphers",
     aliases: &[],
-    group: Group::Rootless,
+    group: Group::Also,
     operands: &[Operand {
         name: "FILTER",
         required: false,
