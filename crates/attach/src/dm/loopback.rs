@@ -153,12 +153,6 @@ pub fn update_size(device: DeviceNumber) -> Result<()> {
     sys::set_capacity(device.as_fd()).map_err(|error| refused(error, &what()))
 }
 
-/// Whether a loop device detaches itself when nobody uses it.
-pub fn is_autoclear(device: DeviceNumber) -> bool {
-    let text = fs::read_to_string(format!("/sys/dev/block/{device}/loop/autoclear"));
-    text.is_ok_and(|text| text.trim() == "1")
-}
-
 fn open(path: impl AsRef<Path>, read_only: bool) -> rustix::io::Result<File> {
     let opened = File::options().read(true).write(!read_only).open(path);
     opened.map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::IO))

@@ -303,15 +303,6 @@ impl Mapper {
         Ok(targets)
     }
 
-    /// The status line of each target.
-    ///
-    /// # Errors
-    /// [`Error::NotFound`] if there is no such mapping.
-    pub fn target_status(&self, name: &str) -> Result<Vec<Target>> {
-        let status = Buffer::named(&name::mangle(name)?).no_flush();
-        Ok(self.call(Command::TableStatus, &status, Asked::of(name))?.targets())
-    }
-
     /// All mappings on this machine: name and device.
     ///
     /// # Errors

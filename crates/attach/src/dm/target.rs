@@ -55,19 +55,6 @@ impl Target {
         }
         crypt::Line::parse(self.parameters.expose())
     }
-
-    /// The parameters as dm-linear's: the device and its starting sector.
-    ///
-    /// # Errors
-    /// [`Refusal::OtherTarget`] when the target is of another type, or its parameters are not
-    /// dm-linear's.
-    pub fn as_linear(&self) -> Result<(DeviceNumber, u64)> {
-        let text = std::str::from_utf8(self.parameters.expose()).unwrap_or_default();
-        let parsed = text.split_once(' ').filter(|_| self.kind == "linear");
-        parsed
-            .and_then(|(device, offset)| Some((device.parse().ok()?, offset.parse().ok()?)))
-            .ok_or_else(|| Refusal::OtherTarget.because(format!("the target is {}, not linear", self.kind)))
-    }
 }
 
 #[cfg(test)]
@@ -79,9 +66,7 @@ mod tests {
         let device = DeviceNumber { major: 7, minor: 1 };
         let target = Target::linear(0, 8, device, 2048);
         assert_eq!(target.parameters.expose(), b"7:1 2048");
-        assert_eq!(target.as_linear().unwrap(), (device, 2048));
         assert!(target.as_crypt().is_err());
-        assert!(Target::error(0, 8).as_linear().is_err());
         let other = DeviceNumber { major: 253, minor: 2 };
         let striped = Target::striped(0, 256, 128, &[(device, 2048), (other, 4096)]);
         assert_eq!(striped.parameters.expose(), b"2 128 7:1 2048 253:2 4096");

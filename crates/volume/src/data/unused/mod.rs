@@ -32,7 +32,7 @@ impl<'a> Unneeded<'a> {
     pub fn of(image: &'a dyn Storage) -> io::Result<Self> {
         let whole = 0..image.len();
         let mut free = Vec::new();
-        for part in partitions::of(image)?.unwrap_or_else(|| vec![whole]) {
+        for part in partitions::extents(image)?.unwrap_or_else(|| vec![whole]) {
             if holds_only_ext(image, part.clone())? {
                 free.extend(ext::free_space(image, part)?);
             }
@@ -49,24 +49,6 @@ impl<'a> Unneeded<'a> {
     /// The image with all its free space as holes, whatever is stored there.
     pub fn used(&self) -> Used<'_> {
         Used(self)
-    }
-
-    /// Bytes of the image that are holes but have to be stored, because they are not marked as
-    /// free.
-    pub fn holes_in_use(&self) -> io::Result<u64> {
-        let (mut at, mut in_use) = (0, 0);
-        while at < self.image.len() {
-            let data = self.image.next_data(at)?.unwrap_or(self.image.len()..self.image.len());
-            in_use += data.start - at - self.free_within(at..data.start);
-            at = data.end;
-        }
-        Ok(in_use)
-    }
-
-    fn free_within(&self, range: Range<u64>) -> u64 {
-        let first = self.free.partition_point(|free| free.end <= range.start);
-        let overlaps = self.free[first..].iter().take_while(|free| free.start < range.end);
-        overlaps.map(|free| free.end.min(range.end) - free.start.max(range.start)).sum()
     }
 
     /// The free range that holds `at`.

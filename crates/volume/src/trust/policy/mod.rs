@@ -71,11 +71,6 @@ impl Policy {
         };
         self.demands.iter().map(judge).collect()
     }
-
-    /// Whether it demands a seal.
-    pub fn wants_seal(&self) -> bool {
-        self.demands.iter().any(|d| matches!(d.demand, Demand::Sealed | Demand::SealContext(_)))
-    }
 }
 
 #[cfg(test)]

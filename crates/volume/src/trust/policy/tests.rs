@@ -295,7 +295,4 @@ fn every_demand_in_the_table_is_known() {
             (9, "min-argon2-memory", "5368709120"),
         ]
     );
-    assert!(policy.wants_seal() && Policy::sealed().wants_seal());
-    assert!(Policy::parse(b"seal-context = \"x\"").unwrap().wants_seal());
-    assert!(!Policy::parse(b"uuid = \"x\"").unwrap().wants_seal());
 }
