@@ -52,7 +52,7 @@ bench_crates() {
         say "without crates ($1): they did not build"
 }
 
-# How long the kernel's door takes to open, or a machine to unlock at boot, in the machine of the tests.
+# How long dm-crypt takes to open a volume, or a machine to unlock at boot, in the machine of the tests.
 bench_in_machine() {
     want_packages $vm_programs $(need_of vm)
     tests/vm/prepare "$vm"

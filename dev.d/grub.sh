@@ -1,6 +1,6 @@
 # ./dev bench grub: how fast GRUB's own code derives keys on this CPU, beside Keyway: its x86_64-efi modules, linked into a program.
 
-# Iterations a second of one block, by CPU time; the ratios are those of crates/crypto/src/kdf/pace.rs before firmware's 1.3.
+# Iterations a second of one block, by CPU time; the ratios are those of crates/crypto/src/kdf/speed.rs before firmware's 1.3.
 bench_grub() {
     local place release hash keyway sha512
     want_packages cc objcopy

@@ -115,7 +115,7 @@ impl Board {
             child,
             seen,
             answered: 0,
-            patience: timeouts::CONSOLE,
+            timeout: timeouts::CONSOLE,
             line: qemu.to_string(),
             monitor,
             scratch,
@@ -129,7 +129,7 @@ pub struct Console {
     child: Child,
     seen: Arc<Seen>,
     answered: usize,
-    patience: Duration,
+    timeout: Duration,
     line: String,
     monitor: PathBuf,
     scratch: Scratch,
@@ -137,8 +137,8 @@ pub struct Console {
 
 impl Console {
     /// Sets how long to wait for a text from now on.
-    pub fn limit(&mut self, patience: Duration) -> &mut Self {
-        self.patience = patience;
+    pub fn limit(&mut self, timeout: Duration) -> &mut Self {
+        self.timeout = timeout;
         self
     }
 
@@ -152,7 +152,7 @@ impl Console {
     /// Waits until one of the texts appears after the last text waited for; returns which one.
     #[track_caller]
     pub fn expect_one(&mut self, texts: &[&str]) -> usize {
-        let deadline = timeouts::within(self.patience);
+        let deadline = timeouts::within(self.timeout);
         let seen = Arc::clone(&self.seen);
         let mut transcript = seen.lock();
         loop {
@@ -179,7 +179,7 @@ impl Console {
     /// Waits until what appeared after the last text waited for fulfils this.
     #[track_caller]
     pub fn expect_that(&mut self, what: &str, is_there: impl Fn(&str) -> bool) -> &mut Self {
-        let deadline = timeouts::within(self.patience);
+        let deadline = timeouts::within(self.timeout);
         let seen = Arc::clone(&self.seen);
         let mut transcript = seen.lock();
         while !is_there(&transcript.text[self.answered..]) {
@@ -231,7 +231,7 @@ impl Console {
     /// Waits until the text is so many times on the machine's own screen: a PC's, in text mode (`-vga std`).
     #[track_caller]
     pub fn expect_on_screen(&mut self, text: &str, times: usize) -> &mut Self {
-        let deadline = timeouts::within(self.patience);
+        let deadline = timeouts::within(self.timeout);
         while !self.monitor.exists() || self.screen().matches(text).count() < times {
             assert!(
                 Instant::now() < deadline,
@@ -265,7 +265,7 @@ impl Console {
     #[track_caller]
     pub fn ends(mut self) -> String {
         // All that it does may be between its start and its end.
-        let deadline = timeouts::within(self.patience.max(timeouts::MACHINE));
+        let deadline = timeouts::within(self.timeout.max(timeouts::MACHINE));
         let status = self.status_before(deadline);
         let transcript = self.transcript();
         let Some(status) = status else {

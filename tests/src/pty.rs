@@ -19,7 +19,7 @@ pub struct Terminal {
     program: OwnedFd,
     seen: String,
     answered: usize,
-    patience: Duration,
+    timeout: Duration,
 }
 
 /// The result of the program.
@@ -50,19 +50,19 @@ impl Terminal {
             command.current_dir(directory);
         }
         let child = command.stdin(side()).stdout(side()).stderr(side()).spawn().expect("setsid starts");
-        Self { child, person, program, seen: String::new(), answered: 0, patience: timeouts::EVENT }
+        Self { child, person, program, seen: String::new(), answered: 0, timeout: timeouts::EVENT }
     }
 
     /// Sets how long to wait from now on. The default is [`timeouts::EVENT`].
-    pub fn limit(mut self, patience: Duration) -> Self {
-        self.patience = patience;
+    pub fn limit(mut self, timeout: Duration) -> Self {
+        self.timeout = timeout;
         self
     }
 
     /// Waits until `text` appears after the last answer.
     #[track_caller]
     pub fn expect(mut self, text: &str) -> Self {
-        let deadline = timeouts::within(self.patience);
+        let deadline = timeouts::within(self.timeout);
         loop {
             if let Some(at) = self.seen[self.answered..].find(text) {
                 self.answered += at + text.len();
@@ -76,7 +76,7 @@ impl Terminal {
     /// Waits until the program has turned echo off, then types a passphrase and the return key.
     #[track_caller]
     pub fn type_secretly(self, passphrase: &str) -> Self {
-        let deadline = timeouts::within(self.patience);
+        let deadline = timeouts::within(self.timeout);
         while self.echoes() {
             assert!(Instant::now() < deadline, "echo stays on:\n{}", self.seen);
             std::thread::sleep(Duration::from_millis(2));
@@ -104,7 +104,7 @@ impl Terminal {
     /// Waits for the program to end.
     #[track_caller]
     pub fn finish(mut self) -> Ending {
-        let deadline = timeouts::within(self.patience);
+        let deadline = timeouts::within(self.timeout);
         loop {
             let ended = self.child.try_wait().expect("a child").map(|s| (s.code(), s.signal()));
             while self.read_within(Duration::from_millis(10)) {}

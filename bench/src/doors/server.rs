@@ -29,7 +29,7 @@ impl Server {
         command.stdout(Stdio::null());
         let child = command.spawn().unwrap_or_else(|e| panic!("{command:?}: {e}"));
         let mut server = Self { child, mounted };
-        let deadline = Instant::now() + PATIENCE;
+        let deadline = Instant::now() + TIMEOUT;
         while !is_ready() {
             let ended = server.child.try_wait().expect("a child that can be waited for");
             assert!(ended.is_none() && Instant::now() < deadline, "{command:?} does not serve: {ended:?}");
@@ -55,7 +55,7 @@ impl Drop for Server {
         } else {
             let _ = program(&format!("kill {}", self.child.id()), &[]).status();
         }
-        let deadline = Instant::now() + PATIENCE;
+        let deadline = Instant::now() + TIMEOUT;
         while Instant::now() < deadline {
             if let Ok(Some(_)) = self.child.try_wait() {
                 return;
@@ -68,4 +68,4 @@ impl Drop for Server {
 }
 
 /// How long a server may take to begin and to end.
-const PATIENCE: Duration = Duration::from_secs(20);
+const TIMEOUT: Duration = Duration::from_secs(20);

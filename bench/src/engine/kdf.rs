@@ -66,7 +66,7 @@ fn pbkdf2_case(options: &Options, title: String, row: &Row) -> Case {
     ours(1000, &mut expected);
     let mut case = Case::new(title, Unit::Iterations, options.rounds)
         .entering("keyway", Ok(iterations(ours)))
-        .over(floors::of(row.counts.into(), 1.0, row.reason.into()));
+        .over(floors::floor(row.counts.into(), 1.0, row.reason.into()));
     for peer in
         [Peer::OpenSsl3, Peer::OpenSsl4, Peer::Gcrypt, Peer::Botan, Peer::RustCrypto, Peer::RustCryptoAny]
     {

@@ -9,7 +9,7 @@
 //! this is scalar code for 64-bit words, so the ratio hardly depends on the CPU. The ratios were
 //! measured with `grub-fstest` (2.06 and 2.12 of Debian 12 and 13, 2.14 of forky), in CPU time, on
 //! an AMD EPYC (Zen 5), November 2026. What `cryptomount -A` computes with special instructions is
-//! given relative to Keyway with the same hash. docs/COST.md has the figures, [`pace`] those that are used.
+//! given relative to Keyway with the same hash. docs/COST.md has the figures, [`speed`] those that are used.
 
 mod argon2;
 mod board;
@@ -18,7 +18,7 @@ pub use argon2::Argon2Rates;
 pub use board::Board;
 
 use keyway_crypto::Hash;
-use keyway_crypto::kdf::pace::{self, Beside, FIRMWARE, Pace};
+use keyway_crypto::kdf::speed::{self, Beside, FIRMWARE, KdfSpeed};
 use keyway_format::interval::Interval;
 use keyway_format::luks2::Kdf;
 
@@ -126,18 +126,18 @@ impl Rates {
 
     /// GRUB's rates on the CPU whose rates under Linux these are, with one lane of Argon2.
     #[must_use]
-    pub fn of_grub(&self, pace: &Pace, place: Place) -> Self {
+    pub fn of_grub(&self, speed: &KdfSpeed, place: Place) -> Self {
         let here = |hash: Hash| Some(self.pbkdf2.iter().find(|(name, _)| name == hash.name())?.1);
         let by = |rate: Interval, ratio| rate.times(ratio).widened(1.0 / LIKE, LIKE);
         let of_hash = |hash: Hash| {
-            let beside = match pace.beside(hash) {
+            let beside = match speed.beside(hash) {
                 Beside::SameHash => hash,
                 Beside::Sha512 | Beside::Nothing => Hash::Sha512,
             };
-            Some((hash.name().to_owned(), by(here(beside)?, pace.pbkdf2(hash)?)))
+            Some((hash.name().to_owned(), by(here(beside)?, speed.pbkdf2(hash)?)))
         };
-        let pbkdf2 = pace.hashes().filter_map(of_hash).collect();
-        let argon2 = self.argon2.filter_map(|kib, rate| Some(by(rate, pace.argon2(kib)?)));
+        let pbkdf2 = speed.hashes().filter_map(of_hash).collect();
+        let argon2 = self.argon2.filter_map(|kib, rate| Some(by(rate, speed.argon2(kib)?)));
         let firmware =
             Self { pbkdf2, argon2, each_slot: Interval::exact(0.02 * FIRMWARE), ..Self::default() };
         match place {
@@ -152,13 +152,13 @@ impl Rates {
         let by = |rate: &Interval, ratio: f64, (less, more): (f64, f64)| {
             rate.times(ratio).widened(1.0 / less, more)
         };
-        let ratio = |name: &str| pace::CRYPTSETUP.pbkdf2(Hash::find(name)?);
+        let ratio = |name: &str| speed::CRYPTSETUP.pbkdf2(Hash::find(name)?);
         let known = self.pbkdf2.iter().filter_map(|(hash, rate)| Some((hash, rate, ratio(hash)?)));
         let pbkdf2 = known.map(|(hash, rate, ratio)| (hash.clone(), by(rate, ratio, (LIKE, LIKE))));
-        let of_argon2 = |kib, rate| Some(by(&rate, pace::CRYPTSETUP.argon2(kib)?, LIKE_ARGON2));
+        let of_argon2 = |kib, rate| Some(by(&rate, speed::CRYPTSETUP.argon2(kib)?, LIKE_ARGON2));
         let argon2 = self.argon2.filter_map(of_argon2);
         let each_slot = self.each_slot.times(CRYPTSETUPS_START);
-        let of_rounds = |rate| Some(by(&rate, pace::CRYPTSETUP.stretching()?, (LIKE, LIKE)));
+        let of_rounds = |rate| Some(by(&rate, speed::CRYPTSETUP.stretching()?, (LIKE, LIKE)));
         let stretching = self.stretching.and_then(of_rounds);
         Self { pbkdf2: pbkdf2.collect(), argon2, stretching, each_slot, ..Self::default() }
     }
@@ -325,21 +325,21 @@ mod tests {
         let at = |hash: &str, rate| (hash.to_owned(), Interval::exact(rate));
         let rates =
             |sha256| Rates { pbkdf2: vec![at("sha512", 1e6), at("sha256", sha256)], ..Rates::default() };
-        let rate = |cpu: &Rates, pace, hash: &str| {
-            let rates = cpu.of_grub(pace, Place::Utility).pbkdf2;
+        let rate = |cpu: &Rates, speed, hash: &str| {
+            let rates = cpu.of_grub(speed, Place::Utility).pbkdf2;
             rates.into_iter().find(|(name, _)| name == hash).map(|(_, rate)| rate.likely.round())
         };
         let (slow, fast) = (rates(1e6), rates(4e6));
-        let sha256 = pace::GRUB_2_14_ACCEL.pbkdf2(Hash::Sha256).unwrap() * FIRMWARE;
-        assert_eq!(rate(&slow, &pace::GRUB_2_14_ACCEL, "sha256"), Some((1e6 * sha256).round()));
-        assert_eq!(rate(&fast, &pace::GRUB_2_14_ACCEL, "sha256"), Some((4e6 * sha256).round()));
-        assert_eq!(rate(&fast, &pace::GRUB_2_14_ACCEL, "sha512"), Some(630_000.0));
-        assert_eq!(rate(&fast, &pace::GRUB_2_14_ACCEL, "sha224"), None, "not measured there");
+        let sha256 = speed::GRUB_2_14_ACCEL.pbkdf2(Hash::Sha256).unwrap() * FIRMWARE;
+        assert_eq!(rate(&slow, &speed::GRUB_2_14_ACCEL, "sha256"), Some((1e6 * sha256).round()));
+        assert_eq!(rate(&fast, &speed::GRUB_2_14_ACCEL, "sha256"), Some((4e6 * sha256).round()));
+        assert_eq!(rate(&fast, &speed::GRUB_2_14_ACCEL, "sha512"), Some(630_000.0));
+        assert_eq!(rate(&fast, &speed::GRUB_2_14_ACCEL, "sha224"), None, "not measured there");
         for hash in ["sha1", "ripemd160"] {
-            let plain = rate(&fast, &pace::GRUB_2_14, hash);
-            assert!(plain.is_some() && rate(&fast, &pace::GRUB_2_14_ACCEL, hash) == plain, "{hash}");
+            let plain = rate(&fast, &speed::GRUB_2_14, hash);
+            assert!(plain.is_some() && rate(&fast, &speed::GRUB_2_14_ACCEL, hash) == plain, "{hash}");
         }
-        assert_eq!(rate(&fast, &pace::GRUB_2_14, "sha256"), Some(800_000.0));
+        assert_eq!(rate(&fast, &speed::GRUB_2_14, "sha256"), Some(800_000.0));
     }
 
     /// The article: 2,612,730 iterations of SHA-512, 450,000 per second under Linux, around 45 s in
@@ -347,7 +347,7 @@ mod tests {
     #[test]
     fn the_article() {
         let pbkdf2 = vec![("sha512".into(), Interval::exact(450_000.0))];
-        let grub = Rates { pbkdf2, ..Rates::default() }.of_grub(&pace::GRUB_2_06, Place::Firmware);
+        let grub = Rates { pbkdf2, ..Rates::default() }.of_grub(&speed::GRUB_2_06, Place::Firmware);
         let seconds = |iterations| grub.seconds(&Work::pbkdf2("sha512", iterations, 64)).unwrap().likely;
         assert!((36.0..54.0).contains(&seconds(2_612_730)), "{}", seconds(2_612_730));
         assert!((2.5..5.0).contains(&seconds(200_000)), "{}", seconds(200_000));

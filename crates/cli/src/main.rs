@@ -73,7 +73,7 @@ impl Task {
             Self::Typed(command_line) => run(command_line),
             Self::Boot => output::ending::conclude(Manner::default(), verb::boot::unlock::boot()),
             Self::BackgroundRequest(request) => {
-                let result = verb::session::run_errand(&request);
+                let result = verb::session::run_request(&request);
                 device::nbd::disconnect();
                 // The process that the user started prints the closing line.
                 output::ending::conclude(Manner::default(), result)

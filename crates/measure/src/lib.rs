@@ -17,7 +17,7 @@
 //! stats machine  what samples say; where they come from
 //! report         the results as tables, CSV, JSON lines, Markdown, and compared with another run
 //! report::html   and as a page: one file without scripts that loads nothing; plotters draws charts
-//!                for desk and phone; its style sheet colours them for light and dark
+//!                for desktop and phone; its style sheet colours them for light and dark
 //! ```
 #![deny(unsafe_code)]
 #![allow(clippy::result_large_err, reason = "what keeps a case from being measured is passed up once a case")]

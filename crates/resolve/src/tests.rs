@@ -111,7 +111,7 @@ fn answers_to_other_questions_are_not_taken() {
 }
 
 #[test]
-fn aliases_are_followed_and_strangers_addresses_left() {
+fn aliases_are_followed_and_addresses_of_other_names_left() {
     let asked = question(7, NAME, Kind::A);
     let other = b"\x05Other\x07example\0";
     let mut message = reply(&asked, GOOD, &[(5, other)]);

@@ -71,8 +71,8 @@ fn a_seal_is_judged_before_the_key_and_with_it() {
     assert!(judge(&storage, &with("d")).is_ok(), "only the key can tell");
     assert_eq!(open(&storage, &with("d")), Err(Unmet::Seal(Broken::Context)));
     // A volume key that was not the seal's: only with it can that be told, and then it is.
-    let stranger = judge(&storage, &terms).unwrap_or_else(|e| panic!("{e}"));
-    let refused = stranger.open(Secret::copy_from(&[8; 64]), 0).map(drop).map_err(unmet);
+    let unopened = judge(&storage, &terms).unwrap_or_else(|e| panic!("{e}"));
+    let refused = unopened.open(Secret::copy_from(&[8; 64]), 0).map(drop).map_err(unmet);
     assert_eq!(refused, Err(Unmet::Seal(Broken::Forged)));
 
     edit::set_label(&mut luks, Some("x"), None, None, &mut OsRandom).unwrap();
@@ -122,13 +122,13 @@ fn a_key_that_is_only_tried_is_judged_too() {
         .map_err(unmet)
         .unwrap_err();
     assert_eq!(refused.to_string(), "ours:2 demands size = 1: 2097152", "unless it is known");
-    let stranger = Secret::copy_from(&[8; 64]);
-    let refused = admission::check_key(&again(&storage), None, &terms, &stranger, 0).map_err(unmet);
+    let other_key = Secret::copy_from(&[8; 64]);
+    let refused = admission::check_key(&again(&storage), None, &terms, &other_key, 0).map_err(unmet);
     assert_eq!(refused, Err(Unmet::Seal(Broken::Forged)));
     // An unbound key is no volume key, and opens nothing.
     let options = AddKey { kdf: pbkdf2(), ..AddKey::default() };
-    edit::add_unbound_key(&mut luks, &stranger, &secret("unbound"), &options, &mut OsRandom).unwrap();
-    assert!(admission::check_key(&again(&storage), None, &terms, &stranger, 1).is_ok());
+    edit::add_unbound_key(&mut luks, &other_key, &secret("unbound"), &options, &mut OsRandom).unwrap();
+    assert!(admission::check_key(&again(&storage), None, &terms, &other_key, 1).is_ok());
 
     let params = Luks1Params { kdf: pbkdf2(), key_bits: 256, ..Luks1Params::default() };
     let (storage, key) = (Arc::new(Memory::zeroed(LEN)), Secret::copy_from(&[7; 32]));

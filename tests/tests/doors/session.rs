@@ -276,16 +276,16 @@ fn another_user_sees_and_reaches_nothing() {
     runtime.open(&volume, "--backend nbd", "home").ok();
     let public = Scratch::new();
     let program = public.copy(&keyway_tests::peers::program(), "keyway");
-    let stranger = |line: &str| {
+    let other_user = |line: &str| {
         let run = peer("setpriv", "--reuid=65534 --regid=65534 --clear-groups").arg("env");
         run.arg(format!("XDG_RUNTIME_DIR={}", runtime.0.root().display())).args(line)
     };
     let keyway = program.display();
-    stranger(&format!("{keyway} list")).ok().lacks("home");
-    stranger(&format!("{keyway} status home")).fails(4).says("inactive");
-    stranger(&format!("{keyway} close home")).fails(4).says("home");
+    other_user(&format!("{keyway} list")).ok().lacks("home");
+    other_user(&format!("{keyway} status home")).fails(4).says("inactive");
+    other_user(&format!("{keyway} close home")).fails(4).says("home");
     let uri = format!("nbd+unix:///?socket={}", runtime.directory("home").join("nbd").display());
-    stranger(&format!("nbdinfo {uri}")).fails(1).says("Permission denied");
+    other_user(&format!("nbdinfo {uri}")).fails(1).says("Permission denied");
     assert_eq!(runtime.connect("home").size, volume.size());
     runtime.keyway("close home").ok();
 }

@@ -15,7 +15,7 @@ fn keyway_reads_through_nbdkits_tls() {
     need!("nbdkit", "certtool");
     let scratch = Scratch::new();
     let pki = Pki::new(&scratch, "pki");
-    let stranger = Pki::new(&scratch, "stranger");
+    let unknown_ca = Pki::new(&scratch, "unknown-ca");
     let (key, image) = (scratch.file("key", "secret"), scratch.sized("image", 40 << 20));
     keyway("luksFormat -q").arg(&image).arg(&key).args(CHEAP_LUKS2_PBKDF2).ok();
     let port = free_port();
@@ -32,9 +32,9 @@ fn keyway_reads_through_nbdkits_tls() {
     opens("localhost", &pki, "").ok();
     opens("127.0.0.1", &pki, "").ok();
     opens("localhost", &pki, "&tls-hostname=disk.example").fails(4).says("not valid for name");
-    opens("localhost", &stranger, "").fails(4).says("invalid peer certificate");
-    // The server does not trust strangers either.
-    opens("localhost", &stranger, "&tls-verify-peer=0").fails(4);
+    opens("localhost", &unknown_ca, "").fails(4).says("invalid peer certificate");
+    // The server does not trust an unknown authority either.
+    opens("localhost", &unknown_ca, "&tls-verify-peer=0").fails(4);
     let clear = format!("nbd://localhost:{port}/");
     keyway("open --test-passphrase -d").arg(&key).arg(clear).fails(4).says("demands TLS: write nbds://");
 }
@@ -44,7 +44,7 @@ fn libnbd_and_qemu_read_through_keyways_tls() {
     need!("nbdinfo", "nbdcopy", "qemu-img", "certtool");
     let scratch = Scratch::new();
     let pki = Pki::new(&scratch, "pki");
-    let stranger = Pki::new(&scratch, "stranger");
+    let unknown_ca = Pki::new(&scratch, "unknown-ca");
     let (server, plain) = Served::start(&scratch, "--tls require --tls-verify-peer", Some(&pki));
     let port = server.port;
     let uri = |pki: &Pki| format!("nbds://localhost:{port}/?tls-certificates={}", pki.path().display());
@@ -52,7 +52,7 @@ fn libnbd_and_qemu_read_through_keyways_tls() {
     peer("nbdinfo", "").arg(uri(&pki)).ok().says("with TLS").says("export-size");
     peer("nbdcopy", "").arg(uri(&pki)).arg(scratch.path("copy")).ok();
     assert_same_bytes("nbdcopy", &read(scratch.path("copy")).unwrap()[..plain.len()], "plain", &plain);
-    peer("nbdinfo", "").arg(uri(&stranger)).fails(1);
+    peer("nbdinfo", "").arg(uri(&unknown_ca)).fails(1);
     peer("nbdinfo", "").arg(format!("nbd://localhost:{port}")).fails(1);
 
     let object = |pki: &Pki| format!("tls-creds-x509,id=tls,endpoint=client,dir={}", pki.path().display());
@@ -63,7 +63,7 @@ fn libnbd_and_qemu_read_through_keyways_tls() {
     };
     qemu(&pki).ok();
     assert_same_bytes("qemu", &read(scratch.path("qemu")).unwrap()[..plain.len()], "plain", &plain);
-    qemu(&stranger).fails(1);
+    qemu(&unknown_ca).fails(1);
 }
 
 /// A server that requires certificates serves no client without one: not without TLS either,
@@ -72,7 +72,7 @@ fn libnbd_and_qemu_read_through_keyways_tls() {
 fn verified_clients_are_the_only_ones() {
     need!("nbdinfo", "certtool");
     let scratch = Scratch::new();
-    let (pki, stranger) = (Pki::new(&scratch, "pki"), Pki::new(&scratch, "stranger"));
+    let (pki, unknown_ca) = (Pki::new(&scratch, "pki"), Pki::new(&scratch, "unknown-ca"));
     for mode in ["--tls on", "--tls require", ""] {
         let (server, _) = Served::start(&scratch, &format!("{mode} --tls-verify-peer"), Some(&pki));
         let uri = |pki: &Pki| {
@@ -80,7 +80,7 @@ fn verified_clients_are_the_only_ones() {
         };
         peer("nbdinfo", "--size").arg(uri(&pki)).ok();
         peer("nbdinfo", "--size").arg(format!("nbd://localhost:{}", server.port)).fails(1).says("TLS");
-        peer("nbdinfo", "--size").arg(uri(&stranger)).fails(1);
+        peer("nbdinfo", "--size").arg(uri(&unknown_ca)).fails(1);
         fs::remove_file(scratch.path("volume")).unwrap();
     }
     let image = scratch.sized("image", 1 << 20);

@@ -21,13 +21,13 @@ fn the_volume_key_is_printed_alike() {
 fn what_is_no_volume_is_refused_alike() {
     need!("cryptsetup");
     let scratch = Scratch::new();
-    let strangers = [
+    let no_volumes = [
         scratch.random_file("random", 5, 1 << 20),
         scratch.sized("zeros", 1 << 20),
         scratch.file("short", "LUKS\u{ba}\u{be}"),
         scratch.path("absent"),
     ];
-    for file in &strangers {
+    for file in &no_volumes {
         for command in ["isLuks", "luksDump", "luksUUID", "open --test-passphrase"] {
             let theirs = cryptsetup(command).arg(file).stdin("secret").outcome();
             let ours = keyway(command).arg(file).stdin("secret").outcome();

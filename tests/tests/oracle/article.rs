@@ -72,7 +72,7 @@ fn the_article_predicted_and_timed() {
 /// The table's rates, scaled to be exact for one volume.
 fn calibrated(kit: &Kit, grub: &Grub, volume: &Volume) -> Rates {
     let pbkdf2 = vec![("sha512".to_owned(), Interval::exact(1_000_000.0))];
-    let table = Rates { pbkdf2, ..Rates::default() }.of_grub(grub.version.pace(), Place::Utility);
+    let table = Rates { pbkdf2, ..Rates::default() }.of_grub(grub.version.speed(), Place::Utility);
     let works = works(volume, grub);
     let predicted = table.total(&works).unwrap().likely;
     table.times(predicted / seconds(kit, grub, volume))

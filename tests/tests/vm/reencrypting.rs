@@ -69,7 +69,7 @@ const SCENARIO: &str = r#"
     echo KILLED=$(dmsetup table two | wc -l)
     keyway status two | sed -n 's/  reencryption: */STATUS=/p; s/  size: */SIZE=/p'
     keyway luksSuspend two 2>&1 | sed 's/^/SUSPEND=/'
-    keyway reencrypt -q --active-name two --key-file /wrong 2>&1 | sed 's/^/STRANGER=/'
+    keyway reencrypt -q --active-name two --key-file /wrong 2>&1 | sed 's/^/WRONG_KEY=/'
     code=0; keyway reencrypt -q --resume-only --active-name two --key-file /key --hotzone-size 1M || code=$?
     echo RESUMED=$code
     result KILLED
@@ -190,7 +190,7 @@ fn a_mapping_is_reencrypted_under_fio() {
     report.has("RESUMED", "0");
     report.has("KILLED_TABLE", "0 65536 crypt serpent-xts-plain64");
     assert!(report.value("ENCRYPT").contains("two is open: only its volume key"), "{report:?}");
-    assert!(report.value("STRANGER").contains("No key available with this passphrase"), "{report:?}");
+    assert!(report.value("WRONG_KEY").contains("No key available with this passphrase"), "{report:?}");
     for disk in &disks {
         let dump = cryptsetup("luksDump").arg(disk).ok().text();
         assert!(dump.contains("  1: luks2") && !dump.contains("  0: luks2"), "{dump}");

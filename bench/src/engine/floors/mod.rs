@@ -66,11 +66,11 @@ pub(crate) fn sectors(cipher: &Cipher, sector: usize) -> Option<Floor> {
     let pieces = sector as f64 / work.bytes;
     let counts: Vec<_> = work.counts.iter().map(|(op, count)| (*op, count * pieces)).collect();
     let counts: Vec<_> = counts.into_iter().chain(work.a_sector.iter().copied()).collect();
-    of(counts, sector as f64, format!("{}; {}", work.derivation, work.gap))
+    floor(counts, sector as f64, format!("{}; {}", work.derivation, work.gap))
 }
 
 /// The floor of work that takes these instructions for so many units, in 10^6 units a second.
-pub(super) fn of(counts: Vec<(Op, f64)>, units: f64, reason: String) -> Option<Floor> {
+pub(super) fn floor(counts: Vec<(Op, f64)>, units: f64, reason: String) -> Option<Floor> {
     seconds(&counts)?;
     let sample = move || units / seconds(&counts).expect("instructions that were there") / 1e6;
     Some(Floor { sample: Box::new(sample), reason })

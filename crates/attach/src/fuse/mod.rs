@@ -62,7 +62,7 @@ pub fn unmount(mount: &mounts::Mount) -> Result<()> {
 /// A description of each user that keeps the mount at `dir` from being unmounted, as far as the
 /// caller may see them.
 pub fn users(dir: &Path) -> Vec<String> {
-    users::of(dir)
+    users::users_of(dir)
 }
 
 /// How a volume is mounted.

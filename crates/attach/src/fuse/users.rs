@@ -7,7 +7,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The users of the mount at `dir`, each as text ("fuse2fs (process 77)").
-pub(super) fn of(dir: &Path) -> Vec<String> {
+pub(super) fn users_of(dir: &Path) -> Vec<String> {
     let inside = |path: &PathBuf| path.starts_with(dir);
     let loops =
         entries(Path::new("/sys/block")).filter(|device| backing_file(device).as_ref().is_some_and(inside));
@@ -57,7 +57,7 @@ mod tests {
         let dir = std::env::temp_dir().join(format!("keyway-users-{}", std::process::id()));
         fs::create_dir_all(dir.join("a")).unwrap();
         let dir = fs::canonicalize(dir).unwrap();
-        assert_eq!(of(&dir), Vec::<String>::new());
+        assert_eq!(users_of(&dir), Vec::<String>::new());
         let file = fs::File::create(dir.join("a/plain")).unwrap();
         let mut child = Command::new("sleep").arg("60").stdin(Stdio::from(file)).spawn().unwrap();
         let expected = format!("sleep (process {})", child.id());
@@ -65,8 +65,8 @@ mod tests {
         while fs::read_to_string(format!("/proc/{}/comm", child.id())).unwrap() != "sleep\n" {
             std::thread::yield_now();
         }
-        let found = of(&dir);
-        let beside = of(&dir.join("b"));
+        let found = users_of(&dir);
+        let beside = users_of(&dir.join("b"));
         child.kill().unwrap();
         child.wait().unwrap();
         fs::remove_dir_all(&dir).unwrap();

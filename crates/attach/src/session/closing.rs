@@ -33,7 +33,7 @@ impl Session {
         waits: impl FnOnce(&Waiting),
     ) -> Result<String> {
         let Some(mount) = self.mount_point() else { return self.close(Close::Now) };
-        patiently(mount, limit, waits, || match self.close(Close::Now) {
+        retry_while_busy(mount, limit, waits, || match self.close(Close::Now) {
             // Another process has closed it in the meantime.
             Err(error) if !error.is_busy() && registry.find(&self.facts.name).is_none() => Ok(String::new()),
             closed => closed,
@@ -57,7 +57,7 @@ pub struct Waiting<'a> {
 ///
 /// # Errors
 /// Those of `attempt`; the last one is in an [`Error::StillUsed`] if users are known.
-pub fn patiently<T>(
+pub fn retry_while_busy<T>(
     mount: &Path,
     limit: Duration,
     waits: impl FnOnce(&Waiting),
@@ -86,7 +86,7 @@ pub fn patiently<T>(
     }
 }
 
-/// Waits until `is_over`, as [`patiently`] does.
+/// Waits until `is_over`, as [`retry_while_busy`] does.
 ///
 /// # Errors
 /// [`Error::StillUsed`], or that the mount is busy.
@@ -97,7 +97,7 @@ pub fn wait_until(
     is_over: impl Fn() -> bool,
 ) -> Result<()> {
     let busy = || Error::FrontEnd(crate::Error::Busy(format!("{} is still in use", mount.display())));
-    patiently(mount, limit, waits, || if is_over() { Ok(()) } else { Err(busy()) })
+    retry_while_busy(mount, limit, waits, || if is_over() { Ok(()) } else { Err(busy()) })
 }
 
 /// How long to wait before saying which programs are waited for.

@@ -15,7 +15,7 @@ use super::Session;
 use super::error::{Answer, Error, Result};
 use super::facts::{Facts, Status};
 use super::life::{Close, Life};
-use super::work::Pace;
+use super::work::Throttle;
 use crate::local::{Directory, peer};
 use keyway_crypto::Secret;
 use keyway_volume::Rights;
@@ -87,7 +87,7 @@ impl Session {
     ///
     /// # Errors
     /// [`Error::Answered`] with the session's refusal; [`Error::Silent`].
-    pub fn reencrypt(&self, keys: &VolumeKeys, pace: Pace) -> Result<()> {
+    pub fn reencrypt(&self, keys: &VolumeKeys, throttle: Throttle) -> Result<()> {
         let bytes = |key: Option<&Secret>| key.map_or(0, Secret::len);
         let old = bytes(keys.old());
         let mut both = Secret::zeroed(old + bytes(keys.new_key()));
@@ -95,7 +95,7 @@ impl Session {
         for (part, key) in [(first, keys.old()), (second, keys.new_key())] {
             part.copy_from_slice(key.map_or(&[], Secret::expose));
         }
-        let (zone, limit) = (pace.zone.unwrap_or(0), pace.limit.unwrap_or(0));
+        let (zone, limit) = (throttle.zone.unwrap_or(0), throttle.limit.unwrap_or(0));
         self.ask(&format!("reencrypt {old} {zone} {limit}"), Some(&both)).map(drop)
     }
 
@@ -220,9 +220,9 @@ fn answer_one(mut stream: UnixStream, life: &Arc<Life>, in_words: fn(Error) -> A
         ["reencrypt", "stop"] => life.stop_reencrypting().map(|()| String::new()),
         ["reencrypt", old, zone, limit, len] => {
             let given = |number: &str| number.parse().ok().map(|number| Some(number).filter(|n| *n > 0));
-            let pace = Pace { zone: given(zone)?, limit: given(limit)? };
+            let throttle = Throttle { zone: given(zone)?, limit: given(limit)? };
             let keys = both_keys(&read_key(&mut stream, len)?, old.parse().ok()?)?;
-            life.reencrypt(keys, pace).map(|()| String::new())
+            life.reencrypt(keys, throttle).map(|()| String::new())
         }
         ["size", "all"] => life.resize(None).map(|()| String::new()),
         ["size", size] => life.resize(Some(size.parse().ok()?)).map(|()| String::new()),

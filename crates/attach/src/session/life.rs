@@ -4,7 +4,7 @@
 use super::error::{Error, Result};
 use super::facts::{Facts, Status};
 use super::suspendable::SuspendableDevice;
-use super::work::{Pace, Work};
+use super::work::{Throttle, Work};
 use crate::FrontEnd;
 use keyway_crypto::Secret;
 use keyway_volume::reencrypt::VolumeKeys;
@@ -150,8 +150,8 @@ impl Life {
     }
 
     /// Goes on with the re-encryption that the volume's header describes.
-    pub(super) fn reencrypt(&self, keys: VolumeKeys, pace: Pace) -> Result<()> {
-        self.work.start(&self.opened.device, keys, pace, |_| ())
+    pub(super) fn reencrypt(&self, keys: VolumeKeys, throttle: Throttle) -> Result<()> {
+        self.work.start(&self.opened.device, keys, throttle, |_| ())
     }
 
     /// Stops that where the data is whole.

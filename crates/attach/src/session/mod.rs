@@ -28,7 +28,7 @@ mod source;
 mod suspendable;
 mod work;
 
-pub use closing::{Waiting, patiently, wait_until};
+pub use closing::{Waiting, retry_while_busy, wait_until};
 pub use control::Control;
 pub use error::{Answer, Error, NameFault, Result, SizeFault};
 pub use facts::{Facts, Moved, Status};
@@ -37,7 +37,7 @@ pub use registry::{Claim, Name, Registry, is_inside};
 pub use runtime::Runtime;
 pub use source::{KeyDigest, Origin, Source};
 pub use suspendable::SuspendableDevice;
-pub use work::{Pace, Work};
+pub use work::{Throttle, Work};
 
 use crate::local::Directory;
 

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 /// How fast a volume is re-encrypted.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Pace {
+pub struct Throttle {
     /// The largest zone in bytes; without it, as large as users can wait for.
     pub zone: Option<u64>,
     /// Bytes a second at most.
@@ -65,7 +65,7 @@ enum Stage {
 }
 
 impl Work {
-    /// Goes on in the background, at this pace; `ended` is told how that ended.
+    /// Goes on in the background, throttled; `ended` is told how that ended.
     ///
     /// # Errors
     /// Those of [`SuspendableDevice::reencrypt`]; [`Error::Running`].
@@ -73,14 +73,14 @@ impl Work {
         &self,
         device: &Arc<SuspendableDevice>,
         keys: VolumeKeys,
-        pace: Pace,
+        throttle: Throttle,
         ended: impl FnOnce(&Moved) + Send + 'static,
     ) -> Result<()> {
         let mut thread = unpoisoned(&self.thread);
         if matches!(unpoisoned(&self.state.0).stage, Stage::Running | Stage::Stopping) {
             return Err(Error::Running);
         }
-        let online = device.reencrypt(keys, pace.zone)?;
+        let online = device.reencrypt(keys, throttle.zone)?;
         if let Some(ended) = thread.take() {
             let _ = ended.join();
         }
@@ -88,7 +88,7 @@ impl Work {
             State { volume: Moving::Now(Arc::clone(&online)), stage: Stage::Running };
         let (state, device) = (Arc::clone(&self.state), Arc::clone(device));
         *thread = Some(thread::spawn(move || {
-            let stage = run(&online, &state, pace);
+            let stage = run(&online, &state, throttle);
             if stage == Stage::Done {
                 device.settle();
                 unpoisoned(&state.0).volume = Moving::Then(online.progress());
@@ -140,7 +140,7 @@ impl State {
 }
 
 /// Runs to the end, or until it is stopped or fails.
-fn run(online: &Online, state: &(Mutex<State>, Condvar), pace: Pace) -> Stage {
+fn run(online: &Online, state: &(Mutex<State>, Condvar), throttle: Throttle) -> Stage {
     let (begun, mut moved) = (Instant::now(), 0);
     loop {
         let (started, requests, before) = (Instant::now(), online.requests(), online.progress().done);
@@ -153,7 +153,7 @@ fn run(online: &Online, state: &(Mutex<State>, Condvar), pace: Pace) -> Stage {
         // Users come first: while there are requests, they have the device half of the time.
         let is_used = online.requests() > requests;
         let give_way = if is_used { started.elapsed() } else { Duration::ZERO };
-        let limit = pace.limit.map_or(Duration::ZERO, |limit| {
+        let limit = throttle.limit.map_or(Duration::ZERO, |limit| {
             Duration::from_secs_f64(moved as f64 / limit.max(1) as f64).saturating_sub(begun.elapsed())
         });
         if is_stopped(state, give_way.max(limit)) {

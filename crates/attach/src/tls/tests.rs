@@ -1,4 +1,4 @@
-//! Which certificates are trusted: those of `fixture/pki`, and not those of `fixture/stranger`,
+//! Which certificates are trusted: those of `fixture/pki`, and not those of `fixture/unknown-ca`,
 //! which contain the same names but come from another authority. They never expire; openssl made
 //! the keys and certtool the rest.
 
@@ -25,9 +25,9 @@ impl Socket for UnixStream {
 #[test]
 fn clients_have_to_show_a_certificate_of_the_authority() {
     let anonymous = Directory::new("anonymous", &["ca-cert.pem"]);
-    let stranger = Directory::new("stranger", &["ca-cert.pem"]);
+    let unknown_ca = Directory::new("unknown-ca", &["ca-cert.pem"]);
     for who in ["client-cert.pem", "client-key.pem"] {
-        stranger.copy(&fixture("stranger"), who, who);
+        unknown_ca.copy(&fixture("unknown-ca"), who, who);
     }
     for verify_peer in [false, true] {
         let server = Server::from_directory(&fixture("pki"), verify_peer).unwrap();
@@ -38,7 +38,7 @@ fn clients_have_to_show_a_certificate_of_the_authority() {
         };
         assert!(serves(&fixture("pki")));
         assert_eq!(serves(&anonymous.0), !verify_peer);
-        assert_eq!(serves(&stranger.0), !verify_peer);
+        assert_eq!(serves(&unknown_ca.0), !verify_peer);
     }
 }
 
@@ -63,9 +63,9 @@ fn servers_are_believed_by_authority_and_name() {
         ("pki", Some("other.example"), true, false),
         ("pki", Some("other.example"), false, true),
         ("pki", None, true, true),
-        ("stranger", Some("disk.example"), true, false),
-        ("stranger", Some("disk.example"), false, true),
-        ("stranger", None, true, false),
+        ("unknown-ca", Some("disk.example"), true, false),
+        ("unknown-ca", Some("disk.example"), false, true),
+        ("unknown-ca", None, true, false),
     ] {
         let server = Server::from_directory(&fixture(servers), false).unwrap();
         let client = Client::from_directory(Some(&fixture("pki")), name, verify_peer).unwrap();

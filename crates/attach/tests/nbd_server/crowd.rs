@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 
 /// A hundred and more who say nothing, all from one address, keep nobody out.
 #[test]
-fn silent_strangers_make_room() {
+fn silent_unauthenticated_clients_make_room() {
     let server = Server::new(vec![memory()], Options { handshake: TIMEOUT, ..Options::default() });
     let front_end = server.tcp(&["127.0.0.1:0".parse().unwrap()]).unwrap();
     let mut silent: Vec<TcpStream> = (0..128).map(|_| connect_tcp(&front_end)).collect();
@@ -35,7 +35,7 @@ fn silent_strangers_make_room() {
 
 /// Who has to make room is told so, if it asks for something, and has a moment to leave.
 #[test]
-fn a_stranger_that_has_to_go_is_told_so() {
+fn an_unauthenticated_client_that_has_to_go_is_told_so() {
     let server = Server::new(vec![memory()], Options { handshake: TIMEOUT, ..Options::default() });
     let front_end = server.tcp(&["127.0.0.1:0".parse().unwrap()]).unwrap();
     for (last, replies) in [(option::ABORT, 1), (option::EXPORT_NAME, 0)] {

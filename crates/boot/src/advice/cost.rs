@@ -8,7 +8,7 @@ use keyway_crypto::kdf::least;
 use keyway_format::interval::Interval;
 
 /// What to do with the keyslot at this place, or why nothing helps it.
-pub(super) fn of(slots: &[Candidate], at: usize, goal: &Goal<'_>) -> Result<Change, String> {
+pub(super) fn advised(slots: &[Candidate], at: usize, goal: &Goal<'_>) -> Result<Change, String> {
     let number = slots[at].number;
     match slots[at].standing {
         Standing::Opens | Standing::OpensWithAnotherKdf => {}

@@ -156,7 +156,7 @@ pub fn advise(slots: &[Candidate], goal: &Goal<'_>) -> Advice {
     };
     let (mut changes, mut because) = (Vec::new(), None);
     for at in (0..slots.len()).filter(|at| considered(&slots[*at])) {
-        match cost::of(slots, at, goal) {
+        match cost::advised(slots, at, goal) {
             Ok(change) => changes.push(change.with_those_later(slots, goal.rates)),
             Err(why) => because = because.or(Some(why)),
         }

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::unlock_time::{Argon2Rates, Board, Place};
-use keyway_crypto::kdf::pace;
+use keyway_crypto::kdf::speed;
 
 fn slot(number: u64, iterations: u64) -> Candidate {
     Candidate {
@@ -175,8 +175,8 @@ impl Seeded {
         match self.below(5) {
             0 => Board::find("pi4").unwrap().rates(),
             1 => here.of_cryptsetup(),
-            2 => here.of_grub(&pace::GRUB_2_06, Place::Firmware),
-            3 => here.of_grub(&pace::GRUB_2_14, Place::Firmware),
+            2 => here.of_grub(&speed::GRUB_2_06, Place::Firmware),
+            3 => here.of_grub(&speed::GRUB_2_14, Place::Firmware),
             _ => {
                 if self.below(3) == 0 {
                     here.argon2 = Argon2Rates::default();

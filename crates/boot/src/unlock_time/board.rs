@@ -2,7 +2,7 @@
 
 use super::{Argon2Rates, Rates};
 use keyway_crypto::Hash;
-use keyway_crypto::kdf::pace::{self, Beside, Pace};
+use keyway_crypto::kdf::speed::{self, Beside, KdfSpeed};
 use keyway_format::interval::Interval;
 
 /// A machine with published rates under Linux.
@@ -17,7 +17,7 @@ pub struct Board {
     /// How far from the figures other published ones are: slower, and faster.
     pbkdf2_range: (f64, f64),
     argon2_range: (f64, f64),
-    pace: &'static Pace,
+    speed: &'static KdfSpeed,
 }
 
 impl Board {
@@ -33,12 +33,12 @@ impl Board {
 
     /// The machine's rates.
     pub fn rates(&self) -> Rates {
-        debug_assert_eq!(self.pace.argon2_beside(), Beside::Nothing);
+        debug_assert_eq!(self.speed.argon2_beside(), Beside::Nothing);
         let within = |rate, (down, up)| Interval::exact(rate).widened(down, up);
         let of_hash =
-            |hash: Hash| Some((hash.name().to_owned(), within(self.pace.pbkdf2(hash)?, self.pbkdf2_range)));
-        let pbkdf2 = self.pace.hashes().filter_map(of_hash).collect();
-        let argon2 = self.pace.argon2(ANY_MEMORY).map(|rate| within(rate, self.argon2_range));
+            |hash: Hash| Some((hash.name().to_owned(), within(self.speed.pbkdf2(hash)?, self.pbkdf2_range)));
+        let pbkdf2 = self.speed.hashes().filter_map(of_hash).collect();
+        let argon2 = self.speed.argon2(ANY_MEMORY).map(|rate| within(rate, self.argon2_range));
         let argon2 = argon2.map(Argon2Rates::of_any).unwrap_or_default();
         Rates { pbkdf2, argon2, each_slot: Interval::exact(0.05), ..Rates::default() }
     }
@@ -52,7 +52,7 @@ static BOARDS: &[Board] = &[
         memory_kib: Some(1 << 20),
         pbkdf2_range: (0.67, 1.5),
         argon2_range: (0.5, 1.5),
-        pace: &pace::PI3,
+        speed: &speed::PI3,
     },
     Board {
         name: "pi4",
@@ -60,7 +60,7 @@ static BOARDS: &[Board] = &[
         memory_kib: None,
         pbkdf2_range: (0.98, 2.7),
         argon2_range: (0.5, 1.3),
-        pace: &pace::PI4,
+        speed: &speed::PI4,
     },
 ];
 

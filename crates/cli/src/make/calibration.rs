@@ -94,7 +94,7 @@ fn grubs(kdf: &SettledKdf, data: Option<&Data>) -> Vec<Opener> {
         })
     };
     let versions = [Version::V2_12, Version::V2_14].into_iter().filter(opens);
-    versions.map(|version| Opener::Other(version.pace())).collect()
+    versions.map(|version| Opener::Other(version.speed())).collect()
 }
 
 fn cost(kdf: &SettledKdf) -> String {

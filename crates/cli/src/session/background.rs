@@ -57,10 +57,10 @@ pub(crate) fn request() -> Option<Vec<u8>> {
         return None;
     }
     enter();
-    Some(receive_errand().unwrap_or_default())
+    Some(receive_request().unwrap_or_default())
 }
 
-fn receive_errand() -> io::Result<Vec<u8>> {
+fn receive_request() -> io::Result<Vec<u8>> {
     let mut seconds = [0; 8];
     receive(&mut seconds)?;
     remote::set_timeout(Some(u64::from_le_bytes(seconds)));

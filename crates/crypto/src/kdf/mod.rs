@@ -4,9 +4,9 @@ mod argon2;
 mod hkdf;
 mod hmac;
 pub mod least;
-pub mod pace;
 mod pbkdf2;
 mod pieces;
+pub mod speed;
 mod stretch;
 
 pub use argon2::{Argon2Block, argon2_in};

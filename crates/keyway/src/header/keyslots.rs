@@ -35,7 +35,7 @@ pub enum Priority {
     Ignore,
 }
 
-pub(super) fn of(luks: &Luks) -> Vec<Keyslot> {
+pub(super) fn keyslots(luks: &Luks) -> Vec<Keyslot> {
     let in_use = (0..=luks.last_keyslot()).filter(|number| luks.keyslot_state(*number) != KeyslotState::Free);
     in_use.filter_map(|number| keyslot(luks, number)).collect()
 }

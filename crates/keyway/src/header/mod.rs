@@ -171,7 +171,7 @@ impl Header {
     /// # Ok::<(), keyway::Error>(())
     /// ```
     pub fn keyslots(&self) -> Vec<Keyslot> {
-        keyslots::of(&self.luks)
+        keyslots::keyslots(&self.luks)
     }
 
     /// Estimates how long this machine takes to unlock with a keyslot: a short measurement,

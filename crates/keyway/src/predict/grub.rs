@@ -2,7 +2,7 @@
 
 use super::{Outcome, Tried};
 use keyway_boot::loader::grub::{self, Distribution, Judgement, Loader, Verdict, Version};
-use keyway_crypto::kdf::pace::{self, Pace};
+use keyway_crypto::kdf::speed::{self, KdfSpeed};
 use keyway_volume::Storage;
 use std::fmt;
 
@@ -57,13 +57,13 @@ impl Grub {
 
     /// Its name in the list of machines.
     pub(super) fn machine(self) -> &'static str {
-        self.distribution.map_or(self.pace().name, |it| it.name)
+        self.distribution.map_or(self.speed().name, |it| it.name)
     }
 
-    pub(super) fn pace(self) -> &'static Pace {
+    pub(super) fn speed(self) -> &'static KdfSpeed {
         match self.accelerated {
-            true => &pace::GRUB_2_14_ACCEL,
-            false => self.version.pace(),
+            true => &speed::GRUB_2_14_ACCEL,
+            false => self.version.speed(),
         }
     }
 

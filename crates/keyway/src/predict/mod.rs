@@ -133,8 +133,8 @@ impl Kind {
             }
             Self::Board(board) => cpu.unwrap_or_else(|| given(board.rates())),
             Self::Grub(grub) => {
-                let cpu = cpu.unwrap_or_else(|| rates::for_grub(works, grub.pace(), most_kib));
-                cpu.with(|rates| rates.of_grub(grub.pace(), Place::Firmware))
+                let cpu = cpu.unwrap_or_else(|| rates::for_grub(works, grub.speed(), most_kib));
+                cpu.with(|rates| rates.of_grub(grub.speed(), Place::Firmware))
             }
         }
     }

@@ -2,7 +2,7 @@
 
 use keyway_boot::unlock_time::{Argon2Rates, Rates, Work};
 use keyway_crypto::Hash;
-use keyway_crypto::kdf::pace::{Beside, Pace};
+use keyway_crypto::kdf::speed::{Beside, KdfSpeed};
 use keyway_format::interval::Interval;
 use keyway_format::luks2::Kdf;
 use keyway_volume::{UnlockOptions, UnlockTimes};
@@ -41,10 +41,10 @@ pub(super) fn of_linux<'a>(works: impl Iterator<Item = &'a Work> + Clone, most_k
 /// The rates relative to which GRUB's are given. It runs the lanes of Argon2 one after another.
 pub(super) fn for_grub<'a>(
     works: impl Iterator<Item = &'a Work> + Clone,
-    pace: &Pace,
+    speed: &KdfSpeed,
     most_kib: u32,
 ) -> Measured {
-    let own = |name: &&str| Hash::find(name).is_some_and(|hash| pace.beside(hash) == Beside::SameHash);
+    let own = |name: &&str| Hash::find(name).is_some_and(|hash| speed.beside(hash) == Beside::SameHash);
     let own: Vec<&str> = hashes(works.clone()).chain(["sha256"]).filter(own).collect();
     let mut times = UnlockTimes::new(1).within(most_kib);
     let pbkdf2 = each_once(own.into_iter().chain(["sha512"]), &mut times);
@@ -132,7 +132,7 @@ mod tests {
         for (work, (.., rate)) in works[1..].iter().zip(&rates.side_by_side) {
             assert_eq!(rates.seconds(work).unwrap(), rate.under(1e6));
         }
-        let Measured { rates, .. } = for_grub(works.iter(), &keyway_crypto::kdf::pace::CRYPTSETUP, 1 << 10);
+        let Measured { rates, .. } = for_grub(works.iter(), &keyway_crypto::kdf::speed::CRYPTSETUP, 1 << 10);
         assert!(rates.side_by_side.is_empty(), "GRUB computes one after the other");
     }
 }

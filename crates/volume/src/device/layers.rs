@@ -26,7 +26,7 @@ pub enum Layer {
 
 /// The layers of the block device at this path, the topmost first; partitions and disks are none.
 pub fn below(device: &Path) -> Vec<Layer> {
-    in_sysfs(device).map(|device| of(Path::new("/sys"), &device)).unwrap_or_default()
+    in_sysfs(device).map(|device| layers_of(Path::new("/sys"), &device)).unwrap_or_default()
 }
 
 /// An array of md's that a device is on.
@@ -95,7 +95,7 @@ fn is_within_crypt(sys: &Path, device: &Path, seen: &mut usize) -> bool {
     *seen < MOST && !below.is_empty() && below.iter().all(|below| is_within_crypt(sys, below, seen))
 }
 
-fn of(sys: &Path, device: &Path) -> Vec<Layer> {
+fn layers_of(sys: &Path, device: &Path) -> Vec<Layer> {
     let mut layers = Vec::new();
     for layer in walked(sys, device).iter().filter_map(|device| Layer::of(device)) {
         if !layers.contains(&layer) {
@@ -195,7 +195,7 @@ mod tests {
         fs::create_dir(class.join("md127/md127p1")).unwrap();
         fs::write(class.join("md127/md127p1/partition"), "1\n").unwrap();
         symlink("md127/md127p1", class.join("md127p1")).unwrap();
-        let layers = |name: &str| of(&sys, &class.join(name));
+        let layers = |name: &str| layers_of(&sys, &class.join(name));
         assert_eq!(layers("sda1"), []);
         assert_eq!(layers("dm-0"), [Layer::Crypt, Layer::Md]);
         assert_eq!(layers("dm-1"), [Layer::Lvm, Layer::Crypt, Layer::Md]);

@@ -185,9 +185,9 @@ fn certificates_are_checked() {
     dump().env("SSL_CERT_FILE", &authority).ok().says("LUKS header information");
     let other = volume.scratch.path("other");
     fs::create_dir(&other).unwrap();
-    let stranger = Scratch::new();
-    certificate(&stranger);
-    let refused = dump().env("SSL_CERT_FILE", stranger.path("ca.pem")).fails(4);
+    let unknown_ca = Scratch::new();
+    certificate(&unknown_ca);
+    let refused = dump().env("SSL_CERT_FILE", unknown_ca.path("ca.pem")).fails(4);
     refused.says("the server's certificate is not accepted").says("SSL_CERT_FILE");
     let by_name = server.url().replace("127.0.0.1", "localhost");
     let refused = keyway("luksDump").arg(by_name).env("SSL_CERT_FILE", &authority).fails(4);

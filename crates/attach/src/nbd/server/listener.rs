@@ -193,13 +193,13 @@ impl Shared {
             // The reason why a client left is not recorded; a panic must not leave its connection
             // behind.
             let serving = std::panic::AssertUnwindSafe(|| {
-                let agreed = || shared.forget_stranger(id);
+                let agreed = || shared.forget_unauthenticated(id);
                 shared.server.serve_until(&mine, &shared.stopping, agreed)
             });
             let _ = std::panic::catch_unwind(serving);
             mine.end();
             shared.state().connections.remove(&id);
-            shared.forget_stranger(id);
+            shared.forget_unauthenticated(id);
         };
         if thread::Builder::new().name("nbd".to_owned()).spawn(serve).is_ok() {
             state.connections.insert(id, socket);
@@ -208,7 +208,7 @@ impl Shared {
         }
     }
 
-    fn forget_stranger(&self, id: u64) {
+    fn forget_unauthenticated(&self, id: u64) {
         self.state().unauthenticated.leave(id);
         self.changed.notify_all();
     }

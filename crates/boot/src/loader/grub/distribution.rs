@@ -94,7 +94,7 @@ static ALL: &[Distribution] = &[
 #[cfg(test)]
 mod tests {
     use super::*;
-    use keyway_crypto::kdf::pace::Pace;
+    use keyway_crypto::kdf::speed::KdfSpeed;
 
     #[test]
     fn found_by_name_with_the_prefix_and_without() {
@@ -115,8 +115,8 @@ mod tests {
     #[test]
     fn each_has_a_pace() {
         for row in Distribution::all() {
-            assert_eq!(Pace::find(row.name), Some(row.version.pace()), "{}", row.name);
+            assert_eq!(KdfSpeed::find(row.name), Some(row.version.speed()), "{}", row.name);
         }
-        assert_eq!(Pace::others().count(), ALL.len());
+        assert_eq!(KdfSpeed::others().count(), ALL.len());
     }
 }

@@ -100,7 +100,7 @@ impl Loader {
         if !self.has(reader) {
             return Some(format!("its signed image has no {reader}"));
         }
-        if planned.argon2 && !(self.version.pace().has_argon2() && self.has("argon2")) {
+        if planned.argon2 && !(self.version.speed().has_argon2() && self.has("argon2")) {
             return Some("it has no Argon2".into());
         }
         match names::md(planned.hash, self) {

@@ -1,6 +1,6 @@
 //! GRUB's versions, as far as they differ in their handling of volumes.
 
-use keyway_crypto::kdf::pace::{self, Pace};
+use keyway_crypto::kdf::speed::{self, KdfSpeed};
 use std::fmt;
 
 /// A GRUB release whose behaviour is known here. Distributions' own builds differ: see
@@ -39,11 +39,11 @@ impl Version {
     }
 
     /// How fast it derives keys in firmware.
-    pub fn pace(self) -> &'static Pace {
+    pub fn speed(self) -> &'static KdfSpeed {
         match self {
-            Self::V2_06 => &pace::GRUB_2_06,
-            Self::V2_12 => &pace::GRUB_2_12,
-            Self::V2_14 => &pace::GRUB_2_14,
+            Self::V2_06 => &speed::GRUB_2_06,
+            Self::V2_12 => &speed::GRUB_2_12,
+            Self::V2_14 => &speed::GRUB_2_14,
         }
     }
 

@@ -40,7 +40,7 @@ pub(in crate::args) fn command(program: &str, command: &'static Command, extent:
             let is_known = |option: &&Opt| !shared::NOT_CRYPTSETUPS.iter().any(|it| it.long == option.long);
             command.own_options().chain(shared::EVERYWHERE.iter().copied()).filter(is_known).collect()
         }
-        (_, Extent::Usual) => usual::of(command).collect(),
+        (_, Extent::Usual) => usual::shown(command).collect(),
         (_, Extent::All) => command.own_options().chain(shared::EVERYWHERE.iter().copied()).collect(),
     };
     options(&mut text, "Options", &shown);

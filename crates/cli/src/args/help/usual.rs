@@ -9,7 +9,7 @@ use crate::args::table::Command;
 pub(super) static EVERYWHERE: &[&Opt] = &[&shared::BATCH_MODE, &shared::VERBOSE, &shared::HELP_ALL];
 
 /// The options that a command's page shows.
-pub(super) fn of(command: &'static Command) -> impl Iterator<Item = &'static Opt> {
+pub(super) fn shown(command: &'static Command) -> impl Iterator<Item = &'static Opt> {
     command.own_options().filter(|option| shows(command, option)).chain(EVERYWHERE.iter().copied())
 }
 
@@ -238,7 +238,7 @@ mod tests {
     #[test]
     fn every_command_shows_an_option_of_its_own_where_it_has_one() {
         for command in COMMANDS.all.iter().filter(|command| command.own_options().next().is_some()) {
-            assert!(of(command).count() > EVERYWHERE.len(), "{}", command.name);
+            assert!(shown(command).count() > EVERYWHERE.len(), "{}", command.name);
         }
     }
 }

@@ -17,7 +17,7 @@ use mount::MountVolume;
 use open::OwnFrontEnd;
 
 /// Carries out a request that another process of this program handed over.
-pub(crate) fn run_errand(bytes: &[u8]) -> Result<()> {
+pub(crate) fn run_request(bytes: &[u8]) -> Result<()> {
     match bytes.split_first() {
         Some((&OwnFrontEnd::KIND, request)) => live::<OwnFrontEnd>(request),
         Some((&MountVolume::KIND, request)) => live::<MountVolume>(request),

@@ -8,7 +8,7 @@ use crate::output::failure::{Exit, Failure, Result};
 use crate::session;
 use keyway::devices::{self, Mount};
 use keyway_attach::fuse;
-use keyway_attach::session::{Error, Session, patiently, wait_until};
+use keyway_attach::session::{Error, Session, retry_while_busy, wait_until};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -17,7 +17,7 @@ use std::time::Duration;
 pub(crate) static COMMAND: Command = Command {
     name: "umount",
     aliases: &[],
-    group: Group::Rootless,
+    group: Group::Also,
     operands: &[Operand {
         name: "PLACE...",
         required: true,
@@ -107,7 +107,7 @@ fn put_away_above(session: &Session, mount: &Mount, limit: Duration) -> Result<(
 
 fn unmount(mount: &Mount, limit: Duration) -> Result<()> {
     let attempt = || fuse::unmount(mount).map_err(Error::FrontEnd);
-    patiently(&mount.point, limit, session::say_waiting, attempt).map_err(explain::session)
+    retry_while_busy(&mount.point, limit, session::say_waiting, attempt).map_err(explain::session)
 }
 
 /// The session whose file contains the mounted file system.

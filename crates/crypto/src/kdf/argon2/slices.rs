@@ -77,24 +77,24 @@ fn on_threads(
     };
     let all_there = std::thread::scope(|scope| {
         let run = &run;
-        let mut gates = Vec::new();
+        let mut starts = Vec::new();
         for thread in 1..threads {
-            // No thread reaches the first barrier before all have started; a thread whose gate is
+            // No thread reaches the first barrier before all have started; a thread whose sender is
             // dropped exits.
-            let (open, gate) = std::sync::mpsc::channel::<()>();
+            let (start, started) = std::sync::mpsc::channel::<()>();
             let wait_and_run = move || {
-                if gate.recv().is_ok() {
+                if started.recv().is_ok() {
                     run(thread);
                 }
             };
             if std::thread::Builder::new().spawn_scoped(scope, wait_and_run).is_err() {
                 return false;
             }
-            gates.push(open);
+            starts.push(start);
         }
-        for gate in &gates {
-            // The send succeeds: the thread is waiting at its gate.
-            let _ = gate.send(());
+        for start in &starts {
+            // The send succeeds: the thread is waiting for it.
+            let _ = start.send(());
         }
         run(0);
         true

@@ -26,10 +26,10 @@ pub struct Identity {
 /// The start cannot be read.
 pub fn identity(storage: &dyn Storage) -> io::Result<Option<Identity>> {
     let content = Content::new(storage, 0..storage.len(), Reach::Start)?;
-    Ok(all(&content).iter().find_map(|found| of(&content, found.signature.name)))
+    Ok(all(&content).iter().find_map(|found| identity_by(&content, found.signature.name)))
 }
 
-fn of(content: &Content<'_>, name: &str) -> Option<Identity> {
+fn identity_by(content: &Content<'_>, name: &str) -> Option<Identity> {
     let uuid = |at| content.bytes(at, 16).map(|bytes| hyphens(&bytes));
     let string = |at, len| content.bytes(at, len).map(|bytes| text(&bytes));
     let (uuid, label) = match name {

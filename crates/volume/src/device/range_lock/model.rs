@@ -32,7 +32,7 @@ fn in_no_order_has_anybody_a_range_beside_a_writer_and_nobody_is_left_waiting() 
 fn the_model_notices_what_is_wrong() {
     let cast = || vec![Thread::new(Kind::Reader, 1), Thread::new(Kind::Writer, 1)];
     for (fault, told) in [
-        (Fault::LooksBeforeItSits, "beside a writer"),
+        (Fault::LooksBeforeItsSlot, "beside a writer"),
         (Fault::LooksBeforeItCounts, "beside a writer"),
         (Fault::LeavesSilently, "left waiting"),
     ] {
@@ -46,7 +46,7 @@ fn the_model_notices_what_is_wrong() {
 enum Fault {
     None,
     /// A reader looks at the number of writers before it takes its slot.
-    LooksBeforeItSits,
+    LooksBeforeItsSlot,
     /// A writer looks at the slots before it adds itself to the number.
     LooksBeforeItCounts,
     /// A reader that leaves its slot wakes nobody.
@@ -88,7 +88,7 @@ struct Thread {
     /// A bit for each that it wants.
     cells: u8,
     at: At,
-    is_seated: bool,
+    has_slot: bool,
     saw_writers: bool,
 }
 
@@ -101,13 +101,13 @@ enum Kind {
 /// What a thread does next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 enum At {
-    TakesSeat,
+    TakesSlot,
     LooksForWriters,
     /// Goes to the mutex, and on from there.
     Locks(Inside),
     Holds(Inside),
     /// Looks at the slot of this thread, with the mutex.
-    LooksAtSeat(usize),
+    LooksAtSlot(usize),
     Sleeps,
     HasRange,
     LooksWhoWaits,
@@ -118,7 +118,7 @@ enum At {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 enum Inside {
     /// Whether a writer excludes the slot.
-    JudgesSeat,
+    JudgesSlot,
     Counts,
     Enters,
     LooksAtQueue,
@@ -128,8 +128,8 @@ enum Inside {
 
 impl Thread {
     fn new(kind: Kind, cells: u8) -> Self {
-        let at = if kind == Kind::Reader { At::TakesSeat } else { At::Locks(Inside::Counts) };
-        Self { kind, cells, at, is_seated: false, saw_writers: false }
+        let at = if kind == Kind::Reader { At::TakesSlot } else { At::Locks(Inside::Counts) };
+        Self { kind, cells, at, has_slot: false, saw_writers: false }
     }
 
     fn excludes(&self, other: &Self) -> bool {
@@ -151,20 +151,20 @@ impl State {
     fn step(mut self, me: usize, fault: Fault) -> Option<Self> {
         let late = fault == Fault::LooksBeforeItCounts;
         match self.threads[me].at {
-            At::TakesSeat if fault == Fault::LooksBeforeItSits && !self.threads[me].saw_writers => {
-                // It is seated when it has looked.
+            At::TakesSlot if fault == Fault::LooksBeforeItsSlot && !self.threads[me].saw_writers => {
+                // It has its slot when it has looked.
                 self.threads[me].saw_writers = true;
                 self.threads[me].at =
-                    if self.writers == 0 { At::TakesSeat } else { At::Locks(Inside::Enters) };
+                    if self.writers == 0 { At::TakesSlot } else { At::Locks(Inside::Enters) };
             }
-            At::TakesSeat => {
-                self.threads[me].is_seated = true;
-                let has_looked = fault == Fault::LooksBeforeItSits;
+            At::TakesSlot => {
+                self.threads[me].has_slot = true;
+                let has_looked = fault == Fault::LooksBeforeItsSlot;
                 self.threads[me].at = if has_looked { At::HasRange } else { At::LooksForWriters };
             }
             At::LooksForWriters => {
                 let none = self.writers == 0;
-                self.threads[me].at = if none { At::HasRange } else { At::Locks(Inside::JudgesSeat) };
+                self.threads[me].at = if none { At::HasRange } else { At::Locks(Inside::JudgesSlot) };
             }
             At::Locks(then) => {
                 if self.mutex.is_some() {
@@ -173,12 +173,12 @@ impl State {
                 self.mutex = Some(me);
                 self.threads[me].at = At::Holds(then);
             }
-            At::Holds(Inside::JudgesSeat) => {
+            At::Holds(Inside::JudgesSlot) => {
                 let own = &self.threads[me];
                 let excluded = self.queue.iter().any(|other| self.threads[*other].excludes(own));
                 if excluded {
                     // (Waking is behind the mutex too; who is woken needs it.)
-                    self.threads[me].is_seated = false;
+                    self.threads[me].has_slot = false;
                     self.wake();
                     self.threads[me].at = At::Holds(Inside::Enters);
                 } else {
@@ -200,22 +200,22 @@ impl State {
                 match (waits, self.threads[me].kind) {
                     (true, _) => self.release(me, At::Sleeps),
                     (false, Kind::Reader) => self.release(me, At::HasRange),
-                    (false, Kind::Writer) => self.threads[me].at = At::LooksAtSeat(0),
+                    (false, Kind::Writer) => self.threads[me].at = At::LooksAtSlot(0),
                 }
             }
-            At::LooksAtSeat(number) => match self.threads.get(number) {
-                Some(other) if other.is_seated && other.excludes(&self.threads[me]) => {
+            At::LooksAtSlot(number) => match self.threads.get(number) {
+                Some(other) if other.has_slot && other.excludes(&self.threads[me]) => {
                     self.release(me, At::Sleeps);
                 }
-                Some(_) => self.threads[me].at = At::LooksAtSeat(number + 1),
+                Some(_) => self.threads[me].at = At::LooksAtSlot(number + 1),
                 None => {
                     self.writers += usize::from(late);
                     self.release(me, At::HasRange);
                 }
             },
             At::Sleeps | At::Done => return None,
-            At::HasRange if self.threads[me].is_seated => {
-                self.threads[me].is_seated = false;
+            At::HasRange if self.threads[me].has_slot => {
+                self.threads[me].has_slot = false;
                 let silent = fault == Fault::LeavesSilently;
                 self.threads[me].at = if silent { At::Done } else { At::LooksWhoWaits };
             }

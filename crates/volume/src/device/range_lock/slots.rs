@@ -28,7 +28,7 @@ impl Slots {
     /// `None` if the slots that this thread tries are taken, or the range does not fit into one.
     pub(super) fn take(&self, range: &Range<u64>) -> Option<Slot<'_>> {
         let word = encode(range)?;
-        let own = own_seat();
+        let own = own_slot();
         (own..own + TRIES).map(|number| &self.0[number % SLOTS].0).find_map(|slot| {
             slot.compare_exchange(FREE, word, Ordering::SeqCst, Ordering::Relaxed).ok().map(|_| Slot(slot))
         })
@@ -67,7 +67,7 @@ fn decode(word: u64) -> Range<u64> {
 }
 
 /// Threads that came one after the other try different slots first.
-fn own_seat() -> usize {
+fn own_slot() -> usize {
     static THREADS: AtomicUsize = AtomicUsize::new(0);
     thread_local!(static OWN: Cell<Option<usize>> = const { Cell::new(None) });
     OWN.get().unwrap_or_else(|| {
@@ -92,7 +92,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_seat_says_what_is_read_or_is_none() {
+    fn a_slot_holds_the_range_that_is_read_or_none() {
         for range in [0..512, 512..1024, 4096..8192, 0..(1 << 20) * 512 - 512, (1 << 53) - 512..1 << 53] {
             assert_eq!(decode(encode(&range).unwrap()), range);
         }
@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn seats_are_found_as_long_as_some_are_free() {
+    fn slots_are_found_as_long_as_some_are_free() {
         let slots = Slots::default();
         let taken: Vec<_> = std::iter::from_fn(|| slots.take(&(1024..2048))).collect();
         assert_eq!(taken.len(), TRIES);

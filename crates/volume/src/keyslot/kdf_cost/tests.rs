@@ -3,7 +3,7 @@
 use super::calibration::{Limits, argon2_cost, scaled};
 use super::speed::{Speed, Took};
 use super::*;
-use keyway_crypto::kdf::pace;
+use keyway_crypto::kdf::speed;
 
 fn argon2(memory_kib: u32, lanes: u32, cost: Cost) -> KdfChoice {
     KdfChoice::Argon2 { variant: Argon2Variant::Argon2id, memory_kib, lanes, cost }
@@ -111,16 +111,16 @@ fn two_seconds(hash: &str, of: &str) -> (f64, Vec<Option<f64>>) {
 #[test]
 fn the_time_holds_for_who_opens() {
     let near = |one: f64, other: f64| (one / other - 1.0).abs() < 1e-5;
-    let of = |pace: &pace::Pace, hash| pace.pbkdf2(hash).unwrap();
-    let cryptsetup = of(&pace::CRYPTSETUP, Hash::Sha256);
+    let of = |speed: &speed::KdfSpeed, hash| speed.pbkdf2(hash).unwrap();
+    let cryptsetup = of(&speed::CRYPTSETUP, Hash::Sha256);
     let (iterations, told) = two_seconds("sha256", "cryptsetup");
     assert!(near(iterations, 2.0 * RATE * cryptsetup / 2.0), "two blocks, one after the other: {iterations}");
-    let grub = iterations * 2.0 / RATE / of(&pace::GRUB_2_12, Hash::Sha256);
+    let grub = iterations * 2.0 / RATE / of(&speed::GRUB_2_12, Hash::Sha256);
     for (told, seconds) in told.into_iter().zip([iterations / RATE, 2.0, grub]) {
         assert!(near(told.unwrap(), seconds), "{told:?} {seconds}");
     }
     assert!(near(two_seconds("sha256", "keyway").0, 2.0 * RATE));
-    assert!(near(two_seconds("sha512", "grub-2.12").0, 2.0 * RATE * 0.17 / pace::FIRMWARE));
+    assert!(near(two_seconds("sha512", "grub-2.12").0, 2.0 * RATE * 0.17 / speed::FIRMWARE));
     assert!(near(two_seconds("sha256", "pi4").0, 233_224.0));
     assert_eq!(two_seconds("sha256", "linux"), two_seconds("sha256", "cryptsetup"), "the slower one");
     let (sha3, told) = two_seconds("sha3-256", "cryptsetup");
@@ -137,10 +137,10 @@ fn argon2s_time_holds_for_who_opens() {
         assert!((1.9..=2.2).contains(&seconds), "{name}: {cost:?} take {seconds}");
         Ok::<_, Error>((cost.memory_kib, took.here))
     };
-    let of_cryptsetup = |kib: u32| pace::CRYPTSETUP.argon2(kib.into()).unwrap();
+    let of_cryptsetup = |kib: u32| speed::CRYPTSETUP.argon2(kib.into()).unwrap();
     let near = |took: f64, here: f64| assert!((0.94..=1.11).contains(&(took / here)), "{took} {here}");
     near(found("keyway").unwrap().1, 2.0);
-    near(found("grub-2.14").unwrap().1, 0.36 / pace::FIRMWARE);
+    near(found("grub-2.14").unwrap().1, 0.36 / speed::FIRMWARE);
     let (memory_kib, took) = found("cryptsetup").unwrap();
     let seconds = took / of_cryptsetup(memory_kib);
     assert!((1.95..=2.05).contains(&seconds), "the last step is a small one: {seconds}");
@@ -165,9 +165,9 @@ fn who_cannot_derive_it_is_refused_before_anything_is_measured() {
 #[test]
 fn openers_are_found_by_their_names() {
     let (others, own): (Vec<_>, Vec<_>) =
-        Opener::names().partition(|name| pace::Pace::others().any(|it| it == *name));
+        Opener::names().partition(|name| speed::KdfSpeed::others().any(|it| it == *name));
     assert!(own.iter().all(|name| opener(name).name() == *name) && Opener::find("abacus").is_none());
-    // Those have the pace of a release.
+    // Those have the speed of a release.
     assert!(others.contains(&"grub-fedora"));
     assert!(others.iter().all(|name| own.contains(&opener(name).name()) && opener(name).name() != *name));
 }

@@ -59,7 +59,7 @@ impl Opened {
         let header = Header::read(storage)?;
         let extent = state::encrypted(&header)?;
         state::check_writable(&header, extent)?;
-        layout::of(&header, extent, storage.len())?;
+        layout::layout(&header, extent, storage.len())?;
         check_flushes(storage)?;
         match header.metadata.protectors.iter().any(|it| it.protection == Protection::ClearKey) {
             false => Ok(header),

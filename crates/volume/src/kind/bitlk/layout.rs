@@ -20,7 +20,7 @@ use std::ops::Range;
 ///
 /// # Errors
 /// The volume cannot be opened; what its metadata say is not within the device, or overlaps.
-pub(super) fn of(header: &Header, extent: Extent, device_len: u64) -> Result<Layout> {
+pub(super) fn layout(header: &Header, extent: Extent, device_len: u64) -> Result<Layout> {
     let sector = header.boot.sector_size.0;
     let end = device_len - device_len % sector;
     let moved = header.metadata.boot_sectors;

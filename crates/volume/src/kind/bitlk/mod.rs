@@ -111,7 +111,7 @@ impl Bitlk {
         }
         let layout = match header.is_vistas() {
             true => vista::layout(&header, device_len)?,
-            false => layout::of(&header, extent, device_len)?,
+            false => layout::layout(&header, extent, device_len)?,
         };
         let spec = cipher_spec(&header)?;
         let weak = Rule::of_cipher(&spec).filter(|_| !on.weak_ciphers);

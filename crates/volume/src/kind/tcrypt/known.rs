@@ -38,7 +38,7 @@ pub(super) fn convertible(candidates: &Candidates, device_len: u64) -> Result<Co
         first: data.start / SECTOR,
     };
     let in_xts = candidates.all_ciphers().iter().filter(|cipher| cipher.mode == CascadeMode::Xts);
-    let layouts = in_xts.map(|cipher| layout::of(area, cipher, Place::default(), device_len));
+    let layouts = in_xts.map(|cipher| layout::layout(area, cipher, Place::default(), device_len));
     Ok(Convertible { layouts: layouts.collect::<Result<_>>()?, key_len: KEY_LEN })
 }
 

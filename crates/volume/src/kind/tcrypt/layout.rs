@@ -8,7 +8,7 @@ use keyway_format::{Bytes, Sectors};
 use std::ops::Range;
 
 /// The area as one segment, on a device of `data_len` bytes.
-pub(super) fn of(area: DataArea, cipher: &Cipher, place: Place, data_len: u64) -> Result<Layout> {
+pub(super) fn layout(area: DataArea, cipher: &Cipher, place: Place, data_len: u64) -> Result<Layout> {
     let area = match place {
         Place::System { partition: Some(start) } => part_of(area, start, data_len)?,
         _ => area,

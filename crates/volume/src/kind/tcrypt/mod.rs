@@ -285,7 +285,7 @@ impl Unlocked {
     /// ends before it; [`Error::Refused`]: the partition is not in the encrypted area.
     pub fn found(&self, data_len: u64) -> Result<Found> {
         let area = self.header.data_area(self.position, self.cipher.mode, Bytes(self.device_len))?;
-        let layout = layout::of(area, self.cipher, self.place, data_len)?;
+        let layout = layout::layout(area, self.cipher, self.place, data_len)?;
         Ok(Found { layout, volume_key: layout::volume_key(&self.header, self.cipher)? })
     }
 

@@ -241,7 +241,7 @@ fn other_servers_are_recognised() {
         (b"NBD", "closed the connection"),
     ] {
         let uri = listen(move |mut stream| drop(stream.write_all(hello)));
-        let error = Client::connect(&uri, impatient()).err().map(|e| e.to_string()).unwrap_or_default();
+        let error = Client::connect(&uri, short_timeouts()).err().map(|e| e.to_string()).unwrap_or_default();
         assert!(error.contains(text), "{error:?}, not {text}");
     }
 }
@@ -254,7 +254,7 @@ struct Fake {
     /// Whether the client takes samples, which adds requests beyond those of the test.
     recognise: bool,
     /// Whether each answer may take a second.
-    patient: bool,
+    slow_answers: bool,
     /// A longer limit, for changes.
     changes: Option<Duration>,
 }
@@ -267,7 +267,7 @@ impl Default for Fake {
             headers: Headers::Structured,
             infos: vec![export],
             recognise: false,
-            patient: false,
+            slow_answers: false,
             changes: None,
         }
     }
@@ -279,7 +279,7 @@ impl Fake {
     }
 
     fn connect(self, answer: impl Fn(&mut UnixStream, &Request) + Send + Sync + 'static) -> Result<Client> {
-        let options = if self.patient { slow::patient() } else { impatient() };
+        let options = if self.slow_answers { slow::slow_answers() } else { short_timeouts() };
         let changes = self.changes.unwrap_or(options.changes);
         let options = Options { recognise: self.recognise, changes, ..options };
         let uri = listen(move |mut stream| {
@@ -364,7 +364,7 @@ fn send_chunk(
     let _ = stream.write_all(&bytes);
 }
 
-fn impatient() -> Options {
+fn short_timeouts() -> Options {
     Options {
         connections: 1,
         handshake: Duration::from_secs(5),

@@ -5,14 +5,14 @@ use crate::nbd::protocol::transmission::MAX_HEADER;
 use std::time::Instant;
 
 /// A second for every answer, but more than any machine needs for the handshake.
-pub(super) fn patient() -> Options {
+pub(super) fn slow_answers() -> Options {
     Options { handshake: Duration::from_secs(20), ..limited() }
 }
 
 /// A second for everything.
 fn limited() -> Options {
     let limit = Duration::from_secs(1);
-    Options { handshake: limit, timeout: limit, changes: limit, ..impatient() }
+    Options { handshake: limit, timeout: limit, changes: limit, ..short_timeouts() }
 }
 
 /// Sends one byte after another, for a minute at most.
@@ -89,7 +89,7 @@ fn a_greeting_that_trickles_is_given_up() {
 
 #[test]
 fn a_reply_that_trickles_is_given_up() {
-    let fake = || Fake { patient: true, ..Fake::default() };
+    let fake = || Fake { slow_answers: true, ..Fake::default() };
     let client = fake().start(|stream, request| {
         let length = 8 + request.length;
         let chunk = Chunk { flags: 1, kind: chunk::OFFSET_DATA, cookie: request.cookie, offset: 0, length };
@@ -108,7 +108,7 @@ fn a_reply_that_trickles_is_given_up() {
 /// Others keep being answered.
 #[test]
 fn a_request_that_is_passed_over_is_given_up() {
-    let client = Fake { patient: true, ..Fake::default() }.start(|stream, request| {
+    let client = Fake { slow_answers: true, ..Fake::default() }.start(|stream, request| {
         if request.offset > 0 {
             let payload = [&request.offset.to_be_bytes()[..], &[7; 512]].concat();
             let (headers, done) = (Headers::Structured, chunk_flags::DONE);
@@ -130,7 +130,7 @@ fn a_request_that_is_passed_over_is_given_up() {
 /// A server that receives nothing of a write.
 #[test]
 fn a_write_that_is_not_taken_is_given_up() {
-    let fake = Fake { patient: true, ..Fake::default() };
+    let fake = Fake { slow_answers: true, ..Fake::default() };
     let client = fake.start(|_, _| thread::sleep(Duration::from_secs(60)));
     let error = |result: io::Result<()>| result.unwrap_err().to_string();
     gives_up(|| client.write_at(&vec![1; SIZE as usize], 0), error);
@@ -155,7 +155,7 @@ fn who_is_told_to_go_says_why() {
 fn a_first_look_that_fails_is_done_without() {
     const ETIMEDOUT: Errno = Errno(110);
     for error in [Errno::IO, ETIMEDOUT] {
-        let fake = Fake { recognise: true, patient: true, ..Fake::default() };
+        let fake = Fake { recognise: true, slow_answers: true, ..Fake::default() };
         let client = fake.start(move |stream, request| {
             let mut bytes = Vec::new();
             let reply = transmission::Reply::Simple { cookie: request.cookie, error: Some(error) };
@@ -169,7 +169,7 @@ fn a_first_look_that_fails_is_done_without() {
 /// A flush may be a lot of work, and requests issued meanwhile wait for it.
 #[test]
 fn changes_may_take_longer_than_reads() {
-    let fake = Fake { patient: true, changes: Some(Duration::from_secs(60)), ..Fake::default() };
+    let fake = Fake { slow_answers: true, changes: Some(Duration::from_secs(60)), ..Fake::default() };
     let client = fake.start(|stream, request| {
         if request.kind == command::FLUSH {
             thread::sleep(Duration::from_millis(1500));
@@ -186,7 +186,7 @@ fn silence_is_not_waited_for_again_and_again() {
     for (hangs_up, times) in [(false, 2), (true, 4)] {
         let asked = Arc::new(AtomicU32::new(0));
         let count = Arc::clone(&asked);
-        let client = Fake { patient: true, ..Fake::default() }.start(move |stream, _| {
+        let client = Fake { slow_answers: true, ..Fake::default() }.start(move |stream, _| {
             count.fetch_add(1, Ordering::SeqCst);
             if hangs_up {
                 let _ = stream.shutdown(std::net::Shutdown::Both);

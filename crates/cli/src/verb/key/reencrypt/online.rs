@@ -12,7 +12,7 @@ use crate::unlock;
 use keyway::parts::VolumeKeys;
 use keyway::storage::Storage;
 use keyway::{Access, Device, Header, Key, Mapping, VolumeKey};
-use keyway_attach::session::{Close, Facts, Moved, Pace, Session, Status};
+use keyway_attach::session::{Close, Facts, Moved, Session, Status, Throttle};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -69,8 +69,8 @@ impl Asked {
         }) else {
             return stdio::verbose(self.target.manner, &format!("Reencryption of {name} is prepared."));
         };
-        let pace = Pace { zone: self.zone, limit: self.limit_rate };
-        session.reencrypt(&keys, pace).map_err(explain::session)?;
+        let throttle = Throttle { zone: self.zone, limit: self.limit_rate };
+        session.reencrypt(&keys, throttle).map_err(explain::session)?;
         let is_decryption = keys.new_key().is_none();
         drop(keys);
         self.watch(session, name)?;

@@ -19,7 +19,7 @@ use command::{
 use keyway::parts::VolumeKeys;
 use keyway::storage::Storage;
 use keyway_attach::nbd::server::{Encryption, Options, Server, exposed};
-use keyway_attach::session::{Moved, Pace, SuspendableDevice, Work};
+use keyway_attach::session::{Moved, SuspendableDevice, Throttle, Work};
 use keyway_attach::{Export, FrontEnd, Watched};
 use keyway_volume::Rights;
 use std::collections::BTreeSet;
@@ -248,7 +248,7 @@ fn resume(device: &Arc<SuspendableDevice>, keys: VolumeKeys, place: String) -> R
         }
         (false, None) => {}
     };
-    work.start(device, keys, Pace::default(), ended).map_err(explain::session)?;
+    work.start(device, keys, Throttle::default(), ended).map_err(explain::session)?;
     Ok(work)
 }
 

@@ -46,7 +46,7 @@ pub(super) fn show(glance: &Glance, audit: Option<Object>) -> String {
         .with("keyslots", list(keyslots))
         .with("tokens", list(tokens))
         .with("seal", seal(&glance.seal))
-        .with("warnings", texts(&warnings::of(facts, &glance.concerns)))
+        .with("warnings", texts(&warnings::warnings(facts, &glance.concerns)))
         .with("remarks", texts(&warnings::remarks(facts, &glance.concerns)));
     if let Some(audit) = audit {
         object.set("audit", audit);

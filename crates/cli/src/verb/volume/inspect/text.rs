@@ -31,7 +31,7 @@ pub(super) fn show(glance: &Glance, paint: Paint) -> String {
     if !glance.concerns.is_empty() {
         page.push('\n');
     }
-    for warning in warnings::of(facts, &glance.concerns) {
+    for warning in warnings::warnings(facts, &glance.concerns) {
         let _ = writeln!(page, "  {} {}", paint.warning("!"), printable(&warning));
     }
     for remark in warnings::remarks(facts, &glance.concerns) {

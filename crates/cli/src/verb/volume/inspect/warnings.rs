@@ -5,7 +5,7 @@ use keyway::facts::{Concern, Facts};
 use keyway_format::luks2::{Copy, Kdf};
 
 /// What may be a danger: one sentence each, the most pressing first.
-pub(super) fn of(facts: &Facts, concerns: &[Concern]) -> Vec<String> {
+pub(super) fn warnings(facts: &Facts, concerns: &[Concern]) -> Vec<String> {
     let dangers = concerns.iter().filter(|concern| !concern.is_remark());
     dangers.map(|concern| sentence(facts, concern)).collect()
 }

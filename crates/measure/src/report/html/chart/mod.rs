@@ -27,7 +27,7 @@ pub(super) trait Chart {
 /// How wide a chart is drawn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Width {
-    /// A desk, or paper.
+    /// A desktop, or paper.
     Wide,
     /// A phone.
     Narrow,

@@ -144,14 +144,14 @@ fn who_is_about_to_leave_is_waited_for_half_a_second() {
 fn of_many_who_come_at_once_exactly_one_gets_it() {
     let image = Image::new("at-once");
     for _ in 0..4 {
-        let gate = std::sync::Barrier::new(6);
+        let barrier = std::sync::Barrier::new(6);
         let won = thread::scope(|scope| {
             let attempt = || {
                 let storage = image.open();
-                gate.wait();
+                barrier.wait();
                 let claim = write(&storage);
                 // No claim is released before all have tried.
-                gate.wait();
+                barrier.wait();
                 claim.is_ok()
             };
             let all: Vec<_> = (0..6).map(|_| scope.spawn(attempt)).collect();

@@ -37,7 +37,7 @@ impl Md {
     }
 
     /// How long members that are missing are waited for.
-    fn patience(&self) -> Duration {
+    fn timeout(&self) -> Duration {
         self.wait / 3 * 2
     }
 }
@@ -48,7 +48,7 @@ pub(super) struct Search<'a> {
     /// Only arrays within volumes.
     inside_only: bool,
     /// After which time arrays start that lack members.
-    patience: Duration,
+    timeout: Duration,
     /// The devices that were looked at, and whether it was late.
     seen: (Vec<PathBuf>, bool),
     /// The arrays that were there and did not run.
@@ -71,17 +71,17 @@ impl<'a> Search<'a> {
     /// For a device that is waited for at most `limit`. Without one, or with one in which a disk may not be there yet, arrays
     /// start with all of their members only: a search for something else costs no array a member.
     pub(super) fn new(md: Option<&'a Md>, inside_only: bool, limit: Option<Duration>) -> Self {
-        let patience = md.zip(limit).map(|(md, limit)| (md.patience(), limit));
-        let patience = patience.filter(|(patience, limit)| limit >= patience);
-        let patience = patience.map_or(Duration::MAX, |(patience, _)| patience);
+        let timeout = md.zip(limit).map(|(md, limit)| (md.timeout(), limit));
+        let timeout = timeout.filter(|(timeout, limit)| limit >= timeout);
+        let timeout = timeout.map_or(Duration::MAX, |(timeout, _)| timeout);
         let (seen, arrays, lacks) = Default::default();
         let (refused, failed) = Default::default();
-        Self { md, inside_only, patience, seen, arrays, refused, failed, lacks }
+        Self { md, inside_only, timeout, seen, arrays, refused, failed, lacks }
     }
 
     /// Assembles what can be; whether something is there that was not before.
     pub(super) fn assemble(&mut self, waited: Duration) -> bool {
-        let Some(wanted) = self.wanted(waited >= self.patience) else { return false };
+        let Some(wanted) = self.wanted(waited >= self.timeout) else { return false };
         let there = devices::all();
         let nodes = there.iter().map(|device| device.node().to_owned()).collect();
         let now = (nodes, wanted.is_late);
@@ -322,22 +322,22 @@ mod tests {
     #[test]
     fn members_are_waited_for_two_thirds_of_the_time() {
         let seconds = Duration::from_secs;
-        let patience = |needed, optional| {
-            Md::new(&cmdline::Md::default(), Waits { needed, optional }).unwrap().patience()
+        let timeout = |needed, optional| {
+            Md::new(&cmdline::Md::default(), Waits { needed, optional }).unwrap().timeout()
         };
-        assert_eq!(patience(seconds(30), seconds(30)), seconds(20));
-        assert_eq!(patience(seconds(90), seconds(30)), seconds(60));
-        assert_eq!(patience(WITHOUT_END, seconds(30)), seconds(20));
-        assert!(patience(seconds(u64::MAX), seconds(30)) > seconds(1 << 60));
+        assert_eq!(timeout(seconds(30), seconds(30)), seconds(20));
+        assert_eq!(timeout(seconds(90), seconds(30)), seconds(60));
+        assert_eq!(timeout(WITHOUT_END, seconds(30)), seconds(20));
+        assert!(timeout(seconds(u64::MAX), seconds(30)) > seconds(1 << 60));
         let off = cmdline::Md { off: true, ..cmdline::Md::default() };
         assert!(Md::new(&off, Waits { needed: seconds(30), optional: seconds(30) }).is_none());
         // What is waited for less, and what is not needed, costs no array a member.
         let md = Md { only: None, wait: seconds(30) };
-        let search = |limit| Search::new(Some(&md), false, limit).patience;
-        for (limit, patience) in
+        let search = |limit| Search::new(Some(&md), false, limit).timeout;
+        for (limit, timeout) in
             [(9, Duration::MAX), (19, Duration::MAX), (20, seconds(20)), (90, seconds(20))]
         {
-            assert_eq!(search(Some(seconds(limit))), patience, "{limit}");
+            assert_eq!(search(Some(seconds(limit))), timeout, "{limit}");
         }
         assert_eq!(search(Some(Duration::MAX)), seconds(20));
         assert_eq!(search(None), Duration::MAX);

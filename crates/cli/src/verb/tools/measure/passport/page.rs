@@ -21,7 +21,7 @@ pub(super) fn write(page: &PassportPage, path: &Path) -> Result<()> {
 }
 
 /// Of a LUKS volume.
-pub(super) fn of(passport: &Passport) -> PassportPage {
+pub(super) fn passport_page(passport: &Passport) -> PassportPage {
     let facts = [
         ("Volume", passport.device.clone()),
         ("Format", format!("LUKS{}", passport.format)),

@@ -85,7 +85,7 @@ impl Request {
         let other = other::gather(&self.volume, described, &self.question, &self.key, given)?;
         let Answer::Show { json, page } = &self.answer else { return Ok(()) };
         if let Some(path) = page {
-            page::write(&other::page(&other), path)?;
+            page::write(&other::passport_page(&other), path)?;
         }
         match json {
             true => stdio::print(&format!("{}\n", other::json(&other))),
@@ -112,7 +112,7 @@ impl Request {
             }
             Answer::Show { json: as_json, page: path } => {
                 if let Some(path) = path {
-                    page::write(&page::of(&passport), path)?;
+                    page::write(&page::passport_page(&passport), path)?;
                 }
                 match as_json {
                     true => stdio::print(&format!("{}\n", json::show(&passport))),

@@ -10,7 +10,7 @@ mod verdict;
 mod weak;
 
 pub(super) use json::show as json;
-pub(super) use page::of as page;
+pub(super) use page::passport_page;
 pub(super) use text::show as text;
 
 use super::question::Question;
@@ -126,8 +126,8 @@ pub(super) fn gather(
         hardware: question.hardware.title,
         price: question.price,
         is_refused: question.target.is_grub() && row.name != "plain",
-        openers: openers::of(&opened),
-        weak: weak::of(&subject, &ways),
+        openers: openers::openers(&opened),
+        weak: weak::weaknesses(&subject, &ways),
         ciphers,
         ways,
         whole,

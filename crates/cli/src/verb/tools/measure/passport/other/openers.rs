@@ -39,7 +39,7 @@ pub(super) struct Subject<'a> {
 }
 
 /// Those that its owner may think of.
-pub(super) fn of(subject: &Subject<'_>) -> Vec<Opener> {
+pub(super) fn openers(subject: &Subject<'_>) -> Vec<Opener> {
     let kernel = kernel(subject);
     let mut all = vec![keyway(subject.verdict, kernel.opens)];
     match subject.kind {

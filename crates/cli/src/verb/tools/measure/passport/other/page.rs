@@ -11,7 +11,7 @@ use keyway_format::interval::Interval;
 use keyway_measure::report::{PassportPage, PassportSlot};
 
 /// Of such a volume.
-pub(in crate::verb::tools::measure::passport) fn of(other: &Other) -> PassportPage {
+pub(in crate::verb::tools::measure::passport) fn passport_page(other: &Other) -> PassportPage {
     let facts = [
         ("Volume", other.device.clone()),
         ("Format", other.title().to_owned()),

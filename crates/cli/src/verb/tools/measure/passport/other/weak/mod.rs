@@ -31,9 +31,9 @@ pub(super) struct Subject<'a> {
 }
 
 /// What is weak in the volume.
-pub(super) fn of(subject: &Subject<'_>, ways: &[Costed]) -> Vec<Weakness> {
+pub(super) fn weaknesses(subject: &Subject<'_>, ways: &[Costed]) -> Vec<Weakness> {
     match subject.kind {
-        "tcrypt" => tcrypt::of(subject, ways),
+        "tcrypt" => tcrypt::weaknesses(subject, ways),
         "bitlk" => bitlocker(subject, ways),
         "fvault2" => few_iterations(subject, ways).into_iter().collect(),
         "plain" => plain(subject, ways).into_iter().collect(),

@@ -10,7 +10,7 @@ use keyway_boot::attack;
 use keyway_format::tcrypt::{ARGON2_PIM, Argon2, KDFS, Stretch};
 
 /// What is weak in it.
-pub(super) fn of(subject: &Subject<'_>, ways: &[Costed]) -> Vec<Weakness> {
+pub(super) fn weaknesses(subject: &Subject<'_>, ways: &[Costed]) -> Vec<Weakness> {
     [of_truecrypt(subject, ways), short_pim(subject, ways), old_hash(subject, ways)]
         .into_iter()
         .flatten()

@@ -80,20 +80,20 @@ fn a_directory_that_was_there_before() {
     need!("setpriv", "env");
     need_that!(geteuid().is_root(), "only root becomes another user");
     let victim = Victim::new();
-    let (directory, stranger) = (victim.directory(), victim.uid + 1);
+    let (directory, other_user) = (victim.directory(), victim.uid + 1);
     let shown = directory.display();
 
     fs::create_dir(&directory).unwrap();
-    chown(&directory, Some(stranger), Some(stranger)).unwrap();
+    chown(&directory, Some(other_user), Some(other_user)).unwrap();
     set_mode(&directory, 0o777);
-    victim.is_refused(&format!("{shown} belongs to another user ({stranger})"));
+    victim.is_refused(&format!("{shown} belongs to another user ({other_user})"));
     // Everything prepared for the victim, as by a user who can change the path.
     for name in ["keyway", "keyway/home"] {
         fs::create_dir(directory.join(name)).unwrap();
         chown(directory.join(name), Some(victim.uid), Some(victim.uid)).unwrap();
         set_mode(&directory.join(name), 0o700);
     }
-    victim.is_refused(&format!("{shown} belongs to another user ({stranger})"));
+    victim.is_refused(&format!("{shown} belongs to another user ({other_user})"));
     assert_eq!(fs::read_dir(directory.join("keyway/home")).unwrap().count(), 0);
     victim.clear();
 
@@ -159,9 +159,9 @@ fn a_way_that_others_can_change() {
 }
 
 /// A socket of ours on which another user listens.
-struct Stranger(Child, PathBuf);
+struct Squatter(Child, PathBuf);
 
-impl Stranger {
+impl Squatter {
     /// Records all input, each connection in brackets.
     fn listens(scratch: &Scratch, socket: &Path) -> Self {
         let record = scratch.file("record", "");
@@ -175,7 +175,7 @@ impl Stranger {
                        while (sysread $c, my $b, 4096) { syswrite $r, $b } syswrite $r, ']' }";
         let run = peer("setpriv", &format!("--reuid={UID} --regid={UID} --clear-groups"));
         let child = run.arg("perl").arg("-e").arg(program).arg(socket).arg(&record).spawn().unwrap();
-        until("the stranger listens", || keyway_tests::nbd::listens(socket));
+        until("the squatter listens", || keyway_tests::nbd::listens(socket));
         set_mode(directory, 0o700);
         Self(child, record)
     }
@@ -190,7 +190,7 @@ impl Stranger {
     }
 }
 
-impl Drop for Stranger {
+impl Drop for Squatter {
     fn drop(&mut self) {
         let _ = self.0.kill();
         let _ = self.0.wait();
@@ -214,19 +214,19 @@ fn no_key_goes_to_another_users_listener() {
     for directory in [runtime.0.root(), directory.parent().unwrap()] {
         set_mode(directory, 0o755);
     }
-    let stranger = Stranger::listens(&public, &directory.join("control"));
+    let squatter = Squatter::listens(&public, &directory.join("control"));
     let other = format!("the socket's other end belongs to another user ({UID}, process ");
     for (line, stdin) in [("luksResume home", "secret"), ("close home", ""), ("status home", "")] {
         runtime.keyway(line).stdin(stdin).fails(4).says("home (process ").says(&other);
-        assert_eq!(stranger.got(), "[]", "{line}");
+        assert_eq!(squatter.got(), "[]", "{line}");
     }
-    drop(stranger);
+    drop(squatter);
 
     // And a session's data.
-    let stranger = Stranger::listens(&public, &directory.join("nbd"));
+    let squatter = Squatter::listens(&public, &directory.join("nbd"));
     let uri = format!("nbd+unix:///?socket={}", directory.join("nbd").display());
     runtime.keyway("luksDump").arg(&uri).fails(4).says(&other);
-    assert_eq!(stranger.got(), "[]");
+    assert_eq!(squatter.got(), "[]");
 }
 
 /// Whatever happens to its permissions.
@@ -244,8 +244,8 @@ fn a_sessions_sockets_obey_nobody_else() {
     set_mode(&directory.join("nbd"), 0o777);
     let uri = format!("nbd+unix:///?socket={}", directory.join("nbd").display());
     peer("nbdinfo", "--size").arg(&uri).ok().says(&volume.size().to_string());
-    let stranger = peer("setpriv", &format!("--reuid={UID} --regid={UID} --clear-groups")).arg("nbdinfo");
-    let refused = stranger.arg("--size").arg(&uri).fails(1);
+    let other_user = peer("setpriv", &format!("--reuid={UID} --regid={UID} --clear-groups")).arg("nbdinfo");
+    let refused = other_user.arg("--size").arg(&uri).fails(1);
     refused.lacks(&volume.size().to_string());
     assert_eq!(runtime.connect("home").size, volume.size());
     runtime.keyway("close home").ok();
@@ -255,8 +255,8 @@ fn a_sessions_sockets_obey_nobody_else() {
     served.ready();
     set_mode(&socket, 0o777);
     let uri = format!("nbd+unix:///?socket={}", socket.display());
-    let stranger = peer("setpriv", &format!("--reuid={UID} --regid={UID} --clear-groups")).arg("nbdinfo");
-    stranger.arg("--size").arg(&uri).ok().says(&volume.size().to_string());
+    let other_user = peer("setpriv", &format!("--reuid={UID} --regid={UID} --clear-groups")).arg("nbdinfo");
+    other_user.arg("--size").arg(&uri).ok().says(&volume.size().to_string());
 }
 
 fn set_mode(path: &Path, mode: u32) {

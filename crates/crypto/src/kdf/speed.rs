@@ -9,7 +9,7 @@ use crate::{Cpu, Hash};
 
 /// A program, or a machine, with its speed.
 #[derive(Debug)]
-pub struct Pace {
+pub struct KdfSpeed {
     /// Its name on command lines: "cryptsetup", "grub-2.12", "pi4".
     pub name: &'static str,
     /// Where a volume opens: "in cryptsetup", "on a Raspberry Pi 4".
@@ -32,7 +32,7 @@ pub struct Pace {
     stretching: Option<f64>,
 }
 
-/// What a pace is relative to.
+/// What a speed is relative to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Beside {
     /// This library with the same hash, and its Argon2 with the same lanes.
@@ -43,12 +43,12 @@ pub enum Beside {
     Nothing,
 }
 
-impl Pace {
-    /// Looks one up by name, or by one of [`Pace::others`].
+impl KdfSpeed {
+    /// Looks one up by name, or by one of [`KdfSpeed::others`].
     pub fn find(name: &str) -> Option<&'static Self> {
         let other = OTHERS.iter().find(|(other, _)| other.eq_ignore_ascii_case(name));
-        let named = ALL.iter().find(|pace| pace.name.eq_ignore_ascii_case(name));
-        named.copied().or(other.map(|(_, pace)| *pace))
+        let named = ALL.iter().find(|speed| speed.name.eq_ignore_ascii_case(name));
+        named.copied().or(other.map(|(_, speed)| *speed))
     }
 
     /// Further names: programs that derive keys with the code of another, and so as fast.
@@ -120,13 +120,13 @@ impl Pace {
     }
 }
 
-impl PartialEq for Pace {
+impl PartialEq for KdfSpeed {
     fn eq(&self, other: &Self) -> bool {
         self.name == other.name
     }
 }
 
-impl Eq for Pace {}
+impl Eq for KdfSpeed {}
 
 /// cryptsetup under Linux: its `benchmark` beside this library's, on an Intel Xeon with SHA-NI and
 /// AVX-512, on an AMD EPYC (Zen 4), and on an Intel Xeon with AVX-512 alone, November 2026. They differ by up
@@ -134,7 +134,7 @@ impl Eq for Pace {}
 /// library more than OpenSSL: where they are missing the third counts. Its Argon2 takes as long for each
 /// KiB of any memory; this library is faster where caches hold most of it. BitLocker's stretching was measured
 /// on the second and the third.
-pub static CRYPTSETUP: Pace = Pace {
+pub static CRYPTSETUP: KdfSpeed = KdfSpeed {
     name: "cryptsetup",
     place: "in cryptsetup",
     beside: Beside::SameHash,
@@ -163,15 +163,26 @@ pub static CRYPTSETUP: Pace = Pace {
     stretching: Some(0.70),
 };
 
-const fn grub(name: &'static str, place: &'static str, pbkdf2: &'static [(Hash, f64)]) -> Pace {
+const fn grub(name: &'static str, place: &'static str, pbkdf2: &'static [(Hash, f64)]) -> KdfSpeed {
     let (beside, own_hash) = (Beside::Sha512, &[]);
     let without = &[];
     let (others, stretching) = (None, None);
-    Pace { name, place, beside, own_hash, slower: FIRMWARE, pbkdf2, without, others, argon2: &[], stretching }
+    KdfSpeed {
+        name,
+        place,
+        beside,
+        own_hash,
+        slower: FIRMWARE,
+        pbkdf2,
+        without,
+        others,
+        argon2: &[],
+        stretching,
+    }
 }
 
 /// GRUB 2.06 in firmware, measured with `grub-fstest`.
-pub static GRUB_2_06: Pace = grub(
+pub static GRUB_2_06: KdfSpeed = grub(
     "grub-2.06",
     "in GRUB 2.06",
     &[
@@ -186,7 +197,7 @@ pub static GRUB_2_06: Pace = grub(
 );
 
 /// GRUB 2.12 in firmware.
-pub static GRUB_2_12: Pace = grub(
+pub static GRUB_2_12: KdfSpeed = grub(
     "grub-2.12",
     "in GRUB 2.12",
     &[
@@ -202,7 +213,7 @@ pub static GRUB_2_12: Pace = grub(
 
 /// GRUB 2.14 in firmware. It runs Argon2's lanes one after another; Whirlpool's state is too large
 /// for it.
-pub static GRUB_2_14: Pace = Pace {
+pub static GRUB_2_14: KdfSpeed = KdfSpeed {
     argon2: GRUB_ARGON2,
     ..grub(
         "grub-2.14",
@@ -223,7 +234,7 @@ pub static GRUB_2_14: Pace = Pace {
 /// SHA-512, nothing for the others; AVX2 for SHA-256 where SHA-NI is missing. Its modules were linked into a
 /// program and run beside this library (tests/grub/speed), which uses the same instructions: so these follow
 /// the CPU as they do.
-pub static GRUB_2_14_ACCEL: Pace = Pace {
+pub static GRUB_2_14_ACCEL: KdfSpeed = KdfSpeed {
     own_hash: &[Hash::Sha224, Hash::Sha256, Hash::Sha384, Hash::Sha512],
     argon2: GRUB_ARGON2,
     without: &[(Hash::Sha224, &[Feature::ShaNi], 0.76), (Hash::Sha256, &[Feature::ShaNi], 0.76)],
@@ -244,7 +255,7 @@ pub static GRUB_2_14_ACCEL: Pace = Pace {
 
 /// A Raspberry Pi 4: `cryptsetup benchmark` for keys of 256 bits, which are two blocks of hashes
 /// with 160 bits; the slower one of several.
-pub static PI4: Pace = Pace {
+pub static PI4: KdfSpeed = KdfSpeed {
     name: "pi4",
     place: "on a Raspberry Pi 4",
     beside: Beside::Nothing,
@@ -259,7 +270,7 @@ pub static PI4: Pace = Pace {
 
 /// A Raspberry Pi 3: an estimate, by the speed of aes-xts with 256 bits in MiB/s, averaged over both
 /// directions, relative to the Raspberry Pi 4 above.
-pub static PI3: Pace = Pace {
+pub static PI3: KdfSpeed = KdfSpeed {
     name: "pi3",
     place: "on a Raspberry Pi 3",
     beside: Beside::Nothing,
@@ -272,11 +283,11 @@ pub static PI3: Pace = Pace {
     stretching: None,
 };
 
-static ALL: [&Pace; 7] = [&CRYPTSETUP, &GRUB_2_06, &GRUB_2_12, &GRUB_2_14, &GRUB_2_14_ACCEL, &PI3, &PI4];
+static ALL: [&KdfSpeed; 7] = [&CRYPTSETUP, &GRUB_2_06, &GRUB_2_12, &GRUB_2_14, &GRUB_2_14_ACCEL, &PI3, &PI4];
 
 /// Distributions' builds of GRUB, with the release whose code they are made of: docs/COST.md says which
 /// were measured.
-static OTHERS: [(&str, &Pace); 9] = [
+static OTHERS: [(&str, &KdfSpeed); 9] = [
     ("grub-debian-12", &GRUB_2_06),
     ("grub-debian-13", &GRUB_2_12),
     ("grub-debian-14", &GRUB_2_14),
@@ -309,17 +320,17 @@ mod tests {
 
     #[test]
     fn each_has_a_name_and_the_usual_hashes() {
-        for pace in Pace::all() {
-            assert_eq!(Pace::find(pace.name), Some(pace));
+        for speed in KdfSpeed::all() {
+            assert_eq!(KdfSpeed::find(speed.name), Some(speed));
             for hash in [Hash::Sha1, Hash::Sha256, Hash::Sha512] {
-                assert!(pace.pbkdf2(hash).is_some_and(|figure| figure > 0.0), "{}: {hash:?}", pace.name);
+                assert!(speed.pbkdf2(hash).is_some_and(|figure| figure > 0.0), "{}: {hash:?}", speed.name);
             }
-            let knows_all = pace.pbkdf2(Hash::Blake2b512).is_some();
-            assert_eq!(knows_all, pace == &CRYPTSETUP, "{}", pace.name);
+            let knows_all = speed.pbkdf2(Hash::Blake2b512).is_some();
+            assert_eq!(knows_all, speed == &CRYPTSETUP, "{}", speed.name);
         }
-        assert!(Pace::find("abacus").is_none());
-        for name in Pace::others() {
-            assert!(Pace::find(name).is_some_and(|pace| pace.name != name), "{name}");
+        assert!(KdfSpeed::find("abacus").is_none());
+        for name in KdfSpeed::others() {
+            assert!(KdfSpeed::find(name).is_some_and(|speed| speed.name != name), "{name}");
         }
     }
 
