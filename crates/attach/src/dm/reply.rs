@@ -184,7 +184,7 @@ mod tests {
         let read = reply.targets();
         assert_eq!(read.len(), 2);
         assert_eq!((read[0].start, read[0].length, &*read[0].kind), (0, 16, "linear"));
-        assert_eq!(read[0].parameters.expose(), b"7:1 34");
+        assert_eq!(read[0].parameters.expose(), b"8:1 34");
         assert_eq!((read[1].start, read[1].length, &*read[1].kind), (16, 8, "error"));
         assert_eq!(reply.info().name, "home");
     }

@@ -44,6 +44,8 @@ pub(super) const NO_LINES: &[&str] = &[
     "keyway reproducible 1",
     "keyway {version} (cryptsetup 2.8's command line)",
     "keyway {}",
+    // The example of docs/VERBS.md.
+    "keyway luksVersion disk.img",
 ];
 
 /// A command with an option that a sentence is about: not a whole line. The command's help has the
