@@ -58,7 +58,7 @@ pub(super) fn hidden(
     Ok(from - around.storage_offset..to - around.storage_offset)
 }
 
-/// The key of [`of`]'s mapping.
+/// The key of [`layout`]'s mapping.
 pub(super) fn volume_key(header: &Header, cipher: &Cipher) -> Result<Secret> {
     if cipher.dm_crypt().is_some() {
         return Ok(cipher.volume_key(header.keys())?);
