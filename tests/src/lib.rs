@@ -42,6 +42,7 @@ pub mod run;
 pub mod scratch;
 pub mod skip;
 pub mod tcrypt;
+pub mod texts;
 pub mod timeouts;
 pub mod vm;
 
