@@ -1,9 +1,10 @@
 //! `keyway bench`: real runs of every suite, with minimal time; its output is read by third-party
 //! parsers, and the page by a browser. And `keyway xray`, of texts.
 
+mod browser;
 mod disk;
 mod files;
-mod page;
+mod pages;
 mod runs;
 mod xray;
 

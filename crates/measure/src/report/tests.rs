@@ -1,5 +1,5 @@
 //! Reports of a run with a scripted clock: the same bytes on every machine, kept as files in
-//! `snapshots/`. `KEYWAY_BLESS=1` regenerates them.
+//! `tests/snapshots/`. `KEYWAY_BLESS=1` regenerates them.
 
 use super::diff::{Diff, Verdict};
 use super::*;
@@ -71,8 +71,8 @@ fn machine() -> Machine {
     }
 }
 
-pub(super) fn same_as_the_snapshot(name: &str, text: &str) {
-    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("src/report/snapshots").join(name);
+fn same_as_the_snapshot(name: &str, text: &str) {
+    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/snapshots").join(name);
     if std::env::var_os("KEYWAY_BLESS").is_some() {
         std::fs::write(&path, text).unwrap();
     }

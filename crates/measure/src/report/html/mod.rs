@@ -177,8 +177,3 @@ fn shown(letter: char) -> char {
 }
 
 const REPLACED: char = char::REPLACEMENT_CHARACTER;
-
-#[cfg(test)]
-mod fixture;
-#[cfg(test)]
-mod tests;

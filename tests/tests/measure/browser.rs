@@ -1,25 +1,29 @@
 //! The report page in a real browser: whether it is readable on a desktop and on a phone, in light
 //! and dark mode, and with a keyboard.
 //!
-//! The pages are those of `crates/measure/src/report/snapshots`, whose tests keep them equal to the
-//! program's output.
+//! The pages are those of invented results ([`super::pages`]), and what the program writes.
 
 use super::disk::results;
+use super::pages;
 use keyway_measure::results::{Case, Row};
 use keyway_tests::browser::Browser;
 use keyway_tests::timeouts;
 use keyway_tests::{Scratch, keyway, need};
 use serde_json::Value;
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// One machine with everything, two side by side, and storage with every path.
-const PAGES: [&str; 3] = ["workstation.html", "machines.html", "storage.html"];
 /// A desktop, a phone, and the narrowest phone.
 const WIDTHS: [u32; 3] = [1280, 360, 320];
 
-fn snapshot(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../crates/measure/src/report/snapshots").join(name)
+/// Each page of invented results, in a file.
+fn invented(scratch: &Scratch) -> [PathBuf; 3] {
+    pages::all().map(|(name, page)| {
+        let path = scratch.path(&format!("{name}.html"));
+        fs::write(&path, page).unwrap();
+        path
+    })
 }
 
 /// The problems that a function of `checks.js` finds.
@@ -32,9 +36,9 @@ fn found(browser: &Browser, check: &str) -> Vec<String> {
 #[test]
 fn pages_can_be_read_at_every_width_in_the_light_and_in_the_dark() {
     need!("chromium", "chromedriver");
-    let browser = Browser::start();
-    for page in PAGES {
-        can_be_read(&browser, &snapshot(page));
+    let (browser, scratch) = (Browser::start(), Scratch::new());
+    for page in invented(&scratch) {
+        can_be_read(&browser, &page);
     }
 }
 
@@ -64,7 +68,7 @@ fn can_be_read(browser: &Browser, page: &Path) {
 /// A4 between its margins, in pixels of CSS.
 const PAPER: u32 = 718;
 
-/// From the program's command line to the browser's window: with no snapshot in between.
+/// From the program's command line to the browser's window: with nothing invented in between.
 #[test]
 fn pages_that_the_program_writes_can_be_read() {
     need!("chromium", "chromedriver");
@@ -127,12 +131,13 @@ const LONG: Duration = timeouts::LONG_COMMAND;
 #[test]
 fn the_switch_decides_the_colours_and_paper_is_light() {
     need!("chromium", "chromedriver");
-    let browser = Browser::start();
+    let (browser, scratch) = (Browser::start(), Scratch::new());
+    let [workstation, ..] = invented(&scratch);
     let page = || browser.script("return getComputedStyle(document.body).backgroundColor");
     let (light, dark) = ("rgb(255, 255, 255)", "rgb(18, 22, 27)");
     for (system, by_itself) in [("light", light), ("dark", dark)] {
         browser.prefers(system, "screen");
-        browser.open(&snapshot(PAGES[0]));
+        browser.open(&workstation);
         assert_eq!(page(), by_itself);
         for (choice, colour) in [("dark", dark), ("light", light), ("auto", by_itself)] {
             browser.script(&format!("document.querySelector('#{choice}').click()"));
@@ -148,10 +153,11 @@ fn the_switch_decides_the_colours_and_paper_is_light() {
 #[test]
 fn a_keyboard_reaches_everything() {
     need!("chromium", "chromedriver");
-    let browser = Browser::start();
+    let (browser, scratch) = (Browser::start(), Scratch::new());
+    let [workstation, ..] = invented(&scratch);
     browser.prefers("light", "screen");
     browser.size(1280, 900);
-    browser.open(&snapshot(PAGES[0]));
+    browser.open(&workstation);
     let focused = || {
         let who =
             browser.script("const it = document.activeElement; return it.id || it.className || it.tagName");
@@ -192,8 +198,9 @@ fn a_keyboard_reaches_everything() {
 #[test]
 fn a_screen_reader_has_names_for_everything() {
     need!("chromium", "chromedriver");
-    let browser = Browser::start();
-    browser.open(&snapshot(PAGES[1]));
+    let (browser, scratch) = (Browser::start(), Scratch::new());
+    let [_, machines, _] = invented(&scratch);
+    browser.open(&machines);
     assert_eq!(found(&browser, "names()"), [] as [&str; 0]);
     assert_eq!(browser.script("return document.title"), "Disk encryption on 2 machines");
 }
