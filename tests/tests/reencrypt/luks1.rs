@@ -240,12 +240,12 @@ fn a_header_that_was_left_goes_on_or_is_kept() {
                 std::fs::read(&d.path).unwrap() == device && std::fs::read(named("new")).unwrap() == left
             );
         };
-        kept(line("-c aes-cbc-plain64 -s 256"), "It was made with other options; those would go on with it.");
+        kept(line("-c aes-cbc-plain64 -s 256"), "It was begun with other options: go on with those.");
         let wrong = d.scratch.file("wrong", "battery staple");
         let other = keyway("reencrypt -q").args(CHEAP).args("--encrypt --type luks1").args(place);
         let other = if detached { other.arg(&d.header) } else { other };
         let other = other.directory(d.scratch.root()).arg("--key-file").arg(&wrong).arg(&d.path);
-        kept(other, "Going on with it takes its own passphrase: ");
+        kept(other, "It goes on with its own passphrase alone: ");
         let given = d.scratch.file("given", [7; 64]);
         let given = given.display();
         kept(

@@ -24,7 +24,7 @@ impl Planned<'_> {
     /// The length of the storage that holds both header and data.
     pub(super) fn len(&self) -> Result<u64> {
         let len = self.plan.data_offset.checked_add(self.data_len);
-        len.ok_or_else(|| Error::refused("no file is so long"))
+        len.ok_or_else(|| Error::refused("no file can be that long"))
     }
 
     /// Its volume key.
@@ -84,7 +84,7 @@ impl Create {
             }
         };
         let data_len = size.max(1).checked_next_multiple_of(sector);
-        let data_len = data_len.ok_or_else(|| Error::refused("no file is so long"))?;
+        let data_len = data_len.ok_or_else(|| Error::refused("no file can be that long"))?;
         Ok(Planned { plan, data_len, volume_key, random, additions: &self.additions })
     }
 

@@ -5,6 +5,7 @@ use std::{fmt, io};
 
 mod finding;
 mod holder;
+pub(crate) mod shared;
 mod unmet;
 mod unwiped;
 

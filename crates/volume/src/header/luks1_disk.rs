@@ -1,6 +1,7 @@
 //! The LUKS1 header on storage. It has no second copy and covers two sectors, so a write to it can
 //! be torn: all changes order their writes such that a partially written part is not in use yet.
 
+use crate::error::shared;
 use crate::{Error, Result, Storage};
 use keyway_format::Sectors;
 use keyway_format::luks1::{HEADER_LEN, Header, MAGIC, SlotState};
@@ -78,8 +79,7 @@ pub fn marked(storage: &dyn Storage) -> Result<Option<String>> {
     if storage.len() < bytes.len() as u64 {
         return Ok(None);
     }
-    let io = |source| Error::Io { what: "reading the start of the device".into(), source };
-    storage.read_at(&mut bytes, 0).map_err(io)?;
+    storage.read_at(&mut bytes, 0).map_err(shared::start_unreadable)?;
     if bytes[..MAGIC.len()] != DEAD_MAGIC || bytes[MAGIC.len()..MAGIC.len() + 2] != [0, 1] {
         return Ok(None);
     }
@@ -91,7 +91,7 @@ fn check_written(storage: &dyn Storage, bytes: &[u8]) -> Result<()> {
     if read_bytes(storage)? == bytes {
         return Ok(());
     }
-    Err(io("reading back")(std::io::Error::other("not what was written")))
+    Err(io("reading back")(shared::other_than_written()))
 }
 
 fn io(doing: &'static str) -> impl Fn(std::io::Error) -> Error {

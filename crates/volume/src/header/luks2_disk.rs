@@ -6,6 +6,7 @@
 //! (LUKS2 on-disk format 1.1, section 2.1).
 
 use crate::device::probe;
+use crate::error::shared;
 use crate::random::random_bytes;
 use crate::{Error, Random, Refusal, Result, Storage};
 use keyway_format::luks2::{
@@ -94,18 +95,13 @@ pub(crate) fn write_copy(storage: &dyn Storage, binary: &BinaryHeader, metadata:
         Copy::Primary => 0,
         Copy::Secondary => binary.size.bytes().0,
     };
-    let io = |doing: &'static str| {
-        move |source| Error::Io { what: format!("{doing} the LUKS2 header at offset {offset}"), source }
-    };
+    let io = |doing: &'static str| move |source| shared::luks2_header(doing, offset, source);
     storage.write_at(&bytes, offset).map_err(io("writing"))?;
     storage.flush().map_err(io("flushing"))?;
     let mut back = vec![0; bytes.len()];
     storage.read_at(&mut back, offset).map_err(io("reading back"))?;
     if back != bytes {
-        return Err(Error::Io {
-            what: format!("reading back the LUKS2 header at offset {offset}"),
-            source: std::io::Error::other("not what was written"),
-        });
+        return Err(io("reading back")(shared::other_than_written()));
     }
     Ok(())
 }

@@ -1,5 +1,6 @@
 //! What all that write a header share: each part is on stable storage, and was read back, before the next one begins.
 
+use crate::error::shared;
 use crate::{Error, Refusal, Result, Storage};
 use std::io;
 
@@ -13,7 +14,7 @@ pub(super) fn put_and_read(storage: &dyn Storage, bytes: &[u8], at: u64) -> Resu
     storage.read_at(&mut found, at).map_err(failed("reading back the header of"))?;
     match found == bytes {
         true => Ok(()),
-        false => Err(failed("reading back the header of")(io::Error::other("not what was written"))),
+        false => Err(failed("reading back the header of")(shared::other_than_written())),
     }
 }
 

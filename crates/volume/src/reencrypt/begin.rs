@@ -10,6 +10,7 @@ use super::moving::move_first;
 use super::terms::{NewSlot, Terms};
 use crate::change::create::new_digest;
 use crate::change::edit::{Sealed, commit_luks2, free_area, free_keyslot, luks2_parts};
+use crate::error::shared;
 use crate::header::luks::Edit;
 use crate::header::under_way::geometry::{
     check_header_stays, check_hot_zone, check_moved_fits, check_whole_sectors, volume_len,
@@ -107,7 +108,7 @@ pub fn begin(
     check_hot_zone(&what, &state)?;
     zones(&what, terms.zone)?;
     let number = changed.free_digest_beside(digest.as_ref().map(|(number, _)| *number));
-    let number = number.ok_or_else(|| Refusal::NoFreeDigest.because("No more digests fit the header."))?;
+    let number = number.ok_or_else(shared::no_free_digest)?;
     let vouches = keys.vouch(&what, &terms.kdf, rng)?;
     let new = digest.as_ref().map(|(number, digest)| (*number, digest));
     changed.begin_reencryption(&what, &state, (number, &vouches), new)?;
@@ -141,9 +142,7 @@ fn add_slots(
     let hash = slots.first().and_then(|slot| slot.options.hash.as_deref()).unwrap_or("sha256");
     let kdf = slots.first().map_or(&terms.kdf, |slot| &slot.options.kdf);
     let digest = new_digest(Hash::parse(hash)?, key, kdf, rng)?;
-    let digest_id = changed
-        .free_digest()
-        .ok_or_else(|| Refusal::NoFreeDigest.because("No more digests fit the header."))?;
+    let digest_id = changed.free_digest().ok_or_else(shared::no_free_digest)?;
     let mut all = Vec::new();
     for slot in slots {
         let number = free_keyslot(changed, slot.options.keyslot)?;
@@ -272,8 +271,7 @@ pub(super) fn decrypt(metadata: &Metadata, place: Place, terms: &Terms) -> Resul
 /// Finds a keyslot and an area for it, and decides what protects the hot zone of a volume of `len`
 /// bytes.
 pub(super) fn settle(what: &mut Reencryption, metadata: &Metadata, len: u64, terms: &Terms) -> Result<()> {
-    what.keyslot =
-        metadata.free_keyslot().ok_or_else(|| Refusal::NoFreeKeyslot.because("All key slots full."))?;
+    what.keyslot = metadata.free_keyslot().ok_or_else(shared::no_free_keyslot)?;
     let gap = metadata.largest_gap();
     let mut area = gap.ok_or_else(|| {
         Refusal::NoRoom.because("no room is left between the keyslots for what protects a reencryption")

@@ -10,6 +10,7 @@ use super::unused::{Skip, Unused};
 use super::zone_size::ZoneSize;
 use crate::change::edit::{commit_luks2, wipe_area};
 use crate::device::lock::{HeaderLock, LockMode};
+use crate::error::shared;
 use crate::header::luks::Edit;
 use crate::header::under_way::geometry::{
     check_header_stays, check_hot_zone, check_moved_fits, check_whole_sectors, largest_zone, volume_len,
@@ -86,7 +87,7 @@ impl Job {
         rng: &mut dyn Random,
     ) -> Result<Self> {
         if luks.access() != Access::Write {
-            return Err(Refusal::ReadOnly.because("the header was not opened for editing"));
+            return Err(shared::not_for_editing());
         }
         let what = under_way(&luks)?;
         let is_vouched = !is_only_to_end(&luks, &what)?;
@@ -304,7 +305,7 @@ impl Job {
     ) -> Result<Option<HeaderLock>> {
         self.settle()?;
         let Header::Luks2 { binary, metadata } = self.luks.header() else {
-            return Err(Refusal::OnlyLuks2.because("This operation is supported only for LUKS2 device."));
+            return Err(shared::only_luks2());
         };
         let (binary, mut metadata) = (binary.clone(), metadata.clone());
         change(&mut metadata, &self.what)?;

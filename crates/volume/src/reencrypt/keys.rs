@@ -1,5 +1,6 @@
 //! The volume keys of a re-encryption, and the digest by which they vouch for its metadata.
 
+use crate::error::shared;
 use crate::header::luks::Edit;
 use crate::header::under_way::check_version;
 use crate::keyslot::digest::KeyDigest;
@@ -148,11 +149,11 @@ pub fn protect(luks: &mut Luks, keys: &VolumeKeys, rng: &mut dyn crate::Random) 
     let state = what.state(metadata(luks)?)?;
     what.version = if what.mode == Mode::Decrypt && what.moved.is_some() { 3 } else { 2 };
     let crate::Header::Luks2 { binary, metadata: changed } = luks.header() else {
-        return Err(Refusal::OnlyLuks2.because("This operation is supported only for LUKS2 device."));
+        return Err(shared::only_luks2());
     };
     let (binary, mut changed) = (binary.clone(), changed.clone());
     let number = changed.free_digest_beside(None);
-    let number = number.ok_or_else(|| Refusal::NoFreeDigest.because("No more digests fit the header."))?;
+    let number = number.ok_or_else(shared::no_free_digest)?;
     let vouches = keys.vouch(&what, &crate::KdfChoice::default(), rng)?;
     changed.change_reencryption(&what, number, &vouches)?;
     changed.set_reencryption_state(&what, &state)?;
@@ -214,8 +215,6 @@ pub(super) fn under_way(luks: &Luks) -> Result<Reencryption> {
 pub(crate) fn metadata(luks: &Luks) -> Result<&Metadata> {
     match luks.header() {
         crate::Header::Luks2 { metadata, .. } => Ok(metadata),
-        crate::Header::Luks1(_) => {
-            Err(Refusal::OnlyLuks2.because("This operation is supported only for LUKS2 device."))
-        }
+        crate::Header::Luks1(_) => Err(shared::only_luks2()),
     }
 }

@@ -20,6 +20,7 @@ use crate::change::edit::commit_luks2;
 use crate::device::lock::{HeaderLock, LockMode};
 use crate::device::storage::extend_to;
 use crate::device::stream::Meter;
+use crate::error::shared;
 use crate::header::luks::Edit;
 pub use crate::header::luks1_disk::marked;
 use crate::header::luks1_disk::{self, DEAD_MAGIC};
@@ -117,7 +118,7 @@ fn has_same_data(old: Side<'_>, new: Side<'_>) -> bool {
 /// The header changed meanwhile, or cannot be written.
 pub fn mark(luks: &Luks) -> Result<()> {
     let Header::Luks1(_) = luks.header() else {
-        return Err(Refusal::OnlyLuks1.because("This operation is supported only for LUKS1 device."));
+        return Err(shared::only_luks1());
     };
     let lock = luks.lock_for(Edit::Change)?;
     write(&**luks.storage(), &DEAD_MAGIC, 0)?;
@@ -143,7 +144,7 @@ pub fn advance(file: Arc<dyn Storage>, done: Done, device_len: u64, rng: &mut dy
     let mut luks = Luks::open_with(file, Access::Write, Locking::default())?;
     let what = under_way(&luks)?;
     let Header::Luks2 { binary, metadata } = luks.header() else {
-        return Err(Refusal::OnlyLuks2.because("This operation is supported only for LUKS2 device."));
+        return Err(shared::only_luks2());
     };
     let (binary, mut metadata) = (binary.clone(), metadata.clone());
     let state = what.state(&metadata)?;
@@ -189,7 +190,7 @@ pub fn has_begun(state: &Luks) -> Result<bool> {
 /// It does not fit, or the device fails.
 pub fn install(new: &Luks, storage: &dyn Storage, holds_data: bool, rng: &mut dyn Random) -> Result<()> {
     let Header::Luks1(header) = new.header() else {
-        return Err(Refusal::OnlyLuks1.because("This operation is supported only for LUKS1 device."));
+        return Err(shared::only_luks1());
     };
     let areas_end = luks1_disk::areas_end(header);
     let end = if holds_data { header.payload_offset.0 * 512 } else { areas_end };

@@ -6,7 +6,8 @@ use super::transform::Transform;
 use super::{Job, Options, UnderWay, VolumeKeys};
 use crate::device::in_use;
 use crate::device::lock::LockMode;
-use crate::{Access, InUse, Luks, Random, Refusal, Result, Storage};
+use crate::error::shared;
+use crate::{Access, InUse, Luks, Random, Result, Storage};
 use keyway_crypto::Cpu;
 use std::sync::Arc;
 
@@ -58,8 +59,7 @@ pub(crate) fn open(
             // The header was opened for reading: no other part of this volume may edit it.
             let header = Luks::open_with(Arc::clone(luks.storage()), Access::Write, luks.locking())?;
             if !header.is_same(&luks) {
-                return Err(Refusal::ChangedMeanwhile
-                    .because("The header was changed while the volume was being opened: try again."));
+                return Err(shared::changed_while_opening());
             }
             // Nothing but the zone is written: it does not matter whether the device ends inside a sector.
             let data_len = under_way.len_on(data.len());

@@ -15,8 +15,9 @@
 //! re-encryption's time once, or remove it, and the volume keeps the key of the image.
 
 use crate::change::edit::edit_luks2;
+use crate::header::own_token;
 use crate::{Header, Luks, Random, Refusal, Result};
-use keyway_format::json::{self, Object, Value};
+use keyway_format::json::{Object, Value};
 use keyway_format::luks2::{DigestKind, Metadata};
 use keyway_format::{Error, base64};
 
@@ -35,19 +36,7 @@ impl Mark {
     /// # Errors
     /// What is wrong with it.
     pub fn parse(token: &str) -> Result<Self, String> {
-        let token = match json::parse(token.as_bytes()) {
-            Ok(Value::Object(token)) => token,
-            Ok(other) => return Err(format!("it is of type {}, not an object", other.type_name())),
-            Err(error) => return Err(error.to_string()),
-        };
-        match token.get("version") {
-            Some(Value::Number(version)) if version == VERSION => {}
-            Some(version) => return Err(format!("its version is {}, not {VERSION}", version.to_compact())),
-            None => return Err("it has no version".into()),
-        }
-        if let Some((unknown, _)) = token.iter().find(|(name, _)| !MEMBERS.contains(name)) {
-            return Err(format!("its member \"{unknown}\" is unknown"));
-        }
+        let token = own_token::parse(token, VERSION, &MEMBERS)?;
         let salt = token.get(SALT).and_then(Value::as_str).and_then(base64::decode);
         salt.map(|digest_salt| Self { digest_salt }).ok_or_else(|| format!("it has no {SALT} in base64"))
     }

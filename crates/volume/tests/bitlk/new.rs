@@ -124,7 +124,7 @@ fn what_windows_does_not_make() {
     assert_eq!(refused(&sector, LEN, KEY), "BitLocker's sectors have 512 or 4096 bytes, not 1024");
     let short = "the device has 2097151 bytes, and a BitLocker volume needs 2097152";
     assert_eq!(refused(&quick(), LEN - 1, KEY), short);
-    assert_eq!(refused(&quick(), LEN, ""), "nothing is to open the volume");
+    assert_eq!(refused(&quick(), LEN, ""), "the volume needs a passphrase or a recovery password");
     let length = |units| format!("the passphrase has {units} characters, and Windows takes 8 to 256");
     assert_eq!(refused(&quick(), LEN, "sevenäö"), length(7));
     assert_eq!(refused(&quick(), LEN, &"x".repeat(257)), length(257));

@@ -49,7 +49,7 @@ fn a_change_that_was_cut_off() {
         let run = keyway(line).arg(&file).stdin(typed).fails(1);
         let why = run.errors();
         assert!(why.contains("he copies of its metadata differed"), "{line}: {why}");
-        assert!(why.contains("look at them (keyway bitlkDump)"), "{line}: {why}");
+        assert!(why.contains("check with \"keyway bitlkDump\""), "{line}: {why}");
         assert_eq!(run.text(), "", "{line}: no digits are shown that open nothing");
         assert!(fs::read(&file).unwrap() == after, "{line}");
     }

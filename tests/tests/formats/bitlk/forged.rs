@@ -151,6 +151,6 @@ fn the_first_valid_copy_is_used_and_the_others_are_named() {
     let old = Bitlk::default().make(&vec![0; LEN]);
     one[METADATA[2]..].copy_from_slice(&old[METADATA[2]..]);
     let header = Header::read(&*storage(&one)).unwrap();
-    let differs = ["copy 3 of the metadata, at byte 3145728: valid, but it says something else"];
+    let differs = ["copy 3 of the metadata, at byte 3145728: valid, but differs from the others"];
     assert_eq!(header.troubles().collect::<Vec<_>>(), differs);
 }

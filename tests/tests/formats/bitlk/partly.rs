@@ -45,7 +45,7 @@ fn copies_that_disagree_on_the_state_are_not_written_to() {
         volume
     };
     assert_eq!(refusals(&replaced(with(104, &[1]))), ["judged"; 2], "they disagree on the time");
-    let why = "copy 2 of the metadata says something else of how far the volume is encrypted, and such a volume is not \
+    let why = "copy 2 of the metadata disagrees on how far the volume is encrypted, and such a volume is not \
                written to (read-only works)";
     let paused = replaced(with(12, &[5, 0, 4, 0]));
     assert_eq!(refusals(&paused), ["judged", why]);

@@ -71,13 +71,15 @@ impl Connection<'_> {
                 Some((Errno::INVAL, "the export ends before"))
             }
             command::WRITE_ZEROES if request.has(command_flags::FAST_ZERO) => {
-                Some((Errno::NOTSUP, "zeros have to be encrypted and written as other data"))
+                Some((Errno::NOTSUP, "zeros are encrypted and written like other data"))
             }
             command::READ => self.refused_read(request),
             command::BLOCK_STATUS if !self.allocation => {
                 Some((Errno::INVAL, "no metadata context has been negotiated"))
             }
-            command::BLOCK_STATUS if request.length == 0 => Some((Errno::INVAL, "the state of nothing")),
+            command::BLOCK_STATUS if request.length == 0 => {
+                Some((Errno::INVAL, "a block status of zero bytes"))
+            }
             command::WRITE
             | command::WRITE_ZEROES
             | command::TRIM
@@ -89,7 +91,7 @@ impl Connection<'_> {
 
     fn refused_read(&self, request: &Request) -> Option<(Errno, &'static str)> {
         let most = if request.has(command_flags::DF) { SPACE as u64 } else { MAX_PAYLOAD };
-        (request.length > most).then_some((Errno::OVERFLOW, "too long for one reply"))
+        (request.length > most).then_some((Errno::OVERFLOW, "more than fits into one reply"))
     }
 
     /// Requests that change the storage, or its caches.

@@ -138,7 +138,7 @@ impl<'a> Handshake<'a, '_> {
         let OptionHeader { option, length } = header;
         let Some(data) = self.data(length)? else {
             return match option {
-                option::EXPORT_NAME => Err(broken("an export's name that is not valid")),
+                option::EXPORT_NAME => Err(broken("the name of the export is not valid")),
                 _ => self.reply(option, reply::ERR_TOO_BIG, b"too long"),
             };
         };
@@ -149,11 +149,10 @@ impl<'a> Handshake<'a, '_> {
                 let _ = self.reply(option, reply::ACK, &[]);
                 Ok(Next::End)
             }
-            option::EXPORT_NAME if needs_tls => Err(broken("an export without TLS")),
-            option::EXPORT_NAME if self.socket.stay().is_cut_short() => Err(broken(
-                "the place is needed for \
-                others",
-            )),
+            option::EXPORT_NAME if needs_tls => Err(broken("the export needs TLS")),
+            option::EXPORT_NAME if self.socket.stay().is_cut_short() => {
+                Err(broken("too many clients are connecting"))
+            }
             option::EXPORT_NAME => self.export_name(&data),
             _ if self.stopping.load(Ordering::Relaxed) => {
                 self.reply(option, reply::ERR_SHUTDOWN, b"shutting down")
@@ -208,7 +207,7 @@ impl<'a> Handshake<'a, '_> {
 
     fn list(&mut self, data: &[u8]) -> io::Result<Next<'a>> {
         if !data.is_empty() {
-            return self.reply(option::LIST, reply::ERR_INVALID, b"a list of what?");
+            return self.reply(option::LIST, reply::ERR_INVALID, b"LIST takes no data");
         }
         for export in &self.server.exports {
             let mut entry = Vec::new();
@@ -221,7 +220,7 @@ impl<'a> Handshake<'a, '_> {
 
     fn info(&mut self, option: u32, data: &[u8]) -> io::Result<Next<'a>> {
         let Some((name, wanted)) = parse_info(data) else {
-            return self.reply(option, reply::ERR_INVALID, b"the lengths do not fit");
+            return self.reply(option, reply::ERR_INVALID, b"the lengths contradict each other");
         };
         let Some(export) = self.server.export(name) else {
             return self.reply(option, reply::ERR_UNKNOWN, b"there is no such export");
@@ -251,7 +250,7 @@ impl<'a> Handshake<'a, '_> {
     fn choose_headers(&mut self, option: u32, data: &[u8]) -> io::Result<Next<'a>> {
         let wanted = if option == option::EXTENDED_HEADERS { Headers::Extended } else { Headers::Structured };
         if !data.is_empty() {
-            return self.reply(option, reply::ERR_INVALID, b"nothing belongs here");
+            return self.reply(option, reply::ERR_INVALID, b"this option takes no data");
         }
         if self.headers == Headers::Extended && wanted == Headers::Structured {
             return self.reply(option, reply::ERR_EXT_HEADER_REQD, b"extended headers have been negotiated");
@@ -272,7 +271,7 @@ impl<'a> Handshake<'a, '_> {
             return self.reply(option, reply::ERR_INVALID, b"negotiate structured replies first");
         }
         let Some((name, queries)) = parse_contexts(data) else {
-            return self.reply(option, reply::ERR_INVALID, b"the lengths do not fit");
+            return self.reply(option, reply::ERR_INVALID, b"the lengths contradict each other");
         };
         let Some(export) = self.server.export(name) else {
             return self.reply(option, reply::ERR_UNKNOWN, b"there is no such export");

@@ -53,7 +53,7 @@ impl Wire {
 impl Line {
     fn send(&mut self, pieces: &mut [IoSlice<'_>]) -> io::Result<()> {
         if self.is_torn {
-            return Err(io::Error::new(ErrorKind::BrokenPipe, "a reply was not sent to its end"));
+            return Err(io::Error::new(ErrorKind::BrokenPipe, "a reply was cut off"));
         }
         // A panic leaves this set, too.
         self.is_torn = true;

@@ -192,7 +192,7 @@ impl Device {
         match header.luks.is_same(&old) {
             true => mark(&header.luks).at(place),
             false => Err(Error::refused(format!(
-                "the header is another than {}, with which the reencryption began",
+                "the header is not {}, with which the reencryption began",
                 files.old_header().display()
             ))
             .at(place)),

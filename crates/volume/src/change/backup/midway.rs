@@ -117,13 +117,13 @@ fn first_key(header: &Header) -> Option<(&[u8], &[u8])> {
 }
 
 const DEVICE_IN_THE_MIDDLE: &str = "The volume on the device is in the middle of a reencryption: only the header on it \
-     has the key of what is done, and knows how far that is; with the backup that data would be lost. \"keyway reencrypt \
-     --resume-only\" finishes it. Nothing was changed.";
+     has the new volume key and knows how far it is; with the backup, the data under that key would be lost. \"keyway \
+     reencrypt --resume-only\" finishes it. Nothing was changed.";
 const LUKS1_IN_THE_MIDDLE: &str = "The LUKS1 volume on the device is in the middle of a reencryption, and with the backup \
-     what is done would be lost. \"keyway reencrypt\" finishes it, in the directory that has its files. Nothing was \
+     the data that was re-encrypted would be lost. \"keyway reencrypt\" finishes it, in the directory that has its files. Nothing was \
      changed.";
-const BACKUP_FROM_THE_MIDDLE: &str = "The backup was made in the middle of a reencryption: how far it was then is not how \
-     far the data is now, and going on from there would encrypt twice what lies between. Nothing was changed.";
+const BACKUP_FROM_THE_MIDDLE: &str = "The backup was made in the middle of a reencryption that has gone further since: going \
+     on from the backup would encrypt a part of the data twice. Nothing was changed.";
 const ONLY_BACKUP_FROM_THE_MIDDLE: &str = "The backup was made in the middle of a reencryption, and fits the data only if \
      nothing was written to the device since: then \"keyway reencrypt --resume-only\" goes on with it as --header. Nothing \
      was changed.";

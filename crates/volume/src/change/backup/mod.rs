@@ -9,6 +9,7 @@ pub use warning::{Version, Warning};
 
 use crate::device::lock::{HeaderLock, LockMode};
 use crate::device::storage::{Exclusive, NewFile, Readers, extend_to, write_differing};
+use crate::error::shared;
 use crate::header::luks::{Header, read_header};
 use crate::header::luks1_disk;
 use crate::header::seal::Seal;
@@ -24,11 +25,7 @@ use std::sync::Arc;
 /// cryptsetup: [`check_settled`] refuses it.
 pub fn backup(luks: &Luks, file: &Path) -> Result<()> {
     let bytes = content(luks)?;
-    let io = |source: std::io::Error| match source.kind() {
-        std::io::ErrorKind::AlreadyExists => Refusal::Exists
-            .because(format!("Requested header backup file {} already exists.", file.display())),
-        _ => Error::Io { what: format!("writing header backup file {}", file.display()), source },
-    };
+    let io = |source| shared::backup_not_written(file, source);
     let new = NewFile::create(file, false).map_err(io)?.write_protected();
     new.file().write_at(&bytes, 0).map_err(io)?;
     // All current passphrases open the backup, even after they are changed or killed in the header.
@@ -151,7 +148,7 @@ impl Restore {
         }
         let (header, _) = read_header(&**self.target)?;
         if !header.is_same_state(&self.header) {
-            return Err(io("reading back")(std::io::Error::other("not what was written")));
+            return Err(io("reading back")(shared::other_than_written()));
         }
         drop(lock);
         Ok(())

@@ -2,6 +2,7 @@
 
 use super::{Plan, Room, check_key_bits, check_offset, name_and_mode};
 use crate::device::storage::Topology;
+use crate::error::shared;
 use crate::header::luks::Header;
 use crate::header::luks1_disk;
 use crate::keyslot::area_cipher::Areas;
@@ -134,14 +135,10 @@ fn check(params: &Luks1Params, volume_key: &Secret) -> Result<usize> {
     let cipher = CipherSpec::parse(&params.cipher)?;
     check_key_bits(&cipher, params.key_bits, 1)?;
     if volume_key.len() * 8 != params.key_bits as usize {
-        return Err(Refusal::KeyLength.because(format!(
-            "the volume key has {} bits, not {}",
-            volume_key.len() * 8,
-            params.key_bits
-        )));
+        return Err(shared::key_length(volume_key.len() * 8, params.key_bits));
     }
     if Hash::parse(&params.hash)?.output_len() < 20 {
-        return Err(Refusal::Hash.because(format!("Requested LUKS hash {} is not supported.", params.hash)));
+        return Err(shared::unsupported_hash(&params.hash));
     }
     params.kdf.with_hash(&params.hash)?.check()?;
     match params.keyslot.unwrap_or(0) as usize {

@@ -4,6 +4,7 @@
 use super::{Plan, Room, check_key_bits, check_offset, name_and_mode};
 use crate::change::edit::NewKeyslot;
 use crate::device::storage::Topology;
+use crate::error::shared;
 use crate::error::{unaligned, unaligned_start};
 use crate::header::luks::Header;
 use crate::keyslot::area_cipher;
@@ -207,17 +208,14 @@ fn check(params: &Luks2Params, volume_key: &Secret) -> Result<()> {
     let spec = CipherSpec::parse(&params.cipher)?;
     check_key_bits(&spec, params.key_bits, 2)?;
     if volume_key.len() * 8 != params.key_bits as usize {
-        return refuse(
-            Refusal::KeyLength,
-            format!("the volume key has {} bits, not {}", volume_key.len() * 8, params.key_bits),
-        );
+        return Err(shared::key_length(volume_key.len() * 8, params.key_bits));
     }
     let (area_cipher, area_key_bytes) = area_encryption(params);
     let area_spec = CipherSpec::parse(&area_cipher)?;
     area_spec.check_key_bits(8 * area_key_bytes as usize)?;
     area_spec.check_sector_size(SectorSize::S512)?;
     if Hash::parse(&params.hash)?.output_len() < 20 {
-        return refuse(Refusal::Hash, format!("Requested LUKS hash {} is not supported.", params.hash));
+        return Err(shared::unsupported_hash(&params.hash));
     }
     params.kdf.check()?;
     if let Some(bytes) = params.sector_size {

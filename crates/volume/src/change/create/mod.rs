@@ -14,6 +14,7 @@ use crate::device::lock::{HeaderLock, LockMode};
 use crate::device::probe;
 use crate::device::storage::{Exclusive, Topology, extend_to};
 use crate::device::stream::Meter;
+use crate::error::shared;
 use crate::header::luks::{Header, read_header};
 use crate::{Error, Layout, Locking, Luks, Random, Refusal, Result, Storage};
 use std::ops::Range;
@@ -108,7 +109,7 @@ impl Plan {
         }
         let (header, damaged) = read_header(&*storage)?;
         if damaged || !header.is_same_state(&self.header) {
-            return Err(io("reading back")(std::io::Error::other("not what was written")));
+            return Err(io("reading back")(shared::other_than_written()));
         }
         drop((lock, target));
         Ok(Luks::from_parts(storage, header, locking))
@@ -135,9 +136,7 @@ impl Plan {
 /// [`Refusal::Zoned`].
 pub fn check_place(storage: &dyn Storage) -> Result<()> {
     match Topology::of(storage).zoned {
-        true => Err(Refusal::Zoned.because(
-            "Its zones can only be written from start to end, so that it cannot hold a LUKS header.",
-        )),
+        true => Err(shared::zoned("a LUKS header")),
         false => Ok(()),
     }
 }

@@ -18,9 +18,10 @@ pub use keyslots::{
 pub use tokens::{token_assign, token_export, token_import, token_number, token_remove, token_unassign};
 pub(crate) use wipe::wipe_area;
 
+use crate::error::shared;
 use crate::header::luks::Edit;
 use crate::header::luks2_disk::write_both;
-use crate::{Error, Header, Luks, Random, Refusal, Result, Storage};
+use crate::{Error, Header, Luks, Random, Result, Storage};
 use keyway_format::luks2::{BinaryHeader, Metadata};
 
 /// Changes the metadata of a LUKS2 header under its lock and writes
@@ -81,9 +82,7 @@ pub(crate) fn luks2_parts(luks: &Luks) -> Result<(BinaryHeader, Metadata)> {
     luks.check_requirements()?;
     match luks.header() {
         Header::Luks2 { binary, metadata } => Ok((binary.clone(), metadata.clone())),
-        Header::Luks1(_) => {
-            Err(Refusal::OnlyLuks2.because("This operation is supported only for LUKS2 device."))
-        }
+        Header::Luks1(_) => Err(shared::only_luks2()),
     }
 }
 
@@ -95,9 +94,5 @@ pub(crate) fn write_material(storage: &dyn Storage, offset: u64, material: &[u8]
     storage.flush().map_err(|source| io("flushing", source))?;
     let mut back = vec![0; material.len()];
     storage.read_at(&mut back, offset).map_err(|source| io("reading back", source))?;
-    if back == material {
-        Ok(())
-    } else {
-        Err(io("reading back", std::io::Error::other("not what was written")))
-    }
+    if back == material { Ok(()) } else { Err(io("reading back", shared::other_than_written())) }
 }

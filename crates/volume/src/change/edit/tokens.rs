@@ -1,6 +1,7 @@
 //! Tokens (LUKS2), stored as given.
 
 use super::{edit_luks2, luks2_parts};
+use crate::error::shared;
 use crate::{Error, Header, Luks, Random, Refusal, Result};
 use keyway_format::luks2::{MAX_OBJECTS, Metadata};
 
@@ -44,7 +45,7 @@ pub fn token_number(luks: &Luks, wanted: Option<u32>, replace: bool) -> Result<u
 
 /// A token's JSON text.
 pub fn token_export(luks: &Luks, token: u32) -> Result<String> {
-    let Header::Luks2 { metadata, .. } = luks.header() else { return Err(only_luks2()) };
+    let Header::Luks2 { metadata, .. } = luks.header() else { return Err(shared::only_luks2()) };
     metadata.token_json(token).ok_or_else(|| not_in_use(token))
 }
 
@@ -94,8 +95,4 @@ fn check_keyslot(metadata: &Metadata, keyslot: u32) -> Result<()> {
 
 fn not_in_use(token: u32) -> Error {
     Refusal::TokenUnused.because(format!("Token {token} is not in use."))
-}
-
-fn only_luks2() -> Error {
-    Refusal::OnlyLuks2.because("This operation is supported only for LUKS2 device.")
 }

@@ -14,11 +14,12 @@ pub use words::{Found, State};
 
 use crate::device::lock::{HeaderLock, LockMode};
 use crate::device::storage::{Exclusive, read_readable, write_differing};
+use crate::error::shared;
 use crate::header::luks::is_luks1;
 use crate::header::luks2_disk::{check_fits, write_copy};
 use crate::header::seal::Seal;
 use crate::random::random_bytes;
-use crate::{Error, Header, Locking, OsRandom, Refusal, Result, Storage, UnlockOptions};
+use crate::{Header, Locking, OsRandom, Refusal, Result, Storage, UnlockOptions};
 use keyway_crypto::Secret;
 use keyway_format::Sectors;
 use keyway_format::luks2::recovery::{Lost, SEARCHED};
@@ -138,8 +139,7 @@ impl Repair {
         }
         let lock = HeaderLock::acquire(&*self.storage, LockMode::Exclusive, self.locking)?;
         if Plan::find(&*self.storage)?.0 != self.plan {
-            return Err(Refusal::ChangedMeanwhile
-                .because("Detected attempt for concurrent LUKS metadata update. Aborting operation."));
+            return Err(shared::edited_meanwhile());
         }
         self.plan.write(&*self.storage)?;
         drop(lock);
@@ -158,8 +158,7 @@ impl Plan {
             return Ok((Self::Luks1(found), Vec::new()));
         }
         let len = storage.len().min(SEARCHED as u64) as usize;
-        let (start, unreadable) = read_readable(storage, 0, len)
-            .map_err(|source| Error::Io { what: "reading the start of the device".into(), source })?;
+        let (start, unreadable) = read_readable(storage, 0, len).map_err(shared::start_unreadable)?;
         let lost = match Recovery::search(&start) {
             Ok(found) => {
                 check_fits(&found.winner, storage)?;
@@ -254,16 +253,13 @@ impl Plan {
 
 /// Writes what differs of a copy, so that a cut leaves as much of it as there was, and reads it back.
 fn restore(storage: &dyn Storage, bytes: &[u8], offset: u64) -> Result<()> {
-    let io = |doing: &str, source| Error::Io {
-        what: format!("{doing} the LUKS2 header at offset {offset}"),
-        source,
-    };
+    let io = |doing: &str, source| shared::luks2_header(doing, offset, source);
     write_differing(storage, bytes, offset, Sectors::SIZE).map_err(|source| io("writing", source))?;
     storage.flush().map_err(|source| io("flushing", source))?;
     let mut back = vec![0; bytes.len()];
     storage.read_at(&mut back, offset).map_err(|source| io("reading back", source))?;
     match back == bytes {
         true => Ok(()),
-        false => Err(io("reading back", std::io::Error::other("not what was written"))),
+        false => Err(io("reading back", shared::other_than_written())),
     }
 }

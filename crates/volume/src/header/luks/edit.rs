@@ -14,8 +14,9 @@
 use super::{Luks, read_header, recover_locked};
 use crate::device::lock::{HeaderLock, LockMode};
 use crate::error::Unmet;
+use crate::error::shared;
 use crate::header::seal::Seal;
-use crate::{Access, Error, Refusal, Result};
+use crate::{Access, Error, Result};
 
 /// What an edit does to a header.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -69,7 +70,7 @@ impl Luks {
     /// sound, and that the header is still the one for which the edit was prepared.
     pub(crate) fn lock_for(&self, edit: Edit) -> Result<Option<HeaderLock>> {
         if self.access != Access::Write {
-            return Err(Refusal::ReadOnly.because("the header was not opened for editing"));
+            return Err(shared::not_for_editing());
         }
         self.check_edit(edit)?;
         let lock = HeaderLock::acquire(&*self.storage, LockMode::Exclusive, self.locking)?;
@@ -79,8 +80,7 @@ impl Luks {
             recover_locked(&*self.storage)?;
         }
         if !self.header.is_same_state(&header) {
-            return Err(Refusal::ChangedMeanwhile
-                .because("Detected attempt for concurrent LUKS metadata update. Aborting operation."));
+            return Err(shared::edited_meanwhile());
         }
         Ok(lock)
     }

@@ -1,6 +1,7 @@
 //! A LUKS header on its storage: detection, both formats, the lock, and the location of the data.
 
 use crate::device::lock::{HeaderLock, LockMode};
+use crate::error::shared;
 use crate::header::luks1_disk;
 use crate::header::luks2_disk::Copies;
 use crate::{Error, InUse, Layout, Locking, OsRandom, Refusal, Result, Storage, UnderWay};
@@ -156,8 +157,7 @@ impl Luks {
     pub(crate) fn check_unchanged(&self) -> Result<()> {
         match self.header.is_same_state(&read_header(&*self.storage)?.0) {
             true => Ok(()),
-            false => Err(Refusal::ChangedMeanwhile
-                .because("The header was changed while the volume was being opened: try again.")),
+            false => Err(shared::changed_while_opening()),
         }
     }
 
@@ -320,9 +320,7 @@ pub(crate) fn is_luks1(storage: &dyn Storage) -> Result<bool> {
     if storage.len() < start.len() as u64 {
         return Ok(false);
     }
-    storage
-        .read_at(&mut start, 0)
-        .map_err(|source| Error::Io { what: "reading the start of the device".into(), source })?;
+    storage.read_at(&mut start, 0).map_err(shared::start_unreadable)?;
     Ok(start == *b"LUKS\xba\xbe\x00\x01")
 }
 

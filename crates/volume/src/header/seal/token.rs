@@ -1,26 +1,15 @@
 //! The seal as a token's JSON.
 
 use super::{MAC_LEN, SALT_LEN, Seal};
+use crate::header::own_token;
 use keyway_format::base64;
-use keyway_format::json::{self, Object, Value};
+use keyway_format::json::{Object, Value};
 
 impl Seal {
     /// Parses a token of this type. Only the exact output of [`Seal::to_json`] is accepted: no MAC
     /// covers other content of a token.
     pub fn parse(token: &str) -> Result<Self, String> {
-        let token = match json::parse(token.as_bytes()) {
-            Ok(Value::Object(token)) => token,
-            Ok(other) => return Err(format!("it is of type {}, not an object", other.type_name())),
-            Err(error) => return Err(error.to_string()),
-        };
-        if let Some((unknown, _)) = token.iter().find(|(name, _)| !MEMBERS.contains(name)) {
-            return Err(format!("its member \"{unknown}\" is unknown"));
-        }
-        match token.get("version") {
-            Some(Value::Number(version)) if version == VERSION => {}
-            Some(version) => return Err(format!("its version is {}, not {VERSION}", version.to_compact())),
-            None => return Err("it has no version".into()),
-        }
+        let token = own_token::parse(token, VERSION, &MEMBERS)?;
         if token.get("type").and_then(Value::as_str) != Some(Self::TYPE) {
             return Err(format!("it is not of type {}", Self::TYPE));
         }

@@ -16,6 +16,7 @@ pub use calibration::{Calibrated, argon2_here};
 pub use opener::Opener;
 pub use request::{DEFAULT_HASH, KdfFunction, KdfRequest};
 
+use crate::error::shared;
 use crate::keyslot::memory::Memory;
 use crate::{Error, Refusal, Result};
 use calibration::pbkdf2_iterations;
@@ -103,9 +104,7 @@ impl KdfChoice {
     pub(crate) fn with_hash(&self, name: &str) -> Result<Self> {
         match self {
             Self::Pbkdf2 { cost, .. } => Ok(Self::Pbkdf2 { hash: name.into(), cost: *cost }),
-            Self::Argon2 { .. } => {
-                Err(Refusal::OnlyLuks2.because("Requested PBKDF type is not supported for LUKS1."))
-            }
+            Self::Argon2 { .. } => Err(shared::not_in_luks1()),
         }
     }
 

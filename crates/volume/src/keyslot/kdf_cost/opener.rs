@@ -86,10 +86,8 @@ impl Opener {
         };
         match known {
             true => Ok(()),
-            false => Err(Refusal::Cost.because(format!(
-                "How long {what} takes {} is not known, or it cannot do that.",
-                speed.place
-            ))),
+            false => Err(Refusal::Cost
+                .because(format!("No time is known for {what} {}, or it lacks that.", speed.place))),
         }
     }
 }

@@ -189,7 +189,7 @@ const START: usize = 4096;
 
 const MADE_SAME: &str = "the copies of its metadata differed (a change that was cut off, or damage): the one that opens the \
                          volume was written over the others, and nothing else was changed. Protectors may have other numbers \
-                         now: look at them (keyway bitlkDump), then do what is still to be done";
+                         now: check with \"keyway bitlkDump\", then repeat what was to be changed";
 
 fn refuse<T>(why: impl Into<String>) -> Result<T> {
     Err(Refusal::Unusable.because(why))

@@ -38,7 +38,7 @@ impl fmt::Display for CopyState {
         match self {
             Self::Used => f.write_str("used"),
             Self::Same => f.write_str("the same"),
-            Self::Differs(_) => f.write_str("valid, but it says something else"),
+            Self::Differs(_) => f.write_str("valid, but differs from the others"),
             Self::Damaged(why) => write!(f, "damaged ({why})"),
         }
     }

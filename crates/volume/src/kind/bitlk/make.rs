@@ -24,6 +24,7 @@ use super::time::{fresh_nonces, now};
 use crate::device::probe;
 use crate::device::storage::Topology;
 use crate::device::stream::Meter;
+use crate::error::shared;
 use crate::kind::noise;
 use crate::kind::written::{check_flushes, failed, flush, put, put_and_read, refused};
 use crate::random::random_bytes;
@@ -165,8 +166,7 @@ impl NewBitlk {
         check_flushes(storage)?;
         let topology = Topology::of(storage);
         if topology.zoned {
-            let why = "Its zones can only be written from start to end, so that it cannot hold a volume.";
-            return Err(Refusal::Zoned.because(why));
+            return Err(shared::zoned("a volume"));
         }
         let sector_size = self.sector_size.unwrap_or(if topology.logical_size == 4096 { 4096 } else { 512 });
         if sector_size < topology.logical_size {
@@ -185,7 +185,7 @@ impl NewKeys<'_> {
         let recovery = self.recovery.map(NewKey::Recovery);
         let keys: Vec<NewKey<'_>> = passphrase.into_iter().chain(recovery).collect();
         if keys.is_empty() {
-            return Err(Refusal::Unusable.because("nothing is to open the volume"));
+            return Err(Refusal::Unusable.because("the volume needs a passphrase or a recovery password"));
         }
         keys.into_iter().map(|key| key.stretched(rng, options)).collect()
     }
@@ -234,8 +234,7 @@ fn new_volume_key(encryption: Encryption, rng: &mut dyn Random) -> Result<Secret
     rng.fill(key.expose_mut())?;
     let (data, tweak) = key.expose().split_at(key.len() / 2);
     match data == tweak {
-        true => Err(Refusal::Unusable
-            .because("both halves of an XTS key are equal: random bytes are not random here")),
+        true => Err(shared::equal_halves()),
         false => Ok(key),
     }
 }

@@ -67,7 +67,7 @@ pub(super) fn check_writable(header: &Header, extent: Extent) -> Result<()> {
     let mut copies = header.copies.iter();
     match copies.position(|(_, copy)| matches!(copy, CopyState::Differs(other) if *other != own)) {
         Some(number) => refuse(format!(
-            "copy {} of the metadata says something else of how far the volume is encrypted, and such a volume is not \
+            "copy {} of the metadata disagrees on how far the volume is encrypted, and such a volume is not \
              written to (read-only works)",
             number + 1
         )),

@@ -12,10 +12,10 @@ use super::headers::Headers;
 use super::opened::{Opened, room_behind};
 use super::{Place, Tcrypt};
 use crate::device::storage::{NewFile, Readers};
-use crate::{Error, Random, Refusal, Result, Storage, UnlockOptions};
+use crate::error::shared;
+use crate::{Random, Refusal, Result, Storage, UnlockOptions};
 use keyway_crypto::Secret;
 use keyway_format::tcrypt::{BACKUP_FILE_LEN, HEADER_LEN, Position};
-use std::io;
 use std::path::Path;
 
 impl Opened {
@@ -33,11 +33,7 @@ impl Opened {
                 bytes[at..at + HEADER_LEN].copy_from_slice(&opened.sealed_again(rng)?);
             }
         }
-        let io = |source: io::Error| match source.kind() {
-            io::ErrorKind::AlreadyExists => Refusal::Exists
-                .because(format!("Requested header backup file {} already exists.", file.display())),
-            _ => Error::Io { what: format!("writing header backup file {}", file.display()), source },
-        };
+        let io = |source| shared::backup_not_written(file, source);
         let new = NewFile::create(file, false).map_err(io)?.write_protected();
         new.file().write_at(&bytes, 0).map_err(io)?;
         new.complete(Readers::Owner).map_err(io)

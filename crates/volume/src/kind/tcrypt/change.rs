@@ -14,6 +14,7 @@ use super::headers::Headers;
 use super::key_files::KeyFiles;
 use super::opened::{Opened, opens_by_any_kdf};
 use super::seal::Sealing;
+use crate::error::shared;
 use crate::kind::written::refused;
 use crate::{Random, Refusal, Result, Storage, UnlockOptions};
 use keyway_crypto::Secret;
@@ -67,7 +68,7 @@ impl Opened {
             None => self.key_files.copy(),
         };
         if passphrase.is_empty() && key_files.is_empty() {
-            return Err(Refusal::Unusable.because("an empty passphrase needs key files"));
+            return Err(shared::empty_password());
         }
         key_files.check_apart(storage)?;
         let password = key_files.with(passphrase)?;
@@ -87,8 +88,8 @@ impl Opened {
         let named = new.hash.as_deref().map(|hash| kdf_of_program(program, hash));
         let kdf = named.transpose().map_err(refused(Refusal::Unusable))?.unwrap_or(old.kdf);
         if old.pim.is_some() && new.pim.is_none() && !kdf.counts_pim_as(old.kdf) {
-            let why = "a PIM costs with argon2id what it does not cost with another hash, so that the one of the volume \
-                       cannot stay: give a new one, or 0 for the default";
+            let why = "argon2id counts a PIM in another way than other hashes do, so the volume's PIM cannot stay: give \
+                       a new one, or 0 for the default";
             return Err(Refusal::Unusable.because(why));
         }
         Ok(Sealing { kdf, pim: new.pim.unwrap_or(old.pim), cipher: old.cipher })
@@ -122,9 +123,7 @@ impl Opened {
         let place = Place::Volume { hidden, backup: false };
         match (opens_by_any_kdf(storage, place, sealing.pim, password, options)?, hidden) {
             (false, _) => Ok(()),
-            (true, true) => {
-                Err(Refusal::Exists.because("a hidden volume opens with this passphrase already"))
-            }
+            (true, true) => Err(shared::opens_hidden()),
             (true, false) => {
                 Err(Refusal::Exists.because("the outer volume opens with this passphrase already"))
             }

@@ -316,7 +316,7 @@ impl Judged for JudgedTcrypt {
             Key::Passphrase(passphrase) => self.locked.unlock(passphrase, options)?,
             Key::File(content) => self.locked.unlock_by_file(content, options)?,
             Key::Volume(_) => {
-                let why = "a TCRYPT volume cannot be opened by its volume key: which sectors it is stands in the header";
+                let why = "a TCRYPT volume cannot be opened by its volume key: the header says which sectors it has";
                 return Err(Refusal::Unusable.because(why));
             }
         };

@@ -5,6 +5,7 @@
 use super::{AddKey, in_use, not_active};
 use crate::change::edit::wipe::wipe_what_can_be;
 use crate::change::edit::{removed, wipe_area, write_material};
+use crate::error::shared;
 use crate::header::luks::Edit;
 use crate::header::luks1_disk;
 use crate::keyslot::area_cipher::Areas;
@@ -156,7 +157,7 @@ impl Sealed {
     ) -> Result<Self> {
         let kdf = options.kdf.with_hash(&header.hash_spec)?.settle(header.key_bytes as usize)?;
         let SettledKdf::Pbkdf2 { iterations, .. } = kdf else {
-            return Err(Refusal::OnlyLuks2.because("Requested PBKDF type is not supported for LUKS1."));
+            return Err(shared::not_in_luks1());
         };
         let salt = random_bytes(rng)?;
         let mut enabled = header.clone();
@@ -203,9 +204,7 @@ fn material(header: &luks1::Header, slot: usize) -> Range<u64> {
 fn header(luks: &Luks) -> Result<&luks1::Header> {
     match luks.header() {
         Header::Luks1(header) => Ok(header),
-        Header::Luks2 { .. } => {
-            Err(Refusal::OnlyLuks1.because("This operation is supported only for LUKS1 device."))
-        }
+        Header::Luks2 { .. } => Err(shared::only_luks1()),
     }
 }
 
@@ -226,6 +225,6 @@ fn free_slot(header: &luks1::Header, wanted: Option<u32>) -> Result<usize> {
             let slot = slot_number(keyslot)?;
             if is_free(&slot) { Ok(slot) } else { Err(in_use(keyslot)) }
         }
-        None => (0..SLOTS).find(is_free).ok_or_else(|| Refusal::NoFreeKeyslot.because("All key slots full.")),
+        None => (0..SLOTS).find(is_free).ok_or_else(shared::no_free_keyslot),
     }
 }

@@ -7,6 +7,7 @@ use super::{AddKey, in_use, not_active};
 use crate::change::create::new_digest;
 use crate::change::edit::wipe::wipe_what_can_be;
 use crate::change::edit::{commit_luks2, luks2_parts, removed, wipe_area, write_material};
+use crate::error::shared;
 use crate::header::luks::Edit;
 use crate::keyslot::area_cipher::{self, Areas};
 use crate::keyslot::kdf_cost::{DEFAULT_HASH, online_cpus};
@@ -54,9 +55,7 @@ pub(super) fn add_unbound(
     let area = free_area(&metadata, key)?;
     let sealed = Sealed::new(&metadata, number, area, key, new, options, rng)?;
     let digest = new_digest(af_hash(options)?, key, &options.kdf, rng)?;
-    let digest_id = metadata
-        .free_digest()
-        .ok_or_else(|| Refusal::NoFreeDigest.because("No more digests fit the header."))?;
+    let digest_id = metadata.free_digest().ok_or_else(shared::no_free_digest)?;
     metadata.add_keyslot_with_digest(number, &sealed.description, digest_id, &digest)?;
     let lock = luks.lock_for(Edit::Change)?;
     sealed.write(luks)?;
@@ -279,7 +278,7 @@ pub(crate) fn free_number(metadata: &Metadata, wanted: Option<u32>) -> Result<u3
         ))),
         Some(number) if metadata.keyslots.contains_key(&number) => Err(in_use(number)),
         Some(number) => Ok(number),
-        None => metadata.free_keyslot().ok_or_else(|| Refusal::NoFreeKeyslot.because("All key slots full.")),
+        None => metadata.free_keyslot().ok_or_else(shared::no_free_keyslot),
     }
 }
 

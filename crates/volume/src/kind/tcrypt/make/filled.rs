@@ -12,7 +12,7 @@ impl NewVolume {
     /// # Errors
     /// [`Error::Refused`]: no file is that long.
     pub fn len_for(content: u64) -> Result<u64> {
-        len_of_new(content).ok_or_else(|| Refusal::NoRoom.because("no file is that long"))
+        len_of_new(content).ok_or_else(|| Refusal::NoRoom.because("no file can be that long"))
     }
 
     /// Refuses content that the data area has no room for.

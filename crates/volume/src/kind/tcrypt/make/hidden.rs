@@ -5,6 +5,7 @@ use super::super::headers::Headers;
 use super::super::opened::opens_by_any_kdf;
 use super::super::{Place, Tcrypt};
 use super::{NewVolume, new_keys};
+use crate::error::shared;
 use crate::kind::written::refused;
 use crate::{Random, Refusal, Result, Storage, UnlockOptions};
 use keyway_crypto::Secret;
@@ -99,7 +100,7 @@ impl Outer {
         let place = Place::Volume { hidden: true, backup: false };
         match opens_by_any_kdf(storage, place, pim, password, options)? {
             false => Ok(()),
-            true => Err(Refusal::Exists.because("a hidden volume opens with this passphrase already")),
+            true => Err(shared::opens_hidden()),
         }
     }
 }

@@ -24,6 +24,7 @@ use super::{Place, Unlocked};
 use crate::device::probe;
 use crate::device::storage::{NewFile, Topology};
 use crate::device::stream::Meter;
+use crate::error::shared;
 use crate::kind::Found;
 use crate::kind::noise;
 use crate::kind::written::{failed, flush, refused};
@@ -131,7 +132,7 @@ impl NewVolume {
         let sealing = self.sealing()?;
         sealing.kdf.check_new(self.pim, passphrase).map_err(refused(Refusal::Unusable))?;
         if passphrase.is_empty() && self.key_files.is_empty() {
-            return Err(Refusal::Unusable.because("an empty passphrase needs key files"));
+            return Err(shared::empty_password());
         }
         let key_files = KeyFiles::read(&self.key_files)?;
         key_files.check_apart(storage)?;
@@ -160,8 +161,7 @@ impl New {
 fn place(storage: &dyn Storage) -> Result<(Range<u64>, u32)> {
     let topology = Topology::of(storage);
     if topology.zoned {
-        let why = "Its zones can only be written from start to end, so that it cannot hold a volume.";
-        return Err(Refusal::Zoned.because(why));
+        return Err(shared::zoned("a volume"));
     }
     let sector_size = topology.logical_size;
     let data = data_of_new(storage.len(), sector_size).map_err(refused(Refusal::NoRoom))?;
@@ -175,8 +175,7 @@ fn new_keys(cipher: &Cipher, rng: &mut dyn Random) -> Result<Secret> {
     let layers = Cascade::layers(cipher.chain, cipher.mode, &keys)?.unwrap_or_default();
     let is_same = |key: &[u8]| key[..key.len() / 2] == key[key.len() / 2..];
     match layers.iter().any(|layer| is_same(layer.key.expose())) {
-        true => Err(Refusal::Unusable
-            .because("both halves of an XTS key are equal: random bytes are not random here")),
+        true => Err(shared::equal_halves()),
         false => Ok(keys),
     }
 }
