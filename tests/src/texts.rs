@@ -43,11 +43,7 @@ pub fn of_crate(folder: &Path) -> std::io::Result<Vec<(PathBuf, Vec<Text>)>> {
 /// The modules that a source declares for tests alone (`#[cfg(test)] mod samples;`).
 fn modules_for_tests(source: &str) -> impl Iterator<Item = &str> {
     let items = source.split("#[cfg(test)]\n").skip(1);
-    items
-        .filter_map(|it| {
-            it.trim_start().trim_start_matches("pub(crate) ").strip_prefix("mod ")?.split_once(';')
-        })
-        .map(|it| it.0)
+    items.filter_map(|it| it.lines().next()?.split_once("mod ")?.1.split_once(';')).map(|it| it.0)
 }
 
 /// Where the module of this name stands, without an extension: in the folder of `mod.rs`, `lib.rs` and `main.rs`, else
@@ -164,7 +160,7 @@ mod tests {
         let of = |line, says: &str| Text { line, says: says.to_owned() };
         assert_eq!(
             found,
-            [of(5, "one two three {four}\\n"), of(8, "say \"it\" aloud twice"), of(13, "and the last text")]
+            [of(5, "one two three {four}\\n"), of(9, "say \"it\" aloud twice"), of(14, "and the last text")]
         );
     }
 }

@@ -17,9 +17,7 @@ pub(super) fn open() -> Result<OwnedFd> {
         other => other,
     };
     opened.map_err(|error| match error {
-        Errno::ACCESS | Errno::PERM => Error::Permission(
-            "the kernel's device-mapper needs the rights of root (CAP_SYS_ADMIN)".to_owned(),
-        ),
+        Errno::ACCESS | Errno::PERM => super::refusal::needs_root(),
         Errno::NOENT | Errno::NODEV | Errno::NXIO => Error::Unavailable(
             "the kernel has no device-mapper here: modprobe dm_mod, or a kernel with CONFIG_BLK_DEV_DM"
                 .to_owned(),

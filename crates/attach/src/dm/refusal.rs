@@ -44,9 +44,7 @@ impl<'a> Asked<'a> {
     pub(super) fn refused(self, error: Errno) -> Error {
         let name = self.name;
         match (error, self.doing) {
-            (Errno::ACCESS | Errno::PERM, _) => Error::Permission(
-                "the kernel's device-mapper needs the rights of root (CAP_SYS_ADMIN)".to_owned(),
-            ),
+            (Errno::ACCESS | Errno::PERM, _) => needs_root(),
             (Errno::BUSY, Doing::Creating) => Error::Busy(format!("there is already a mapping {name}")),
             (Errno::BUSY, Doing::Loading(_)) => {
                 Error::Busy(format!("the device below the mapping {name} is in use"))
@@ -74,6 +72,11 @@ impl<'a> Asked<'a> {
             }
         }
     }
+}
+
+/// Only root may talk to device-mapper.
+pub(super) fn needs_root() -> Error {
+    Error::Permission("the kernel's device-mapper needs the rights of root (CAP_SYS_ADMIN)".to_owned())
 }
 
 impl Doing<'_> {

@@ -22,7 +22,7 @@ mod reader;
 mod writer;
 
 pub use reader::Error;
-pub(crate) use reader::{LONGEST_NAME, MOST_THINGS};
+pub(crate) use reader::{DEEPEST, LONGEST_NAME, MOST_THINGS, NAME_TOO_LONG, TOO_DEEP};
 use std::borrow::Cow;
 
 /// A tree.

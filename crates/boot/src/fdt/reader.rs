@@ -98,7 +98,7 @@ impl<'a> Reader<'a> {
     /// Parses what follows the word that begins a node.
     fn node(&mut self, depth: usize) -> Result<Node<'a>, Error> {
         if depth > DEEPEST {
-            return self.wrong("nodes are nested deeper than boot loaders support");
+            return self.wrong(TOO_DEEP);
         }
         self.count()?;
         let name = self.name(self.structure.get(self.at..).unwrap_or_default())?;
@@ -137,7 +137,7 @@ impl<'a> Reader<'a> {
         let most = &bytes[..bytes.len().min(LONGEST_NAME + 1)];
         let Some(length) = most.iter().position(|byte| *byte == 0) else {
             return self.wrong(match bytes.len() > LONGEST_NAME {
-                true => "a name is longer than 256 bytes",
+                true => NAME_TOO_LONG,
                 false => "a name is not terminated",
             });
         };
@@ -201,11 +201,13 @@ fn word(bytes: &[u8], at: usize) -> Option<u32> {
 
 const HEADER: usize = 40;
 /// U-Boot and libfdt have similar limits.
-const DEEPEST: usize = 64;
+pub(crate) const DEEPEST: usize = 64;
+pub(crate) const TOO_DEEP: &str = "nodes are nested deeper than boot loaders support";
 /// The specification limits names to 31 bytes; some names in Linux's trees are twice as long.
 /// Properties share their names in the blob: without a limit, a megabyte of properties with one
 /// name of a megabyte would mean terabytes to search through.
 pub(crate) const LONGEST_NAME: usize = 256;
+pub(crate) const NAME_TOO_LONG: &str = "a name is longer than 256 bytes";
 /// Trees of the largest boards have some tens of thousands. In memory each takes up to twenty times
 /// its size in the blob.
 pub(crate) const MOST_THINGS: usize = 1 << 18;

@@ -9,7 +9,7 @@
 //! Comments are those of C and C++; /memreserve/ is supported. Not supported, and not used in image
 //! sources: references to labels, includes, deletions, expressions.
 
-use crate::fdt::{LONGEST_NAME, MOST_THINGS, Node, Tree};
+use crate::fdt::{DEEPEST, LONGEST_NAME, MOST_THINGS, NAME_TOO_LONG, Node, TOO_DEEP, Tree};
 use std::fmt;
 
 /// Reads the files named in a source.
@@ -68,7 +68,7 @@ impl Parser<'_, '_, '_> {
     /// `{ … }`.
     fn body(&mut self, node: &mut Node<'_>, depth: usize) -> Result<(), Error> {
         if depth > DEEPEST {
-            return self.wrong("nodes are nested deeper than boot loaders support");
+            return self.wrong(TOO_DEEP);
         }
         self.expect("{")?;
         while !self.takes("}")? {
@@ -232,7 +232,7 @@ impl Parser<'_, '_, '_> {
         match name.len() {
             0 => self.wrong("here a name is expected"),
             1..=LONGEST_NAME => Ok(name),
-            _ => self.wrong("a name is longer than 256 bytes"),
+            _ => self.wrong(NAME_TOO_LONG),
         }
     }
 
@@ -309,7 +309,6 @@ impl fmt::Display for Error {
 
 impl std::error::Error for Error {}
 
-const DEEPEST: usize = 64;
 /// Each name is compared with those before it, because a source may set a property twice.
 const MOST_IN_NODE: usize = 1 << 12;
 /// Half of what is read back: each hash gets a value, and each image's data a size and an offset.

@@ -61,6 +61,11 @@ impl fmt::Debug for Uuid {
     }
 }
 
+/// Why an array is not brought up: it is on its way from one form to another.
+const RESHAPED: &str = "it is being reshaped";
+/// A field that cannot be: how many members there are.
+const NO_COUNT: &str = "the number of members is not one";
+
 /// Why a superblock cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]

@@ -14,7 +14,7 @@
 //! ```
 
 use super::superblock::{MAGIC, checksum, is_marked};
-use super::{Error, Level, Role, Superblock, Uuid, Version, u32_at, u64_at};
+use super::{Error, Level, NO_COUNT, RESHAPED, Role, Superblock, Uuid, Version, u32_at, u64_at};
 
 /// The superblock in these bytes, which are at `place` of the device; `None` if there is none.
 pub(super) fn parse(bytes: &[u8], place: u64) -> Result<Option<Superblock>, Error> {
@@ -53,13 +53,11 @@ pub(super) fn parse(bytes: &[u8], place: u64) -> Result<Option<Superblock>, Erro
             is_filling: false,
             is_replacement: false,
             has_log: false,
-            needs: (word(2)? != 90).then_some("it is being reshaped"),
+            needs: (word(2)? != 90).then_some(RESHAPED),
         })
     };
     match read() {
-        Some(found) if found.members == 0 || found.members as usize > MOST => {
-            Err(Error::Field("the number of members is not one"))
-        }
+        Some(found) if found.members == 0 || found.members as usize > MOST => Err(Error::Field(NO_COUNT)),
         found => Ok(found),
     }
 }

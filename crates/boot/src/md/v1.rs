@@ -14,7 +14,7 @@
 //! ```
 
 use super::superblock::{SECTOR, checksum, is_marked};
-use super::{Error, Level, Role, Superblock, Uuid, Version, u16_at, u32_at, u64_at};
+use super::{Error, Level, NO_COUNT, RESHAPED, Role, Superblock, Uuid, Version, u16_at, u32_at, u64_at};
 
 /// The superblock in these bytes, which are at `place` of the device; `None` if there is none of that place.
 pub(super) fn parse(bytes: &[u8], version: Version, place: u64) -> Result<Option<Superblock>, Error> {
@@ -62,7 +62,7 @@ fn fields(bytes: &[u8], version: Version) -> Result<Option<Superblock>, Error> {
     };
     let found = read();
     if found.as_ref().is_some_and(|found| found.members == 0 || found.members as usize > MOST_ROLES) {
-        return Err(Error::Field("the number of members is not one"));
+        return Err(Error::Field(NO_COUNT));
     }
     Ok(found)
 }
@@ -87,7 +87,7 @@ const LOG: u32 = 1 << 10;
 const LOGS: u32 = 1 << 11;
 /// Bits of features, and what they mean.
 const NEEDS: &[(u32, &str)] = &[
-    (4 | 32 | 64, "it is being reshaped"),
+    (4 | 32 | 64, RESHAPED),
     (1 << 8, "its bitmap is that of a cluster"),
     (1 << 9, "it has a journal of writes"),
     (!0x1fff, "it has features that are newer than this program"),

@@ -185,7 +185,7 @@ impl<'a> Algorithm<'a> {
             return rules::needs_tags(text, name);
         }
         if table::OTHER_MODES.contains(&name) || table::STREAM_CIPHERS.contains(&name) {
-            return unsupported(format!("{text} exists, but this build does not implement {name}"));
+            return rules::unimplemented(text, name);
         }
         match Cipher::find(name) {
             Some(_) => impossible(format!(

@@ -1,7 +1,7 @@
 //! dm-crypt's original form: `cipher[:keycount][-mode[-iv[:hash]]]` (drivers/md/dm-crypt.c,
 //! `crypt_ctr_cipher_old`).
 
-use super::rules::{self, Named, impossible, unsupported};
+use super::rules::{self, Named, impossible};
 use super::{CipherSpec, Mode, table};
 use crate::Error;
 use crate::block::table::Cipher;
@@ -79,9 +79,7 @@ fn cipher(text: &str, name: &str) -> Result<(&'static Cipher, Option<u8>), Error
 fn mode(text: &str, name: &str, rounds: Option<u8>) -> Result<Mode, Error> {
     match (Mode::find(name), rounds) {
         (None, _) if table::AEAD_MODES.contains(&name) => rules::needs_tags(text, name),
-        (None, _) if table::OTHER_MODES.contains(&name) => {
-            unsupported(format!("{text} exists, but this build does not implement {name}"))
-        }
+        (None, _) if table::OTHER_MODES.contains(&name) => rules::unimplemented(text, name),
         (None, _) => Err(Error::Unknown { what: "cipher mode", name: name.into() }),
         (Some(Mode::Adiantum { .. }), Some(rounds)) => Ok(Mode::Adiantum { rounds }),
         (Some(Mode::Adiantum { .. }), None) => {

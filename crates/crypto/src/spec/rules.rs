@@ -170,6 +170,10 @@ pub(super) fn needs_tags<T>(text: &str, name: &str) -> Result<T, Error> {
     ))
 }
 
+pub(super) fn unimplemented<T>(text: &str, name: &str) -> Result<T, Error> {
+    unsupported(format!("{text} exists, but this build does not implement {name}"))
+}
+
 pub(super) fn impossible<T>(why: String) -> Result<T, Error> {
     Err(Error::Impossible(why))
 }

@@ -30,8 +30,7 @@ impl Place<'_> {
         match Found::at(&location, self.overwrite)? {
             Found::Nothing(path) => self.new_file(path, make).at(&location)?,
             Found::Something if self.size.is_some() => {
-                let why = "a size is for a new file; an existing one is used to its end";
-                return Err(Error::refused(why).at(&location));
+                return Err(Error::has_a_size().at(&location));
             }
             Found::Something => claim(&location).and_then(|claimed| make(&claimed)).at(&location)?,
         }

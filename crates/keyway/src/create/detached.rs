@@ -59,7 +59,7 @@ impl Create {
         let create = self.of_what_is_there().kdf(NewKdf::pbkdf2(1000));
         let planned = create.plan(data_len, &Key::passphrase("estimate"))?;
         let len = usize::try_from(planned.plan.header_end);
-        let len = len.map_err(|_| Error::refused("that is more than fits into memory"))?;
+        let len = len.map_err(|_| Error::too_large_for_memory())?;
         let memory: Arc<dyn Storage> = Arc::new(Memory::zeroed(len));
         planned.write_to_new(Arc::clone(&memory), data_len)?;
         Ok(memory)

@@ -263,7 +263,7 @@ impl Create {
         }
         let planned = self.plan(size, key)?;
         let len = planned.len().ok().and_then(|len| usize::try_from(len).ok());
-        let len = len.ok_or_else(|| Error::refused("that is more than fits into memory"))?;
+        let len = len.ok_or_else(Error::too_large_for_memory)?;
         let memory = Arc::new(Memory::zeroed(len));
         planned.write_to_new(Arc::clone(&memory) as Arc<dyn Storage>, len as u64)?;
         Ok(Device::from_storage(memory))
@@ -284,7 +284,7 @@ impl Create {
     /// Without content to bound, a size would have no effect on an existing target.
     fn refuse_size(&self) -> Result<()> {
         match self.size {
-            Some(_) => Err(Error::refused("a size is for a new file; an existing one is used to its end")),
+            Some(_) => Err(Error::has_a_size()),
             None => Ok(()),
         }
     }

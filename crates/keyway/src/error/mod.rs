@@ -153,6 +153,20 @@ impl Error {
         Self::new(ErrorKind::Refused { why: why.into() })
     }
 
+    /// A re-encryption, with no key that opens the volume.
+    pub(crate) fn no_key() -> Self {
+        Self::refused("a key of the volume is needed")
+    }
+
+    /// A size, for a target that has one.
+    pub(crate) fn has_a_size() -> Self {
+        Self::refused("a size is for a new file; an existing one is used to its end")
+    }
+
+    pub(crate) fn too_large_for_memory() -> Self {
+        Self::refused("that is more than fits into memory")
+    }
+
     pub(crate) fn unsupported(what: impl Into<String>) -> Self {
         Self::new(ErrorKind::Unsupported { what: what.into() })
     }

@@ -47,7 +47,7 @@ impl Device {
         let place = self.header_place().clone();
         keys.iter().try_for_each(|(found, _)| header.check_own(found))?;
         let Some((first, _)) = keys.first() else {
-            return Err(Error::refused("a key of the volume is needed").at(&place));
+            return Err(Error::no_key().at(&place));
         };
         let wanted = Wanted::new(&header, how, first).at(&place)?;
         let passphrases = keys.iter().map(|(found, key)| match found.keyslot() {

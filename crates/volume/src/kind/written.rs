@@ -1,5 +1,6 @@
 //! What all that write a header share: each part is on stable storage, and was read back, before the next one begins.
 
+use crate::device::probe;
 use crate::error::shared;
 use crate::{Error, Refusal, Result, Storage};
 use std::io;
@@ -33,6 +34,14 @@ pub(super) fn put(storage: &dyn Storage, bytes: &[u8], at: u64) -> Result<()> {
 /// [`Error::Io`].
 pub(super) fn flush(storage: &dyn Storage) -> Result<()> {
     storage.flush().map_err(failed("flushing"))
+}
+
+/// Wipes the signatures of what was there before.
+///
+/// # Errors
+/// [`Error::Io`].
+pub(super) fn wipe(storage: &dyn Storage) -> Result<()> {
+    probe::wipe(storage).map_err(failed("wiping what was in the place of"))
 }
 
 /// Refuses what no write can be made sure of on, before the first one.

@@ -1,6 +1,6 @@
 //! The words of Gentoo's genkernel(8).
 
-use super::Reading;
+use super::{ENCRYPTED_KEY, Reading};
 use crate::crypttab::{Entry, is_known};
 
 /// Gentoo's parameters for the root or the swap.
@@ -118,7 +118,7 @@ impl Reading {
 
     fn gentoos_volumes(&mut self, mut given: Gentoo, name: &str) {
         if given.key.as_deref().is_some_and(|key| key.ends_with(".gpg")) {
-            self.undone(&format!("{name}_key="), "a key that GPG encrypted is not read here");
+            self.undone(&format!("{name}_key="), ENCRYPTED_KEY);
             given.key = None;
         } else if let (None, Some(device)) = (&given.key, &given.key_device) {
             self.undone(

@@ -1,6 +1,6 @@
 //! The words of systemd-cryptsetup-generator(8), dracut.cmdline(7) and booster(1).
 
-use super::{Reading, USUAL_WAIT, Whose, is_uuid, is_yes, of_uuid, uuid_spec};
+use super::{ENCRYPTED_KEY, NO_TIME, Reading, USUAL_WAIT, Whose, is_uuid, is_yes, of_uuid, uuid_spec};
 use crate::cmdline::What;
 use crate::crypttab::duration;
 use crate::device_spec::{or_beginning, parts, split_tag};
@@ -52,7 +52,7 @@ impl Reading {
             _ => key,
         };
         if parts(&key)[0].ends_with(".gpg") {
-            return self.undone(&format!("rd.luks.key={value}"), "a key that GPG encrypted is not read here");
+            return self.undone(&format!("rd.luks.key={value}"), ENCRYPTED_KEY);
         }
         self.give(format!("rd.luks.key={value}"), whose, What::Key(key));
     }
@@ -95,21 +95,21 @@ impl Reading {
                 self.give(word, Whose::All, timeout);
             }
             Some(_) => {}
-            None => self.undone(&word, "a number of seconds is needed"),
+            None => self.undone(&word, NO_TIME),
         }
     }
 
     pub(in crate::cmdline) fn waits(&mut self, value: &str) {
         match duration(value) {
             Some(time) => self.waits.push(time),
-            None => self.undone(&format!("rd.retry={value}"), "a number of seconds is needed"),
+            None => self.undone(&format!("rd.retry={value}"), NO_TIME),
         }
     }
 
     pub(in crate::cmdline) fn waits_or_forever(&mut self, value: &str) {
         match duration(value) {
             Some(time) => self.waits.push(if time.is_zero() { Duration::MAX } else { time }),
-            None => self.undone(&format!("rd.timeout={value}"), "a number of seconds is needed"),
+            None => self.undone(&format!("rd.timeout={value}"), NO_TIME),
         }
     }
 }

@@ -15,6 +15,11 @@ use gentoo::Gentoo;
 use std::ffi::OsString;
 use std::time::Duration;
 
+/// Why a value is no time to wait.
+const NO_TIME: &str = "a number of seconds is needed";
+/// Why a key file whose name ends in ".gpg" is none.
+const ENCRYPTED_KEY: &str = "a key that GPG encrypted is not read here";
+
 /// What was read so far.
 #[derive(Default)]
 pub(in crate::cmdline) struct Reading {

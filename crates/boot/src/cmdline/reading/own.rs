@@ -1,6 +1,6 @@
 //! Our own words.
 
-use super::{Reading, is_yes};
+use super::{NO_TIME, Reading, is_yes};
 use crate::crypttab::{Entry, REQUIRE, is_demand, list_of, options_of};
 use std::time::Duration;
 
@@ -28,7 +28,7 @@ impl Reading {
     pub(in crate::cmdline) fn own_wait(&mut self, value: &str) {
         match value.parse() {
             Ok(seconds) => self.line.wait = Some(Duration::from_secs(seconds)),
-            Err(_) => self.undone(&format!("keyway.wait={value}"), "a number of seconds is needed"),
+            Err(_) => self.undone(&format!("keyway.wait={value}"), NO_TIME),
         }
     }
 

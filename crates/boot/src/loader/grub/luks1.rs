@@ -77,9 +77,7 @@ fn verdict(loader: &Loader, hash: &str, spec: &str, key_len: usize) -> Verdict {
             return Verdict::SaysInvalidPassphrase(rules::KEY_SIZE.says(why));
         }
         Reading::Wrong(why) => {
-            return Verdict::SaysInvalidPassphrase(
-                rules::MISREAD_SLOT.says(format!("{why}, and so misreads the keyslot")),
-            );
+            return Verdict::SaysInvalidPassphrase(rules::misread_slot(&why));
         }
         Reading::Right => {}
     }

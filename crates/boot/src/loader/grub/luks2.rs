@@ -131,7 +131,7 @@ impl Walk<'_> {
             }
             Reading::Wrong(why) => {
                 works.push(slot.digest_work());
-                return invalid(rules::MISREAD_SLOT.says(format!("{why}, and so misreads the keyslot")));
+                return invalid(rules::misread_slot(&why));
             }
             Reading::Right => {}
         }

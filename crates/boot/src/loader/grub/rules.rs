@@ -49,6 +49,11 @@ impl Rule {
     }
 }
 
+/// Why GRUB would make other bytes of a keyslot than it holds.
+pub(super) fn misread_slot(why: &str) -> Finding {
+    MISREAD_SLOT.says(format!("{why}, and so misreads the keyslot"))
+}
+
 impl fmt::Display for Finding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.because)

@@ -21,9 +21,7 @@ impl Metadata {
             return Ok(None);
         };
         let mut keyslots = self.keyslots.iter().filter(|(_, slot)| super::rules::is_reencrypt(slot));
-        let (&number, keyslot) = keyslots.next().ok_or_else(|| {
-            Error::invalid("keyslots", "online reencryption without a keyslot of type reencrypt")
-        })?;
+        let (&number, keyslot) = keyslots.next().ok_or_else(super::rules::no_keyslot)?;
         if let Some((other, _)) = keyslots.next() {
             return Err(Error::invalid(format!("keyslots.{other}"), "is a second keyslot of type reencrypt"));
         }
@@ -39,8 +37,10 @@ impl Metadata {
             direction: direction(&node)?,
             resilience: resilience(&node.object("area")?)?,
             area: keyslot.area,
-            old: self.backup("backup-previous", is_conversion)?.ok_or_else(|| lacks("backup-previous"))?,
-            new: self.backup("backup-final", false)?.ok_or_else(|| lacks("backup-final"))?,
+            old: self
+                .backup("backup-previous", is_conversion)?
+                .ok_or_else(|| super::rules::lacks("backup-previous"))?,
+            new: self.backup("backup-final", false)?.ok_or_else(|| super::rules::lacks("backup-final"))?,
             moved: self.backup("backup-moved-segment", false)?,
         };
         found.check(is_conversion)?;
@@ -240,8 +240,4 @@ fn shift(area: &Node<'_>) -> Result<Bytes, Error> {
         return Err(area.refuse("shift_size", format!("{shift} is not a positive multiple of 512")));
     }
     Ok(Bytes(shift))
-}
-
-fn lacks(flag: &str) -> Error {
-    Error::invalid("segments", format!("online reencryption without a {flag} segment"))
 }

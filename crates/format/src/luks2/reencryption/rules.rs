@@ -27,15 +27,17 @@ pub(in crate::luks2) fn check(
     // A later version may be dumped; nothing else is done with it.
     match (versions == 1, keyslots.iter().find(|(_, keyslot)| is_reencrypt(keyslot))) {
         (true, Some(_)) => check_segments(segments),
-        (true, None) => {
-            Err(Error::invalid("keyslots", "online reencryption without a keyslot of type reencrypt"))
-        }
+        (true, None) => Err(no_keyslot()),
         (false, Some((id, _))) => {
             let why = "is of type reencrypt, but no requirement says that reencryption is under way";
             Err(Error::invalid(format!("keyslots.{id}"), why))
         }
         (false, None) => Ok(()),
     }
+}
+
+pub(super) fn no_keyslot() -> Error {
+    Error::invalid("keyslots", "online reencryption without a keyslot of type reencrypt")
 }
 
 pub(super) fn is_reencrypt(keyslot: &Keyslot) -> bool {
@@ -66,7 +68,11 @@ fn is_version(requirement: &str) -> bool {
 
 fn backup<'s>(segments: &'s BTreeMap<u32, Segment>, flag: &str) -> Result<&'s Segment, Error> {
     let found = segments.values().find(|segment| segment.flags.iter().any(|f| f == flag));
-    found.ok_or_else(|| Error::invalid("segments", format!("online reencryption without a {flag} segment")))
+    found.ok_or_else(|| lacks(flag))
+}
+
+pub(super) fn lacks(flag: &str) -> Error {
+    Error::invalid("segments", format!("online reencryption without a {flag} segment"))
 }
 
 /// Whether both have the same type and, if encrypted, the same cipher and sector size.

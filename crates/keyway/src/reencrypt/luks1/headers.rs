@@ -127,7 +127,7 @@ pub(super) fn new_header(
     }
     match luks {
         Some(luks) => Ok((luks, volume_key)),
-        None => Err(Error::refused("a key of the volume is needed")),
+        None => Err(Error::no_key()),
     }
 }
 

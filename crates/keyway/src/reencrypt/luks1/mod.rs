@@ -231,7 +231,7 @@ impl Device {
             Luks1Change::Reencrypt(header, keys) => {
                 keys.iter().try_for_each(|(found, _)| header.check_own(found))?;
                 let Some((first, _)) = keys.first() else {
-                    return Err(Error::refused("a key of the volume is needed").at(place));
+                    return Err(Error::no_key().at(place));
                 };
                 header.backup(files.old_header())?;
                 let new = new_header(header, how, keys, files).at(place)?;

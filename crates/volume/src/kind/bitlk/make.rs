@@ -21,12 +21,11 @@
 
 use super::new_key::{NewKey, RecoveryKey, Stretched};
 use super::time::{fresh_nonces, now};
-use crate::device::probe;
 use crate::device::storage::Topology;
 use crate::device::stream::Meter;
 use crate::error::shared;
 use crate::kind::noise;
-use crate::kind::written::{check_flushes, failed, flush, put, put_and_read, refused};
+use crate::kind::written::{check_flushes, flush, put, put_and_read, refused, wipe};
 use crate::random::random_bytes;
 use crate::{Random, Refusal, Result, Storage, UnlockOptions};
 use keyway_crypto::{Cpu, Secret};
@@ -109,7 +108,7 @@ impl NewBitlk {
         noise::short(storage, 0..MOVED_LEN, rng)?;
         noise::short(storage, places.tail..storage.len(), rng)?;
         flush(storage)?;
-        probe::wipe(storage).map_err(failed("wiping what was in the place of"))?;
+        wipe(storage)?;
         if !self.quick {
             noise::long(storage, MOVED_LEN..places.tail, rng, meter)?;
         }

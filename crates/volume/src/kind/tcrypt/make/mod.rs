@@ -21,13 +21,12 @@ use super::headers::Headers;
 use super::key_files::{KeyFiles, check_new_file};
 use super::seal::Sealing;
 use super::{Place, Unlocked};
-use crate::device::probe;
 use crate::device::storage::{NewFile, Topology};
 use crate::device::stream::Meter;
 use crate::error::shared;
 use crate::kind::Found;
 use crate::kind::noise;
-use crate::kind::written::{failed, flush, refused};
+use crate::kind::written::{flush, refused, wipe};
 use crate::{Error, Random, Refusal, Result, Storage};
 use keyway_crypto::{Cascade, Secret};
 use keyway_format::tcrypt::{
@@ -121,7 +120,7 @@ impl NewVolume {
         noise::short(storage, 0..data.start, rng)?;
         noise::short(storage, data.end..storage.len(), rng)?;
         flush(storage)?;
-        probe::wipe(storage).map_err(failed("wiping what was in the place of"))?;
+        wipe(storage)?;
         fill(New { data, header, sealing }, rng)?;
         flush(storage)?;
         Ok(headers.write(storage)?)
