@@ -63,7 +63,7 @@ fn what_cannot_be_limited_on_the_way_says_so() {
     let refused =
         open.keyway("reencrypt -q --active-name home --resume-only --device-size 4M").stdin("").fails(1);
     refused.says(
-        "home is open: it goes on with the size that it was begun with, not with --device-size 4194304. Nothing was \
+        "home is open: it resumes with the size that it was begun with, not with --device-size 4194304. Nothing was \
          changed.",
     );
     assert!(std::fs::read(&f.device).unwrap() == before);
@@ -84,8 +84,8 @@ fn what_cannot_be_limited_on_the_way_says_so() {
     line("--init-only --device-size 8M --key-file key").ok();
     let before = std::fs::read(&f.device).unwrap();
     line("--device-size 4M").stdin("").fails(1).says(
-        "is a LUKS1 volume: it goes on with the size that it was begun with, not with --device-size 4194304. Nothing was \
-         changed.",
+        "is a LUKS1 volume: it resumes with the size that it was begun with, not with --device-size 4194304. \
+         Nothing was changed.",
     );
     assert!(std::fs::read(&f.device).unwrap() == before);
     line("--device-size 8M --key-file key").ok();

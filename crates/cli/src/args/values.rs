@@ -268,7 +268,7 @@ impl Opt {
             Kind::Number(most) | Kind::Numbers(most, _) => match size::parse_number(text) {
                 Some(n) if n <= most => Ok(()),
                 Some(_) => Err(wrong(format!("at most {most} is allowed"))),
-                None => Err(wrong("a whole number from 0 on is needed".to_owned())),
+                None => Err(wrong("a whole number, 0 or more, is needed".to_owned())),
             },
             Kind::Size => size::parse(text)
                 .map(drop)

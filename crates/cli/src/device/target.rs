@@ -232,8 +232,8 @@ pub(crate) fn not_luks(path: &Path) -> Failure {
     let marked = Device::open(path).ok().and_then(|device| device.luks1_in_reencryption().ok().flatten());
     match marked {
         Some(uuid) => failure.hinting(format!(
-            "It is LUKS1 in reencryption: \"keyway reencrypt {}\" goes on, in the directory that has the file \
-             LUKS-{uuid}.state (or cryptsetup's LUKS-{uuid}.log).",
+            "It is LUKS1 in reencryption: resume with \"keyway reencrypt {}\" in the directory that has the \
+             file LUKS-{uuid}.state (or cryptsetup's LUKS-{uuid}.log).",
             path.display()
         )),
         None => match partitions::instead_of(path) {

@@ -77,8 +77,8 @@ fn unlinkable(why: Unlinkable) -> String {
     match why {
         Unlinkable::NotLuks2 => "--link-vk-to-keyring is for LUKS2 volumes.".to_owned(),
         Unlinkable::SecondMissing => {
-            "The volume is in the middle of a reencryption, and has two volume keys: \
-                                      --link-vk-to-keyring is needed twice."
+            "The volume is in the middle of a reencryption, and has two volume keys: give \
+             --link-vk-to-keyring twice."
                 .to_owned()
         }
         _ => sentence::sentence(&why.to_string()),

@@ -21,7 +21,7 @@ pub(crate) fn fuse(error: &keyway_attach::Error) -> Failure {
     let failure = attaching(error);
     match error {
         Attaching::Permission(_) | Attaching::Unavailable(_) => failure.hinting(
-            "NBD needs neither FUSE nor rights: \"keyway open --backend nbd VOLUME NAME\", or keyway serve.",
+            "NBD needs neither FUSE nor root: \"keyway open --backend nbd VOLUME NAME\", or keyway serve.",
         ),
         _ => failure,
     }

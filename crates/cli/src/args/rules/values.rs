@@ -22,7 +22,7 @@ static BOUNDS: &[Bound] = &[
     (&INTEGRITY_KEY_SIZE, |bits| bits % 8 == 0, BITS),
     (&KEYSLOT_KEY_SIZE, |bits| bits > 0, NUMERIC),
     (&KEYSLOT_KEY_SIZE, |bits| bits % 8 == 0, BITS),
-    (&LIMIT_RATE, |bytes| bytes > 0, "--limit-rate 0: nothing would ever be done."),
+    (&LIMIT_RATE, |bytes| bytes > 0, "--limit-rate 0 would never finish: give a rate above 0."),
     (&REDUCE_DEVICE_SIZE, |bytes| bytes <= 1 << 30, "Maximum device reduce size is 1 GiB."),
     (&REDUCE_DEVICE_SIZE, |bytes| bytes % 512 == 0, "Reduce size must be multiple of 512 bytes sector."),
     (&SECTOR_SIZE, is_sector_size, "Unsupported encryption sector size."),

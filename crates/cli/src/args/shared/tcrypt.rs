@@ -17,20 +17,20 @@ pub(crate) static MIXED_KEY_FILE: Opt = option(
 pub(crate) static TCRYPT_HIDDEN: Opt = flag(
     "tcrypt-hidden",
     None,
-    "The hidden volume of a TrueCrypt or VeraCrypt volume.",
-    "Its own passphrase opens it. While the outer volume is written to, --protect-hidden alone keeps it from harm.",
+    "Use the hidden volume (TrueCrypt, VeraCrypt).",
+    "It has a passphrase of its own. When you write to the outer volume, only --protect-hidden protects it.",
 );
 pub(crate) static TCRYPT_SYSTEM: Opt = flag(
     "tcrypt-system",
     None,
-    "A system that TrueCrypt or VeraCrypt encrypted.",
+    "An encrypted system (TrueCrypt, VeraCrypt).",
     "The device is the disk, or a partition of it (disk.img#2): the header is on the disk.",
 );
 pub(crate) static TCRYPT_BACKUP: Opt = flag(
     "tcrypt-backup",
     None,
-    "By the backup header of a TrueCrypt or VeraCrypt volume.",
-    "It lies at the end, and opens a volume whose first header is damaged.",
+    "Use the backup header (TrueCrypt, VeraCrypt).",
+    "It is at the end of the volume, and opens it if the first header is damaged.",
 );
 pub(crate) static VERACRYPT: Opt = flag(
     "veracrypt",
@@ -44,7 +44,7 @@ pub(crate) static VERACRYPT_PIM: Opt = option(
     "N",
     Kind::Number(LARGEST_PIM as u64),
     "VeraCrypt's personal iterations multiplier.",
-    "What was given as PIM when the volume was made. TrueCrypt's formats are not tried then.",
+    "The PIM that the volume was made with. TrueCrypt's formats are then not tried.",
 );
 pub(crate) static VERACRYPT_QUERY_PIM: Opt = flag(
     "veracrypt-query-pim",
@@ -53,13 +53,14 @@ pub(crate) static VERACRYPT_QUERY_PIM: Opt = flag(
     "After the passphrase, on the terminal or as the next line of standard input.",
 );
 pub(crate) static DISABLE_VERACRYPT: Opt =
-    flag("disable-veracrypt", None, "TrueCrypt's formats only.", "A wrong passphrase is known sooner.");
+    flag("disable-veracrypt", None, "TrueCrypt's formats only.", "Rejects a wrong passphrase sooner.");
 pub(crate) static PROTECT_HIDDEN: Opt = flag(
     "protect-hidden",
     None,
-    "Keep the hidden volume from being written over.",
-    "Its passphrase is asked for after the outer volume's. The first write that would reach it is refused, and all that \
-     follow: the outer volume is read-only then, until it is opened again. Nothing is discarded.",
+    "Protect the hidden volume from writes.",
+    "Asks for its passphrase after the outer volume's. The first write that would reach the hidden volume is \
+     refused, and so are all later ones: the outer volume stays read-only until it is opened again. Nothing \
+     is discarded.",
 );
 pub(crate) static PROTECTION_KEY_FILE: Opt = option(
     "protection-key-file",
@@ -75,7 +76,7 @@ pub(crate) static PROTECTION_PIM: Opt = option(
     "N",
     Kind::Number(LARGEST_PIM as u64),
     "The PIM of the hidden volume.",
-    "As --veracrypt-pim is the outer volume's.",
+    "As --veracrypt-pim for the outer volume.",
 );
 
 pub(crate) static TCRYPT_RULES: &[Rule] = &[
@@ -118,7 +119,7 @@ pub(crate) static TCRYPT_RULES: &[Rule] = &[
         .saying("Option --protect-hidden cannot be combined with --readonly: nothing is written."),
     Rule::line(
         |a| (a.given(&PROTECTION_PIM) || a.given(&PROTECTION_KEY_FILE)) && !a.given(&PROTECT_HIDDEN),
-        "Options --protection-key-file and --protection-pim are those of the volume that --protect-hidden protects.",
+        "Options --protection-key-file and --protection-pim need --protect-hidden.",
     ),
 ];
 

@@ -78,7 +78,7 @@ static NEW_KEY_SLOT: Opt = Opt {
     short: None,
     value: "N",
     kind: Kind::Number(i32::MAX as u64),
-    help: "Put the new passphrase here.",
+    help: "Keyslot for the new passphrase.",
     man: "",
 };
 static NEW_TOKEN_ID: Opt = Opt {

@@ -29,11 +29,12 @@ pub(crate) static COMMAND: Command = Command {
         },
     ],
     about: "Change a passphrase.",
-    man: "The keyslot that the existing passphrase opens gets the new one. After a crash, either the old or the \
-          new passphrase works. The new key material therefore needs room beside the old: if no area (LUKS2) or \
-          keyslot (LUKS1) is free, first remove a keyslot that is no longer needed. --force then overwrites the old \
-          one, as cryptsetup does: if that is interrupted, neither passphrase opens it. Back up the header first \
-          (luksHeaderBackup). Called as cryptsetup, Keyway does so without the option, and says it.",
+    man: "The keyslot that the existing passphrase opens gets the new one. After a crash, either the old or \
+          the new passphrase works. The new key material therefore needs room beside the old: if no area \
+          (LUKS2) or keyslot (LUKS1) is free, first remove a keyslot that is no longer needed. --force then \
+          overwrites the old one, as cryptsetup does: if that is interrupted, neither passphrase opens it. \
+          Back up the header first (luksHeaderBackup). Called as cryptsetup, Keyway does so without the \
+          option, and says so.",
     options: &[
         groups::KEY_INPUT,
         groups::NEW_KEY_INPUT,
@@ -58,7 +59,7 @@ static FORCE: Opt = Opt {
     short: None,
     value: "",
     kind: Kind::Flag,
-    help: "Without room, overwrite the old key.",
+    help: "If there is no room, overwrite the old key.",
     man: "If that is interrupted, neither passphrase opens the keyslot, only a header backup does.",
 };
 

@@ -62,7 +62,7 @@ fn suspend(found: &Mapping) -> Result<()> {
         Some(Unchanged::Kind(_)) => only_luks(),
         Some(Unchanged::Suspended) => already(name),
         Some(Unchanged::InReencryption) => mapping::refused(format!(
-            "Volume {name} is in the middle of a reencryption, in which its keys stay."
+            "Volume {name} is in the middle of a reencryption, which needs its keys."
         )),
         Some(Unchanged::Failed { source, .. }) => {
             mapping::refused(format!("Error during suspending device {name}: {source}."))

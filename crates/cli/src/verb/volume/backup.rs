@@ -18,10 +18,11 @@ pub(crate) static BACKUP: Command = Command {
     group: Group::Cryptsetup(Topic::Headers),
     operands: &[Operand { name: "DEVICE", required: true, help: "The volume.", offers: Offers::Volumes }],
     about: "Copy header and keyslots to a file.",
-    man: "The file must not exist. Protect it as well as the volume: it opens with every passphrase that works \
-          today, even one that is later removed from the volume. If a header is damaged and there is no backup, the \
-          data is lost.\n\nRefused in the middle of a reencryption (keyway-reencrypt(8)): only the header on the device \
-          knows how far that is, and a copy of it would be wrong to restore as soon as it goes on. Finish it first.",
+    man: "The file must not exist. Protect it as well as the volume: it opens with every passphrase that \
+          works today, even one that is later removed from the volume. If a header is damaged and there is no \
+          backup, the data is lost.\n\nRefused in the middle of a reencryption (keyway-reencrypt(8)): only \
+          the header on the device knows its progress, and a copy would be wrong as soon as it resumes. \
+          Finish it first.",
     options: &[&[&shared::HEADER_BACKUP_FILE, &shared::HEADER, &shared::TYPE, &shared::TIMEOUT]],
     rules: &[],
     examples: &[Example {
@@ -44,12 +45,13 @@ pub(crate) static RESTORE: Command = Command {
     group: Group::Cryptsetup(Topic::Headers),
     operands: &[Operand { name: "DEVICE", required: true, help: "The volume.", offers: Offers::Volumes }],
     about: "Put a header backup back.",
-    man: "The keyslots of the backup replace those of the volume. What differs is shown, and the word YES asked \
-          for. A device that is in use is refused, unless only mappings of the volume itself use it.\n\nRefused in the \
-          middle of a reencryption (keyway-reencrypt(8)): a backup has not the key of what is done, and that data would \
-          be lost. Only where no sector has changed yet the header from before is taken: it cancels the reencryption. A \
-          backup that was made in the middle of one is refused, and where the volume has another volume key since, that \
-          is said: with the old header nothing on it can be read.",
+    man: "The keyslots of the backup replace those of the volume. What differs is shown, and the word YES \
+          asked for. A device that is in use is refused, unless only mappings of the volume itself use \
+          it.\n\nRefused in the middle of a reencryption (keyway-reencrypt(8)): a backup lacks the new key, \
+          so the data already reencrypted would be lost. Only while no sector has changed is the earlier \
+          header accepted: it cancels the reencryption. A backup made in the middle of one is refused. If the \
+          volume has got another volume key since the backup, a warning says so: with the old header nothing \
+          on it can be read.",
     options: &[&[&shared::HEADER_BACKUP_FILE, &shared::HEADER, &shared::TYPE]],
     rules: &[],
     examples: &[Example {

@@ -72,14 +72,14 @@ pub(crate) static RESTORE: Command = Command {
     group: Group::Containers,
     operands: &[Operand { name: "DEVICE", required: true, help: "The volume.", offers: Offers::Volumes }],
     about: "Put a TrueCrypt or VeraCrypt volume's header back.",
-    man: "From a backup file, tcryptHeaderBackup's or VeraCrypt's, both the header and its copy at the end are written; \
-          without a file, the header is restored from that copy. With --tcrypt-hidden it is the hidden volume's. The \
-          passphrase is the one that the backup was made with: it must open the header in it, and the volume must fit on \
-          the device, before anything is written.\n\nWhat is there is replaced: the word YES confirms that. Where nobody can \
-          be asked, -q is needed if that may be a mistake: if a header there belongs to another volume, so that nothing on it \
-          can be read with the old one; if none there opens with this passphrase; if the device holds something else, or is \
-          larger than the volume. A device that is in use is \
-          refused.",
+    man: "With a backup file from tcryptHeaderBackup or VeraCrypt, both the header and its copy at the end \
+          are written; without a file, the header is restored from that copy. With --tcrypt-hidden, this is \
+          the header of the hidden volume. Give the passphrase from the time of the backup: before anything \
+          is written, it must open the header in the backup, and the volume must fit on the device.\n\nThe \
+          word YES confirms that the header on the device is replaced. Without a terminal, -q is needed if \
+          that may be a mistake: if a header there belongs to another volume, which the backup would make \
+          unreadable; if none there opens with this passphrase; if the device holds something else, or is \
+          larger than the volume. A device that is in use is refused.",
     options: &[
         &[
             &shared::HEADER_BACKUP_FILE,
@@ -111,8 +111,7 @@ pub(crate) static RESTORE: Command = Command {
     run: args::run::<Restore>,
 };
 
-const OF_HIDDEN: &str =
-    "Options --hidden-key-file and --hidden-pim are those of the volume that --tcrypt-hidden is for.";
+const OF_HIDDEN: &str = "Options --hidden-key-file and --hidden-pim need --tcrypt-hidden.";
 
 static HIDDEN_KEY_FILE: Opt = Opt {
     long: "hidden-key-file",
@@ -129,7 +128,7 @@ static HIDDEN_PIM: Opt = Opt {
     value: "N",
     kind: Kind::Number(LARGEST_PIM as u64),
     help: "The PIM of the hidden volume.",
-    man: "What --veracrypt-pim is for the outer one.",
+    man: "As --veracrypt-pim for the outer volume.",
 };
 
 struct Backup {
@@ -225,8 +224,9 @@ impl Restore {
         let reasons = self.reasons(restore, storage)?;
         if let (Some(first), false) = (reasons.first(), question::asks(self.manner) || self.manner.batch_mode)
         {
-            let message =
-                format!("Device {device}: {first} Nobody can be asked; -q replaces it all the same.");
+            let message = format!(
+                "Device {device}: {first} There is no terminal to confirm it; -q replaces it anyway."
+            );
             return Err(Failure::new(Exit::Busy, message));
         }
         let warning = format!("This will replace the {whose} on {device} with {from}.");

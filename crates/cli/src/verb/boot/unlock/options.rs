@@ -36,16 +36,19 @@ pub(super) static INIT: Opt = Opt {
     value: "",
     kind: Kind::Flag,
     help: "Run as the first process of an initramfs.",
-    man: "Mounts /proc, /sys, /dev and /run if they are missing, loads the modules that /keyway/modules lists and \
-          the map of the keyboard in /keyway/keymap (or the one that rd.vconsole.keymap= or keymap= on the kernel's command line names, if the image has that), opens the volumes, undoes its mounts and hands over to the image's own /init. If there is none, it mounts \
-          the root file system that root= names (else the first volume), starts its init, and removes the image from \
-          memory. It is mounted read-only, unless rw or rootflags= says otherwise; rootflags= is read as mount(8) reads \
-          options, and of the types of rootfstype= the first that works is taken. With systemd.volatile=overlay or \
-          overlayroot=tmpfs all writes go to memory. With resume=, that volume is opened first, and a system that was \
-          suspended there goes on (resume_offset= for a file; noresume). A program whose name ends in \"init\" and that is process 1 does this without being told.\n\nIt \
-          refuses, with nothing changed, unless it is process 1, / is ramfs or tmpfs and no chroot, and /init \
-          exists; and nothing of / is removed unless another file system is mounted on /sysroot and the kernel \
-          unpacked the image itself or runs this program as its /init.\n\nWhere nothing can be started it stays: it says why \
-          and which block devices are there, and tries again when Enter is typed; r reboots, o powers off. With panic=N on \
-          the kernel's command line it reboots after N seconds.",
+    man: "Mounts /proc, /sys, /dev and /run if they are missing, loads the modules that /keyway/modules lists \
+          and the keymap in /keyway/keymap (or the one that rd.vconsole.keymap= or keymap= on the kernel's \
+          command line names, if the image has that), opens the volumes, unmounts what it mounted and hands \
+          over to the image's own /init. If there is none, it mounts the root file system that root= names \
+          (else the first volume), starts its init, and removes the image from memory. It is mounted \
+          read-only, unless rw or rootflags= says otherwise; rootflags= is read as mount(8) reads options, \
+          and of the types of rootfstype= the first that works is taken. With systemd.volatile=overlay or \
+          overlayroot=tmpfs all writes go to memory. With resume=, that volume is opened first, and a system \
+          that was suspended there is resumed (resume_offset= for a file; noresume). A program whose name \
+          ends in \"init\" and that is process 1 does this without being told.\n\nIt refuses, with nothing \
+          changed, unless it is process 1, / is ramfs or tmpfs and no chroot, and /init exists; and nothing \
+          of / is removed unless another file system is mounted on /sysroot and the kernel unpacked the image \
+          itself or runs this program as its /init.\n\nWhere nothing can be started it stays: it says why and \
+          which block devices are there, and tries again when Enter is typed; r reboots, o powers off. With \
+          panic=N on the kernel's command line it reboots after N seconds.",
 };

@@ -25,7 +25,7 @@ pub(super) fn device(wanted: &Root, plan: &Plan) -> Option<String> {
 pub(super) fn in_words(wanted: &Root) -> String {
     let mut text = String::new();
     if let Some(resume) = &wanted.resume {
-        text += &format!("# goes on with a system that was suspended to {}\n", resume.device);
+        text += &format!("# resumes a system that was suspended to {}\n", resume.device);
     }
     if !wanted.kinds.is_empty() {
         text += &format!("# the root is {}\n", wanted.kinds.join(" or "));

@@ -37,8 +37,8 @@ impl Asked {
     pub(super) fn confirm_reduction(&self) -> Result<()> {
         let Some(reduce) = self.reduce else { return Ok(()) };
         self.confirm(&format!(
-            "This will move the data of the volume on {} back by {reduce} bytes, over what it holds in its last {reduce} \
-             bytes: the file system must end before them.",
+            "This will move the data of the volume on {} back by {reduce} bytes, and overwrite its last \
+             {reduce} bytes: the file system must end before them.",
             self.target.device.display()
         ))
     }
@@ -113,7 +113,7 @@ impl Asked {
     /// The refusal of a header whose seal would not hold any more, with the commands that lead on.
     pub(super) fn sealed(&self, luks: &Luks) -> Failure {
         let message =
-            format!("Device {} is sealed with the key that is to go.", self.target.device.display());
+            format!("Device {} is sealed with the key that will be replaced.", self.target.device.display());
         let word = |path: &Path| shell::word(&path.to_string_lossy());
         let header = self.target.header.as_deref().map(|header| format!("--header {} ", word(header)));
         let of = header.unwrap_or_default() + &word(&self.target.device);

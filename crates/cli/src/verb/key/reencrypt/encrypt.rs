@@ -100,7 +100,8 @@ impl Asked {
                 self.go_on(begun)
             }
             Err(error) => Err(self.failed(error).hinting(format!(
-                "If {} cannot be used as it was, \"keyway reencrypt --resume-only --header {} {}\" goes on from here.",
+                "If {} cannot be used as before, resume with \"keyway reencrypt --resume-only --header {} \
+                 {}\".",
                 self.target.device.display(),
                 path.display(),
                 self.target.device.display()

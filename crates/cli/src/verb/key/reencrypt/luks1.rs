@@ -51,7 +51,8 @@ impl Asked {
         let device = self.target.header_path().display();
         let message = format!("Device {device} is LUKS1 in reencryption.");
         let way = format!(
-            "Go on in the directory where it was begun: it has the file {}, or cryptsetup's {}. Nothing was changed.",
+            "Resume it in the directory where it was begun: it has the file {}, or cryptsetup's {}. Nothing \
+             was changed.",
             files.state().display(),
             files.log_of_cryptsetup().display()
         );
@@ -122,7 +123,7 @@ impl Asked {
         let change = Luks1Change::Encrypt { key, keyslot, uuid: self.uuid.clone() };
         let files = Luks1Files::of_plaintext("");
         if files.new_header().exists() {
-            say!("{} exists, of an attempt that was cut off: it goes on.", files.new_header().display());
+            say!("{} exists, from an interrupted attempt: resuming it.", files.new_header().display());
         }
         let begun = device.begin_luks1(change, &how, &files).map_err(|e| self.failed(e))?;
         self.go_on_by(begun, &self.again("--encrypt --type luks1"))
@@ -139,8 +140,8 @@ impl Asked {
             say!("{} exists, resuming reencryption.", files.state().display());
         } else {
             say!(
-                "Log file {} exists, resuming reencryption. If cryptsetup was cut off rather than stopped, what it wrote \
-                 after the log is encrypted twice.",
+                "Log file {} exists, resuming reencryption. If cryptsetup was killed rather than stopped, \
+                 data that it wrote after its last log entry is encrypted twice.",
                 files.log_of_cryptsetup().display()
             );
         }

@@ -290,7 +290,7 @@ impl Asked {
              changed.",
             self.target.device.display()
         );
-        Err(Failure::new(Exit::Parameters, message).hinting("--without-flush reencrypts it all the same."))
+        Err(Failure::new(Exit::Parameters, message).hinting("--without-flush reencrypts it anyway."))
     }
 
     fn state(&self, data: &Exclusive) -> Result<State> {

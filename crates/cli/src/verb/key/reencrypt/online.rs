@@ -134,8 +134,8 @@ impl Asked {
             return Ok(());
         }
         Err(refused(&format!(
-            "{name} is open: only its volume key and its cipher can change meanwhile, or go (--decrypt). \"keyway close \
-             {name}\" first. Nothing was changed."
+            "{name} is open: only its volume key and cipher can be changed meanwhile, or removed (--decrypt). \
+             \"keyway close {name}\" first. Nothing was changed."
         )))
     }
 
@@ -245,7 +245,7 @@ impl Asked {
         drop(stopping);
         let line = format!("keyway reencrypt --resume-only --active-name {name}");
         let moved: Moved = ended.map_err(|failure: Failure| {
-            failure.hinting(format!("Nothing is lost. Once {name} is open again, \"{line}\" goes on."))
+            failure.hinting(format!("Nothing is lost. Once {name} is open again, resume with \"{line}\"."))
         })?;
         match (moved.is_done(), moved.failure()) {
             (true, _) => {
@@ -255,10 +255,10 @@ impl Asked {
             (false, Some(why)) => {
                 let message = format!("Reencryption of {name} has failed: {why}.");
                 Err(Failure::new(Exit::Device, message)
-                    .hinting(format!("Nothing is lost, and the rest stays in use. \"{line}\" goes on.")))
+                    .hinting(format!("Nothing is lost, and the rest stays in use. Resume with \"{line}\".")))
             }
             (false, None) => Err(Failure::new(Exit::Parameters, "Reencryption interrupted.")
-                .hinting(format!("{name} stays open as it is. \"{line}\" goes on."))),
+                .hinting(format!("{name} stays open as it is. Resume with \"{line}\"."))),
         }
     }
 }
@@ -276,7 +276,7 @@ fn close_plaintext(session: &Session, facts: &Facts) -> Result<()> {
 
 /// Says that what was opened as a volume is none any more.
 pub(super) fn note_plaintext(name: &str) {
-    say!("{name} is plaintext now: it closes when its last user lets go of it.");
+    say!("{name} is plaintext now: it closes after its last user.");
 }
 
 pub(super) fn refused(message: &str) -> Failure {

@@ -59,10 +59,10 @@ impl Asked {
             }
             Ok(false) => {
                 let message = "Reencryption interrupted.";
-                let way = format!("The data is whole. \"{line}\" goes on.");
+                let way = format!("The data is intact. Resume with \"{line}\".");
                 Err(Failure::new(Exit::Parameters, message).hinting(way))
             }
-            Err(failure) => Err(failure.hinting(format!("Nothing is lost. \"{line}\" goes on."))),
+            Err(failure) => Err(failure.hinting(format!("Nothing is lost. Resume with \"{line}\"."))),
         }
     }
 }

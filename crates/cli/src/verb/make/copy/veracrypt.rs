@@ -146,4 +146,4 @@ fn with_pim(new: NewVeracrypt, pim: Option<u32>) -> NewVeracrypt {
 }
 
 /// How the new passphrase is given where nobody can be asked.
-const WAY: &str = "Give the new passphrase on standard input, behind that of the source.";
+const WAY: &str = "Give the new passphrase on standard input, on the line after that of the source.";

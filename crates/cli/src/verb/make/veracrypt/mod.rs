@@ -32,17 +32,18 @@ pub(crate) static COMMAND: Command = Command {
         offers: Offers::Volumes,
     }],
     about: "Make a VeraCrypt volume, or hide one in another.",
-    man: "Everything on the device is lost: the word YES confirms that, and where nobody can be asked, --force or -q. A \
-          device that is mounted, mapped or open in \
-          another program is refused. The header and its copy at the end come last, so that a kill leaves random bytes or \
-          the whole volume.\n\nThe default is VeraCrypt's: AES, SHA-512, and random bytes over the whole data area, so that \
-          nothing shows which of it is used. The volume reads as noise until there is a file system in it. VeraCrypt takes \
-          passphrases of at most 128 bytes, and a --veracrypt-pim below 485 (12 with argon2id) only with 20 bytes or more. \
-          What is to be typed in VeraCrypt should be ASCII. With key files, the passphrase may be empty.\n\nWith \
-          --tcrypt-hidden, DEVICE is a VeraCrypt volume already, whose passphrase is asked for first, and a volume of --size \
-          bytes becomes its end; --hash, --cipher, --key-file and the PIM are the hidden volume's. What the outer volume has \
-          there is lost, and so is another volume that is hidden there: only its own passphrase would show it. Write to the \
-          outer one with --protect-hidden from then on.",
+    man: "Everything on the device is lost: the word YES confirms that or, without a terminal, --force or -q. \
+          A device that is mounted, mapped or open in another program is refused. The header and its copy at \
+          the end are written last, so an interrupted run leaves either random bytes or a complete \
+          volume.\n\nThe default is VeraCrypt's: AES, SHA-512, and random bytes over the whole data area, so \
+          that nothing shows which of it is used. The volume reads as noise until there is a file system in \
+          it. VeraCrypt takes passphrases of at most 128 bytes, and a --veracrypt-pim below 485 (12 with \
+          argon2id) only with 20 bytes or more. Passphrases to be typed in VeraCrypt should be ASCII. With \
+          key files, the passphrase may be empty.\n\nWith --tcrypt-hidden, DEVICE is already a VeraCrypt \
+          volume, whose passphrase is asked for first, and a volume of --size bytes is hidden at its end; \
+          --hash, --cipher, --key-file and the PIM describe the hidden volume. The outer volume's data there \
+          is lost, and so is any volume already hidden there, which only its own passphrase would reveal. \
+          From then on, write to the outer volume only with --protect-hidden.",
     options: &[
         &[
             &shared::MIXED_KEY_FILE,
@@ -97,9 +98,8 @@ pub(crate) static COMMAND: Command = Command {
     run: args::run::<Make>,
 };
 
-const SIZE_OF_HIDDEN: &str = "Option --tcrypt-hidden needs --size: how much the hidden volume holds.";
-const OF_OUTER: &str =
-    "Options --outer-key-file and --outer-pim are those of the volume that --tcrypt-hidden is for.";
+const SIZE_OF_HIDDEN: &str = "Option --tcrypt-hidden needs --size, the size of the hidden volume.";
+const OF_OUTER: &str = "Options --outer-key-file and --outer-pim need --tcrypt-hidden.";
 
 static SIZE: Opt = Opt {
     long: "size",
@@ -135,7 +135,7 @@ static QUICK: Opt = Opt {
     value: "",
     kind: Kind::Flag,
     help: "Leave the data area as it is.",
-    man: "It then shows which parts are used, keeps what was there, and gives a hidden volume away.",
+    man: "The volume then shows which parts are used, keeps the old data, and reveals a hidden volume.",
 };
 
 static OUTER_KEY_FILE: Opt = Opt {
@@ -153,7 +153,7 @@ static OUTER_PIM: Opt = Opt {
     value: "N",
     kind: Kind::Number(LARGEST_PIM as u64),
     help: "The PIM of the outer volume.",
-    man: "What --veracrypt-pim is for the new volume.",
+    man: "As --veracrypt-pim for the new volume.",
 };
 
 struct Make {
@@ -264,8 +264,10 @@ impl Make {
         if question::asks(self.manner) || self.manner.batch_mode || self.replacing.force {
             return Ok(());
         }
-        let message =
-            format!("{} would be lost, and nobody can be asked. --force replaces it.", self.device.display());
+        let message = format!(
+            "{} would be lost, and there is no terminal to confirm it; --force replaces it.",
+            self.device.display()
+        );
         Err(Failure::new(Exit::Busy, message))
     }
 

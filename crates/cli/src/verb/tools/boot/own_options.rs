@@ -44,7 +44,7 @@ pub(super) fn check(args: &Args, verb: &str) -> Result<()> {
         return Ok(());
     }
     if let Some(extra) = args.operand(2) {
-        let message = format!("boot {verb} takes one file; {} is one too many.", extra.display());
+        let message = format!("boot {verb} takes one file: unexpected operand {}.", extra.display());
         return Err(Failure::new(Exit::Parameters, message));
     }
     args.check_verb(hint)

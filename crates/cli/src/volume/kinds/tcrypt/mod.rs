@@ -75,8 +75,8 @@ impl Described for TcryptOptions {
     fn warn_of_discards(&self) {
         if self.given.hidden {
             say!(
-                "WARNING: discards in a hidden volume show on the disk which of its sectors are unused, and so that it is \
-                 there."
+                "WARNING: discards in a hidden volume show on the disk which of its sectors are unused, and \
+                 so reveal that it exists."
             );
         } else if !self.given.system && !self.given.protects_hidden {
             say!(

@@ -189,7 +189,7 @@ fn text(image: &Path, outcome: &Outcome) -> String {
     }
     if let Some(why) = outcome.keyboard.unknown() {
         let file = outcome.keyboard.file.as_deref().unwrap_or_default();
-        let line = format!("The map of the keyboard ({file}) cannot be judged: {why}.");
+        let line = format!("The keymap ({file}) cannot be judged: {why}.");
         let _ = writeln!(page, "  {} {}", paint.warning("!"), printable(&line));
     }
     if outcome.keyslot == Some(None) {

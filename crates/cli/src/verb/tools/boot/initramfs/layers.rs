@@ -12,7 +12,7 @@ pub(super) fn check_root(device: &Path) -> Result<()> {
     if let Some((layer, is_below)) = judged(&layers) {
         let helps = helps(is_below);
         return Err(refused(&format!(
-            "The root, {shown}, is on {layer}, which an image of nothing but keyway does not bring up. {helps}"
+            "The root, {shown}, is on {layer}, which an image with only keyway does not bring up. {helps}"
         )));
     }
     if let Some(why) = other(device, &layers) {
@@ -22,8 +22,8 @@ pub(super) fn check_root(device: &Path) -> Result<()> {
     let found = named.iter().find(|(layer, _)| layers.contains(layer) && !layers.contains(&Layer::Crypt));
     if let Some((_, what)) = found {
         say!(
-            "WARNING: The root, {shown}, is on {what} that is not within an encrypted volume: an image that opens \
-             volumes does not start a system from there."
+            "WARNING: The root, {shown}, is on {what} that is not within an encrypted volume: an image that \
+             opens volumes does not start a system from there."
         );
     }
     Ok(())
@@ -38,9 +38,7 @@ pub(super) fn check_kind(kind: &str) -> Result<()> {
     }
     let Some((_, name)) = OTHERS.iter().find(|(known, _)| *known == kind) else { return Ok(()) };
     let helps = helps(false);
-    Err(refused(&format!(
-        "The root is {name}, which an image of nothing but keyway does not bring up. {helps}"
-    )))
+    Err(refused(&format!("The root is {name}, which an image with only keyway does not bring up. {helps}")))
 }
 
 /// Judges the volume to be unlocked, if it is a device of this machine: refused if the image is for
@@ -50,7 +48,7 @@ pub(super) fn check_volume(spec: &str, is_for_this_machine: bool) -> Result<()> 
     let layers = devices::layers(&device);
     let what = match layers.iter().find(|layer| !is_ours(layer)) {
         Some(layer) => {
-            Some(format!("{layer}, which keyway does not bring up, and nothing does before it at boot"))
+            Some(format!("{layer}, which neither keyway nor anything before it at boot brings up"))
         }
         None => other(&device, &layers),
     };
@@ -122,8 +120,8 @@ fn other_logical(device: &Path, layers: &[Layer]) -> Option<String> {
         }),
         Err(why) => {
             say!(
-                "WARNING: {} is on LVM, and whether on linear and striped volumes, which keyway brings up, is not known \
-                 here: {why}.",
+                "WARNING: {} is on LVM, and keyway brings up only linear and striped volumes; which kind this \
+                 is, is unknown here: {why}.",
                 device.display()
             );
             None
@@ -228,7 +226,7 @@ mod tests {
         let refused = |kind| check_kind(kind).unwrap_err().message().to_owned();
         assert!(
             refused("zfs")
-                .starts_with("The root is ZFS, whose pools its own tools import, which an image of")
+                .starts_with("The root is ZFS, whose pools its own tools import, which an image with")
         );
         assert!(refused("bcache").contains("keyway boot initramfs /boot/initrd.img -o initrd.keyway"));
         assert!(

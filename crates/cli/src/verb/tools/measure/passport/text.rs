@@ -12,8 +12,8 @@ use keyway_boot::loader::grub::Verdict;
 use std::fmt::Write;
 
 /// What the first boot of a marked volume costs beside its keyslots.
-const FIRST_BOOT: &str = "to come: \"keyway unlock\" will re-encrypt all of it under a volume key of its own, which adds to \
-     what is below; whatever else opens it leaves it as it is";
+const FIRST_BOOT: &str = "to come: \"keyway unlock\" will reencrypt all of it under its own volume key, which \
+                          adds to the times below; other commands leave it as it is";
 
 /// The whole page.
 pub(super) fn show(passport: &Passport, paint: Paint) -> String {

@@ -74,7 +74,7 @@ fn keyway(verdict: &Verdict, by_kernel: Opens) -> Opener {
         Verdict::Reads(why) => (Opens::Some, &**why),
         Verdict::Vista { locked: Some(why) } => (Opens::No, &**why),
         Verdict::Vista { locked: None } => {
-            (Opens::Some, "for reading, with --allow-vista: nothing vouches for its metadata")
+            (Opens::Some, "for reading, with --allow-vista: nothing authenticates its metadata")
         }
         Verdict::Opens => (
             Opens::Yes,

@@ -73,9 +73,9 @@ fn all(page: &mut String, other: &Other, whole: &Seconds, paint: Paint) {
     let tried: usize = other.ways.iter().map(|it| it.way.headers).sum();
     let title = match tried {
         1 => "1 key derivation is tried".to_owned(),
-        tried => format!(
-            "{tried} key derivations are tried: which one is right, nothing tells before the passphrase fits"
-        ),
+        tried => {
+            format!("{tried} key derivations are tried: only the right passphrase shows which one it is")
+        }
     };
     let _ = writeln!(page, "\n  {}", paint.strong(&title));
     times(page, other, whole, paint, " until a passphrase is known to be wrong");
@@ -107,7 +107,7 @@ fn way(page: &mut String, other: &Other, it: &Costed, paint: Paint) {
         ),
         Search::Unpublished(what) => format!("no published rates of this hardware for {}", printable(what)),
         Search::Hopeless(why) => format!("no search: {why}"),
-        Search::Open => paint.bad("nothing is to be found: it opens by itself"),
+        Search::Open => paint.bad("no search is needed: it opens by itself"),
     };
     let _ = writeln!(page, "    {}{search}", paint.faint(&format!("{:<17}", "to find it")));
 }
