@@ -2,6 +2,7 @@
 //! sentences.
 
 use crate::output::failure::{Exit, Failure};
+use std::time::Duration;
 
 /// An error of a front end.
 pub(crate) fn attaching(error: &keyway_attach::Error) -> Failure {
@@ -48,6 +49,12 @@ const NAMES: &[&str] = &[
     "aes", "serpent", "twofish", "camellia", "adiantum", "xts", "cbc", "ctr", "ecb", "lrw", "pcbc", "cfb",
     "ofb", "xctr", "essiv", "plain", "capi",
 ];
+
+/// The line for somebody who waits for a server.
+pub(crate) fn waiting(place: &str, waited: Duration, limit: Duration) -> String {
+    let (waited, limit) = (waited.as_secs(), limit.as_secs());
+    format!("Waiting for {place}: no data for {waited} s; giving up after {limit} s (--timeout).")
+}
 
 #[cfg(test)]
 mod tests {

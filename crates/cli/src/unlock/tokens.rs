@@ -10,7 +10,7 @@ use crate::output::failure::{Cause, Exit, Failure, Result};
 use crate::output::paint::printable;
 use crate::output::stdio;
 use crate::process::encoding::encoded;
-use crate::unlock::KeyOptions;
+use crate::unlock::{KeyOptions, keyring};
 use keyway::parts::{Luks, Miss, UnlockOptions, Unlocked};
 use keyway::{ErrorKind, Header, Token, Version, Watch};
 use keyway_crypto::Secret;
@@ -110,7 +110,7 @@ pub(crate) fn passphrase_of(header: &Header, number: u32) -> Result<Secret> {
             let line = format!("No usable token is available: token {number} is not of type {types}.");
             Failure::new(Exit::Parameters, line)
         }
-        _ => Failure::new(Exit::Parameters, format!("Failed to read passphrase from keyring: {error}.")),
+        _ => Failure::new(Exit::Parameters, keyring::unreadable(&error)),
     })
 }
 

@@ -212,3 +212,8 @@ pub(crate) static NEW_VOLUME_RULES: &[Rule] = &[
         .saying("Option --integrity-no-wipe can be used only for format action with integrity extension."),
     Rule::excludes(&USE_RANDOM, &[&USE_URANDOM]).saying("Only one of --use-[u]random options is allowed."),
 ];
+
+/// cryptsetup's words for a size of a key.
+pub(crate) const NOT_BYTES: &str = "Key size must be a multiple of 8 bits";
+/// cryptsetup's words for a size of an encryption sector.
+pub(crate) const NOT_A_SECTOR: &str = "Unsupported encryption sector size.";

@@ -8,6 +8,7 @@ mod bitlk;
 mod keys;
 mod making;
 mod opening;
+pub(crate) mod operands;
 mod reencrypting;
 mod source;
 mod tcrypt;

@@ -122,3 +122,6 @@ pub(crate) static LINK_VK: Opt = option(
 
 pub(crate) static OPENING_RULES: &[Rule] = &[Rule::excludes(&SEAL_CONTEXT, &[&SEAL_CONTEXT_FILE])
     .saying("--seal-context and --seal-context-file cannot be combined; omit one.")];
+
+/// cryptsetup's words for three links or more.
+pub(crate) const TOO_MANY_LINKS: &str = "At most 2 keyring link specifications can be supplied.";

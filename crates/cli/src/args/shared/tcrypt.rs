@@ -11,7 +11,7 @@ pub(crate) static MIXED_KEY_FILE: Opt = option(
     "FILE",
     Kind::Path,
     "A key file, mixed into the passphrase.",
-    "May be given more than once; a folder stands for the files in it. With -, standard input is the passphrase, \
+    "May be given more than once; a directory stands for the files in it. With -, standard input is the passphrase, \
      newlines included.",
 );
 pub(crate) static TCRYPT_HIDDEN: Opt = flag(
@@ -62,20 +62,14 @@ pub(crate) static PROTECT_HIDDEN: Opt = flag(
      refused, and so are all later ones: the outer volume stays read-only until it is opened again. Nothing \
      is discarded.",
 );
-pub(crate) static PROTECTION_KEY_FILE: Opt = option(
-    "protection-key-file",
-    None,
-    "FILE",
-    Kind::Path,
-    "A key file of the hidden volume.",
-    "May be given more than once; a folder stands for the files in it.",
-);
+pub(crate) static PROTECTION_KEY_FILE: Opt =
+    option("protection-key-file", None, "FILE", Kind::Path, HIDDEN_KEY_FILE_HELP, KEY_FILES);
 pub(crate) static PROTECTION_PIM: Opt = option(
     "protection-pim",
     None,
     "N",
     Kind::Number(LARGEST_PIM as u64),
-    "The PIM of the hidden volume.",
+    HIDDEN_PIM_HELP,
     "As --veracrypt-pim for the outer volume.",
 );
 
@@ -124,3 +118,10 @@ pub(crate) static TCRYPT_RULES: &[Rule] = &[
 ];
 
 const TCRYPT: &[&str] = &["tcrypt"];
+
+/// Of every option that takes key files.
+pub(crate) const KEY_FILES: &str = "May be given more than once; a directory stands for the files in it.";
+/// Of the options for the key files of a hidden volume.
+pub(crate) const HIDDEN_KEY_FILE_HELP: &str = "A key file of the hidden volume.";
+/// Of the options for its PIM.
+pub(crate) const HIDDEN_PIM_HELP: &str = "The PIM of the hidden volume.";

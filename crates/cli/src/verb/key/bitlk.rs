@@ -20,15 +20,7 @@ pub(crate) static ADD: Command = Command {
     name: "bitlkAddKey",
     aliases: &[],
     group: Group::Containers,
-    operands: &[
-        DEVICE,
-        Operand {
-            name: "NEW-KEY-FILE",
-            required: false,
-            help: "The new passphrase, in a file.",
-            offers: Offers::Files,
-        },
-    ],
+    operands: &[DEVICE, shared::operands::NEW_KEY_FILE],
     about: "Add a passphrase or a recovery password to a BitLocker volume.",
     man: "Asks for a key that opens the volume, then for the new passphrase, of 8 to 256 characters. Windows \
           allows only one passphrase: --replace replaces it. With --recovery-password, 48 digits are \
@@ -93,8 +85,7 @@ pub(crate) static REMOVE: Command = Command {
     run: args::run::<RemoveKey>,
 };
 
-const DEVICE: Operand =
-    Operand { name: "DEVICE", required: true, help: "The volume.", offers: Offers::Volumes };
+const DEVICE: Operand = shared::operands::DEVICE;
 
 static REPLACE: Opt = Opt {
     long: "replace",
@@ -150,8 +141,11 @@ impl Request for AddKey {
                 opened.add_recovery_password(&password).map_err(|error| failed(error).adding(UNSURE))?
             }
             New::Passphrase { file, replaces } => {
-                let source =
-                    self.volume.passphrase.replacement("Enter new passphrase: ", file.as_deref(), WAY);
+                let source = self.volume.passphrase.replacement(
+                    unlock::NEW_PROMPT,
+                    file.as_deref(),
+                    unlock::NEXT_LINE,
+                );
                 let key = source.read_key()?;
                 match replaces {
                     true => opened.replace_passphrase(&key),
@@ -237,6 +231,3 @@ const UNSURE: &str = "The recovery password that was shown may or may not open t
 /// What to do where the key may be the one that was removed.
 const CUT_OFF: &str = "A change of its protectors was interrupted, and a removed one may be left in a copy of \
                        the metadata. Run this again with a key that still opens the volume.";
-
-/// How the new passphrase is given where nobody can be asked.
-const WAY: &str = "Give the new passphrase on standard input, on the line after the old one.";

@@ -22,7 +22,7 @@ pub(crate) static KILL_SLOT: Command = Command {
     aliases: &[],
     group: Group::Cryptsetup(Topic::Passphrases),
     operands: &[
-        Operand { name: "DEVICE", required: true, help: "The volume.", offers: Offers::Volumes },
+        shared::operands::DEVICE,
         Operand {
             name: "SLOT",
             required: true,
@@ -38,7 +38,7 @@ pub(crate) static KILL_SLOT: Command = Command {
     options: &[groups::KEY_INPUT, groups::KEYSLOT_EDIT, groups::LIMITS],
     rules: &[Rule::line(
         |a| a.operand(1).and_then(Path::to_str).is_some_and(|slot| slot.starts_with('-')),
-        "Key slot is invalid.",
+        args::NOT_A_KEYSLOT,
     )],
     examples: &[Example {
         line: "keyway luksKillSlot disk.img 0",
@@ -54,7 +54,7 @@ pub(crate) static REMOVE_KEY: Command = Command {
     aliases: &[],
     group: Group::Cryptsetup(Topic::Passphrases),
     operands: &[
-        Operand { name: "DEVICE", required: true, help: "The volume.", offers: Offers::Volumes },
+        shared::operands::DEVICE,
         Operand {
             name: "KEY-FILE",
             required: false,
@@ -79,7 +79,7 @@ pub(crate) static ERASE: Command = Command {
     name: "erase",
     aliases: &[Alias { name: "luksErase", device_type: Some("luks") }],
     group: Group::Cryptsetup(Topic::Volumes),
-    operands: &[Operand { name: "DEVICE", required: true, help: "The volume.", offers: Offers::Volumes }],
+    operands: &[shared::operands::DEVICE],
     about: "Remove every keyslot; the data is gone for good.",
     man: "No passphrase is needed. The header stays, so that a header backup, if there is one, can restore \
           the keys. The key material of every keyslot is overwritten, even if the keyslot opens no data, is \
@@ -170,7 +170,7 @@ impl Request for RemoveKey {
     fn run(self) -> Result<()> {
         let (manner, key) = (self.target.manner, &self.key);
         if self.key_file.is_some() && key.passphrase.key_file.is_some() {
-            say!("Option --key-file takes precedence over specified key file argument.");
+            unlock::note_option_wins();
         }
         let mut header = self.target.header(Access::Write, self.versions, &key.terms_without_seal())?;
         header.check()?;

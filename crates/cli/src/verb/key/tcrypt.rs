@@ -2,11 +2,12 @@
 
 use crate::args::risk::{Effect, Proof, risk};
 use crate::args::rule::Rule;
-use crate::args::{self, Args, Command, Example, Group, Kind, Offers, Operand, Opt, Request, groups, shared};
+use crate::args::{self, Args, Command, Example, Group, Kind, Opt, Request, groups, shared};
 use crate::device::check_exists;
 use crate::make::output_file;
 use crate::make::replacing::Replacing;
 use crate::output::failure::Result;
+use crate::unlock;
 use crate::volume::kinds::tcrypt::header_key::{self, HeaderKey};
 use keyway::{Key, NewTcryptKey, TcryptHeader};
 use keyway_format::tcrypt::LARGEST_PIM;
@@ -18,7 +19,7 @@ pub(crate) static COMMAND: Command = Command {
     name: "tcryptChangeKey",
     aliases: &[],
     group: Group::Containers,
-    operands: &[Operand { name: "DEVICE", required: true, help: "The volume.", offers: Offers::Volumes }],
+    operands: &[shared::operands::DEVICE],
     about: "Change the passphrase of a TrueCrypt or VeraCrypt volume.",
     man: "Asks for the passphrase, then for the new one. Hash, PIM and key files stay the same unless their \
           --new- options change them; the data and its key stay the same. A TrueCrypt volume stays a \
@@ -170,7 +171,7 @@ impl New {
     /// Asks for what is not given.
     fn ask(&self, old: &HeaderKey) -> Result<(NewTcryptKey, Key)> {
         let options = old.passphrase.clone().or_empty();
-        let source = options.replacement("Enter new passphrase: ", self.stdin.as_deref(), WAY);
+        let source = options.replacement(unlock::NEW_PROMPT, self.stdin.as_deref(), unlock::NEXT_LINE);
         let passphrase = source.read()?;
         header_key::check_new(&passphrase, self.has_key_files, &NEW_KEY_FILE)?;
         let asked = self.asks_pim.then(|| header_key::ask_new_pim(&options)).transpose()?;
@@ -178,6 +179,3 @@ impl New {
         Ok((key, Key::Passphrase(passphrase)))
     }
 }
-
-/// How the new passphrase is given where nobody can be asked.
-const WAY: &str = "Give the new passphrase on standard input, on the line after the old one.";

@@ -22,12 +22,7 @@ pub(crate) static COMMAND: Command = Command {
     aliases: &[],
     group: Group::Containers,
     operands: &[
-        Operand {
-            name: "DEVICE",
-            required: true,
-            help: "The file or device that becomes the volume; with --size, a new file.",
-            offers: Offers::Volumes,
-        },
+        shared::operands::NEW_VOLUME,
         Operand {
             name: "KEY-FILE",
             required: false,

@@ -24,12 +24,7 @@ pub(crate) static COMMAND: Command = Command {
     aliases: &[],
     group: Group::First,
     operands: &[
-        Operand {
-            name: "VOLUME",
-            required: true,
-            help: "The file or device with the volume.",
-            offers: Offers::Volumes,
-        },
+        shared::operands::VOLUME,
         Operand {
             name: "DIR",
             required: true,

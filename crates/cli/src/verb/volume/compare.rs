@@ -22,12 +22,7 @@ pub(crate) static COMMAND: Command = Command {
             help: "The plaintext: a file, a device, - for standard input.",
             offers: Offers::Volumes,
         },
-        Operand {
-            name: "VOLUME",
-            required: true,
-            help: "The file or device with the volume.",
-            offers: Offers::Volumes,
-        },
+        shared::operands::VOLUME,
     ],
     about: "Check that a volume holds what an image holds.",
     man: "Compares every byte of the source with the volume's plaintext at the same place, and says how much that \

@@ -1,7 +1,7 @@
 //! `read`: copies any range of a volume's plaintext to a file or standard output.
 
 use crate::args::risk::{Effect, Proof, risk};
-use crate::args::{self, Args, Command, Example, Group, Kind, Offers, Operand, Opt, Request, groups, shared};
+use crate::args::{self, Args, Command, Example, Group, Kind, Opt, Request, groups, shared};
 use crate::device::{self, place};
 use crate::make::output_file::{self, Creation};
 use crate::make::replacing::Replacing;
@@ -23,12 +23,7 @@ pub(crate) static COMMAND: Command = Command {
     name: "read",
     aliases: &[],
     group: Group::Rootless,
-    operands: &[Operand {
-        name: "VOLUME",
-        required: true,
-        help: "The file or device with the volume.",
-        offers: Offers::Volumes,
-    }],
+    operands: &[shared::operands::VOLUME],
     about: "Write a volume's plaintext to a file or standard output.",
     man: "The bytes are those that a mapping of the volume would show, from the first sector to the last: a \
           file system, a partition table, or anything else. Offset and length need not be whole sectors.\n\nA file \
@@ -71,7 +66,8 @@ pub(crate) static COMMAND: Command = Command {
     run: args::run::<Read>,
 };
 
-static OFFSET: Opt = Opt {
+/// Where reading or writing begins.
+pub(super) static OFFSET: Opt = Opt {
     long: "offset",
     short: None,
     value: "SIZE",

@@ -1,7 +1,7 @@
 //! `seal`: signs a LUKS2 header with the volume key, so that a forged one is noticed.
 
 use crate::args::risk::{Effect, Proof, risk};
-use crate::args::{self, Args, Command, Example, Group, Kind, Offers, Operand, Opt, Request, groups};
+use crate::args::{self, Args, Command, Example, Group, Kind, Opt, Request, groups, shared};
 use crate::device::{self, Target, Versions};
 use crate::output::failure::{Exit, Failure, Result};
 use crate::output::{question, stdio};
@@ -17,7 +17,7 @@ pub(crate) static COMMAND: Command = Command {
     name: "seal",
     aliases: &[],
     group: Group::Rootless,
-    operands: &[Operand { name: "DEVICE", required: true, help: "The volume.", offers: Offers::Volumes }],
+    operands: &[shared::operands::DEVICE],
     about: "Sign a volume's header, so that a forged one is refused.",
     man: "A LUKS2 header has a checksum, but nothing that proves who wrote it: whoever can write to the disk \
           can turn encryption off in it, move the data or allow what was not allowed. A seal is a token in \

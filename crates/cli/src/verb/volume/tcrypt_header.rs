@@ -2,13 +2,14 @@
 
 use crate::args::risk::{Effect, Proof, risk};
 use crate::args::rule::Rule;
-use crate::args::{self, Args, Command, Example, Group, Kind, Offers, Operand, Opt, Request, groups, shared};
+use crate::args::{self, Args, Command, Example, Group, Kind, Opt, Request, groups, shared};
 use crate::device::{self, content};
 use crate::make::output_file;
 use crate::make::replacing::Replacing;
 use crate::output::failure::{Exit, Failure, Result};
 use crate::output::manner::Manner;
 use crate::output::question;
+use crate::verb::volume::backup;
 use crate::volume::kinds::tcrypt::{
     self,
     header_key::{self, HeaderKey},
@@ -24,7 +25,7 @@ pub(crate) static BACKUP: Command = Command {
     name: "tcryptHeaderBackup",
     aliases: &[],
     group: Group::Containers,
-    operands: &[Operand { name: "DEVICE", required: true, help: "The volume.", offers: Offers::Volumes }],
+    operands: &[shared::operands::DEVICE],
     about: "Copy a TrueCrypt or VeraCrypt volume's headers to a file.",
     man: "The file is in the format of VeraCrypt's external backups; it must not exist. The header in it \
           has a salt of its own. The second half is for the header of a hidden volume: with --tcrypt-hidden its passphrase is \
@@ -70,7 +71,7 @@ pub(crate) static RESTORE: Command = Command {
     name: "tcryptHeaderRestore",
     aliases: &[],
     group: Group::Containers,
-    operands: &[Operand { name: "DEVICE", required: true, help: "The volume.", offers: Offers::Volumes }],
+    operands: &[shared::operands::DEVICE],
     about: "Put a TrueCrypt or VeraCrypt volume's header back.",
     man: "With a backup file from tcryptHeaderBackup or VeraCrypt, both the header and its copy at the end \
           are written; without a file, the header is restored from that copy. With --tcrypt-hidden, this is \
@@ -118,8 +119,8 @@ static HIDDEN_KEY_FILE: Opt = Opt {
     short: None,
     value: "FILE",
     kind: Kind::Path,
-    help: "A key file of the hidden volume.",
-    man: "May be given more than once; a folder stands for the files in it.",
+    help: shared::HIDDEN_KEY_FILE_HELP,
+    man: shared::KEY_FILES,
 };
 
 static HIDDEN_PIM: Opt = Opt {
@@ -127,7 +128,7 @@ static HIDDEN_PIM: Opt = Opt {
     short: None,
     value: "N",
     kind: Kind::Number(LARGEST_PIM as u64),
-    help: "The PIM of the hidden volume.",
+    help: shared::HIDDEN_PIM_HELP,
     man: "As --veracrypt-pim for the outer volume.",
 };
 
@@ -140,15 +141,14 @@ struct Backup {
 
 impl Request for Backup {
     fn from_args(args: &Args) -> Result<Self> {
-        let file = args.path(&shared::HEADER_BACKUP_FILE).map(Path::to_owned);
+        let file = backup::backup_file(args);
         let (stdin, hidden_key_files) = header_key::key_files(args.all(&HIDDEN_KEY_FILE));
         if stdin.is_some() {
             let message = "Option --hidden-key-file takes no standard input.";
             return Err(Failure::new(Exit::Parameters, message));
         }
         Ok(Self {
-            file: file
-                .ok_or_else(|| Failure::new(Exit::Parameters, "Option --header-backup-file is required."))?,
+            file: file?,
             key: HeaderKey::from_args(args)?,
             hidden_key_files,
             hidden_pim: args.number32(&HIDDEN_PIM),
@@ -157,17 +157,14 @@ impl Request for Backup {
 
     fn run(self) -> Result<()> {
         let (file, key, device) = (&self.file, &self.key, &self.key.device);
-        if file.exists() {
-            let message = format!("Requested header backup file {} already exists.", file.display());
-            return Err(Failure::new(Exit::Parameters, message));
-        }
+        backup::check_is_new(file)?;
         device::check_exists(device, "")?;
         let storage = tcrypt::probed(device)?;
         let failed = |error| header_key::failed(device, error);
         let (of, passphrase) = key.ask(false)?;
         let header = TcryptHeader::on(Arc::clone(&storage), &of, &passphrase, &key.limits).map_err(failed)?;
         let hidden = key.is_hidden().then(|| {
-            let prompt = format!("Enter passphrase for the volume hidden in {}: ", device.display());
+            let prompt = tcrypt::hidden_prompt(device);
             let passphrase = key.passphrase.asked().existing(prompt).read_key()?;
             let of = header_key::described(self.hidden_pim, &self.hidden_key_files).hidden();
             let of = if key.is_backup() { of.backup() } else { of };

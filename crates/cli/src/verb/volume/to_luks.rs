@@ -8,6 +8,7 @@ use crate::make::header::HeaderParams;
 use crate::output::failure::{Exit, Failure, Result};
 use crate::output::progress::Progress;
 use crate::output::{question, shell, stdio};
+use crate::unlock;
 use crate::verb::key::reencrypt::{Estimating, Steps, to_end};
 use crate::volume::Opening;
 use keyway::{Create, Device, Key, Reencrypt, Reencryption, Version};
@@ -19,7 +20,7 @@ pub(crate) static COMMAND: Command = Command {
     aliases: &[],
     group: Group::Containers,
     operands: &[
-        Operand { name: "DEVICE", required: true, help: "The volume.", offers: Offers::Volumes },
+        shared::operands::DEVICE,
         Operand {
             name: "HEADER",
             required: true,
@@ -155,7 +156,7 @@ impl Request for ToLuks {
         }
         admitted.check_conversion(&found, &self.how).map_err(|e| self.failed(e))?;
         self.confirm()?;
-        let prompt = format!("Enter new passphrase for {}: ", self.header.display());
+        let prompt = unlock::prompt_for_new(&self.header);
         let new = self.opening.key.passphrase.replacement(prompt, self.new_key_file.as_deref(), NEW_KEYFILE);
         let (new, create) = (Key::Passphrase(new.read()?), self.create()?);
         let begun = admitted.begin_conversion(found, &create, &new, &self.how);

@@ -2,11 +2,12 @@
 
 use super::{Asked, What};
 use crate::device;
+use crate::make::output_file;
 use crate::output::failure::{Exit, Failure, Result};
 use crate::unlock;
 use crate::verb::key::reencrypt::Extent;
 use keyway::parts::{Error, Luks};
-use keyway::storage::{Exclusive, File, Storage};
+use keyway::storage::{Exclusive, Storage};
 use keyway::{Access, Create, Header, Key, Luks1Change, Luks1Files, Reencrypt, Version};
 use keyway_crypto::CipherSpec;
 use std::path::Path;
@@ -217,10 +218,6 @@ impl Asked {
         if device::exists(path) {
             return self.target.storage(path, Access::Write);
         }
-        let file = File::create_new(path);
-        let file = file.map_err(|e| {
-            Failure::new(Exit::Parameters, format!("Cannot create header file {}: {e}.", path.display()))
-        })?;
-        Ok(Arc::new(file))
+        Ok(Arc::new(output_file::new_header(path)?))
     }
 }

@@ -2,11 +2,11 @@
 //! use goes on, while it is used.
 
 use super::decrypt::has_data_behind;
-use super::{Asked, Extent, What};
+use super::{ALREADY_BEGUN, Asked, Extent, NOT_IN_PROGRESS, What};
 use crate::device::{self, explain, sessions};
 use crate::mapping::{self, Open};
 use crate::output::failure::{Exit, Failure, Result};
-use crate::output::{progress, stdio};
+use crate::output::progress;
 use crate::process::interrupt;
 use crate::unlock;
 use keyway::parts::VolumeKeys;
@@ -67,7 +67,7 @@ impl Asked {
                 self.begin_in_use(&device, name, |header, key| self.check_blocks(&device, header, key))?
             }
         }) else {
-            return stdio::verbose(self.target.manner, &format!("Reencryption of {name} is prepared."));
+            return self.note_prepared(name);
         };
         let throttle = Throttle { zone: self.zone, limit: self.limit_rate };
         session.reencrypt(&keys, throttle).map_err(explain::session)?;
@@ -180,7 +180,7 @@ impl Asked {
         check: impl Fn(&Header, &VolumeKey) -> Result<()>,
     ) -> Result<Option<VolumeKeys>> {
         if self.extent == Extent::Resume {
-            return Err(refused("Device reencryption not in progress."));
+            return Err(refused(NOT_IN_PROGRESS));
         }
         self.check_resilience_in_place()?;
         let header = self.header_of(device)?;
@@ -208,7 +208,7 @@ impl Asked {
 
     pub(super) fn keys_under_way(&self, device: &Device) -> Result<VolumeKeys> {
         if self.extent == Extent::Begin {
-            return Err(refused("LUKS2 reencryption already initialized. Aborting operation."));
+            return Err(refused(ALREADY_BEGUN));
         }
         self.find_backup(device);
         let source = self.key.passphrase.existing(unlock::prompt_for(self.target.header_path()));
@@ -243,7 +243,7 @@ impl Asked {
             }
         });
         drop(stopping);
-        let line = format!("keyway reencrypt --resume-only --active-name {name}");
+        let line = resuming(name);
         let moved: Moved = ended.map_err(|failure: Failure| {
             failure.hinting(format!("Nothing is lost. Once {name} is open again, resume with \"{line}\"."))
         })?;
@@ -285,3 +285,8 @@ pub(super) fn refused(message: &str) -> Failure {
 
 /// How often the session is asked.
 const POLL: Duration = Duration::from_millis(100);
+
+/// The command that resumes what is open under `name`.
+pub(super) fn resuming(name: &str) -> String {
+    format!("keyway reencrypt --resume-only --active-name {name}")
+}

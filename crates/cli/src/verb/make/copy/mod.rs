@@ -297,9 +297,7 @@ impl Copy {
         let device = output_file::overwrite(&self.replacing, to)?;
         refuse_itself(&plain.device, to)?;
         if plain.volume.len() > device.len() {
-            let (has, needs) = (device.len(), plain.volume.len());
-            let message = format!("{} has {has} bytes, {needs} are needed.", to.display());
-            return Err(Failure::new(Exit::Parameters, message));
+            return Err(new_volume::too_short(to, device.len(), plain.volume.len()));
         }
         let manner = self.opening.target.manner;
         output_file::confirm(manner, &self.replacing, &device, to, ", with plaintext")?;
@@ -319,7 +317,7 @@ impl Copy {
     }
 
     fn new_passphrase(&self) -> Result<Secret> {
-        let prompt = format!("Enter new passphrase for {}: ", self.to.display());
+        let prompt = unlock::prompt_for_new(&self.to);
         self.opening.key.passphrase.replacement(prompt, self.new_key_file.as_deref(), NEW_KEYFILE).read()
     }
 

@@ -113,7 +113,7 @@ impl Veracrypt {
         let (options, stdin) = (options.clone().or_empty(), self.stdin.as_deref());
         let passphrase = match only {
             true => options.first(unlock::prompt_for(to), stdin),
-            false => options.replacement(format!("Enter new passphrase for {}: ", to.display()), stdin, WAY),
+            false => options.replacement(unlock::prompt_for_new(to), stdin, WAY),
         };
         let passphrase = passphrase.read()?;
         header_key::check_new(&passphrase, self.has_key_files, &shared::NEW_KEYFILE)?;

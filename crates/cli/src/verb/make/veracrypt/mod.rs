@@ -4,7 +4,7 @@ mod key;
 
 use crate::args::risk::{Effect, Proof, risk};
 use crate::args::rule::Rule;
-use crate::args::{self, Args, Command, Example, Group, Kind, Offers, Operand, Opt, Request, groups, shared};
+use crate::args::{self, Args, Command, Example, Group, Kind, Opt, Request, groups, shared};
 use crate::device::{self, explain};
 use crate::make::output_file::{self, Creation};
 use crate::make::replacing::Replacing;
@@ -25,12 +25,7 @@ pub(crate) static COMMAND: Command = Command {
     name: "tcryptFormat",
     aliases: &[],
     group: Group::Containers,
-    operands: &[Operand {
-        name: "DEVICE",
-        required: true,
-        help: "The file or device that becomes the volume; with --size, a new file.",
-        offers: Offers::Volumes,
-    }],
+    operands: &[shared::operands::NEW_VOLUME],
     about: "Make a VeraCrypt volume, or hide one in another.",
     man: "Everything on the device is lost: the word YES confirms that or, without a terminal, --force or -q. \
           A device that is mounted, mapped or open in another program is refused. The header and its copy at \
@@ -144,7 +139,7 @@ static OUTER_KEY_FILE: Opt = Opt {
     value: "FILE",
     kind: Kind::Path,
     help: "A key file of the outer volume.",
-    man: "May be given more than once; a folder stands for the files in it.",
+    man: shared::KEY_FILES,
 };
 
 static OUTER_PIM: Opt = Opt {

@@ -7,9 +7,7 @@ mod json;
 mod text;
 mod warnings;
 
-use crate::args::{
-    self, Alias, Args, Command, Example, Group, Kind, Offers, Operand, Opt, Request, groups, shared,
-};
+use crate::args::{self, Alias, Args, Command, Example, Group, Kind, Opt, Request, groups, shared};
 use crate::device::{self, Target, Versions, explain, kind_hint};
 use crate::output::failure::Result;
 use crate::output::paint::Paint;
@@ -26,12 +24,7 @@ pub(crate) static COMMAND: Command = Command {
     name: "inspect",
     aliases: &[Alias { name: "status-of", device_type: None }],
     group: Group::First,
-    operands: &[Operand {
-        name: "VOLUME",
-        required: true,
-        help: "The file or device with the volume.",
-        offers: Offers::Volumes,
-    }],
+    operands: &[shared::operands::VOLUME],
     about: "Show what a volume is, at a glance.",
     man: "Format, cipher, place and size of the data, whether both header copies are sound, a reencryption \
           under way (what it does, its progress, which programs can resume it, and the command for it), and \

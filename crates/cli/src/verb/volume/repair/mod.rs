@@ -3,9 +3,7 @@
 mod report;
 
 use crate::args::risk::{Effect, Proof, risk};
-use crate::args::{
-    self, Args, Command, Example, Group, Kind, Offers, Operand, Opt, Request, Topic, groups, shared,
-};
+use crate::args::{self, Args, Command, Example, Group, Kind, Opt, Request, Topic, groups, shared};
 use crate::device::{Target, Versions};
 use crate::output::failure::{Exit, Result};
 use crate::output::paint::Paint;
@@ -20,7 +18,7 @@ pub(crate) static COMMAND: Command = Command {
     name: "repair",
     aliases: &[],
     group: Group::Cryptsetup(Topic::Volumes),
-    operands: &[Operand { name: "DEVICE", required: true, help: "The volume.", offers: Offers::Volumes }],
+    operands: &[shared::operands::DEVICE],
     about: "Repair a damaged header, as far as it can be proven.",
     man: "What was found, what is lost and what will be written is shown before the word YES is asked for. Nothing is \
           guessed.\n\n\

@@ -91,7 +91,7 @@ fn what_is_given_goes_before_the_table() {
 fn a_mistyped_question_stops_nothing_at_boot() {
     let mistyped = |options: &str| entry(&format!("x /dev/sdb none {options}"));
     for (options, why) in [
-        ("timeout=soon", "timeout=soon: is not a time (90, 90s, 1min 30s)."),
+        ("timeout=soon", "timeout=soon is not a time (90, 90s, 1min 30s)."),
         ("tries=many", "--tries many: a whole number, 0 or more, is needed."),
     ] {
         let mut open = opened(&mistyped(options), &[]).unwrap();

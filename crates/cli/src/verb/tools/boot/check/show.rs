@@ -42,7 +42,7 @@ fn text(outcome: &Outcome, paint: Paint) -> String {
         let _ = writeln!(page, " {mine}Keyslot {:<3} {}", slot.number, verdict(slot, *seconds, paint));
     }
     if outcome.keyslot == Some(None) {
-        let _ = writeln!(page, "  {}", paint.bad("The passphrase opens no keyslot."));
+        let _ = writeln!(page, "  {}", paint.bad(OPENS_NONE));
     }
     for finding in &outcome.typed {
         let _ = writeln!(page, "  {} The passphrase: {}.", paint.bad("X"), printable(&finding.because));
@@ -155,3 +155,6 @@ fn finding(finding: &Finding) -> Object {
 fn decimal(number: f64) -> Value {
     Value::Number(format!("{number:.3}"))
 }
+
+/// Of a passphrase that is given.
+pub(super) const OPENS_NONE: &str = "The passphrase opens no keyslot.";

@@ -20,7 +20,7 @@ mod words;
 
 use crate::args::risk::{Effect, Proof, risk};
 use crate::args::rule::Rule;
-use crate::args::{self, Command, Example, Group, Offers, Operand};
+use crate::args::{self, Command, Example, Group, shared};
 use request::Request;
 
 /// `keyway passport`.
@@ -28,12 +28,7 @@ pub(crate) static COMMAND: Command = Command {
     name: "passport",
     aliases: &[],
     group: Group::First,
-    operands: &[Operand {
-        name: "VOLUME",
-        required: true,
-        help: "The file or device with the volume.",
-        offers: Offers::Volumes,
-    }],
+    operands: &[shared::operands::VOLUME],
     about: "Show what each keyslot costs you and an attacker.",
     man: "Shows for every keyslot: its key derivation, the seconds that it takes here (this machine's rate, \
           measured, times the cost; with --key-file also a real derivation), the seconds until it opens on \
@@ -82,10 +77,10 @@ pub(crate) static COMMAND: Command = Command {
         ),
         Rule::only_of(
             &["luks", "luks1", "luks2", "tcrypt", "plain", "loopaes"],
-            &[&args::shared::KEY_FILE],
+            &[&shared::KEY_FILE],
             "No key is needed: passport reads none for such a volume.",
         ),
-        Rule::excludes(&options::APPLY, &[&args::shared::JSON])
+        Rule::excludes(&options::APPLY, &[&shared::JSON])
             .saying("--apply is interactive and cannot be combined with --json."),
     ],
     examples: &[
