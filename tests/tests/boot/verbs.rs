@@ -26,8 +26,7 @@ fn an_option_of_another_verb_is_refused() {
         ("boot initramfs one two -o image", "boot initramfs takes one file: unexpected operand two."),
         (
             "boot initramfs --modules none --arch arm64 -o image",
-            "boot initramfs takes no --arch, which is for boot fit, boot script. An initramfs is for the \
-             architecture of what is in it: --program FILE names a keyway for another one.",
+            "boot initramfs takes no --arch, which is for boot fit, boot script. An initramfs is for the architecture of its programs: --program FILE names a keyway for another one.",
         ),
         (
             "boot check --list disk.img",

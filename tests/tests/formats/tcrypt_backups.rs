@@ -152,7 +152,7 @@ fn a_restore_on_the_wrong_device_needs_a_word() {
     for (wrong, why) in [
         (&none, "No header there opens with this passphrase"),
         (&table, "already contains a 'gpt' partition signature."),
-        (&larger, "that of a smaller volume: 786432 bytes of data, and there is room for 790528."),
+        (&larger, "from a smaller volume: 786432 bytes of data, and there is room for 790528."),
     ] {
         let before = fs::read(wrong).unwrap();
         let said = restore("", wrong, Some(&kept), OLD).fails(5).errors();

@@ -67,8 +67,8 @@ pub(crate) static IGNORE_SEAL: Opt = flag(
     "ignore-seal",
     None,
     "Open the volume although its seal is broken.",
-    "By default a volume whose header differs from what was sealed is refused. For repair, and for those who \
-     changed the header themselves; a policy that demands a seal still refuses it.",
+    "By default a volume whose header differs from its seal is refused. For repair, and if you changed the \
+     header yourself; a policy that demands a seal still refuses it.",
 );
 pub(crate) static DIRECT_IO: Opt = flag(
     "direct-io",

@@ -7,7 +7,7 @@ const fn plain(long: &'static str, help: &'static str) -> Opt {
     flag(long, None, help, "")
 }
 
-pub(crate) static ENCRYPT: Opt = plain("encrypt", "Encrypt what is on the device.");
+pub(crate) static ENCRYPT: Opt = plain("encrypt", "Encrypt the content of the device.");
 pub(crate) static NEW: Opt = flag("new", Some('N'), "Old name of --encrypt.", "");
 pub(crate) static DECRYPT: Opt = plain("decrypt", "Decrypt the volume.");
 pub(crate) static INIT_ONLY: Opt = plain("init-only", "Write the header, change no data yet.");

@@ -19,7 +19,7 @@ pub(crate) static SOURCE_KEY_SIZE: Opt = option(
     None,
     "BITS",
     Kind::Numbers(u32::MAX as u64, &["128", "192", "256", "512"]),
-    "The size of its key.",
+    "The source's key size.",
     "The default for loop-AES is 256.",
 );
 pub(crate) static SOURCE_HASH: Opt = option(
@@ -27,7 +27,7 @@ pub(crate) static SOURCE_HASH: Opt = option(
     None,
     "NAME",
     Kind::Words(HASHES),
-    "The hash that makes its key.",
+    "The source's hash.",
     "For plain, the hash of the passphrase, with a length if one was given (ripemd160:20), or the word plain; \
      for loop-AES, that of the key file, whose default depends on the key size.",
 );
@@ -36,7 +36,7 @@ pub(crate) static SOURCE_OFFSET: Opt = option(
     None,
     "SIZE",
     Kind::Size,
-    "Where its data starts.",
+    "Start of the source's data.",
     "In bytes or with a unit. A multiple of 512.",
 );
 pub(crate) static SOURCE_SKIP: Opt = option(
@@ -44,7 +44,7 @@ pub(crate) static SOURCE_SKIP: Opt = option(
     None,
     "SECTORS",
     U64,
-    "The IV of its first sector.",
+    "IV of the source's first sector.",
     "In 512-byte sectors. For loop-AES, the default is the position on the device.",
 );
 pub(crate) static SOURCE_SIZE: Opt = option(
@@ -52,7 +52,7 @@ pub(crate) static SOURCE_SIZE: Opt = option(
     None,
     "SIZE",
     Kind::Size,
-    "How long it is (plain).",
+    "Length of the source (plain).",
     "In bytes or with a unit. A multiple of 512. Without it, the source extends to the end of its device.",
 );
 pub(crate) static SOURCE_SECTOR_SIZE: Opt = option(
@@ -60,13 +60,13 @@ pub(crate) static SOURCE_SECTOR_SIZE: Opt = option(
     None,
     "BYTES",
     Kind::Numbers(u32::MAX as u64, &["512", "1024", "2048", "4096"]),
-    "Its encryption sector (plain).",
+    "The source's encryption sector (plain).",
     "",
 );
 pub(crate) static SOURCE_IV_LARGE_SECTORS: Opt = flag(
     "source-iv-large-sectors",
     None,
-    "Its IVs count encryption sectors (plain).",
+    "The source's IVs count sectors (plain).",
     "Otherwise they count 512-byte sectors.",
 );
 

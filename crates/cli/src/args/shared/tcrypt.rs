@@ -17,7 +17,7 @@ pub(crate) static MIXED_KEY_FILE: Opt = option(
 pub(crate) static TCRYPT_HIDDEN: Opt = flag(
     "tcrypt-hidden",
     None,
-    "Use the hidden volume (TrueCrypt, VeraCrypt).",
+    "The hidden volume (TrueCrypt, VeraCrypt).",
     "It has a passphrase of its own. When you write to the outer volume, only --protect-hidden protects it.",
 );
 pub(crate) static TCRYPT_SYSTEM: Opt = flag(
@@ -107,7 +107,8 @@ pub(crate) static TCRYPT_RULES: &[Rule] = &[
         .saying("The options --veracrypt-pim and --veracrypt-query-pim are mutually exclusive."),
     Rule::only_of_named(TCRYPT, &[&PROTECT_HIDDEN], "Option --protect-hidden is for --type tcrypt."),
     Rule::excludes(&PROTECT_HIDDEN, &[&TCRYPT_HIDDEN, &TCRYPT_SYSTEM]).saying(
-        "Option --protect-hidden protects what is hidden in an outer volume: it cannot be combined with --tcrypt-hidden or --tcrypt-system.",
+        "Option --protect-hidden protects the hidden volume inside an outer one: it cannot be combined with \
+         --tcrypt-hidden or --tcrypt-system.",
     ),
     Rule::excludes(&PROTECT_HIDDEN, &[&READONLY])
         .saying("Option --protect-hidden cannot be combined with --readonly: nothing is written."),

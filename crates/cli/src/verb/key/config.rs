@@ -18,9 +18,9 @@ pub(crate) static COMMAND: Command = Command {
     operands: &[shared::operands::DEVICE],
     about: "Set label, subsystem and keyslot priorities.",
     man: "Keyslots with priority \"prefer\" are tried first; those with \"ignore\" only when --key-slot names \
-          them. Label and subsystem are set together: the one that is not given becomes empty. On a sealed volume \
-          they are part of the seal: with a key (--key-file and the like) it is renewed in the same write, without one \
-          it must be renewed afterwards: keyway-seal(8).",
+          them. Label and subsystem are set together: the one that is not given becomes empty. On a sealed \
+          volume they are part of the seal: with a key (--key-file and the like), the same write renews it; \
+          without one, renew it afterwards: keyway-seal(8).",
     options: &[
         &[&PRIORITY, &shared::KEY_SLOT, &shared::LABEL, &shared::SUBSYSTEM, &shared::HEADER],
         groups::KEY_INPUT,

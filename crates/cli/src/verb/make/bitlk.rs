@@ -135,8 +135,8 @@ static LABEL: Opt = Opt {
     value: "TEXT",
     kind: Kind::Text,
     help: "Its description (Keyway).",
-    man: "What Windows and bitlkDump show of the volume: at most 255 characters. Windows puts the computer's name and the date \
-          there.",
+    man: "Windows and bitlkDump show it: at most 255 characters. Windows puts the computer's name and the \
+          date there.",
 };
 
 static QUICK: Opt = Opt {

@@ -68,8 +68,9 @@ pub(crate) static COMMAND: Command = Command {
         groups::PROTECTION,
         &[&shared::DEVICE_OFFSET],
     ],
-    rules: &[Rule::needs(&DISCARD_HOLES, &ALLOW_DISCARDS)
-        .saying("Option --discard-holes needs --allow-discards: the device shows what is unused.")],
+    rules: &[Rule::needs(&DISCARD_HOLES, &ALLOW_DISCARDS).saying(
+        "Option --discard-holes needs --allow-discards: the device then shows which parts are unused.",
+    )],
     examples: &[
         Example { line: "keyway mount disk.luks ~/disk", does: "the plaintext is ~/disk/plain" },
         Example {

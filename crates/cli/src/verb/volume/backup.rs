@@ -45,8 +45,8 @@ pub(crate) static RESTORE: Command = Command {
     group: Group::Cryptsetup(Topic::Headers),
     operands: &[shared::operands::DEVICE],
     about: "Put a header backup back.",
-    man: "The keyslots of the backup replace those of the volume. What differs is shown, and the word YES \
-          asked for. A device that is in use is refused, unless only mappings of the volume itself use \
+    man: "The keyslots of the backup replace those of the volume. The differences are shown, and the word YES \
+          is asked for. A device that is in use is refused, unless only mappings of the volume itself use \
           it.\n\nRefused in the middle of a reencryption (keyway-reencrypt(8)): a backup lacks the new key, \
           so the data already reencrypted would be lost. Only while no sector has changed is the earlier \
           header accepted: it cancels the reencryption. A backup made in the middle of one is refused. If the \

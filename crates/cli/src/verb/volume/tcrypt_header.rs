@@ -242,7 +242,7 @@ impl Restore {
             reasons.push(NOTHING_OPENS.to_owned());
         }
         if let Some((len, room)) = restore.leaves_room() {
-            let why = "The backup is that of a smaller volume";
+            let why = "The backup is from a smaller volume";
             reasons.push(format!("{why}: {len} bytes of data, and there is room for {room}."));
         }
         Ok(reasons)

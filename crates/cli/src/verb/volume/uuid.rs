@@ -17,8 +17,8 @@ pub(crate) static UUID: Command = Command {
     group: Group::Cryptsetup(Topic::Questions),
     operands: &[shared::operands::DEVICE],
     about: "Show or set the UUID.",
-    man: "Prints the UUID, or writes the one given with --uuid into the header. On a sealed volume it is part of the \
-          seal: with a key (--key-file and the like) it is renewed in the same write, without one it must be renewed \
+    man: "Prints the UUID, or writes the one given with --uuid into the header. On a sealed volume it is part \
+          of the seal: with a key (--key-file and the like), the same write renews it; without one, renew it \
           afterwards: keyway-seal(8).",
     options: &[
         &[&shared::UUID, &shared::HEADER, &shared::TYPE, &shared::TIMEOUT, &shared::JSON],

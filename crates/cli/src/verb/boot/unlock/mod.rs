@@ -88,7 +88,7 @@ pub(crate) static COMMAND: Command = Command {
           asks again; keyway.shell on the kernel's command line gives a shell instead, and nothing else does. \
           A volume with the option nofail is skipped if it cannot be opened; one that cannot be opened does \
           not keep the others closed. Swap and /tmp with a random key are left to the system that starts; \
-          those with a key are opened, and nothing is made on them.\n\nEvery volume must meet the policies of \
+          those with a key are opened, but not formatted.\n\nEvery volume must meet the policies of \
           keyway.require= on the kernel's command line (FILE, or the word sealed), of x-keyway.require= in \
           every entry of these three tables that means it, and /keyway/policy.toml, which boot initramfs \
           --require puts into the image: keyway-inspect(8) explains the demands. An entry means a volume that \

@@ -139,7 +139,7 @@ fn cover(_proof: &Initramfs, place: &str) -> Result<(), String> {
         error => error.to_string(),
     })?;
     // The overlay keeps what it consists of, mounted or not.
-    unmount(place, UnmountFlags::DETACH).map_err(named("unmounting what is below"))?;
+    unmount(place, UnmountFlags::DETACH).map_err(named("unmounting the lower file system"))?;
     mount_move(&*merged, place).map_err(named("moving the overlay"))?;
     let _ = unmount(MEMORY, UnmountFlags::DETACH);
     let _ = fs::remove_dir(MEMORY);

@@ -136,7 +136,7 @@ pub(crate) static COMMAND: Command = Command {
         },
         Example {
             line: "keyway reencrypt --encrypt --reduce-device-size 32M disk.img",
-            does: "Encrypt what is on it; the last 32 MiB must be free.",
+            does: "Encrypt its content; the last 32 MiB must be free.",
         },
         Example {
             line: "keyway reencrypt --estimate disk.img",

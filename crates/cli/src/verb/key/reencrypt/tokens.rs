@@ -119,8 +119,8 @@ impl Asked {
     /// Plaintext has no tokens that could lead anywhere.
     pub(super) fn check_tokens(&self) -> Result<()> {
         if self.by_token && self.what == What::Encrypt && !self.is_cryptsetup {
-            let message = "Options --token-id, --token-type and --token-only cannot be combined with --encrypt: what is \
-                           on the device has no tokens yet.";
+            let message = "Options --token-id, --token-type and --token-only cannot be combined with \
+                           --encrypt: the device has no tokens yet.";
             return Err(Failure::new(Exit::Parameters, message));
         }
         Ok(())

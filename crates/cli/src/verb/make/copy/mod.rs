@@ -49,7 +49,7 @@ pub(crate) static COMMAND: Command = Command {
           The destination is LUKS2 unless --to says otherwise: plaintext is written only with --to raw. A new \
           volume gets a new volume key, and the cipher, sector size and key derivation that the options \
           say.\n\n--key-file holds the passphrase of the source, --new-keyfile that of the destination. \
-          Without them, both are asked for on a terminal, or read from standard input as two lines. A raw \
+          Without them, both are asked for on a terminal, or read as two lines of standard input. A raw \
           source needs only the new one. TrueCrypt and VeraCrypt key files complement the passphrase, which \
           is still asked for.\n\nOptions about cipher, hash, sizes and offsets describe the new volume; those \
           of a plain dm-crypt or loop-AES source begin with --source. Nothing on it confirms them or the key: \

@@ -237,7 +237,8 @@ impl Make {
         let outer = outer.map_err(|error| header_key::failed(&self.device, error))?;
         outer.check_room(&**claimed, size).map_err(|error| self.failed(error))?;
         let lost = format!(
-            "This will overwrite the last {size} bytes of the volume in {} irrevocably, and what is hidden there already.",
+            "This will overwrite the last {size} bytes of the volume in {} irrevocably, and any volume \
+             already hidden there.",
             self.device.display()
         );
         question::confirm(self.manner, &lost, "Operation aborted.", Exit::Parameters)?;

@@ -31,13 +31,13 @@ pub(crate) static COMMAND: Command = Command {
           names them otherwise.\n\nWhoever can connect can read and write the plaintext. On a TCP port that \
           is everyone who can reach the address, unless --tls-verify-peer asks for a certificate. An address \
           other than this machine's own (127.0.0.1, ::1) needs TLS; --insecure-network serves it unencrypted \
-          all the same, with a warning.\n\nA client has 10 seconds to choose an export, TLS included. At most \
-          64 may be doing so, 32 of them from one address (one /64 network of IPv6): when more come, the \
-          oldest is dropped. 128 clients are served at a time; further ones are told so. All of them share \
-          264 MiB for requests and replies, half of it for those of more than 2 MiB; a client that needs more \
-          than is left waits. A client on a TCP port that does not send the rest of a request within 10 \
-          seconds, or take a reply within 60, is dropped (a megabit per second is fast enough), and so is one \
-          without a request for --idle-timeout. Clients on a unix socket have no such limits.",
+          anyway, with a warning.\n\nA client has 10 seconds to choose an export, TLS included. At most 64 \
+          may be doing so, 32 of them from one address (one /64 network of IPv6): when more come, the oldest \
+          is dropped. 128 clients are served at a time; further ones are refused with an error. All of them \
+          share 264 MiB for requests and replies, half of it for those of more than 2 MiB; a client that \
+          needs more than is left waits. A client on a TCP port that does not send the rest of a request \
+          within 10 seconds, or take a reply within 60, is dropped (a megabit per second is fast enough), and \
+          so is one without a request for --idle-timeout. Clients on a unix socket have no such limits.",
     options: &[
         &[
             &SOCKET,

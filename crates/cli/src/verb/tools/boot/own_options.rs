@@ -52,7 +52,8 @@ pub(super) fn check(args: &Args, verb: &str) -> Result<()> {
 
 fn hint(verb: &Verb, option: &Opt) -> &'static str {
     if option.long == ARCH.long && verb.name == "initramfs" {
-        ". An initramfs is for the architecture of what is in it: --program FILE names a keyway for another one"
+        ". An initramfs is for the architecture of its programs: --program FILE names a keyway for another \
+         one"
     } else {
         ""
     }

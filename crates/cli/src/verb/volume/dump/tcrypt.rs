@@ -29,7 +29,7 @@ pub(crate) static COMMAND: Command = Command {
         groups::LIMITS,
     ],
     rules: &[],
-    examples: &[Example { line: "keyway tcryptDump disk.hc", does: "Whose volume, hash, ciphers." }],
+    examples: &[Example { line: "keyway tcryptDump disk.hc", does: "Program, hash and ciphers." }],
     risks: &[],
     run: args::run::<Dump>,
 };

@@ -104,7 +104,7 @@ pub(super) fn crash(estimate: &Estimate) -> String {
         }
         resilience => match resilience.checksum() {
             Some(checksum) => {
-                format!("costs nothing, where the device writes {} bytes whole or not at all", checksum.block)
+                format!("costs nothing, if the device writes {} bytes atomically", checksum.block)
             }
             None => "costs nothing".to_owned(),
         },

@@ -46,7 +46,7 @@ static GRUB_ROOT: Opt = Opt {
     short: None,
     value: "DIR",
     kind: Kind::Path,
-    help: "Where GRUB is installed (/).",
+    help: "Root directory of the installed GRUB (/).",
     man: "",
 };
 static KEYBOARD: Opt = Opt {

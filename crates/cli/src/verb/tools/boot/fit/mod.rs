@@ -52,7 +52,7 @@ static ALIGN: Opt = Opt {
 static EXTRACT: Opt = file(
     "extract",
     "DIR",
-    "fit: extract what is in an image to here.",
+    "fit: extract an image's contents to here.",
     "Hashes are checked first: if one is wrong, nothing is written and the exit code is 1.",
 );
 static INCLUDE: Opt = Opt {

@@ -32,8 +32,10 @@ pub(super) fn check_root(device: &Path) -> Result<()> {
 /// Refuses file systems that need more than a module.
 pub(super) fn check_kind(kind: &str) -> Result<()> {
     if let Some((_, what)) = HOLDERS.iter().find(|(known, _)| *known == kind) {
-        let line =
-            format!("{kind} is what {what}: --rootfstype takes the file system of the one that is the root.");
+        let line = format!(
+            "{kind} is not a file system, but marks a part of {what}: --rootfstype takes the root's \
+                     file system."
+        );
         return Err(refused(&line));
     }
     let Some((_, name)) = OTHERS.iter().find(|(known, _)| *known == kind) else { return Ok(()) };
@@ -136,8 +138,8 @@ fn helps(is_below: bool) -> &'static str {
              volume, and that image's own init goes on."
         }
         true => {
-            "In the distribution's own image, \"keyway unlock\" works as a command once that is up: from a hook or \
-             script behind those of lvm2, mdadm or multipath."
+            "In the distribution's own image, \"keyway unlock\" works as a command once that is up: from a \
+             hook or script that runs after those of lvm2, mdadm or multipath."
         }
     }
 }
@@ -146,9 +148,8 @@ fn refused(line: &str) -> Failure {
     Failure::new(Exit::Parameters, line.to_owned())
 }
 
-/// What blkid calls it, and what it does.
-const HOLDERS: &[(&str, &str)] =
-    &[("LVM2_member", "holds logical volumes"), ("linux_raid_member", "arrays of md RAID consist of")];
+/// What blkid calls it, and what it is a part of.
+const HOLDERS: &[(&str, &str)] = &[("LVM2_member", "LVM"), ("linux_raid_member", "md RAID")];
 /// Levels, and the modules that have them.
 const PERSONALITIES: &[(&str, &str)] = &[
     ("linear", "linear"),
@@ -231,9 +232,11 @@ mod tests {
         assert!(refused("bcache").contains("keyway boot initramfs /boot/initrd.img -o initrd.keyway"));
         assert!(
             refused("linux_raid_member")
-                .starts_with("linux_raid_member is what arrays of md RAID consist of")
+                .starts_with("linux_raid_member is not a file system, but marks a part of md RAID")
         );
-        assert!(refused("LVM2_member").starts_with("LVM2_member is what holds logical volumes"));
+        assert!(
+            refused("LVM2_member").starts_with("LVM2_member is not a file system, but marks a part of LVM")
+        );
         assert!(check_kind("btrfs").is_ok());
         assert!(check_volume("/nonexistent", true).is_ok());
     }

@@ -75,8 +75,8 @@ pub(super) static ALSO: Opt = text(
     "also",
     "LIST",
     "Add these modules too, separated by commas.",
-    "Arrays of md RAID that the volume or the root is on, on this machine, have their modules taken along. For another machine name \
-     them here: raid1, raid10, raid456 (levels 4 to 6), raid0 or linear.",
+    "Modules for the md RAID arrays below the volume or the root on this machine are added anyway. For \
+     another machine name them here: raid1, raid10, raid456 (levels 4 to 6), raid0 or linear.",
 );
 pub(super) static KEYMAP: Opt = text(
     "keymap",

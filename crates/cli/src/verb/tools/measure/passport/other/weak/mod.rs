@@ -101,7 +101,7 @@ fn plain(subject: &Subject<'_>, ways: &[Costed]) -> Option<Weakness> {
         |it: &&Costed| it.way.takes == Takes::Passphrase && !matches!(it.search, Search::Hopeless(_));
     let made = match ways.iter().find(is_guessed)?.search {
         Search::AtMost(_) => "A passphrase is the key itself, not even hashed",
-        _ => "A passphrase is hashed and no more",
+        _ => "A passphrase is only hashed",
     };
     let weak = says(format!(
         "{made}, so a guess costs next to nothing: LUKS makes it cost half a second or more, and a random key \
