@@ -45,7 +45,7 @@ impl SlowKdf {
             return Ok(());
         }
         if !rustix::termios::isatty(rustix::stdio::stdin()) {
-            let message = format!("{warning} There is no terminal to confirm it; -q confirms it.");
+            let message = question::unasked(&warning);
             return Err(Failure::new(Exit::Parameters, message));
         }
         question::confirm(self.manner, &warning, "Operation aborted.", Exit::Parameters)

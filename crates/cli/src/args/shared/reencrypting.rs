@@ -1,5 +1,6 @@
 //! Options of `reencrypt`.
 
+use super::operands::OPEN_VOLUME;
 use super::{U32, flag, option};
 use crate::args::option::{Kind, Opt};
 
@@ -12,8 +13,7 @@ pub(crate) static NEW: Opt = flag("new", Some('N'), "Old name of --encrypt.", ""
 pub(crate) static DECRYPT: Opt = plain("decrypt", "Decrypt the volume.");
 pub(crate) static INIT_ONLY: Opt = plain("init-only", "Write the header, change no data yet.");
 pub(crate) static RESUME_ONLY: Opt = plain("resume-only", "Only resume a reencryption.");
-pub(crate) static ACTIVE_NAME: Opt =
-    option("active-name", None, "NAME", Kind::Text, "Name of the open volume.", "");
+pub(crate) static ACTIVE_NAME: Opt = option("active-name", None, "NAME", Kind::Text, OPEN_VOLUME.help, "");
 pub(crate) static HOTZONE_SIZE: Opt =
     option("hotzone-size", None, "SIZE", Kind::Size, "Amount of data written at a time.", "");
 pub(crate) static REDUCE_DEVICE_SIZE: Opt =

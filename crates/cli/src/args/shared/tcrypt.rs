@@ -64,14 +64,8 @@ pub(crate) static PROTECT_HIDDEN: Opt = flag(
 );
 pub(crate) static PROTECTION_KEY_FILE: Opt =
     option("protection-key-file", None, "FILE", Kind::Path, HIDDEN_KEY_FILE_HELP, KEY_FILES);
-pub(crate) static PROTECTION_PIM: Opt = option(
-    "protection-pim",
-    None,
-    "N",
-    Kind::Number(LARGEST_PIM as u64),
-    HIDDEN_PIM_HELP,
-    "As --veracrypt-pim for the outer volume.",
-);
+pub(crate) static PROTECTION_PIM: Opt =
+    option("protection-pim", None, "N", Kind::Number(LARGEST_PIM as u64), HIDDEN_PIM_HELP, HIDDEN_PIM_MAN);
 
 pub(crate) static TCRYPT_RULES: &[Rule] = &[
     Rule::only_of_named(
@@ -126,3 +120,12 @@ pub(crate) const KEY_FILES: &str = "May be given more than once; a directory sta
 pub(crate) const HIDDEN_KEY_FILE_HELP: &str = "A key file of the hidden volume.";
 /// Of the options for its PIM.
 pub(crate) const HIDDEN_PIM_HELP: &str = "The PIM of the hidden volume.";
+/// More of it.
+pub(crate) const HIDDEN_PIM_MAN: &str = "As --veracrypt-pim for the outer volume.";
+/// Of the options that ask for a new PIM.
+pub(crate) const AFTER_NEW_PASSPHRASE: &str =
+    "After the new passphrase, on the terminal or as the next line of standard input.";
+/// Of `--quick`, which writes headers alone.
+pub(crate) const QUICK_HELP: &str = "Leave the data area as it is.";
+/// Of `--size`, for formats of other programs.
+pub(crate) const NEW_SIZE_HELP: &str = "Make a new file of this length.";

@@ -116,7 +116,7 @@ static NEW_QUERY_PIM: Opt = Opt {
     value: "",
     kind: Kind::Flag,
     help: "Ask for the new PIM.",
-    man: "After the new passphrase, on the terminal or as the next line of standard input.",
+    man: shared::AFTER_NEW_PASSPHRASE,
 };
 
 struct ChangeKey {

@@ -106,7 +106,7 @@ static SIZE: Opt = Opt {
     short: None,
     value: "SIZE",
     kind: Kind::Size,
-    help: "Make a new file of this length.",
+    help: shared::NEW_SIZE_HELP,
     man: "At least 2 MiB; 1 MiB of it is not for data. An existing file is replaced only with --force.",
 };
 
@@ -144,7 +144,7 @@ static QUICK: Opt = Opt {
     short: None,
     value: "",
     kind: Kind::Flag,
-    help: "Leave the data area as it is.",
+    help: shared::QUICK_HELP,
     man: "Old data can be read from the device until it is overwritten.",
 };
 
@@ -215,7 +215,7 @@ impl Make {
     }
 
     fn whole(&self) -> Result<()> {
-        device::check_exists(&self.device, "; --size 1G makes a new file")?;
+        device::check_exists(&self.device, output_file::BY_SIZE)?;
         device::refuse_if_opened(&self.device)?;
         let claimed = output_file::overwrite(&self.replacing, &self.device)?;
         self.new.fills(&**claimed).map_err(|error| self.failed(error))?;

@@ -129,7 +129,7 @@ static HIDDEN_PIM: Opt = Opt {
     value: "N",
     kind: Kind::Number(LARGEST_PIM as u64),
     help: shared::HIDDEN_PIM_HELP,
-    man: "As --veracrypt-pim for the outer volume.",
+    man: shared::HIDDEN_PIM_MAN,
 };
 
 struct Backup {

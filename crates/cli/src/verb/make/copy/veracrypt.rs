@@ -33,7 +33,7 @@ pub(super) static QUERY_PIM: Opt = Opt {
     value: "",
     kind: Kind::Flag,
     help: "Ask for the new VeraCrypt volume's PIM.",
-    man: "After the new passphrase, on the terminal or as the next line of standard input.",
+    man: shared::AFTER_NEW_PASSPHRASE,
 };
 
 /// Its own options.

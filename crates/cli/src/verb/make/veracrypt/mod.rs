@@ -101,7 +101,7 @@ static SIZE: Opt = Opt {
     short: None,
     value: "SIZE",
     kind: Kind::Size,
-    help: "Make a new file of this length.",
+    help: shared::NEW_SIZE_HELP,
     man: "256 KiB of it are not data. An existing file is replaced only with --force. With --tcrypt-hidden: how much data the \
           hidden volume holds, a multiple of 4096 bytes.",
 };
@@ -129,7 +129,7 @@ static QUICK: Opt = Opt {
     short: None,
     value: "",
     kind: Kind::Flag,
-    help: "Leave the data area as it is.",
+    help: shared::QUICK_HELP,
     man: "The volume then shows which parts are used, keeps the old data, and reveals a hidden volume.",
 };
 
@@ -221,7 +221,7 @@ impl Make {
     }
 
     fn whole(&self) -> Result<()> {
-        device::check_exists(&self.device, "; --size 1G makes a new file")?;
+        device::check_exists(&self.device, output_file::BY_SIZE)?;
         let claimed = output_file::overwrite(&self.replacing, &self.device)?;
         self.new.fills(&**claimed).map_err(|error| self.failed(error))?;
         output_file::confirm(self.manner, &self.replacing, &claimed, &self.device, "")?;

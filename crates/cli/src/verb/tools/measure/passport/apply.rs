@@ -48,7 +48,7 @@ pub(super) fn run(
         passport.device
     );
     if !key.manner.batch_mode && !rustix::termios::isatty(rustix::stdio::stdin()) {
-        let message = format!("{warning} There is no terminal to confirm it; -q confirms it.");
+        let message = question::unasked(&warning);
         return Err(Failure::new(Exit::Parameters, message));
     }
     question::confirm(key.manner, &warning, "Nothing was changed.", Exit::Parameters)?;
