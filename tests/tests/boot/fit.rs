@@ -149,7 +149,7 @@ fn of_pieces_with_two_boards() {
 const MISTYPED: &[(&str, &str, &str)] = &[
     ("(\"kern\")", "(\"none\")", "line 3: "),
     ("(\"kern\")", "(\"kern\", 0, 99999)", "line 3: kern is shorter than that."),
-    ("(\"kern\")", "(\"/\")", "line 3: / is not below the source's folder; --include DIR allows another."),
+    ("(\"kern\")", "(\"/\")", "line 3: / is not below the source's directory; --include DIR allows another."),
     ("(\"kern\")", "(\"kern", "line 3: "),
     ("\"sha256\"", "\"sha999\"", "/images/k/hash-1: \"sha999\" is not a hash of U-Boot's"),
     ("default = \"c\"", "default = \"d\"", "/configurations: the default, d, does not exist."),

@@ -117,8 +117,8 @@ fn the_map_is_the_machines_or_the_one_that_is_named() {
     // A machine's map that cannot be translated is not the end of its image; one that was named is.
     configured(&scratch, "lost", "etc/vconsole.conf", "KEYMAP=nowhere\n");
     made("--modules lost").ok().says(
-        "WARNING: the image gets no map of the keyboard, though lost/etc/vconsole.conf names one: loadkeys: Unable to open \
-         file: nowhere: No such file or directory. At the prompt keys type what those of a US keyboard type.",
+        "WARNING: the image gets no keymap, though lost/etc/vconsole.conf names one: loadkeys: Unable to open \
+         file: nowhere: No such file or directory. The keyboard will have the US layout.",
     );
     assert_eq!(map_of(&scratch, &image), None);
     fs::remove_file(&image).unwrap();
@@ -202,10 +202,9 @@ fn a_wrapped_image_brings_its_own_map() {
     ];
     for (file, files, map) in cases {
         let original = packed(&scratch, files);
-        wrapped(&original, &silent, "").ok().says(&format!(
-            "The image gets the map of the keyboard that its own prompt has: {file} in {}.",
-            original.display()
-        ));
+        wrapped(&original, &silent, "")
+            .ok()
+            .says(&format!("The image gets the keymap of its own prompt: {file} in {}.", original.display()));
         assert!(map_added(&scratch, &original, &image).as_ref() == Some(map), "{file}");
         // The machine's own goes before it, a US keyboard too, and none is none.
         wrapped(&original, &german, "").ok().says("german/etc/default/keyboard names.");
@@ -213,7 +212,7 @@ fn a_wrapped_image_brings_its_own_map() {
         for (machine, options) in
             [(&silent, "--keymap none"), (&german, "--keymap us"), (&american[0], ""), (&american[1], "")]
         {
-            assert!(!wrapped(&original, machine, options).ok().to_string().contains("map of the keyboard"));
+            assert!(!wrapped(&original, machine, options).ok().to_string().contains("gets the keymap"));
             assert_eq!(map_added(&scratch, &original, &image), None, "{file} {options}");
         }
     }
@@ -221,11 +220,11 @@ fn a_wrapped_image_brings_its_own_map() {
     let empty = scratch.path("empty");
     fs::create_dir(&empty).unwrap();
     let original = packed(&scratch, &[("keymap.bin", &french)]);
-    wrapped(&original, &german, "").env("PATH", &empty).ok().says("own prompt has: keymap.bin in ");
+    wrapped(&original, &german, "").env("PATH", &empty).ok().says("own prompt: keymap.bin in ");
     assert!(map_added(&scratch, &original, &image).as_ref() == Some(&french));
     let original = packed(&scratch, &of_debian);
     wrapped(&original, &silent, "").env("PATH", &empty).ok().says(&format!(
-        "WARNING: the image gets no map of the keyboard, though usr/bin/setupcon in {} names one: loadkeys is not installed.",
+        "WARNING: the image gets no keymap, though usr/bin/setupcon in {} names one: loadkeys is not installed.",
         original.display()
     ));
     let original = packed(&scratch, &of_dracut[..2]);
@@ -274,7 +273,7 @@ fn a_passphrase_that_cannot_be_typed_is_told() {
     check(&image, TYPED, "").ok();
     check(&image, ascii, "--keyboard de").ok();
     check(&image, polish, "").fails(1).says(
-        "  X The passphrase: no key of the keyboard's map in the image (keyway/keymap) types 2 of its characters.\n  \
+        "  X The passphrase: the keymap in the image (keyway/keymap) has no key for 2 of its characters.\n  \
          It does not open with this passphrase, typed there.\n",
     );
     // It has a dead ring, too, of which the kernel makes nothing.
@@ -284,10 +283,11 @@ fn a_passphrase_that_cannot_be_typed_is_told() {
     made("--keymap none");
     check(&image, ascii, "").ok();
     check(&image, ascii, "--keyboard de").fails(1).says(
-        "The passphrase: 2 of its letters are on other keys of a US keyboard, and the image has no map of another (de).",
+        "The passphrase: 2 of its characters are on other keys of a US keyboard, and the image has no other \
+         keymap (de).",
     );
     check(&image, TYPED, "").fails(1).says(
-        "The passphrase: no key of a US keyboard types 2 of its characters, and the image has no map of another keyboard.",
+        "The passphrase: a US keyboard has no key for 2 of its characters, and the image has no other keymap.",
     );
     // The image's own map is loaded after Keyway asked; without Keyway it counts.
     let german =
@@ -299,10 +299,8 @@ fn a_passphrase_that_cannot_be_typed_is_told() {
         .says("\"keymap\":\"keymap.bin\"")
         .says("types 2 of its characters");
     keyway("boot initramfs --force --keymap none -o").arg(&image).arg(&original).ok();
-    check(&image, TYPED, "").fails(1).says("no key of a US keyboard types 2 of its characters");
+    check(&image, TYPED, "").fails(1).says("a US keyboard has no key for 2 of its characters");
     // Nothing that is no map decides.
     let broken = packed(&scratch, &[("keymap.bin", &german[..900]), ("sbin/cryptsetup", b"")]);
-    check(&broken, TYPED, "")
-        .ok()
-        .says("! The map of the keyboard (keymap.bin) cannot be judged: a keyboard map of ");
+    check(&broken, TYPED, "").ok().says("! The keymap (keymap.bin) cannot be judged: a keyboard map of ");
 }

@@ -128,7 +128,8 @@ fn volumes_on_arrays_boot_without_mdadm() {
     let said = booted(&initramfs(&scratch), &disks, &line).ends();
     root::assert_reached_through(&said, "/sbin/init", "/dev/mapper/root ext4 ro");
     for line in [
-        "WARNING: not taken into the array server:0: /dev/vdg is refused by the kernel: new_dev: Invalid argument (os error 22).",
+        "WARNING: left out of the array server:0: /dev/vdg is refused by the kernel: new_dev: Invalid \
+         argument (os error 22).",
         "WARNING: the array server:0 starts degraded: member 2 of 0 to 2 is missing.",
         "MD md127 raid1 read-auto 0 6bee949e:ef9f5620:d78733c5:9285f88e",
         "MD md0 raid5 read-auto 1 95095d15:73da0a45:a74bed7b:968403e0",
@@ -165,7 +166,7 @@ fn an_array_within_volumes_boots_and_none_beside_them() {
     let line = named(3, "other") + "rd.luks.key=/keyway/keys/root keyway.wait=1 root=/dev/md/root";
     let said = booted(&image, &[&forged[..], &[other]].concat(), &line).ends();
     let why =
-        "the array server:root is not within an encrypted volume, and the system is taken from there only";
+        "the array server:root is not within an encrypted volume, and the system is only started from there";
     assert!(said.contains(why) && !said.contains("REAL-INIT"), "{said}");
 }
 

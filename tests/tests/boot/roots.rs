@@ -332,7 +332,7 @@ fn what_a_root_lacks_is_said_when_the_image_is_made() {
     }
     make("linux_raid_member")
         .fails(1)
-        .says("linux_raid_member is what arrays of md RAID consist of: --rootfstype takes");
+        .says("linux_raid_member is not a file system, but marks a part of md RAID: --rootfstype takes");
     make("bcachefs").fails(4).says("lack bcachefs for the root's file system");
     // What the machine of the modules says counts as well.
     fs::create_dir(tree.join("etc")).unwrap();

@@ -89,12 +89,10 @@ fn a_short_name_is_refused_with_what_it_stands_for() {
         |spec: &str| keyway("luksFormat -q -d").arg(&key).arg("-c").arg(spec).arg(&device).fails(1).errors();
     assert_eq!(
         format("adiantum"),
-        "keyway: Unknown cipher \"adiantum\"; it is written in full: xchacha12,aes-adiantum-plain64 or xchacha20,aes-adiantum-plain64.\n"
+        "keyway: Unknown cipher \"adiantum\"; write it in full: xchacha12,aes-adiantum-plain64 or \
+         xchacha20,aes-adiantum-plain64.\n"
     );
-    assert_eq!(
-        format("hctr2"),
-        "keyway: Unknown cipher \"hctr2\"; it is written in full: aes-hctr2-plain64.\n"
-    );
+    assert_eq!(format("hctr2"), "keyway: Unknown cipher \"hctr2\"; write it in full: aes-hctr2-plain64.\n");
     assert_eq!(
         format("rot13"),
         "keyway: Unknown cipher \"rot13\"; \"keyway ciphers\" lists what is available.\n"

@@ -148,11 +148,11 @@ fn what_is_missing_or_meant_is_said() {
         ),
         (
             "luksAddKey --key-slot -1 disk",
-            "cryptsetup: Key slot is invalid. (--key-slot -1: a whole number from 0 on is needed.)\n",
+            "cryptsetup: Key slot is invalid. (--key-slot -1: a whole number, 0 or more, is needed.)\n",
         ),
         (
             "luksAddKey --iter-time -5 disk",
-            "cryptsetup: invalid numeric value (--iter-time -5: a whole number from 0 on is needed.)\n",
+            "cryptsetup: invalid numeric value (--iter-time -5: a whole number, 0 or more, is needed.)\n",
         ),
         (
             "luksKillSlot -S 1 disk",

@@ -96,7 +96,7 @@ fn init_with_dry_run_shows_the_plan_alone() {
              systemd.volatile=overlay",
         )
         .ok()
-        .says("# goes on with a system that was suspended to UUID=y\n")
+        .says("# resumes a system that was suspended to UUID=y\n")
         .says("# the root is btrfs or ext4\n")
         .says("# options of its file system: subvol=@\n# its flags: NOATIME\n# writes go to memory\n")
         .says("# mounts LABEL=x on /sysroot, makes it the root");
@@ -123,11 +123,11 @@ fn named_maps_and_swaps(root: &Path, shown: &dyn Fn(&str) -> Outcome) {
         .lacks("suspended")
         .says("swap: left to the system that starts");
     shown("root=/dev/a resume=/dev/mapper/data")
-        .says("# goes on with a system that was suspended to /dev/mapper/data\n");
+        .says("# resumes a system that was suspended to /dev/mapper/data\n");
     fs::write(root.join("etc/crypttab"), table).unwrap();
 
     shown("rd.vconsole.keymap=de").says(
-        "# the kernel's command line names the keyboard's map de, which is not in the image (boot initramfs --keymap puts \
+        "# the kernel's command line names the keymap de, which is not in the image (boot initramfs --keymap puts \
          it there)\n",
     );
     fs::create_dir(root.join("keyway")).unwrap();
@@ -137,7 +137,7 @@ fn named_maps_and_swaps(root: &Path, shown: &dyn Fn(&str) -> Outcome) {
     shown("quiet").says("# loads /keyway/keymap\n");
     shown("vconsole.keymap=us").lacks("keymap");
     fs::write(root.join("bin/loadkeys"), "").unwrap();
-    shown("vconsole.keymap=fr").says("# runs /bin/loadkeys for the keyboard's map fr\n");
+    shown("vconsole.keymap=fr").says("# runs /bin/loadkeys for the keymap fr\n");
     fs::remove_file(root.join("bin/loadkeys")).unwrap();
     fs::remove_dir_all(root.join("keyway")).unwrap();
 }
@@ -157,7 +157,7 @@ fn unlock_names_what_is_unknown_and_the_way_without_dm_crypt() {
     };
     let shown = inside("unlock --dry-run").ok();
     assert_eq!(shown.text(), "data /bin/keyway none luks,frobnicate=1,x-other,tries=2\n");
-    assert_eq!(shown.errors(), "WARNING: data: the option \"frobnicate\" is unknown, and ignored.\n");
+    assert_eq!(shown.errors(), "WARNING: data: the option \"frobnicate\" is unknown and ignored.\n");
     let refused = inside("unlock data").fails(4).says("This kernel has no dm-crypt: ");
     assert!(
         refused.errors().ends_with("\n\"keyway open data\" opens it through another backend.\n"),
@@ -166,7 +166,8 @@ fn unlock_names_what_is_unknown_and_the_way_without_dm_crypt() {
     fs::write(root.join("etc/crypttab"), "data /bin/keyway none luks,x-keyway.requires=sealed\n").unwrap();
     assert_eq!(
         inside("unlock --dry-run").ok().errors(),
-        "WARNING: data: the option \"x-keyway.requires\" does not exist, and may have been meant as a demand: the volume is not opened.\n"
+        "WARNING: data: the option \"x-keyway.requires\" is unknown, and may be meant as a demand: the volume \
+         is not opened.\n"
     );
     // open finds no other names.
     let elsewhere = inside("unlock --cmdline 'keyway.device=/bin/keyway keyway.name=other'");

@@ -41,8 +41,8 @@ fn ways(key: &str) -> [(String, &'static str); 6] {
 fn an_empty_passphrase_is_set_only_if_it_is_meant() {
     need!("cryptsetup", "bash");
     let scratch = files();
-    let refused = "The new passphrase is empty: whoever has the volume would open it by Enter.\n\
-                   --allow-empty-passphrase sets it all the same.\n";
+    let refused = "The new passphrase is empty: anyone who has the volume could open it by pressing Enter.\n\
+                   --allow-empty-passphrase allows it.\n";
     let content = |name: &str| fs::read(scratch.path(name)).ok();
     for (line, changes) in ways("empty") {
         let before = content(changes);
@@ -79,7 +79,8 @@ fn called_as_cryptsetup_an_empty_passphrase_is_a_warning() {
     symlink(keyway_tests::peers::program(), scratch.path("cryptsetup")).unwrap();
     let named =
         |line: &str| Run::new(scratch.path("cryptsetup"), line).args(CHEAP_PBKDF2).directory(scratch.root());
-    let warning = "WARNING: The new passphrase is empty: whoever has the volume opens it by Enter.\n";
+    let warning =
+        "WARNING: The new passphrase is empty: anyone who has the volume can open it by pressing Enter.\n";
     for (line, changes) in ways("empty").into_iter().filter(|(line, _)| line.starts_with("luks")) {
         run(&scratch, "build -q --force --type luks1 -d key image volume").ok();
         let done = named(&line).ok();
@@ -99,9 +100,7 @@ fn called_as_cryptsetup_an_empty_passphrase_is_a_warning() {
 fn a_newline_at_the_end_of_a_key_file_is_said() {
     let scratch = files();
     let note = |file: &str| {
-        format!(
-            "{file} ends in a newline, which is part of the key: who types the passphrase cannot enter it.\n"
-        )
+        format!("{file} ends in a newline, which is part of the key: it cannot be typed at a prompt.\n")
     };
     run(&scratch, "build --type luks1 -d typed image one").ok().says(&note("typed"));
     run(&scratch, "build --type luks1 -d - image two").stdin("secret\n").ok().says(&note("Standard input"));

@@ -28,7 +28,8 @@ fn there(scratch: &Scratch, line: &str) -> Run {
 fn hours_of_argon2_are_refused_where_nobody_can_be_asked() {
     let (scratch, before) = volume("luks2");
     let refused = there(&scratch, RECIPE).fails(1);
-    let refused = refused.says(WARNING).says(" h on this machine, now and each time that it is opened.");
+    let refused =
+        refused.says(WARNING).says(" h on this machine, now and each time that the volume is opened.");
     refused.says("For iterations of PBKDF2, give --pbkdf pbkdf2.").says("give -q");
     let named = there(&scratch, RECIPE).args("--pbkdf argon2id").fails(1);
     named.says(WARNING).lacks("--pbkdf pbkdf2").says("--iter-time 2000");

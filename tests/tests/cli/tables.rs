@@ -66,10 +66,7 @@ impl Tree {
 
 /// What is said where an option and one of the table's bind the seal to different strings.
 fn clash(one: &str, other: &str) -> String {
-    format!(
-        "The seal is to be bound to one string by {one} and to another by {other} in /etc/crypttab: no volume meets \
-         both.\n"
-    )
+    format!("{one} and {other} in /etc/crypttab demand different seal contexts: no volume meets both.\n")
 }
 
 /// Skips the test if namespaces are not permitted.
@@ -176,7 +173,7 @@ fn a_seals_context_is_in_a_file_that_the_table_names() {
         assert_eq!(tree.open("/volume").fails(code).errors(), message);
     }
     tree.table("home /volume none x-keyway.seal-context-files=/context\n");
-    tree.open("/volume").fails(1).says("there is no such option, and it may have been meant as a demand");
+    tree.open("/volume").fails(1).says("is unknown, and may be meant as a demand");
 }
 
 #[test]
@@ -184,8 +181,8 @@ fn a_table_that_cannot_be_read_is_not_passed_over() {
     need_namespaces!();
     let tree = Tree::new();
     fs::create_dir(tree.root.join("etc/crypttab")).unwrap();
-    let unread = "/etc/crypttab cannot be read (Is a directory (os error 21)), and may demand something: nothing is \
-                  opened.";
+    let unread = "/etc/crypttab cannot be read (Is a directory (os error 21)), and may contain demands: \
+                  nothing is opened.";
     tree.open("/volume").fails(4).says(unread);
     tree.run("/bin/keyway unlock --cmdline keyway.device=/volume").fails(4).says(unread);
     need_that!(rustix::process::getuid().is_root(), "only root runs programs as other users");
@@ -199,8 +196,8 @@ fn a_table_that_cannot_be_read_is_not_passed_over() {
         run.args("/bin/keyway open --test-passphrase --key-file /key /volume").args(options)
     };
     let said = open("").ok();
-    let warning = "WARNING: /etc/crypttab cannot be read (Permission denied (os error 13)): what it demands of the \
-                   volume is not known.\n";
+    let warning = "WARNING: /etc/crypttab cannot be read (Permission denied (os error 13)): its demands on \
+                   the volume are unknown.\n";
     assert_eq!(said.errors(), warning);
     open("-q").ok().quiet();
     // It holds for those who can read it.
@@ -299,7 +296,7 @@ fn unlock_shows_what_tables_of_others_mean() {
     assert_eq!(shown("quiet").text(), "");
     tree.table("root /volume none luks,fixate-volume-key=ab\n");
     let why =
-        "/etc/crypttab: root: fixate-volume-key demands a certain volume key, which is not compared yet.";
+        "/etc/crypttab: root: fixate-volume-key demands a certain volume key, which is not checked yet.";
     tree.open("root").fails(1).says(why);
 }
 
@@ -308,15 +305,14 @@ fn unlock_shows_what_tables_of_others_mean() {
 fn a_mistyped_demand_opens_nothing() {
     need_namespaces!();
     let tree = Tree::new();
-    let word = "keyway.requires=sealed, and there is no such word: it may have been meant as a demand, and nothing is \
-                opened.";
+    let word = "keyway.requires=sealed, which is unknown and may be meant as a demand: nothing is opened.";
     tree.run("/bin/keyway unlock --dry-run --cmdline")
         .arg("keyway.device=/volume keyway.requires=sealed")
         .fails(1)
         .says(word);
     // In a table it is kept like a demand, whatever the volume is called, and nothing opens that.
-    let option = "x-keyway.requires=sealed: there is no such option, and it may have been meant as a demand: the volume is \
-                  not opened.";
+    let option =
+        "x-keyway.requires=sealed is unknown, and may be meant as a demand: the volume is not opened.";
     tree.table("other /link none x-keyway.requires=sealed\n");
     tree.open("/volume").fails(1).says(option);
     tree.open("/other").ok();

@@ -310,7 +310,7 @@ fn a_machine_without_fuse_is_told_what_it_lacks() {
 
 /// What works without FUSE.
 const NBD: &str =
-    "\nNBD needs neither FUSE nor rights: \"keyway open --backend nbd VOLUME NAME\", or keyway serve.\n";
+    "\nNBD needs neither FUSE nor root: \"keyway open --backend nbd VOLUME NAME\", or keyway serve.\n";
 
 #[test]
 fn an_ordinary_user_without_fusermount_is_shown_another_front_end() {

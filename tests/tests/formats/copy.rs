@@ -154,13 +154,13 @@ fn what_cannot_be_copied_is_refused_before_anything_is_made() {
         assert_eq!(
             refused(&container, options, 1),
             "keyway: A plain source needs --source-cipher, --source-key-size and, unless a key file opens it, --source-hash: \
-             nothing on its device tells them, and with others the copy would be noise.\n"
+             its device does not record them, and with wrong ones the copy would be noise.\n"
         );
     }
     assert_eq!(
         refused(&container, "--type tcrypt --source-cipher aes-xts-plain64", 1),
-        "keyway: Options that begin with --source describe a source of --type plain or loopaes; the header of other volumes \
-         says all that.\n"
+        "keyway: Options that begin with --source describe a source of --type plain or loopaes; other volumes \
+         have a header that describes them.\n"
     );
     assert_eq!(
         refused(&container, "--type loopaes --source-size 1M", 1),

@@ -110,8 +110,8 @@ fn noise_is_copied_with_a_warning() {
     let warned = |said: &str, device: &Path| {
         let device = device.display();
         let warning = format!(
-            "WARNING: {device} is noise under this key and these options, at its start or in parts of it: they may not be its \
-             own, which nothing on it tells.\n"
+            "WARNING: {device} reads as noise with this key and these options, at its start or in parts: they \
+             may be wrong, and nothing on it confirms them.\n"
         );
         assert_eq!(said, warning);
     };
@@ -157,8 +157,8 @@ fn a_source_is_described_by_its_own_options_alone() {
         assert!(!new.exists(), "{options}");
         said.strip_prefix("keyway: ").unwrap_or(&said).trim_end().to_owned()
     };
-    let others = "Options that begin with --source describe a source of --type plain or loopaes; the header of other volumes \
-                  says all that.";
+    let others = "Options that begin with --source describe a source of --type plain or loopaes; other \
+                  volumes have a header that describes them.";
     for options in
         ["--source-cipher aes-xts-plain64", "--to raw --source-skip 1", "--type bitlk --source-hash sha256"]
     {
@@ -167,13 +167,13 @@ fn a_source_is_described_by_its_own_options_alone() {
     for (options, said) in [
         (
             &*format!("{keyed} --source-hash sha256"),
-            "--source-hash is of a passphrase; the key file of a plain volume is its key itself.",
+            "--source-hash is for a passphrase; a plain volume's key file is the key itself.",
         ),
         (&*format!("{keyed} --header x"), "--header does not apply to plain volumes: they have no header."),
         (&*format!("{keyed} --source-offset 700"), "Device offset must be multiple of 512 bytes sector."),
         (
             &*format!("{keyed} --source-sector-size 0"),
-            "--source-key-size, --source-size and --source-sector-size are more than 0.",
+            "--source-key-size, --source-size and --source-sector-size must be greater than 0.",
         ),
         (
             "--type loopaes --source-sector-size 4096",

@@ -59,7 +59,7 @@ fn what_is_written_beside_a_hidden_volume_leaves_it_alone() {
     let other = keyway("write --protect-hidden").arg(&volume).arg(&short).fails(1);
     other.says("Option --protect-hidden is for --type tcrypt.");
     let alone = keyway("write --type tcrypt --protection-pim 5").arg(&volume).arg(&short).fails(1);
-    alone.says("are those of the volume that --protect-hidden protects");
+    alone.says("need --protect-hidden");
     assert!(fs::read(&volume).unwrap() == untouched);
 }
 

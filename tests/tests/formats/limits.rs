@@ -159,8 +159,8 @@ fn discards_of_volumes_that_hide_others_are_warned_of() {
     }
 }
 
-const HIDDEN: &str = "WARNING: discards in a hidden volume show on the disk which of its sectors are unused, and so that it is \
-                      there.\n";
+const HIDDEN: &str = "WARNING: discards in a hidden volume show on the disk which of its sectors are unused, \
+                      and so reveal that it exists.\n";
 const OUTER: &str =
     "WARNING: discards in an outer volume destroy the hidden volume in its free space, if there is one.\n";
 

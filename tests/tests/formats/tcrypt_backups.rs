@@ -59,7 +59,7 @@ fn a_backup_of_the_outer_volume_hides_that_there_is_another() {
         assert!((255_000..270_000).contains(&ones(half)), "{}", ones(half));
     }
     let options = backup("--hidden-pim 1", &file, &scratch.path("other"), &[OLD]).fails(1).errors();
-    assert!(options.contains("are those of the volume that --tcrypt-hidden is for."), "{options}");
+    assert!(options.contains("need --tcrypt-hidden."), "{options}");
     let none = keyway("tcryptHeaderBackup").arg(&file).stdin(OLD).fails(1).errors();
     assert!(none.contains("Option --header-backup-file is required."), "{none}");
 }
@@ -152,11 +152,11 @@ fn a_restore_on_the_wrong_device_needs_a_word() {
     for (wrong, why) in [
         (&none, "No header there opens with this passphrase"),
         (&table, "already contains a 'gpt' partition signature."),
-        (&larger, "that of a smaller volume: 786432 bytes of data, and there is room for 790528."),
+        (&larger, "from a smaller volume: 786432 bytes of data, and there is room for 790528."),
     ] {
         let before = fs::read(wrong).unwrap();
         let said = restore("", wrong, Some(&kept), OLD).fails(5).errors();
-        assert!(said.contains(why) && said.contains("-q replaces it all the same."), "{said}");
+        assert!(said.contains(why) && said.contains("-q replaces it anyway."), "{said}");
         let terminal = Terminal::start(&restore("", wrong, Some(&kept), ""));
         let terminal = terminal.expect("Enter passphrase").type_secretly(OLD);
         let shown = terminal.expect("Are you sure?").type_line("no").finish().screen;

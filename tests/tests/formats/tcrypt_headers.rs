@@ -204,7 +204,7 @@ fn what_is_refused_says_so_in_one_line_and_changes_nothing() {
         assert!(said.contains(message) && said.lines().count() == 1, "{line}: {said}");
     }
     let alone = change("", &file, &[OLD]).fails(1).errors();
-    let way = "Give the new passphrase on standard input, in the line after the old one.";
+    let way = "Give the new passphrase on standard input, on the line after the old one.";
     assert_eq!(alone, format!("Nothing to read on input.\n{way}\n"));
     assert!(fs::read(&file).unwrap() == before);
     let truecrypt = scratch.file("true.tc", tcrypt::made(Program::TrueCrypt, "sha512", None));

@@ -84,7 +84,7 @@ fn what_is_half_done_is_whole_and_goes_on() {
     assert_ne!(refused.code, Some(0), "cryptsetup would count its IVs from 0");
     to_luks("--veracrypt-pim 1", &file, &header)
         .fails(5)
-        .says("exists already: the header goes to a new file.")
+        .says("already exists: name a new file for the header.")
         .says("keyway reencrypt --resume-only --header");
     // Killed in the middle, twice. What moves first is the start of the device.
     let start = || {

@@ -99,10 +99,10 @@ fn people_read_it_too() {
     let shown = shown.says("aes-xts-plain64 (the likeliest of 5) at ").says("nothing was written to try");
     let shown = shown.says("16.0 MiB of the header to disk.header: fits, ").lacks("Backup");
     let shown =
-        shown.says("the cipher, which only the passphrase tells: a chain of ciphers would be refused");
+        shown.says("the cipher, which only the passphrase reveals: a chain of ciphers would be refused");
     assert!(shown.text().lines().any(|line| line.starts_with("  Time ")), "{shown}");
     let nowhere = estimate(&scratch, "--type tcrypt disk.hc nowhere/disk.header").ok();
-    nowhere.says("of the header to nowhere/disk.header: there is no such directory: nothing would begin");
+    nowhere.says("of the header to nowhere/disk.header: there is no such directory: it would be refused");
     assert!(contents(&scratch) == before);
 }
 
@@ -121,7 +121,7 @@ fn what_would_be_refused_is_refused() {
         (
             "--type tcrypt disk.hc taken.header",
             5,
-            "taken.header exists already: the header goes to a new file.",
+            "taken.header already exists: name a new file for the header.",
         ),
         (
             "--type tcrypt --tcrypt-hidden disk.hc disk.header",

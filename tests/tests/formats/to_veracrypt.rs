@@ -97,8 +97,8 @@ fn folders_of_key_files_stay_as_they_are() {
     let typed = format!("{NEW}\n{NEW}\n");
     for (to, message) in [
         (&key, " is an input of this command; name another file."),
-        (&folder.join("new"), " would be one of the key files in "),
-        (&link, " would be one of the key files in "),
+        (&folder.join("new"), " would become one of the key files in "),
+        (&link, " would become one of the key files in "),
     ] {
         for format in ["veracrypt", "luks2", "raw"] {
             let run = keyway(&format!("copy -q --to {format} {source}")).arg(&old).arg(to).stdin(&typed);
@@ -126,7 +126,7 @@ fn what_describes_a_luks_volume_is_refused() {
             "--new-veracrypt-query-pim",
             "Options --new-veracrypt-pim and --new-veracrypt-query-pim cannot be combined.",
         ),
-        ("--new-keyfile .", " would be one of the key files in ."),
+        ("--new-keyfile .", " would become one of the key files in ."),
     ] {
         let run = copy(line, &image, &new, NEW).directory(&scratch.path(""));
         let said = run.fails(1).errors();

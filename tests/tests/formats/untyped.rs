@@ -95,8 +95,8 @@ fn inspect_and_passport_say_what_is_known_of_a_device_without_a_header() {
             "It has no signature, and is random from the first byte: a TrueCrypt or VeraCrypt volume (--type tcrypt), plain \
              dm-crypt (--type plain), the data of a detached header (--header), or noise. Only its key can tell.\n",
         ),
-        (vec![0; 1 << 20], "It has no signature that is known, and begins with zeros.\n"),
-        (b"It was a dark and stormy night. ".repeat(1000), "It has no signature that is known.\n"),
+        (vec![0; 1 << 20], "It has no known signature, and begins with zeros.\n"),
+        (b"It was a dark and stormy night. ".repeat(1000), "It has no known signature.\n"),
         (ext4, "It has the signature of: ext4.\n"),
     ] {
         let device = scratch.file("device", content);

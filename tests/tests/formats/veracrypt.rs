@@ -92,7 +92,7 @@ fn what_is_there_is_overwritten_when_that_is_said() {
     let scratch = Scratch::new();
     let file = scratch.file("disk.img", vec![7; LEN]);
     let unasked = format("--quick", &file, KEY).fails(5).errors();
-    let lost = "disk.img would be lost, and nobody can be asked. --force replaces it.\n";
+    let lost = "disk.img would be lost, and there is no terminal to confirm it; --force replaces it.\n";
     assert!(unasked.ends_with(lost), "{unasked}");
     assert!(fs::read(&file).unwrap().iter().all(|byte| *byte == 7));
     format("-q --quick", &file, KEY).ok();
@@ -170,9 +170,9 @@ fn what_cannot_be_made_is_refused_in_one_line() {
         ("--cipher cast5", "Cipher: VeraCrypt makes no volumes with \"cast5\", but with aes, "),
         ("--veracrypt-pim 10", "VeraCrypt takes one below 485 only with a passphrase of 20 bytes or more"),
         ("--veracrypt-pim 5 --veracrypt-query-pim", "--veracrypt-pim"),
-        ("--tcrypt-hidden", "Option --tcrypt-hidden needs --size: how much the hidden volume holds."),
+        ("--tcrypt-hidden", "Option --tcrypt-hidden needs --size, the size of the hidden volume."),
         ("--tcrypt-hidden --size 64K --quick", "Option --quick cannot be combined with --tcrypt-hidden"),
-        ("--outer-pim 5", "are those of the volume that --tcrypt-hidden is for."),
+        ("--outer-pim 5", "need --tcrypt-hidden."),
         ("--tcrypt-backup", "tcrypt-backup"),
         ("--key-slot 1", "key-slot"),
         // Part of a passphrase would be the key.
@@ -211,7 +211,7 @@ fn what_cannot_be_made_is_refused_in_one_line() {
     for folder in [".", &scratch.path("").display().to_string()] {
         let line = keyway("tcryptFormat --size 1M --key-file").arg(folder).arg(&missing);
         let said = line.directory(&scratch.path("")).fails(1).errors();
-        assert!(said.contains(" would be one of the key files in "), "{said}");
+        assert!(said.contains(" would become one of the key files in "), "{said}");
     }
     assert!(!missing.exists());
     let said = keyway("tcryptFormat --size 1M").arg(scratch.path("none/new.hc")).fails(4).errors();

@@ -35,8 +35,8 @@ fn a_wrong_volume_key_of_bitlockers_is_doubted() {
     for (name, plain) in [("ntfs", ntfs), ("zeros", vec![0; bitlk::LEN])] {
         let volume = scratch.file(name, Bitlk::default().make(&plain));
         let warning = format!(
-            "WARNING: {} begins with noise under this volume key, which may be another volume's: nothing in the volume \
-             vouches for a volume key.\n",
+            "WARNING: {} begins with noise under this volume key, which may be another volume's: nothing in \
+             the volume confirms a volume key.\n",
             volume.display()
         );
         for line in ["read --type bitlk", "open --type bitlk --test-passphrase"] {

@@ -95,7 +95,7 @@ fn a_token_gives_the_existing_passphrase_and_the_new_one() {
     add("--token-only").arg("--new-keyfile").arg(&v.third_key).ok();
     v.run(keyway, "open --test-passphrase").args("-d").arg(&v.third_key).ok();
     add("--token-id 9 --new-token-id 3").fails(1).says("No usable token is available.");
-    add("--token-id 0 --new-token-id 9").fails(1).says("No usable token is available: 9");
+    add("--token-id 0 --new-token-id 9").fails(1).says("No usable token is available: token 9");
     peer("keyctl", "unlink").arg(format!("%user:{}", second.0)).arg("@u").ok();
     add("--token-id 0 --new-token-id 3").fails(1).says("Failed to read passphrase from keyring");
 }

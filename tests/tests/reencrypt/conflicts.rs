@@ -54,7 +54,7 @@ fn a_detached_header_that_is_under_way_goes_on_as_nothing_else() {
     refused(&f, "--resilience datashift --header", NOT_APPLIED);
     refused(&f, "--encrypt --type luks1 --header", "Conflicting versions. Device");
     let goes_on = f.reencrypt(keyway, "--encrypt --resilience journal --header").ok();
-    goes_on.says("WARNING: it goes on as it was begun, with --resilience checksum, not journal.");
+    goes_on.says("WARNING: it resumes as it was begun, with --resilience checksum, not journal.");
     f.reads(true);
     f.reencrypt(keyway, "--decrypt --init-only --header").ok();
     refused(&f, "--encrypt --header", NO_ENCRYPTION);
@@ -101,7 +101,7 @@ fn the_line_that_begins_goes_on() {
         let goes_on = f.reencrypt(keyway, &line).ok();
         if resilience != "datashift" {
             goes_on.says(&format!(
-                "WARNING: it goes on as it was begun, with --resilience datashift, not {resilience}."
+                "WARNING: it resumes as it was begun, with --resilience datashift, not {resilience}."
             ));
         }
         f.reads(false);

@@ -201,7 +201,7 @@ fn what_would_be_refused_is_refused() {
 fn people_read_it_too() {
     let f = Fixture::volume();
     let shown = keyway("reencrypt --estimate").directory(f.scratch.root()).arg(&f.device).ok().quiet();
-    let shown = shown.says("to be reencrypted").says("costs nothing, where the device writes 4096 bytes");
+    let shown = shown.says("to be reencrypted").says("costs nothing, if the device writes 4096 bytes");
     let shown = shown.says("of the header to LUKS-").says(": fits, ").says("nothing was written to try");
     assert!(shown.text().lines().any(|line| line.starts_with("  Time ")), "{shown}");
     // A volume that is in use, and one that only root may write.

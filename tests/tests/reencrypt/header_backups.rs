@@ -149,7 +149,7 @@ fn the_header_is_backed_up_before_and_the_backup_goes_with_the_old_key() {
         let f = Fixture::volume();
         let (name, before) = (default_name(&f), std::fs::read(&f.device).unwrap());
         let begun = f.reencrypt(keyway, &format!("--init-only {begins}")).ok();
-        begun.says(&format!("The header as it is now is in {name}, until the reencryption is complete"));
+        begun.says(&format!("The current header is saved in {name}, until the reencryption is complete"));
         let file = f.scratch.path(&name);
         let backup = std::fs::read(&file).unwrap();
         assert!(backup == before[..backup.len()] && backup.len() == 16 << 20, "{begins}");
@@ -165,7 +165,7 @@ fn the_header_is_backed_up_before_and_the_backup_goes_with_the_old_key() {
     }
     // In one go, and where the header is elsewhere.
     let f = Fixture::plaintext(0);
-    f.reencrypt(keyway, "--encrypt --header").ok().lacks("The header as it is now");
+    f.reencrypt(keyway, "--encrypt --header").ok().lacks("The current header");
     let name =
         format!("LUKS-{}-before-reencrypt.header", keyway("luksUUID").arg(f.header()).ok().text().trim());
     f.reencrypt(keyway, "--header").ok().says(&format!("is in {name}")).says("is removed");
@@ -260,7 +260,7 @@ fn cryptsetup_has_neither_the_backup_nor_its_options() {
         let last = refused.errors().lines().last().unwrap_or_default().to_owned();
         assert!(last.contains(&format!("{name}: unknown option")), "{refused}");
     }
-    named(&f, line).arg(&f.key).arg(&f.device).ok().lacks("The header as it is now");
+    named(&f, line).arg(&f.key).arg(&f.device).ok().lacks("The current header");
     assert!(files(&f).is_empty());
     f.reads(false);
 }
@@ -275,7 +275,7 @@ fn luks1_makes_one_only_where_it_is_named() {
         let run = keyway("reencrypt -q --pbkdf-force-iterations 1000 --key-file").arg(&f.key).arg(&f.device);
         run.args(options).directory(f.scratch.root()).ok()
     };
-    run("").lacks("The header as it is now");
+    run("").lacks("The current header");
     run("--init-only --header-backup-file before").says("is in before,");
     assert_eq!(files(&f), ["before"]);
     run("--header-backup-file before").says("The header backup before is removed");
@@ -286,7 +286,7 @@ fn luks1_makes_one_only_where_it_is_named() {
 #[test]
 fn a_rate_is_a_limit() {
     let f = Fixture::volume();
-    f.reencrypt(keyway, "--limit-rate 0").fails(1).says("nothing would ever be done");
+    f.reencrypt(keyway, "--limit-rate 0").fails(1).says("would never finish");
     let started = std::time::Instant::now();
     f.reencrypt(keyway, "--limit-rate 8M --hotzone-size 1M").ok();
     // 16 MiB at 8 MiB a second, without a wait after the last part.

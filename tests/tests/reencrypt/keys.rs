@@ -36,7 +36,7 @@ fn a_seal_goes_first() {
     let before = std::fs::read(&f.device).unwrap();
     f.reencrypt(keyway, "")
         .fails(1)
-        .says("is sealed with the key that is to go.")
+        .says("is sealed with the key that will be replaced.")
         .says("keyway seal --remove");
     assert!(std::fs::read(&f.device).unwrap() == before);
     keyway("seal --remove").arg(&f.device).ok();

@@ -65,7 +65,7 @@ fn a_signal_stops_it_where_the_data_is_whole() {
     assert_eq!(output.status.code(), Some(1), "{said}");
     let device = f.device.display();
     assert!(said.contains("Reencryption interrupted."), "{said}");
-    assert!(said.contains(&format!("\"keyway reencrypt --resume-only {device}\" goes on.")), "{said}");
+    assert!(said.contains(&format!("Resume with \"keyway reencrypt --resume-only {device}\".")), "{said}");
     f.reencrypt(keyway, "--resume-only").ok();
     f.reads(false);
 }

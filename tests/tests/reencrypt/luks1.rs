@@ -179,11 +179,15 @@ fn nothing_opens_it_meanwhile() {
     assert_eq!(d.state().count(), 3);
     cryptsetup("isLuks").arg(&d.path).fails(1);
     let open = keyway("open --test-passphrase --key-file").arg(&d.key).arg(&d.path).fails(1);
-    open.says("is not a valid LUKS device.").says("It is LUKS1 in reencryption: \"keyway reencrypt");
+    open.says("is not a valid LUKS device.")
+        .says("It is LUKS1 in reencryption: resume with \"keyway reencrypt");
     let before = std::fs::read(&d.path).unwrap();
     let elsewhere =
         keyway("reencrypt -q --key-file").arg(&d.key).arg(&d.path).directory(&std::env::temp_dir());
-    elsewhere.fails(1).says("is LUKS1 in reencryption.").says("Go on in the directory where it was begun");
+    elsewhere
+        .fails(1)
+        .says("is LUKS1 in reencryption.")
+        .says("Resume it in the directory where it was begun");
     let wrong = d.scratch.file("wrong", "wrong");
     let wrong = keyway("reencrypt -q --key-file").arg(&wrong).arg(&d.path).directory(d.scratch.root());
     wrong.fails(2).says("No key available with this passphrase.");
@@ -252,7 +256,7 @@ fn a_header_that_was_left_goes_on_or_is_kept() {
             line(&format!("--volume-key-file {given}")),
             "It has another volume key than the one that is given.",
         );
-        line("").ok().says("exists, of an attempt that was cut off: it goes on.");
+        line("").ok().says("exists, from an interrupted attempt: resuming it.");
         d.is_whole(detached);
     }
     // What lies beside a volume that is in use belongs to something else.

@@ -62,7 +62,7 @@ fn a_server_without_flush_is_refused_unless_told() {
             .fails(1)
             .says("cannot be flushed (its NBD server offers no flush)")
             .says("Nothing was changed.")
-            .says("--without-flush reencrypts it all the same.");
+            .says("--without-flush reencrypts it anyway.");
     }
     assert!(std::fs::read(&f.device).unwrap() == before, "something was written");
     reencrypt(&f, &uri, "--without-flush").ok();

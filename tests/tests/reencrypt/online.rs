@@ -153,7 +153,7 @@ fn a_killed_session_loses_nothing_that_was_flushed() {
         let output = child.wait_with_output_of();
         assert!(
             output.contains(
-                "Once home is open again, \"keyway reencrypt --resume-only --active-name home\" goes on."
+                "Once home is open again, resume with \"keyway reencrypt --resume-only --active-name home\"."
             ),
             "{output}"
         );
@@ -242,7 +242,7 @@ fn a_session_opened_in_the_middle_goes_on() {
         open.reencrypt("--resume-only").fails(1).says("Device reencryption not in progress.");
         assert!(open.client("nbd").read(0, PLAIN) == f.plain);
         // And once more, with the lock that it has held since.
-        open.reencrypt("--init-only").ok().says("The header as it is now is in LUKS-");
+        open.reencrypt("--init-only").ok().says("The current header is saved in LUKS-");
         open.reencrypt("--resume-only").ok().says("-before-reencrypt.header is removed");
         assert!(open.client("nbd").read(0, PLAIN) == f.plain);
         open.keyway("close home").ok();
@@ -299,7 +299,7 @@ fn what_cannot_be_reencrypted_in_use_is_refused_and_nothing_changes() {
     let before = std::fs::read(&f.device).unwrap();
     for (line, code, said) in [
         ("--active-name away", 4, "away"),
-        ("--active-name home --encrypt", 1, "home is open: only its volume key and its cipher can change"),
+        ("--active-name home --encrypt", 1, "home is open: only its volume key and cipher can be changed"),
         ("--active-name home --decrypt", 1, "home is open, and its data would move to the start of "),
         ("--active-name home --decrypt --header new", 1, "begins while nobody uses it. Nothing was changed."),
         ("--active-name home --header key", 1, "home was opened with the header on "),

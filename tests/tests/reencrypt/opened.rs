@@ -93,7 +93,7 @@ fn a_key_that_can_be_read_once_changes_nothing() {
     for key in ["", "--key-file -"] {
         let refused =
             encrypt(&open, &format!("--init-only --header header {key} device home")).stdin("typed\n");
-        refused.fails(1).says("home is served by another process, which reads the key once more");
+        refused.fails(1).says("home is served by another process, which must read the key again");
         assert!(std::fs::read(&f.device).unwrap() == f.plain && !f.header().exists(), "{key}");
     }
     need!("mkfifo");
@@ -106,7 +106,7 @@ fn a_key_that_can_be_read_once_changes_nothing() {
     ] {
         let refused = encrypt(&open, &format!("--init-only --header header {key} device home"));
         refused.stdin("typed\n").fails(1).says(&format!(
-            "home is served by another process, which reads the key once more: {is} has it once."
+            "home is served by another process, which must read the key again: {is} can be read only once."
         ));
         assert!(std::fs::read(&f.device).unwrap() == f.plain && !f.header().exists(), "{key}");
     }
@@ -119,7 +119,7 @@ fn a_key_in_the_keyring_needs_no_terminal() {
     let open = Open(&f);
     let key = "--key-description keyway-test-that-nobody-has";
     let refused = encrypt(&open, &format!("--init-only --header header {key} device home")).stdin("");
-    refused.fails(1).lacks("reads the key once more").says("keyway-test-that-nobody-has");
+    refused.fails(1).lacks("must read the key again").says("keyway-test-that-nobody-has");
     assert!(std::fs::read(&f.device).unwrap() == f.plain && !f.header().exists());
 }
 
@@ -150,8 +150,8 @@ fn a_name_is_refused_where_something_is_under_way() {
         refused
             .says("The reencryption of device has begun already: home would not be opened. Nothing was changed.")
             .says(
-                "\"keyway open device home\" opens it, and then \"keyway reencrypt --resume-only --active-name home\" \
-                 goes on in use.",
+                "\"keyway open device home\" opens it, and \"keyway reencrypt --resume-only --active-name \
+                 home\" then resumes in use.",
             );
         assert!(std::fs::read(&f.device).unwrap() == before, "{options}");
     }
@@ -182,7 +182,7 @@ fn a_name_that_cannot_be_used_changes_nothing() {
         (
             "--type luks1 --reduce-device-size 32M --key-file key device new",
             1,
-            "Only what is to be a LUKS2 volume",
+            "Only --encrypt to LUKS2 can open",
         ),
     ] {
         let before = std::fs::read(&f.device).unwrap();
@@ -190,9 +190,7 @@ fn a_name_that_cannot_be_used_changes_nothing() {
         assert!(std::fs::read(&f.device).unwrap() == before, "{options}");
     }
     let named = open.keyway("reencrypt -q --key-file key device home").fails(1);
-    named.says(
-        "Only what is to be a LUKS2 volume (--encrypt) can be opened at once, as home. Nothing was written.",
-    );
+    named.says("Only --encrypt to LUKS2 can open the volume at once, as home. Nothing was written.");
     assert!(std::fs::read(other).unwrap() == f.plain, "not a byte has changed so far");
 }
 

@@ -63,7 +63,7 @@ fn what_cannot_be_limited_on_the_way_says_so() {
     let refused =
         open.keyway("reencrypt -q --active-name home --resume-only --device-size 4M").stdin("").fails(1);
     refused.says(
-        "home is open: it goes on with the size that it was begun with, not with --device-size 4194304. Nothing was \
+        "home is open: it resumes with the size that it was begun with, not with --device-size 4194304. Nothing was \
          changed.",
     );
     assert!(std::fs::read(&f.device).unwrap() == before);
@@ -84,8 +84,8 @@ fn what_cannot_be_limited_on_the_way_says_so() {
     line("--init-only --device-size 8M --key-file key").ok();
     let before = std::fs::read(&f.device).unwrap();
     line("--device-size 4M").stdin("").fails(1).says(
-        "is a LUKS1 volume: it goes on with the size that it was begun with, not with --device-size 4194304. Nothing was \
-         changed.",
+        "is a LUKS1 volume: it resumes with the size that it was begun with, not with --device-size 4194304. \
+         Nothing was changed.",
     );
     assert!(std::fs::read(&f.device).unwrap() == before);
     line("--device-size 8M --key-file key").ok();
@@ -138,8 +138,8 @@ fn a_smaller_size_at_the_beginning_is_asked_for() {
     let gives_up = "This gives up all data behind byte 8388608 of the volume on";
     let encrypts = "This will encrypt the first 8388608 bytes of the data on";
     let decrypts = "This will decrypt the first 8388608 bytes of the data on";
-    let stays_plain = "What is behind them is not encrypted, and the volume";
-    let stays_noise = "What is behind them stays encrypted, and nothing";
+    let stays_plain = "The data behind them is not encrypted, and the volume";
+    let stays_noise = "The data behind them stays encrypted, and nothing";
     let header = |f: &Fixture| f.header().display().to_string();
 
     let f = Fixture::volume();
@@ -213,7 +213,7 @@ fn what_is_open_begins_with_the_size_that_it_has() {
     refused(
         "",
         "home was resized: it is open with 8388608 bytes, and has 16777216. Nothing was changed.",
-        "\"keyway resize home\" gives it all of them; --device-size 8388608 gives up what is behind them.",
+        "\"keyway resize home\" gives it all of them; --device-size 8388608 gives up the rest.",
     );
     open.reencrypt("--device-size 8M").ok();
     assert!(!f.says("online-reencrypt"));

@@ -92,7 +92,8 @@ fn a_wrong_key_in_the_keyring_changes_nothing() {
 fn as_cryptsetup_only_what_tokens_open_stays() {
     need!("cryptsetup", "keyctl");
     need_that!(keyring_is_usable(), "the kernel's keyring is not to be had here");
-    let any = "No token opens a keyslot: the keys that they name are missing from the keyring, or are wrong.";
+    let any =
+        "No token opens a keyslot: the keys that the tokens name are missing from the keyring, or wrong.";
     let kind = "Token (type luks2-keyring) cannot unlock assigned keyslot(s) (wrong keyslot passphrase).";
     let one = "Token 0 cannot unlock assigned keyslot(s) (wrong keyslot passphrase).";
     for (options, wrong) in
@@ -119,7 +120,7 @@ fn as_cryptsetup_only_what_tokens_open_stays() {
         assert!(std::fs::read(&f.device).unwrap() == before, "{options}: 2.6 drops no keyslot");
         as_cryptsetup(options)
             .ok()
-            .says("WARNING: no token opens keyslot 0: the new volume key has none for it.");
+            .says("WARNING: no token opens keyslot 0: it will not hold the new volume key.");
         cryptsetup("open --test-passphrase --token-only").arg(&f.device).ok();
         // While the key is there, the token goes before any key file.
         drop(key);

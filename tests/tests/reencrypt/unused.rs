@@ -97,7 +97,7 @@ fn the_files_stay_and_deleted_ones_go() {
         assert!(v.has_deleted_file(false), "{system}: it was there");
         let run = v.f.reencrypt(keyway, options).ok();
         let warning = if options.contains("discard") {
-            "is discarded, not re-encrypted"
+            "are discarded, not reencrypted"
         } else {
             "deleted files are lost"
         };

@@ -175,7 +175,7 @@ fn who_can_go_on_with_a_reencryption_is_said() {
     for line in [
         "  Under way  being reencrypted forward, 0 bytes of 4.0 MiB done (0.0 %), resilience checksum"
             .to_owned(),
-        "  Goes on by keyway, cryptsetup 2.4.3 or newer".to_owned(),
+        "  Resumed by keyway, cryptsetup 2.4.3 or newer".to_owned(),
         format!("  Resume     keyway reencrypt --resume-only {}", volume.display()),
     ] {
         assert!(text.lines().any(|l| l == line), "{line:?} in\n{text}");
@@ -191,5 +191,5 @@ fn who_can_go_on_with_a_reencryption_is_said() {
         cryptsetup("reencrypt -q --decrypt --init-only --force-offline-reencrypt --header").arg(&header);
     init.arg("--key-file").arg(&key).arg(&other).ok();
     let text = keyway("inspect --header").arg(&header).arg(&other).ok();
-    text.says("Goes on by keyway, cryptsetup 2.5.0 or newer").says("being decrypted forward");
+    text.says("Resumed by keyway, cryptsetup 2.5.0 or newer").says("being decrypted forward");
 }

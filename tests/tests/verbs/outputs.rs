@@ -288,7 +288,7 @@ fn a_source_takes_files_from_its_own_folder() {
         keyway("boot fit --force").arg(&source).arg("-o").arg(&out)
     };
     for name in ["../other/secret", "link", secret.to_str().unwrap(), "/proc/self/environ", "/dev/zero"] {
-        made(name).fails(1).says("is not below the source's folder; --include DIR allows another");
+        made(name).fails(1).says("is not below the source's directory; --include DIR allows another");
     }
     assert!(!out.exists());
     made("kernel").ok();

@@ -96,7 +96,7 @@ fn a_plain_volume_meets_no_policy() {
     let (plain, key) = (scratch.random_file("plain", 5, 4096), scratch.file("key", [7; 32]));
     let read = || keyway("read --type plain -c aes-xts-plain64 -s 256 -d").arg(&key).arg(&plain);
     read().ok();
-    read().args("--require sealed").fails(6).says("--require: it is a plain volume and has no header");
+    read().args("--require sealed").fails(6).says("--require: it is a plain volume, which has no header");
 }
 
 /// A demand on Argon2 says nothing of a keyslot with PBKDF2, and the finding says so.

@@ -87,7 +87,7 @@ fn the_mark_goes_with_its_key_and_asks_once() {
     // Nothing is left to do, and nothing is done.
     let bytes = fs::read(&volume).unwrap();
     images.reencrypt(&volume).ok().quiet();
-    images.reencrypt(&volume).args("-v").ok().says("waits for no first boot: nothing was changed.");
+    images.reencrypt(&volume).args("-v").ok().says("is not marked for a first boot: nothing was changed.");
     assert!(fs::read(&volume).unwrap() == bytes);
     let luks1 = images.scratch.path("luks1");
     images.build("--type luks1").arg(&luks1).ok();
@@ -146,8 +146,8 @@ fn a_marked_image_is_reproducible() {
 fn the_passport_of_a_marked_volume_says_what_its_first_boot_does() {
     let images = Images::new();
     let marked = images.marked();
-    let line = "  First boot to come: \"keyway unlock\" will re-encrypt all of it under a volume key of its own, which adds to what is \
-                below; whatever else opens it leaves it as it is";
+    let line = "  First boot to come: \"keyway unlock\" will reencrypt all of it under its own volume key, \
+                which adds to the times below; other commands leave it as it is";
     let says = |marked: bool, volume: &Path| {
         let text = keyway("passport --target linux").arg(volume).ok().text();
         assert_eq!(text.lines().any(|found| found == line), marked, "{text}");

@@ -109,7 +109,7 @@ fn a_volume_key_is_left_in_the_keyring_that_was_named() {
     report.has("OLD", "same");
     report.has("NEW", "another");
     report.has("BOTH", "open");
-    assert!(report.value("ONE").contains("--link-vk-to-keyring is needed twice"), "{}", report.value("ONE"));
+    assert!(report.value("ONE").contains("give --link-vk-to-keyring twice"), "{}", report.value("ONE"));
     assert!(
         report.value("TWICE").contains("volume key does not match the volume"),
         "{}",

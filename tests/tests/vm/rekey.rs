@@ -86,15 +86,15 @@ fn each_clone_gets_its_own_volume_key_though_the_power_fails_three_times() {
 
     for (number, cut) in CUTS.iter().enumerate() {
         let mut console = boots.start(&clones[0], Some(SLOW));
-        console.expect(if number == 0 { "root: first boot: " } else { "root: the re-encryption " });
+        console.expect(if number == 0 { "root: first boot: " } else { "root: the reencryption " });
         console.expect_that("so much done", |seen| percents(seen).any(|percent| percent > *cut));
         assert!(!console.transcript().contains("LOOKED"), "{}", console.transcript());
         drop(console);
         keyway("luksDump").arg(&clones[0]).ok().says("online-reencrypt").says("keyway-rekey");
     }
-    for (clone, begins) in clones.iter().zip(["root: the re-encryption ", "root: first boot: "]) {
+    for (clone, begins) in clones.iter().zip(["root: the reencryption ", "root: first boot: "]) {
         let mut console = boots.start(clone, None);
-        console.expect(begins).expect("root: its volume key is its own now.").expect("MOUNTED=yes");
+        console.expect(begins).expect("root: it has its own volume key now.").expect("MOUNTED=yes");
         console.expect("LOOKED");
         let said = console.ends();
         let sum = peer("sha256sum", "").stdin(&content).ok().text();
@@ -155,11 +155,11 @@ fn a_marked_volume_opens_whatever_prevents_its_own_key() {
         ("READONLY", format!("{kept}it is opened for reading only.")),
         ("SLOT", format!("{kept}its entry names keyslot 0, and the new ones have other numbers.")),
         ("OTHERS", format!("{kept}keyslot 1 has another passphrase.")),
-        ("SEALED", format!("{kept}its header is sealed with the volume key that is to go.")),
+        ("SEALED", format!("{kept}its header is sealed with the volume key that will be replaced.")),
         (
             "AFTER",
-            "root: it waits for a volume key of its own: \"keyway reencrypt --if-marked --active-name root\" gives it \
-             one while it is in use."
+            "root: it still has the volume key of its image: \"keyway reencrypt --if-marked --active-name \
+             root\" gives it its own while it is in use."
                 .to_owned(),
         ),
     ] {

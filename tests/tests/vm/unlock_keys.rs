@@ -240,7 +240,7 @@ fn devices_that_are_late_open_already_or_without_dm_crypt() {
     report.has("ASKED_ONCE", "0 open open");
     report.has("ASKED_TWICE", "1 Nothing to read on input.|1 of 2 volumes are not open: two.| open closed");
     report.has("ERASED", "0 open gone");
-    report.has("HEADLESS", "1 home: nobody is asked, as headless says.|");
+    report.has("HEADLESS", "1 home: no passphrase is asked for (headless).|");
     report.has("NEVER", "4 late: UUID=0a1b2c3d-0000-4000-8000-0123456789ab did not appear within 1 s.|");
     report.has("LATE", "0 open");
     report.has("ONE", "0");

@@ -195,7 +195,8 @@ pub static PARAMETERS: &[Parameter] = parameters! {
     "rd_LUKS_UUID" "UUID" [Dracut] Some(Reading::uuid), "the old name of rd.luks.uuid=";
     "rd_NO_LUKS" "" [Dracut] Some(|reading, _| reading.luks("no")), "the old name of rd.luks=0";
     "rd.vconsole.keymap" "NAME" [Systemd, Dracut] Some(Reading::keymap),
-        "the map of the keyboard: loaded before the first prompt, if the image has it or loadkeys and its text; else a line says so";
+        "the keymap: loaded before the first prompt, if the image has it or loadkeys and its text; else a \
+         line says so";
     "rd.vconsole.keymap_toggle" "NAME" [Systemd] None, "a second map to switch to; the first one is loaded";
     "rd.vconsole.font" "NAME" [Systemd, Dracut] Some(|_, _| ()), "nothing: the prompt is shown in the kernel's font";
     "rd.vconsole.font_map" "NAME" [Systemd] Some(|_, _| ()), "nothing: the prompt is shown in the kernel's font";

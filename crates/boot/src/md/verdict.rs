@@ -75,4 +75,4 @@ pub fn is_named(array: &Array, path: &str) -> bool {
 }
 
 const NOT_NAMED: &str = "is none of those that rd.md.uuid= names";
-const NOT_INSIDE: &str = "is not within an encrypted volume, and the system is taken from there only";
+const NOT_INSIDE: &str = "is not within an encrypted volume, and the system is only started from there";

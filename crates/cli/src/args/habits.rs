@@ -24,7 +24,7 @@ static HABITS: &[(&[&str], &str, &str)] = &[
         "luksFormat",
         "makes a volume, \"build\" one of an image",
     ),
-    (&["unmount", "eject"], "umount", "takes away what \"mount\" showed"),
+    (&["unmount", "eject"], "umount", "unmounts a volume that \"mount\" shows"),
     (&["map", "attach", "decrypt"], "open", "opens a volume, \"read\" prints its content"),
     (&["unmap", "detach", "lock", "disconnect", "stop"], "close", "closes an open volume"),
     (&["add", "addkey", "add-key", "add-passphrase", "enroll", "newkey"], "luksAddKey", "adds a passphrase"),

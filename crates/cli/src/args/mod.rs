@@ -32,7 +32,7 @@ pub(crate) use suggest::{did_you_mean, quoted};
 pub(crate) use table::{
     Alias, Command, Commands, Example, Group, Offers, Operand, Request, Topic, Verb, run,
 };
-pub(crate) use values::Args;
+pub(crate) use values::{Args, NOT_A_KEYSLOT};
 
 /// The arguments of a command line that a test types; its first word is the program's name.
 #[cfg(test)]

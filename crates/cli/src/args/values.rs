@@ -46,11 +46,11 @@ impl Args {
         }
         let is_negative = raw.to_str().is_some_and(|text| text.starts_with('-'));
         let words = match option.kind {
-            _ if option.long == "key-slot" && is_negative => "Key slot is invalid.".to_owned(),
+            _ if option.long == "key-slot" && is_negative => NOT_A_KEYSLOT.to_owned(),
             _ if option.long == "priority" => {
                 "Option --priority can be only ignore/normal/prefer.".to_owned()
             }
-            Kind::Number(_) | Kind::Numbers(..) => "invalid numeric value".to_owned(),
+            Kind::Number(_) | Kind::Numbers(..) => NUMERIC.to_owned(),
             Kind::Size => format!("Invalid size specification in parameter --{}.", option.long),
             Kind::Flag | Kind::Text | Kind::Path | Kind::Choice(_) | Kind::Words(_) => return failure,
         };
@@ -268,7 +268,7 @@ impl Opt {
             Kind::Number(most) | Kind::Numbers(most, _) => match size::parse_number(text) {
                 Some(n) if n <= most => Ok(()),
                 Some(_) => Err(wrong(format!("at most {most} is allowed"))),
-                None => Err(wrong("a whole number from 0 on is needed".to_owned())),
+                None => Err(wrong("a whole number, 0 or more, is needed".to_owned())),
             },
             Kind::Size => size::parse(text)
                 .map(drop)
@@ -278,3 +278,9 @@ impl Opt {
         }
     }
 }
+
+/// cryptsetup's words for a number that is none.
+pub(super) const NUMERIC: &str = "invalid numeric value";
+
+/// cryptsetup's words for a keyslot below 0.
+pub(crate) const NOT_A_KEYSLOT: &str = "Key slot is invalid.";

@@ -13,7 +13,7 @@ pub(crate) fn warnings(storage: &dyn Storage, device: &Path) -> Result<Vec<Strin
 /// One sentence for each signature found.
 pub(crate) fn found(storage: &dyn Storage, device: &Path) -> Result<Vec<String>> {
     let device = device.display();
-    let cannot = |error| format!("Cannot look for what {device} holds: {error}.");
+    let cannot = |error| format!("Cannot check what {device} holds: {error}.");
     let found =
         devices::signatures(storage).map_err(|error| Failure::new(Exit::Parameters, cannot(error)))?;
     let line = |(name, kind)| format!("Device {device} already contains a '{name}' {kind} signature.");

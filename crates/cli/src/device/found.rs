@@ -45,7 +45,7 @@ pub(crate) fn refusal(spec: &OsStr) -> Option<String> {
     let Some(tagged) = Tagged::parse(spec) else { return hardware::refusal(&path_of(spec)) };
     let several =
         tagged.is_start && devices::all().iter().filter(|device| is(device, &tagged)).nth(1).is_some();
-    several.then(|| format!("{shown}: several devices have a UUID that begins so; write the whole one"))
+    several.then(|| format!("{shown}: several devices have a UUID that begins like this; give it in full"))
 }
 
 /// Whether `spec` names the device at `path`, however that is written: the one that is found first

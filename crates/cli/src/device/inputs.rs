@@ -75,7 +75,8 @@ impl Inputs {
             |folder: &&Folder| new.will_be_seen_in((folder.device, folder.inode)).unwrap_or_default();
         self.folders.iter().find(is_its_own).map_or(Ok(()), |folder| {
             let message = format!(
-                "{} would be one of the key files in {}, and nothing would open with them; name another folder.",
+                "{} would become one of the key files in {}, which would then open nothing; choose another \
+                 directory.",
                 path.display(),
                 folder.name.display()
             );

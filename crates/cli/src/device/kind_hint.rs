@@ -49,10 +49,8 @@ fn content(storage: &dyn Storage) -> Option<String> {
             let is_empty = start.iter().all(|byte| *byte == 0);
             match devices::is_noise(&start) {
                 true => Some(NOISE.to_owned()),
-                false if is_empty => {
-                    Some("It has no signature that is known, and begins with zeros.".to_owned())
-                }
-                false => Some("It has no signature that is known.".to_owned()),
+                false if is_empty => Some("It has no known signature, and begins with zeros.".to_owned()),
+                false => Some("It has no known signature.".to_owned()),
             }
         }
     }

@@ -27,4 +27,4 @@ pub(crate) use location::{absolute, check_exists, exists, is_given, is_read_only
 pub(crate) use open::{
     check_kind, overwritten, refuse_if_attached, refuse_if_mapped, refuse_if_opened, storage, storage_direct,
 };
-pub(crate) use target::{Target, Versions, locking, not_luks};
+pub(crate) use target::{Target, Versions, locking, no_device, not_luks};

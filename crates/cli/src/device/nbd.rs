@@ -6,6 +6,7 @@
 
 use crate::device::remote;
 use crate::output::failure::{Exit, Failure, Result};
+use crate::output::sentence;
 use keyway::Access;
 use keyway::storage::Storage;
 use keyway_attach::Error;
@@ -66,11 +67,7 @@ fn time_limits() -> Options {
 
 /// Prints a line for the waiting user. If standard error cannot be written, work goes on.
 fn tell(place: &str, waited: Duration, limit: Duration) {
-    let line = format!(
-        "Waiting for {place}: no data for {} s; giving up after {} s (--timeout).",
-        waited.as_secs(),
-        limit.as_secs()
-    );
+    let line = sentence::waiting(place, waited, limit);
     let _ = writeln!(io::stderr(), "{line}");
 }
 

@@ -31,8 +31,7 @@ pub(super) fn instead_of(image: &Path) -> Option<String> {
     };
     let first = table.all.iter().find(is_volume).or_else(|| table.all.first())?;
     let device = shell::word(&name(image, first).to_string_lossy());
-    let mut text =
-        format!("Its partitions ({}), of which \"keyway inspect {device}\" shows one:", table.scheme);
+    let mut text = format!("Its partitions ({}); \"keyway inspect {device}\" shows one:", table.scheme);
     let rows: Vec<_> = table.all.iter().map(|it| row(image, it, &table, disk)).collect();
     let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
     let (names, sizes) = (width(0), width(1));

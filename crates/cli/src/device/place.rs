@@ -3,6 +3,7 @@
 use crate::output::failure::{Exit, Failure, Result};
 use crate::output::transfer::cannot_write;
 use keyway::storage::{Place, Planted};
+use std::fmt::Display;
 use std::io::{self, ErrorKind};
 use std::path::Path;
 
@@ -16,6 +17,11 @@ pub(crate) fn is_planted(error: &io::Error) -> bool {
     error.get_ref().is_some_and(|it| it.is::<Planted>())
 }
 
+/// The line for a file that is not replaced without being told.
+pub(crate) fn is_there(path: impl Display) -> String {
+    format!("{path} already exists; --force replaces it.")
+}
+
 /// The line for a place where an output cannot go.
 pub(crate) fn refused(path: &Path, error: &io::Error) -> Failure {
     let path = path.display();
@@ -23,9 +29,7 @@ pub(crate) fn refused(path: &Path, error: &io::Error) -> Failure {
         return Failure::new(Exit::Device, format!("Cannot write {path}: {planted}."));
     }
     match error.kind() {
-        ErrorKind::AlreadyExists => {
-            Failure::new(Exit::Busy, format!("{path} already exists; --force replaces it."))
-        }
+        ErrorKind::AlreadyExists => Failure::new(Exit::Busy, is_there(path)),
         ErrorKind::NotFound => Failure::new(Exit::Device, format!("The directory of {path} does not exist.")),
         _ => cannot_write(&path, None, error),
     }

@@ -95,7 +95,7 @@ impl Target {
     /// The volume of the operand at `operand`, with `--header` and `--disable-locks`.
     pub(crate) fn from_args(args: &Args, operand: usize) -> Result<Self> {
         if args.operand(operand).is_none() && args.path(&shared::HEADER).is_none() {
-            return Err(Failure::new(Exit::Parameters, "A device or file is missing."));
+            return Err(no_device());
         }
         Ok(Self::if_given(args, operand))
     }
@@ -232,8 +232,8 @@ pub(crate) fn not_luks(path: &Path) -> Failure {
     let marked = Device::open(path).ok().and_then(|device| device.luks1_in_reencryption().ok().flatten());
     match marked {
         Some(uuid) => failure.hinting(format!(
-            "It is LUKS1 in reencryption: \"keyway reencrypt {}\" goes on, in the directory that has the file \
-             LUKS-{uuid}.state (or cryptsetup's LUKS-{uuid}.log).",
+            "It is LUKS1 in reencryption: resume with \"keyway reencrypt {}\" in the directory that has the \
+             file LUKS-{uuid}.state (or cryptsetup's LUKS-{uuid}.log).",
             path.display()
         )),
         None => match partitions::instead_of(path) {
@@ -254,4 +254,9 @@ fn of_another_version(path: &Path, version: u8) -> Failure {
             .because(Cause::NotLuks);
     let way = if version == 1 { ", which convert --type luks2 makes LUKS2" } else { "" };
     failure.hinting(format!("Its header is LUKS{version}{way}."))
+}
+
+/// The failure of a command that needs a volume and was given none.
+pub(crate) fn no_device() -> Failure {
+    Failure::new(Exit::Parameters, "A device or file is missing.")
 }

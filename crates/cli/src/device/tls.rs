@@ -67,8 +67,9 @@ pub(crate) static TLS: Opt = Opt {
     value: "MODE",
     kind: Kind::Choice(&["off", "on", "require"]),
     help: "Encrypt connections: off, on or require.",
-    man: "With \"on\", clients may connect without TLS, and whoever is between them and the server can force \
-          them to. --tls-certificates alone means \"require\", and --tls-verify-peer turns \"on\" into \"require\".",
+    man: "With \"on\", clients may connect without TLS, and an attacker between them and the server can force \
+          them to. --tls-certificates alone means \"require\", and --tls-verify-peer turns \"on\" into \
+          \"require\".",
 };
 
 /// `--tls-certificates`.

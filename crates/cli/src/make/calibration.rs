@@ -123,7 +123,7 @@ fn warning(kdf: &SettledKdf) -> Option<String> {
         least @ Least::KibPasses(_) => least.to_string(),
     };
     Some(format!(
-        "WARNING: {} is cheap to guess: at least {least} are recommended. A longer --iter-time takes more.",
+        "WARNING: {} is cheap to guess: at least {least} are recommended. A longer --iter-time gives more.",
         cost(kdf)
     ))
 }
@@ -154,7 +154,7 @@ mod tests {
         assert_eq!(
             warning(&pbkdf2("sha256", 599_999)).unwrap(),
             "WARNING: PBKDF2 with sha256, 599,999 iterations is cheap to guess: at least 600,000 iterations are \
-             recommended. A longer --iter-time takes more."
+             recommended. A longer --iter-time gives more."
         );
         assert!(warning(&argon2id(4, 1024, 1)).unwrap().contains("at least 2 passes over 19 MiB"));
         assert_eq!(warning(&pbkdf2("sha256", 600_000)), None);

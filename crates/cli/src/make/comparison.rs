@@ -109,7 +109,7 @@ impl Outcome<'_> {
         };
         let compared = human(length - skipped);
         format!(
-            "{} holds what {} holds: {compared} compared{padding}{left_out}.\n",
+            "{} has the same content as {}: {compared} compared{padding}{left_out}.\n",
             self.device.display(),
             self.name
         )

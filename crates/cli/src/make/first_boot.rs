@@ -11,11 +11,11 @@ pub(crate) static REKEY_AT_FIRST_BOOT: Opt = Opt {
     value: "",
     kind: Kind::Flag,
     help: "Mark it: each clone gets its own key.",
-    man: "For an image that is built once and written to many machines (LUKS2). A token of type keyway-rekey says that \
-          the volume key is the image's. At its first boot, \"keyway unlock\" in the ramdisk re-encrypts the volume under \
-          a new random key before anything is mounted, goes on at the next boot if the power fails, and removes the \
-          mark in the end: keyway-unlock(8). The passphrase stays. Cannot be combined with --seal, which signs with \
-          the key that is to go.",
+    man: "For an image that is built once and written to many machines (LUKS2). A token of type keyway-rekey \
+          says that the volume key is the image's. At its first boot, \"keyway unlock\" in the ramdisk \
+          re-encrypts the volume under a new random key before anything is mounted, resumes at the next boot \
+          if the power fails, and finally removes the mark: keyway-unlock(8). The passphrase stays. Cannot be \
+          combined with --seal, which signs with the key that will be replaced.",
 };
 
 /// Whether the new volume is marked.
@@ -41,8 +41,9 @@ impl FirstBoot {
 const NO_ROOM: &str = "--rekey-at-first-boot: a LUKS1 header has no room for a mark; nothing was written.";
 
 /// Said of a volume that is to be marked and sealed.
-pub(crate) const SEALED: &str = "Options --rekey-at-first-boot and --seal cannot be combined: a seal is made with the volume key, \
-                      which is to go. Seal each volume after its first boot; nothing was written.";
+pub(crate) const SEALED: &str = "Options --rekey-at-first-boot and --seal cannot be combined: a seal is made \
+                                 with the volume key, which will be replaced. Seal each volume after its \
+                                 first boot; nothing was written.";
 
 #[cfg(test)]
 mod tests {

@@ -160,7 +160,7 @@ fn check_options(args: &Args, version: Version) -> Result<()> {
 fn key_bits(args: &Args, version: Version, cipher: &str) -> Result<u32> {
     let spec = CipherSpec::parse(cipher).map_err(Error::from)?;
     if args.is_cryptsetup() && spec.names_driver() {
-        return Err(refusal("No known cipher specification pattern detected."));
+        return Err(refusal(NO_PATTERN));
     }
     if let Some(size) = args.number32(&shared::SECTOR_SIZE) {
         let size = SectorSize::new(size).map_err(Error::from)?;
@@ -198,3 +198,6 @@ static LUKS2_ONLY: &[&Opt] = &[
 
 /// Names that LUKS1 has no place for.
 static NAMES: &[&Opt] = &[&shared::LABEL, &shared::SUBSYSTEM];
+
+/// cryptsetup's words for the name of a driver (capi:), which it does not take here.
+pub(crate) const NO_PATTERN: &str = "No known cipher specification pattern detected.";

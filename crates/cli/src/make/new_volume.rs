@@ -202,10 +202,7 @@ impl Destination {
     /// The line for a volume that cannot be made there.
     pub(crate) fn refused(&self, error: keyway::Error) -> Failure {
         match error.kind() {
-            ErrorKind::TooShort { needs, has } => {
-                let message = format!("{} has {has} bytes, {needs} are needed.", self.path().display());
-                Failure::new(Exit::Parameters, message)
-            }
+            ErrorKind::TooShort { needs, has } => too_short(self.path(), *has, *needs),
             _ => error.into(),
         }
     }
@@ -228,4 +225,10 @@ pub(crate) fn refuse_itself(source: &Path, target: &Path) -> Result<()> {
         return Err(Failure::new(Exit::Parameters, message));
     }
     Ok(())
+}
+
+/// The failure for a device that the content does not fit on.
+pub(crate) fn too_short(device: &Path, has: u64, needs: u64) -> Failure {
+    let message = format!("{} has {has} bytes, {needs} are needed.", device.display());
+    Failure::new(Exit::Parameters, message)
 }

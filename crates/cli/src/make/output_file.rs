@@ -136,6 +136,16 @@ fn refuse_held(file: &fs::File, path: &Path) -> Result<()> {
     holder.map_or(Ok(()), |holder| Err(explain::on_device(path, &Error::InUse(holder))))
 }
 
+/// The way out where there is no device, for the commands that have `--size`.
+pub(crate) const BY_SIZE: &str = "; --size 1G makes a new file";
+
+/// Creates the file of a detached header.
+pub(crate) fn new_header(path: &Path) -> Result<File> {
+    File::create_new(path).map_err(|e| {
+        Failure::new(Exit::Parameters, format!("Cannot create header file {}: {e}.", path.display()))
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

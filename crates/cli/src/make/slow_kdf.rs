@@ -45,7 +45,7 @@ impl SlowKdf {
             return Ok(());
         }
         if !rustix::termios::isatty(rustix::stdio::stdin()) {
-            let message = format!("{warning} To have it without being asked, give -q.");
+            let message = question::unasked(&warning);
             return Err(Failure::new(Exit::Parameters, message));
         }
         question::confirm(self.manner, &warning, "Operation aborted.", Exit::Parameters)
@@ -73,13 +73,13 @@ impl SlowKdf {
             | KdfChoice::Argon2 { cost: Cost::Time(_, opener), .. } => {
                 let (took, place) = (seconds(time), opener.place());
                 return format!(
-                    "The key derivation of --iter-time: about {took} {place}, each time that it is opened. It is \
-                     given in milliseconds."
+                    "Key derivation with this --iter-time takes about {took} {place}, each time that it is \
+                     opened. --iter-time is in milliseconds."
                 );
             }
         };
         let took = seconds(time);
-        format!("{what}: about {took} on this machine, now and each time that it is opened. {meant}")
+        format!("{what}: about {took} on this machine, now and each time that the volume is opened. {meant}")
     }
 }
 
@@ -121,8 +121,8 @@ mod tests {
         let said = slow_kdf(false).warning(&passes_of_argon2(200_000), 40_000.0);
         assert_eq!(
             said,
-            "200,000 passes of Argon2id over 1.0 GiB: about 11 h on this machine, now and each time that it is \
-             opened. For iterations of PBKDF2, give --pbkdf pbkdf2."
+            "200,000 passes of Argon2id over 1.0 GiB: about 11 h on this machine, now and each time that the \
+             volume is opened. For iterations of PBKDF2, give --pbkdf pbkdf2."
         );
         assert!(slow_kdf(true).warning(&passes_of_argon2(200_000), 40_000.0).contains("--iter-time"));
     }

@@ -2,7 +2,7 @@
 //! cryptsetup uses for LUKS2.
 
 use crate::args::Args;
-use crate::args::shared::LINK_VK;
+use crate::args::shared::{LINK_VK, TOO_MANY_LINKS};
 use crate::device::explain;
 use crate::output::failure::{Exit, Failure, Result};
 use crate::output::sentence;
@@ -22,8 +22,7 @@ impl KeyLink {
     pub(crate) fn from_args(args: &Args) -> Result<Option<Self>> {
         let links = args.texts(&LINK_VK).into_iter().map(link).collect::<Result<Vec<_>>>()?;
         if links.len() > 2 {
-            let message = "At most 2 keyring link specifications can be supplied.";
-            return Err(Failure::new(Exit::Parameters, message));
+            return Err(Failure::new(Exit::Parameters, TOO_MANY_LINKS));
         }
         let mut links = links.into_iter();
         let Some(first) = links.next() else { return Ok(None) };
@@ -77,8 +76,8 @@ fn unlinkable(why: Unlinkable) -> String {
     match why {
         Unlinkable::NotLuks2 => "--link-vk-to-keyring is for LUKS2 volumes.".to_owned(),
         Unlinkable::SecondMissing => {
-            "The volume is in the middle of a reencryption, and has two volume keys: \
-                                      --link-vk-to-keyring is needed twice."
+            "The volume is in the middle of a reencryption, and has two volume keys: give \
+             --link-vk-to-keyring twice."
                 .to_owned()
         }
         _ => sentence::sentence(&why.to_string()),

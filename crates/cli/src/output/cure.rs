@@ -9,12 +9,13 @@ pub(crate) fn sentence(concern: &Concern) -> Option<String> {
         Concern::LongUnderOneKey { len, is_beyond_all } => {
             let len = human(*len);
             let standard = match is_beyond_all {
-                false => "IEEE 1619-2025 advises at most 1 TiB (2^36 blocks), and allows 256 TiB. It is advice, no attack",
+                false => "IEEE 1619-2025 advises at most 1 TiB (2^36 blocks), and allows 256 TiB. It is \
+                          advice, not an attack",
                 true => "IEEE 1619-2025 allows 256 TiB at the very most (2^44 blocks), and advises 1 TiB",
             };
             Some(format!(
-                "One XTS key encrypts {len}: {standard}. Smaller volumes heed it, or a cipher that is not XTS: keyway \
-                 reencrypt --cipher gives it one."
+                "One XTS key encrypts {len}: {standard}. Smaller volumes meet it, and so does a cipher in \
+                 another mode: keyway reencrypt --cipher changes it."
             ))
         }
         Concern::SmallSectors => Some(

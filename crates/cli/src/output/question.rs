@@ -43,3 +43,8 @@ fn read_answer() -> Option<String> {
     }
     String::from_utf8(line).ok()
 }
+
+/// The line where the question cannot be asked, and -q answers it.
+pub(crate) fn unasked(warning: &str) -> String {
+    format!("{warning} There is no terminal to confirm it; -q confirms it.")
+}

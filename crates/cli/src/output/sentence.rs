@@ -2,6 +2,7 @@
 //! sentences.
 
 use crate::output::failure::{Exit, Failure};
+use std::time::Duration;
 
 /// An error of a front end.
 pub(crate) fn attaching(error: &keyway_attach::Error) -> Failure {
@@ -21,7 +22,7 @@ pub(crate) fn fuse(error: &keyway_attach::Error) -> Failure {
     let failure = attaching(error);
     match error {
         Attaching::Permission(_) | Attaching::Unavailable(_) => failure.hinting(
-            "NBD needs neither FUSE nor rights: \"keyway open --backend nbd VOLUME NAME\", or keyway serve.",
+            "NBD needs neither FUSE nor root: \"keyway open --backend nbd VOLUME NAME\", or keyway serve.",
         ),
         _ => failure,
     }
@@ -48,6 +49,12 @@ const NAMES: &[&str] = &[
     "aes", "serpent", "twofish", "camellia", "adiantum", "xts", "cbc", "ctr", "ecb", "lrw", "pcbc", "cfb",
     "ofb", "xctr", "essiv", "plain", "capi",
 ];
+
+/// The line for somebody who waits for a server.
+pub(crate) fn waiting(place: &str, waited: Duration, limit: Duration) -> String {
+    let (waited, limit) = (waited.as_secs(), limit.as_secs());
+    format!("Waiting for {place}: no data for {waited} s; giving up after {limit} s (--timeout).")
+}
 
 #[cfg(test)]
 mod tests {

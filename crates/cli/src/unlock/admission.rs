@@ -103,9 +103,8 @@ impl Demands {
         if self.terms.seal_context.as_deref().is_some_and(|other| other != context) {
             // The strings may be secret: who gave a file wanted nobody to see its content.
             let other = &self.bound_by;
-            let message = format!(
-                "The seal is to be bound to one string by {other} and to another by {source}: no volume meets both."
-            );
+            let message =
+                format!("{other} and {source} demand different seal contexts: no volume meets both.");
             return Err(Failure::new(Exit::Unmet, message));
         }
         if self.terms.ignore_seal {
@@ -143,7 +142,7 @@ impl Demands {
     pub(crate) fn refuse(&self, device: &Path) -> Result<()> {
         let Some(option) = self.demand() else { return Ok(()) };
         let (device, option, why) =
-            (device.display(), option.long, "is a plain volume and has no header that could meet it");
+            (device.display(), option.long, "is a plain volume, which has no header to check");
         Err(Failure::new(Exit::Unmet, format!("Device {device}: --{option}: it {why}.")))
     }
 
@@ -240,8 +239,6 @@ pub(crate) fn warn_of_seal(luks: &Luks, device: &Path) {
 pub(crate) fn warn_of_unmatched_seal(luks: &Luks, device: &Path) {
     if let Err(broken) = trust::check_seal(luks, None) {
         let device = device.display();
-        say!(
-            "WARNING: Device {device}: {broken}; its header may be forged. The keyslot is removed all the same."
-        );
+        say!("WARNING: Device {device}: {broken}; its header may be forged. The keyslot is removed anyway.");
     }
 }

@@ -5,11 +5,11 @@ use crate::output::failure::{Exit, Failure, Result};
 use keyway_attach::Error;
 use keyway_attach::dm::keyring::{Key, Kind};
 use keyway_crypto::Secret;
+use std::fmt::Display;
 
 /// The passphrase in the key of type "user" with this description (`--key-description`).
 pub(crate) fn passphrase(description: &str) -> Result<Secret> {
-    read(Kind::User, description)
-        .map_err(|error| failed(&format!("Failed to read passphrase from keyring: {error}.")))
+    read(Kind::User, description).map_err(|error| failed(&unreadable(&error)))
 }
 
 /// The volume key in the key that `--volume-key-keyring` names: a description, with `%user:` or
@@ -30,6 +30,11 @@ fn read(kind: Kind, description: &str) -> keyway_attach::Result<Secret> {
         Err(Error::NotFound(_)) => Key::find_listed(kind, description)?.read(),
         found => found?.read(),
     }
+}
+
+/// Why the passphrase is not to be had.
+pub(super) fn unreadable(error: &impl Display) -> String {
+    format!("Failed to read passphrase from keyring: {error}.")
 }
 
 fn failed(line: &str) -> Failure {

@@ -275,6 +275,23 @@ pub(crate) fn prompt_for(device: &Path) -> String {
     format!("Enter passphrase for {}: ", file.as_deref().unwrap_or(device).display())
 }
 
+/// The prompt for the passphrase of a volume that is being made.
+pub(crate) fn prompt_for_new(device: &Path) -> String {
+    format!("Enter new passphrase for {}: ", device.display())
+}
+
+/// The prompt for the passphrase that replaces another one, or joins it.
+pub(crate) const NEW_PROMPT: &str = "Enter new passphrase: ";
+
+/// How the new passphrase is given where nobody can be asked and the old one comes from standard input.
+pub(crate) const NEXT_LINE: &str =
+    "Give the new passphrase on standard input, on the line after the old one.";
+
+/// cryptsetup's line where a key file is given twice.
+pub(crate) fn note_option_wins() {
+    say!("Option --key-file takes precedence over specified key file argument.");
+}
+
 /// "Key slot 0 unlocked." with `-v`, for a key that came from a keyslot; returns the number.
 pub(crate) fn note_found(manner: Manner, key: &VolumeKey) -> Result<Option<u32>> {
     key.keyslot().map_or(Ok(()), |keyslot| note_unlocked(manner, keyslot))?;

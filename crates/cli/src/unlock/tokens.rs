@@ -10,7 +10,7 @@ use crate::output::failure::{Cause, Exit, Failure, Result};
 use crate::output::paint::printable;
 use crate::output::stdio;
 use crate::process::encoding::encoded;
-use crate::unlock::KeyOptions;
+use crate::unlock::{KeyOptions, keyring};
 use keyway::parts::{Luks, Miss, UnlockOptions, Unlocked};
 use keyway::{ErrorKind, Header, Token, Version, Watch};
 use keyway_crypto::Secret;
@@ -107,10 +107,10 @@ pub(crate) fn passphrase_of(header: &Header, number: u32) -> Result<Secret> {
     header.token_passphrase(number).map_err(|error| match error.kind() {
         ErrorKind::Refused { .. } => {
             let types = Token::types().collect::<Vec<_>>().join(", ");
-            let line = format!("No usable token is available: {number} is none of type {types}.");
+            let line = format!("No usable token is available: token {number} is not of type {types}.");
             Failure::new(Exit::Parameters, line)
         }
-        _ => Failure::new(Exit::Parameters, format!("Failed to read passphrase from keyring: {error}.")),
+        _ => Failure::new(Exit::Parameters, keyring::unreadable(&error)),
     })
 }
 
@@ -141,7 +141,8 @@ fn failure(luks: &Luks, miss: &Miss, tokens: &TokenOptions) -> Failure {
         }
         Miss::Unusable => Failure::new(Exit::Parameters, line(miss, tokens).unwrap_or_default()),
         Miss::Wrong => {
-            let usual = "No token opens a keyslot: the keys that they name are missing from the keyring, or are wrong.";
+            let usual = "No token opens a keyslot: the keys that the tokens name are missing from the \
+                         keyring, or wrong.";
             let line = line(miss, tokens).unwrap_or_else(|| usual.to_owned());
             Failure::new(Exit::Permission, line).because(Cause::WrongKey)
         }

@@ -152,8 +152,8 @@ impl Opening {
             matches!(&self.kind, Kind::Other(described) if !described.row().is_found_without_options);
         if is_guessed && noise::is_misread(plaintext) {
             say!(
-                "WARNING: {} is noise under this key and these options, at its start or in parts of it: they may not be its own, \
-                 which nothing on it tells.",
+                "WARNING: {} reads as noise with this key and these options, at its start or in parts: they \
+                 may be wrong, and nothing on it confirms them.",
                 self.target.device.display()
             );
         }
@@ -219,8 +219,8 @@ impl Opening {
     fn doubt(&self, plaintext: &dyn Storage) {
         if self.key_is_unproven() && noise::is_all(plaintext) {
             say!(
-                "WARNING: {} begins with noise under this volume key, which may be another volume's: nothing in the volume \
-                 vouches for a volume key.",
+                "WARNING: {} begins with noise under this volume key, which may be another volume's: nothing \
+                 in the volume confirms a volume key.",
                 self.target.device.display()
             );
         }

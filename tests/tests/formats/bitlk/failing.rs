@@ -104,7 +104,7 @@ fn digits_that_were_shown_before_a_write_failed() {
     let (file, _) = made(&scratch);
     let limit = (COPY + BETWEEN) as u64;
     let add = keyway("bitlkAddKey --recovery-password").arg(&file).stdin(KEY).files_up_to(limit);
-    add.fails(1).says("The recovery password that was shown may open the volume or not.");
+    add.fails(1).says("The recovery password that was shown may or may not open the volume.");
     let format = keyway("bitlkFormat -q --quick --recovery-password").arg(&file).stdin(KEY);
     let shown =
         format.files_up_to(limit).fails(1).says("The recovery password that was shown opens nothing.");
@@ -132,7 +132,7 @@ fn a_key_file_without_a_passphrase() {
     let scratch = Scratch::new();
     let (file, key) = (scratch.path("new"), scratch.file("key", KEY));
     let line = "bitlkFormat --size 2M --recovery-password --no-passphrase";
-    let why = "Option --no-passphrase makes a volume without a passphrase: no key file goes with it.";
+    let why = "Option --no-passphrase makes a volume without a passphrase: omit the key file.";
     keyway(line).arg(&file).arg(&key).fails(1).says(why);
     assert!(!file.exists());
 }

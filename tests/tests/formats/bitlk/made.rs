@@ -14,7 +14,7 @@ const OTHER: &str = "battery-staple";
 const LEN: usize = 4 << 20;
 /// What a file system may take.
 const ROOM: usize = 3 << 20;
-const SAID: &str = "A file system in it may have 3145728 bytes, 6144 sectors of 512.\n";
+const SAID: &str = "A file system in it can have 3145728 bytes, 6144 sectors of 512.\n";
 
 /// Makes a volume of [`LEN`] bytes; its recovery password.
 #[track_caller]
@@ -186,10 +186,7 @@ fn whose_protectors_are_not_changed() {
     let why = keyway(add).arg(&luks).stdin(KEY).fails(1).errors();
     assert!(why.contains("is not a valid BITLK device: boot sector: it is not one of BitLocker."), "{why}");
     let both = keyway(add).arg(&file).arg(&luks).fails(1).errors();
-    assert!(
-        both.contains("Option --recovery-password makes the key itself: no key file goes with it."),
-        "{both}"
-    );
+    assert!(both.contains("Option --recovery-password generates the key: omit the key file."), "{both}");
 }
 
 #[test]

@@ -122,7 +122,7 @@ fn an_estimate_asks_for_nothing() {
     ] {
         assert_eq!(found.pointer(path), Some(&value), "{path} in {found:#}");
     }
-    to_luks("--estimate", &volume, &header).stdin("").ok().lacks("which only the passphrase tells");
+    to_luks("--estimate", &volume, &header).stdin("").ok().lacks("only the passphrase reveals");
     let large = scratch.file("large", Bitlk { sector_size: 4096, ..Bitlk::default() }.make(&plaintext()));
     to_luks("--estimate", &large, &header).stdin("").fails(1).says("sectors of more than 512 bytes");
     assert!(fs::read(&volume).unwrap() == before && !header.exists());

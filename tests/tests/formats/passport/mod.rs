@@ -74,7 +74,7 @@ fn each_of_bitlockers_protectors_has_its_way() {
     let found = json("bitlk", &volume);
     assert_eq!(of_each(&found, "search"), ["open", "hopeless"]);
     assert_eq!(of_each(&found, "takes"), ["nothing", "hardware: TPM"]);
-    let shown = passport("bitlk", &volume).ok().says("nothing is to be found: it opens by itself");
+    let shown = passport("bitlk", &volume).ok().says("no search is needed: it opens by itself");
     let shown = shown.says("the key is on the disk in the clear, and whoever has the disk reads it");
     shown.says("The TPM alone opens it").says("AES-CBC without the diffuser: whoever writes");
 }
@@ -132,7 +132,7 @@ fn what_open_refuses_is_not_said_to_open() {
             "vista",
             Bitlk { vista: true, method: 0x8000, ..Bitlk::default() }.make(&vec![0; bitlk::LEN]),
             ["some", "no", "no", "yes"],
-            "for reading, with --allow-vista: nothing vouches for its metadata",
+            "for reading, with --allow-vista: nothing authenticates its metadata",
         ),
         (
             "vista-tpm",
@@ -221,7 +221,7 @@ fn of_veracrypt_all_is_known_that_is_tried() {
     assert_eq!(of_each(&known, "way"), ["TrueCrypt sha512", "VeraCrypt sha512"]);
     assert!(number(&known["seconds_of_all_here"]) < whole);
     let shown = passport("tcrypt --hash sha512", &volume).ok().quiet();
-    let shown = shown.says("2 key derivations are tried: which one is right, nothing tells before");
+    let shown = shown.says("2 key derivations are tried: only the right passphrase shows which one it is");
     let shown = shown.says("Linux's dm-crypt 23 of the 36: not Kuznyechik, no chains in CBC");
     shown.says("keyway copy --type tcrypt --to veracrypt ").says("headers cost 1,000 or 2,000 iterations");
     let truecrypt = json("tcrypt --disable-veracrypt", &volume);
@@ -262,9 +262,9 @@ fn what_does_not_apply_is_refused() {
     let scratch = Scratch::new();
     let (volume, key) = (scratch.file("volume", random(9, 1 << 20)), scratch.file("key", "key"));
     for (options, said) in [
-        ("--type tcrypt --within 4s", "are about keyslots: only LUKS volumes have some."),
-        ("--type bitlk --apply --within 4s", "are about keyslots: only LUKS volumes have some."),
-        ("--type plain --key-slot 1", "are about keyslots: only LUKS volumes have some."),
+        ("--type tcrypt --within 4s", "are for keyslots, which only LUKS volumes have."),
+        ("--type bitlk --apply --within 4s", "are for keyslots, which only LUKS volumes have."),
+        ("--type plain --key-slot 1", "are for keyslots, which only LUKS volumes have."),
         (
             "--hash sha512",
             "Options --hash, --cipher and --key-size describe a volume of --type tcrypt, plain or loopaes.",
@@ -287,7 +287,7 @@ fn what_does_not_apply_is_refused() {
         keyway("passport").args(options).arg(&volume).fails(1).says(said);
     }
     let by_key = keyway("passport --type bitlk --key-file").arg(&key).arg(&volume).fails(1);
-    by_key.says("No key is needed: all that passport tells of such a volume is known without one.");
+    by_key.says("No key is needed: passport reads none for such a volume.");
 }
 
 #[test]

@@ -94,23 +94,20 @@ fn what_has_no_key_derivation_says_so() {
     assert_near(guesses("plain --hash ripemd160 --key-size 256 --cipher aes-cbc-essiv:sha256"), 1.8e10);
     let shown = passport("plain --hash sha256 --cipher capi:xts(aes)-plain64 --key-size 256", &volume).ok();
     let shown = shown.says("Passphrase  sha256 once, no key derivation");
-    let shown = shown.says("A passphrase is hashed and no more").says(&format!(
+    let shown = shown.says("A passphrase is only hashed").says(&format!(
         "keyway copy --type plain --source-cipher 'capi:xts(aes)-plain64' --source-key-size 256 --source-hash sha256 {} new.luks\n",
         volume.display()
     ));
     shown.says("GRUB             2.12 and later, by plainmount").lacks("with cryptsetup");
-    passport("plain", &volume)
-        .ok()
-        .says("A passphrase is hashed and no more")
-        .lacks("keyway copy --type plain");
+    passport("plain", &volume).ok().says("A passphrase is only hashed").lacks("keyway copy --type plain");
     let by_file = keyway("passport --type plain --key-file").arg(&key).arg(&volume).ok();
-    by_file.says("Key file  no key derivation").lacks("A passphrase is hashed");
+    by_file.says("Key file  no key derivation").lacks("A passphrase is only hashed");
     // As the fastest hash that has a rate, SHA-1.
     assert_eq!(json("plain --hash plain", &volume)["ways"][0]["search"], "costs");
     assert_near(guesses("plain --hash plain"), 5.1e10);
     let none = passport("plain --hash plain", &volume).ok().lacks("no published rates");
     let none = none.says("A passphrase is the key itself, not even hashed, so a guess costs next to nothing");
-    let none = none.lacks("hashed and no more");
+    let none = none.lacks("only hashed");
     none.says("at least ").says(" guesses a second, at most ").says(": cheaper than any hash");
     let found = json("loopaes", &volume);
     passport("loopaes", &volume).ok().says("Cipher     aes:64-cbc-lmk or aes-cbc-plain64\n");

@@ -13,7 +13,7 @@ fn which_arrays_start_and_which_are_waited_for() {
         array(&all)
     };
     let not_inside =
-        Verdict::LeftAlone("is not within an encrypted volume, and the system is taken from there only");
+        Verdict::LeftAlone("is not within an encrypted volume, and the system is only started from there");
     for (members, inside, inside_only, is_late, verdict) in [
         (MIRROR, false, false, false, start(None)),
         (MIRROR, false, true, true, not_inside),

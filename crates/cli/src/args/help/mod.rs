@@ -65,7 +65,7 @@ pub(super) fn exit_codes() -> String {
     for (code, meaning) in Exit::table() {
         let _ = writeln!(text, "  {code}  {meaning}");
     }
-    text.push_str("\nA signal that ends the program gives 128 and its number, as the shell counts.\n");
+    text.push_str("\nIf a signal ends the program, the shell reports 128 plus its number.\n");
     text
 }
 

@@ -47,7 +47,7 @@ pub(in crate::args) fn command(program: &str, command: &'static Command, extent:
     if extent == Extent::All {
         let own: Vec<&str> = command.own_options().map(|own| own.long).collect();
         let accepted = command.accepted().filter(|option| !own.contains(&option.long));
-        options(&mut text, "Taken for cryptsetup's scripts, used or not", &accepted.collect::<Vec<_>>());
+        options(&mut text, "Accepted for cryptsetup's scripts", &accepted.collect::<Vec<_>>());
     }
     if !command.examples.is_empty() {
         text.push_str("\nExamples\n");

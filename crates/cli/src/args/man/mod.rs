@@ -93,10 +93,7 @@ fn page(command: &'static Command) -> String {
     let accepted: Vec<String> = accepted.collect();
     if !accepted.is_empty() {
         let names = escape(&accepted.join(", "));
-        let _ = writeln!(
-            text,
-            ".PP\nAlso accepted for compatibility with cryptsetup, used or not (see keyway): {names}."
-        );
+        let _ = writeln!(text, ".PP\nAlso accepted for compatibility with cryptsetup (see keyway): {names}.");
     }
     if !command.risks.is_empty() {
         text.push_str(".SH SAFETY\n");
@@ -169,29 +166,36 @@ cryptsetup's commands and options unchanged, and behaves as cryptsetup when call
 anywhere on the line; -- ends them.";
 
 const URLS: &str = "A URL can be used wherever a device, volume or image is expected, --header included. \
-nbd://HOST:PORT/EXPORT and nbd+unix:///EXPORT?socket=PATH are exports of NBD servers: nbdkit, qemu-nbd (for qcow2 \
-images and Ceph's rbd), or keyway serve. nbds:// and nbds+unix:// are the same over TLS, with the certificates in \
-the directory of ?tls-certificates=DIR, or libnbd's (~/.pki/libnbd, ~/.config/pki/libnbd, /etc/pki/libnbd); \
-tls-hostname=NAME and tls-verify-peer=0 control which server is trusted. https://, http:// and s3:// are files on \
-web servers and in object stores; they are read-only.\n\nNothing locks an export: two programs that write to one \
-destroy what it holds, and only its server can tell. A lost connection is retried for ten seconds. Reads then \
-continue; a write that was not acknowledged fails, and so does every later one if the server may have lost writes \
-that no flush had followed.\n\nFor a file whose name looks like a URL, write ./nbd://NAME.";
+                    nbd://HOST:PORT/EXPORT and nbd+unix:///EXPORT?socket=PATH are exports of NBD servers: \
+                    nbdkit, qemu-nbd (for qcow2 images and Ceph's rbd), or keyway serve. nbds:// and \
+                    nbds+unix:// are the same over TLS, with the certificates in the directory of \
+                    ?tls-certificates=DIR, or libnbd's (~/.pki/libnbd, ~/.config/pki/libnbd, \
+                    /etc/pki/libnbd); tls-hostname=NAME and tls-verify-peer=0 control which server is \
+                    trusted. https://, http:// and s3:// are files on web servers and in object stores; they \
+                    are read-only.\n\nNothing locks an export: two programs that write to the same one \
+                    destroy its content, and only its server can notice. A lost connection is retried for ten \
+                    seconds. Reads then continue; a write that was not acknowledged fails, and so does every \
+                    later one if the server may have lost unflushed writes.\n\nFor a file whose name looks \
+                    like a URL, write ./nbd://NAME.";
 
-const PARTITIONS: &str = "disk.img#2 is partition 2 of the image disk.img, wherever a device, volume or image is \
-expected, --header included: with a GPT, or an MBR whose logical partitions count from 5, in sectors of 512 or 4096 \
-bytes. A file that is called disk.img#2 comes first. Of a disk, it is the kernel's device for that partition, where \
-there is one. A command that finds partitions where it needs a volume lists them. Behind a URL a number means the \
-same: nbd://HOST/EXPORT#2; a # in a name is written %23.\n\nNothing outside of the \
-partition is read or written, and it does not grow. The partitions of an image can be in use side by side; beside the whole \
-image, they and it can only be read. Two that share bytes are refused. The kernel maps one through a loop device of that part of the file.";
+const PARTITIONS: &str = "disk.img#2 is partition 2 of the image disk.img, wherever a device, volume or image \
+                          is expected, --header included: with a GPT, or an MBR whose logical partitions \
+                          count from 5, in sectors of 512 or 4096 bytes. A file named disk.img#2 takes \
+                          precedence. On a disk, #2 means the kernel's device for that partition, if it \
+                          exists. A command that finds partitions where it needs a volume lists them. URLs \
+                          take a number too: nbd://HOST/EXPORT#2; a # in a name is written %23.\n\nNothing \
+                          outside the partition is read or written, and it does not grow. Several partitions \
+                          of an image can be in use at once; while the whole image is in use too, all of them \
+                          are read-only. Overlapping partitions are refused. The kernel maps a partition \
+                          through a loop device of that part of the file.";
 
 const PASSPHRASES: &str = "A passphrase typed on a terminal is not echoed and has at most 512 bytes.\n\nIf \
-standard input is not a terminal, the passphrase is read from it up to the first newline, which is dropped. With \
---key-file -, everything up to the end is the passphrase, newlines included.\n\nA key file is read whole, newlines \
-included, up to 8 MiB, unless --keyfile-offset and --keyfile-size select a part of it.\n\n--password-command runs a \
-command, and takes what it has printed when it ends, without one newline at the end. What it leaves running in the \
-background is not waited for.";
+                           standard input is not a terminal, the passphrase is read from it up to the first \
+                           newline, which is dropped. With --key-file -, everything up to the end is the \
+                           passphrase, newlines included.\n\nA key file is read whole, newlines included, up \
+                           to 8 MiB, unless --keyfile-offset and --keyfile-size select a part of \
+                           it.\n\n--password-command runs a command and uses its output, without one trailing \
+                           newline. It does not wait for processes that the command leaves in the background.";
 
 #[cfg(test)]
 mod tests {

@@ -34,7 +34,7 @@ fn check_extra_operands(program: &str, command: &Command, operands: &[OsString])
     let extra = operands.get(command.operands.len()).filter(|_| program != CRYPTSETUP && !takes_any);
     let Some(extra) = extra else { return Ok(()) };
     let (extra, synopsis) = (extra.to_string_lossy(), help::synopsis(program, command));
-    Err(usage(program, format!("{}: \"{extra}\" is one operand too many; usage: {synopsis}", command.name)))
+    Err(usage(program, format!("{}: unexpected operand \"{extra}\"; usage: {synopsis}", command.name)))
 }
 
 /// clap's error as one line in this program's style.

@@ -3,29 +3,27 @@
 use crate::args::option::Opt;
 use crate::args::shared::{
     DEVICE_SIZE, HOTZONE_SIZE, INTEGRITY_KEY_SIZE, KEY_SIZE, KEYSLOT_KEY_SIZE, LIMIT_RATE, LINK_VK,
-    REDUCE_DEVICE_SIZE, SECTOR_SIZE, TRIES, VOLUME_KEY_FILE, VOLUME_KEY_KEYRING,
+    NOT_A_SECTOR, NOT_BYTES, REDUCE_DEVICE_SIZE, SECTOR_SIZE, TOO_MANY_LINKS, TRIES, VOLUME_KEY_FILE,
+    VOLUME_KEY_KEYRING,
 };
-use crate::args::values::Args;
+use crate::args::values::{Args, NUMERIC};
 
 /// Option, what its number must satisfy, and the message otherwise.
 type Bound = (&'static Opt, fn(u64) -> bool, &'static str);
-
-const NUMERIC: &str = "invalid numeric value";
-const BITS: &str = "Key size must be a multiple of 8 bits";
 
 static BOUNDS: &[Bound] = &[
     (&DEVICE_SIZE, |bytes| bytes > 0, NUMERIC),
     (&DEVICE_SIZE, |bytes| bytes % 512 == 0, "Device size must be multiple of 512 bytes sector."),
     (&HOTZONE_SIZE, |bytes| bytes > 0, "Invalid max reencryption hotzone size specification."),
-    (&KEY_SIZE, |bits| bits % 8 == 0, BITS),
+    (&KEY_SIZE, |bits| bits % 8 == 0, NOT_BYTES),
     (&INTEGRITY_KEY_SIZE, |bits| bits > 0, NUMERIC),
-    (&INTEGRITY_KEY_SIZE, |bits| bits % 8 == 0, BITS),
+    (&INTEGRITY_KEY_SIZE, |bits| bits % 8 == 0, NOT_BYTES),
     (&KEYSLOT_KEY_SIZE, |bits| bits > 0, NUMERIC),
-    (&KEYSLOT_KEY_SIZE, |bits| bits % 8 == 0, BITS),
-    (&LIMIT_RATE, |bytes| bytes > 0, "--limit-rate 0: nothing would ever be done."),
+    (&KEYSLOT_KEY_SIZE, |bits| bits % 8 == 0, NOT_BYTES),
+    (&LIMIT_RATE, |bytes| bytes > 0, "--limit-rate 0 would never finish: give a rate above 0."),
     (&REDUCE_DEVICE_SIZE, |bytes| bytes <= 1 << 30, "Maximum device reduce size is 1 GiB."),
     (&REDUCE_DEVICE_SIZE, |bytes| bytes % 512 == 0, "Reduce size must be multiple of 512 bytes sector."),
-    (&SECTOR_SIZE, is_sector_size, "Unsupported encryption sector size."),
+    (&SECTOR_SIZE, is_sector_size, NOT_A_SECTOR),
     (&TRIES, |times| times > 0, "Invalid maximal tries specification."),
 ];
 
@@ -38,7 +36,7 @@ static PAIRS: &[(&Opt, &str)] = &[
     (&KEY_SIZE, "At most 2 key size specifications can be supplied."),
     (&VOLUME_KEY_FILE, "At most 2 volume key specifications can be supplied."),
     (&VOLUME_KEY_KEYRING, "At most 2 volume key specifications can be supplied."),
-    (&LINK_VK, "At most 2 keyring link specifications can be supplied."),
+    (&LINK_VK, TOO_MANY_LINKS),
 ];
 
 /// The message for the first value that breaks a rule.

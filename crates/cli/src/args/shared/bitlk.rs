@@ -8,9 +8,9 @@ pub(crate) static ALLOW_VISTA: Opt = flag(
     "allow-vista",
     None,
     "Open a BitLocker volume of Windows Vista.",
-    "For reading. Windows Vista's metadata have no digest that a key vouches for, and its volumes begin with 8 KiB that are \
-     not encrypted. So somebody who can write to a newer disk can pass it off as one of these, and choose what its file \
-     system begins with: give this option only for a disk that you know to be of Windows Vista.",
+    "For reading. No key authenticates Windows Vista's metadata, and its volumes begin with 8 KiB of \
+     plaintext. An attacker who can write to a newer disk can therefore disguise it as one of these and \
+     choose how its file system begins: give this option only for a disk that you know is from Windows Vista.",
 );
 
 pub(crate) static BITLK_RULES: &[Rule] =

@@ -16,11 +16,10 @@ pub(crate) static KEY_FILE: Opt = option(
     "FILE",
     Kind::Path,
     "Passphrase from a file; - is standard input.",
-    "The whole file is the passphrase, newlines included, up to 8 MiB; with -, all of standard input is. Where a \
-     passphrase is set, a line says so of a file that looks typed and ends in a newline: who types the passphrase later \
-     types none. \
-     Without this option the passphrase is asked for on the terminal or, if standard input is not a terminal, read \
-     from it up to the first newline.",
+    "The whole file is the passphrase, newlines included, up to 8 MiB; with -, all of standard input is. A \
+     new passphrase from a file that looks typed and ends in a newline causes a warning: nobody can type that \
+     newline later. Without this option the passphrase is asked for on the terminal or, if standard input is \
+     not a terminal, read from it up to the first newline.",
 );
 pub(crate) static PASSWORD_COMMAND: Opt = option(
     "password-command",
@@ -28,10 +27,10 @@ pub(crate) static PASSWORD_COMMAND: Opt = option(
     "COMMAND",
     Kind::Text,
     "Passphrase from this command's output.",
-    "COMMAND is run by sh(1), with an empty standard input and this program's standard error. What it prints, without \
-     one newline at the end, is the passphrase: at least one byte, at most 8 MiB. It takes the place of --key-file, so \
-     the two exclude each other. If the command fails, or prints nothing, nothing is opened or written. The passphrase \
-     itself is on no command line. Not for cryptsetup's own command lines.",
+    "COMMAND is run by sh(1), with an empty standard input and this program's standard error. What it prints, \
+     without one newline at the end, is the passphrase: at least one byte, at most 8 MiB. It takes the place \
+     of --key-file, so the two exclude each other. If the command fails, or prints nothing, nothing is opened \
+     or written. The passphrase itself appears on no command line. Not available when called as cryptsetup.",
 );
 pub(crate) static KEYFILE_OFFSET: Opt =
     option("keyfile-offset", None, "BYTES", U64, "Skip this much of the key file.", "");
@@ -63,10 +62,10 @@ pub(crate) static MASTER_KEY_FILE: Opt =
 pub(crate) static ALLOW_EMPTY_PASSPHRASE: Opt = flag(
     "allow-empty-passphrase",
     None,
-    "Set a passphrase that has no byte.",
-    "Whoever has the volume then opens it by Enter. Without this option an empty passphrase is refused where one is set, \
-     since it is most often an empty key file or an unset variable; called as cryptsetup, Keyway takes it with a \
-     warning. Opening is not affected.",
+    "Allow an empty new passphrase.",
+    "Anyone who has the volume can then open it by pressing Enter. Without this option an empty new \
+     passphrase is refused, since it usually comes from an empty key file or an unset variable; called as \
+     cryptsetup, Keyway accepts it with a warning. Opening is not affected.",
 );
 pub(crate) static VERIFY_PASSPHRASE: Opt =
     flag("verify-passphrase", Some('y'), "Ask twice for a passphrase on a terminal.", "");
@@ -80,13 +79,14 @@ pub(crate) static TIMEOUT: Opt = option(
 );
 
 /// One text for both options: a user who runs this unattended wants every wait to end.
-const SERVER_TIMEOUT: &str = "Without it, a prompt waits for ever. A server that sends nothing, or next to \
-     nothing, is given up: http, https and s3 after 60 seconds, retries included; nbd after 15 seconds of \
-     connecting, or 120 without a reply, when a read is sent once more over a new connection. With this option the \
-     limit is as given, but at least 120 seconds while an nbd server has changes to write. After 5 seconds, a line \
-     on standard error says what is being waited for.";
+const SERVER_TIMEOUT: &str = "Without it, a prompt waits forever, and a server that sends almost nothing \
+                              times out: http, https and s3 after 60 seconds, retries included; nbd after 15 \
+                              seconds of connecting, or 120 without a reply, after which a read is retried \
+                              once over a new connection. With this option the limit is as given, but at \
+                              least 120 seconds while an nbd server has changes to write. After 5 seconds, a \
+                              line on standard error says what the command is waiting for.";
 pub(crate) static TRIES: Opt =
-    option("tries", Some('T'), "N", U32, "How often to ask for a passphrase (3).", "");
+    option("tries", Some('T'), "N", U32, "Number of attempts at the passphrase (3).", "");
 pub(crate) static FORCE_PASSWORD: Opt =
     flag("force-password", None, "Accepted; there is no password quality check.", "");
 pub(crate) static KEY_SLOT: Opt = option(
@@ -115,8 +115,8 @@ pub(crate) static KEY_DESCRIPTION: Opt = option(
     "TEXT",
     Kind::Text,
     "Passphrase: this key of the keyring.",
-    "The description of a key of type \"user\", searched for as request_key(2) does. It is used instead of a prompt \
-     and of a key file.",
+    "The description of a key of type \"user\", searched for as request_key(2) does. It replaces the prompt \
+     and the key file.",
 );
 pub(crate) static NEW_KEY_DESCRIPTION: Opt =
     option("new-key-description", None, "TEXT", Kind::Text, "New passphrase: this key.", "");
@@ -126,9 +126,9 @@ pub(crate) static VOLUME_KEY_KEYRING: Opt = option(
     "KEY",
     Kind::Text,
     "Volume key from the kernel's keyring.",
-    "KEY is the description of a key of type \"user\", alone or as %user:DESCRIPTION. Used instead of a passphrase. A \
-     key of type \"logon\" cannot be read back by any program. A volume in the middle of a re-encryption has two \
-     keys: the option is given twice.",
+    "KEY is the description of a key of type \"user\", alone or as %user:DESCRIPTION. Used instead of a \
+     passphrase. A key of type \"logon\" cannot be read back by any program. A volume in the middle of a \
+     reencryption has two keys: give the option twice.",
 );
 
 /// Said where an option needs `--key-slot`.

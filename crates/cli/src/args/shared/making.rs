@@ -62,9 +62,10 @@ pub(crate) static ITER_TIME: Opt = option(
     "MS",
     U32,
     "Time that cryptsetup takes to unlock (2000).",
-    "The cost of key derivation is measured on this machine, by the CPU's time, so that it takes cryptsetup about \
-     this many milliseconds here, whatever else runs meanwhile: cryptsetup is the slowest program that opens \
-     volumes under Linux. --iter-time-for names another. A cost that is cheap to guess is said to be so.",
+    "The cost of key derivation is measured on this machine, by the CPU's time, so that it takes cryptsetup \
+     about this many milliseconds here, whatever else runs meanwhile: cryptsetup is the slowest program that \
+     opens volumes under Linux. --iter-time-for names another. A warning is printed if that makes the \
+     passphrase cheap to guess.",
 );
 /// Those with a name of their own.
 #[rustfmt::skip]
@@ -78,11 +79,12 @@ pub(crate) static ITER_TIME_FOR: Opt = option(
     None,
     "NAME",
     Kind::Words(OPENERS),
-    "Whose time that is (cryptsetup).",
-    "keyway and cryptsetup on this machine; grub-2.06, grub-2.12 and grub-2.14 in firmware on a CPU like this one, \
-     grub-2.14-accel where grub.cfg has cryptomount -A; grub-debian-13, grub-fedora, grub-ubuntu-24.04 and the like are \
-     distributions' signed images, and what these cannot open is not made; pi3 and pi4 are Raspberry Pis. How they relate to what is \
-     measured here stands in docs/COST.md: GRUB may take twenty times as long as Keyway.",
+    "Program that has to meet --iter-time (cryptsetup).",
+    "keyway and cryptsetup on this machine; grub-2.06, grub-2.12 and grub-2.14 in firmware on a CPU like this \
+     one, grub-2.14-accel where grub.cfg has cryptomount -A; grub-debian-13, grub-fedora, grub-ubuntu-24.04 \
+     and the like are distributions' signed images, and a keyslot that these cannot open is refused; pi3 and \
+     pi4 are Raspberry Pis. docs/COST.md relates each to the speed measured here: GRUB may take twenty times \
+     as long as Keyway.",
 );
 pub(crate) static PBKDF: Opt = option(
     "pbkdf",
@@ -98,9 +100,9 @@ pub(crate) static PBKDF_FORCE_ITERATIONS: Opt = option(
     "N",
     U32,
     "Use this cost; do not measure.",
-    "Iterations of PBKDF2 (at least 1000) or passes of Argon2 (at least 4). Memory and threads are then used as given. \
-     A derivation that takes more than a minute here is said beforehand and asked for; without a terminal it is refused \
-     unless --batch-mode is given. Called by the name cryptsetup, it is only warned of.",
+    "Iterations of PBKDF2 (at least 1000) or passes of Argon2 (at least 4). Memory and threads are then used \
+     as given. If a derivation would take more than a minute here, you are asked first; without a terminal it \
+     is refused unless --batch-mode is given. Called as cryptsetup, Keyway only prints a warning.",
 );
 pub(crate) static PBKDF_MEMORY: Opt =
     option("pbkdf-memory", None, "KIB", U32, "Memory of Argon2 (1048576).", "");
@@ -210,3 +212,8 @@ pub(crate) static NEW_VOLUME_RULES: &[Rule] = &[
         .saying("Option --integrity-no-wipe can be used only for format action with integrity extension."),
     Rule::excludes(&USE_RANDOM, &[&USE_URANDOM]).saying("Only one of --use-[u]random options is allowed."),
 ];
+
+/// cryptsetup's words for a size of a key.
+pub(crate) const NOT_BYTES: &str = "Key size must be a multiple of 8 bits";
+/// cryptsetup's words for a size of an encryption sector.
+pub(crate) const NOT_A_SECTOR: &str = "Unsupported encryption sector size.";

@@ -8,6 +8,7 @@ mod bitlk;
 mod keys;
 mod making;
 mod opening;
+pub(crate) mod operands;
 mod reencrypting;
 mod source;
 mod tcrypt;
@@ -58,7 +59,7 @@ pub(crate) static BATCH_MODE: Opt = flag(
     "batch-mode",
     Some('q'),
     "Ask no questions.",
-    "Confirms every question. For scripts; dangerous in a typed command.",
+    "Answers every question with yes. For scripts; dangerous on a terminal.",
 );
 pub(crate) static TEST_ARGS: Opt = flag("test-args", None, "Check the command line and do nothing.", "");
 pub(crate) static JSON: Opt = flag("json", None, "Print JSON instead of text.", "");
@@ -68,9 +69,9 @@ pub(crate) static MEMORY_BUDGET: Opt = option(
     "SIZE",
     Kind::Size,
     "Memory limit for key derivation.",
-    "An Argon2 keyslot names the memory that opening it takes, and a hostile header may name all there is. A \
-     keyslot over the limit is refused with the figure. Keyslots that fit together are derived in parallel. The \
-     default is half of the available memory.",
+    "An Argon2 keyslot states how much memory it needs, and a hostile header may demand all of it. A keyslot \
+     over the limit is refused, and the message says what it needs. Keyslots that fit together are derived in \
+     parallel. The default is half of the available memory.",
 );
 
 pub(crate) static TIME_LIMIT: Opt = option(
@@ -79,7 +80,8 @@ pub(crate) static TIME_LIMIT: Opt = option(
     "SECONDS",
     U64,
     "Time limit for one key derivation (3600).",
-    "A hostile header may name a cost of years. A keyslot over the limit is refused with the figure.",
+    "A hostile header may demand years of work. A keyslot over the limit is refused, and the message says \
+     what it needs.",
 );
 
 /// Unknown where the program is called as cryptsetup, whose command lines have no such option.
@@ -154,7 +156,7 @@ pub(crate) static DUMP_VOLUME_KEY: Opt =
     flag("dump-volume-key", None, "The volume key; asks for a passphrase.", "");
 pub(crate) static DUMP_MASTER_KEY: Opt = flag("dump-master-key", None, "Old name of --dump-volume-key.", "");
 pub(crate) static DISABLE_BLKID: Opt =
-    flag("disable-blkid", None, "Do not look for what the device holds already.", "");
+    flag("disable-blkid", None, "Do not check what the device already holds.", "");
 pub(crate) static DISABLE_KEYRING: Opt = flag(
     "disable-keyring",
     None,

@@ -14,18 +14,18 @@ pub(crate) static SHARED: Opt = flag(
 pub(crate) static WEAK_CIPHER: Opt = flag(
     "allow-weak-cipher",
     None,
-    "Accept a cipher that protects little.",
+    "Accept a weak cipher, or none.",
     "Refused by default: no encryption at all (cipher_null), ECB, ciphers and modes that make a key stream \
-     (arc4, ctr, xctr, cfb, ofb: two versions of a sector reveal each other), the IV null, and keys of less than 128 \
-     bits (for XTS: each half). Whoever can write the header can put them there, and read what is written \
-     afterwards. When called as cryptsetup, Keyway accepts them with a warning.",
+     (arc4, ctr, xctr, cfb, ofb: two versions of a sector reveal each other), the IV null, and keys of less \
+     than 128 bits (for XTS: each half). An attacker who can write the header can put one there and read what \
+     is written afterwards. When called as cryptsetup, Keyway accepts them with a warning.",
 );
 pub(crate) static LINEAR_SEGMENTS: Opt = flag(
     "allow-linear-segments",
     None,
     "Read segments that are not encrypted.",
-    "A LUKS2 header may describe data that is not encrypted. Only reencryption makes such a volume, but whoever \
-     can write the header can make one too. This option reads such data, for those who examine a header.",
+    "A LUKS2 header may describe data that is not encrypted. Only reencryption makes such a volume, but so \
+     can an attacker who can write the header. This option reads such data, to examine a volume.",
 );
 pub(crate) static REQUIRE: Opt = option(
     "require",
@@ -49,10 +49,10 @@ pub(crate) static SEAL_CONTEXT: Opt = option(
     Kind::Text,
     "The string that the seal is bound to.",
     "A volume that is not sealed, or was sealed with another string, is refused. The string is not in the \
-     header: it distinguishes volumes sealed with the same key, such as those of two machines, or of this year and \
-     last year. Other users see it in lists of processes: --seal-context-file or the environment variable \
-     KEYWAY_SEAL_CONTEXT keeps it from them. Where none of the options is given, the variable stands for them, unless \
-     it is empty.",
+     header: it distinguishes volumes sealed with the same key, such as those of two machines, or of this \
+     year and last year. Other users can see it in the process list: --seal-context-file and the environment \
+     variable KEYWAY_SEAL_CONTEXT hide it. The variable applies if neither option is given and it is not \
+     empty.",
 );
 pub(crate) static SEAL_CONTEXT_FILE: Opt = option(
     "seal-context-file",
@@ -60,15 +60,15 @@ pub(crate) static SEAL_CONTEXT_FILE: Opt = option(
     "FILE",
     Kind::Path,
     "The same string, from a file.",
-    "As --seal-context with what the file holds: UTF-8, at most 64 KiB, without one newline at the end. No list of \
-     processes shows it. In crypttab: x-keyway.seal-context-file=FILE.",
+    "The file holds the string of --seal-context: UTF-8, at most 64 KiB; one trailing newline is dropped. The \
+     process list does not show it. In crypttab: x-keyway.seal-context-file=FILE.",
 );
 pub(crate) static IGNORE_SEAL: Opt = flag(
     "ignore-seal",
     None,
     "Open the volume although its seal is broken.",
-    "By default a volume whose header differs from what was sealed is refused. For repair, and for those who \
-     changed the header themselves; a policy that demands a seal still refuses it.",
+    "By default a volume whose header differs from its seal is refused. For repair, and if you changed the \
+     header yourself; a policy that demands a seal still refuses it.",
 );
 pub(crate) static DIRECT_IO: Opt = flag(
     "direct-io",
@@ -83,7 +83,7 @@ pub(crate) static ALLOW_DISCARDS: Opt = flag(
     "allow-discards",
     None,
     "Pass discards (TRIM) on to the device.",
-    "Whoever sees the device then sees which parts of it are unused.",
+    "The device then shows which parts of it are unused.",
 );
 pub(crate) static PERF_SAME_CPU: Opt =
     flag("perf-same_cpu_crypt", None, "Encrypt on the requesting CPU (dm-crypt).", "");
@@ -116,9 +116,12 @@ pub(crate) static LINK_VK: Opt = option(
     Kind::Text,
     "Also leave the volume key in this keyring.",
     "KEYRING is @s, @u, @us, %:NAME or a number, KEY a description, with its type before it: %user:NAME or \
-     %logon:NAME. The key stays there when the mapping is closed: remove it with keyctl. A volume in the middle of a \
-     re-encryption has two keys, the old one and the new one: the option is given twice.",
+     %logon:NAME. The key stays there when the mapping is closed: remove it with keyctl. A volume in the \
+     middle of a reencryption has two keys, the old one and the new one: give the option twice.",
 );
 
 pub(crate) static OPENING_RULES: &[Rule] = &[Rule::excludes(&SEAL_CONTEXT, &[&SEAL_CONTEXT_FILE])
     .saying("--seal-context and --seal-context-file cannot be combined; omit one.")];
+
+/// cryptsetup's words for three links or more.
+pub(crate) const TOO_MANY_LINKS: &str = "At most 2 keyring link specifications can be supplied.";

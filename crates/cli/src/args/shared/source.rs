@@ -12,31 +12,31 @@ pub(crate) static SOURCE_CIPHER: Opt = option(
     "SPEC",
     Kind::Words(super::CIPHERS),
     "The source's cipher (plain, loop-AES).",
-    "What --cipher says of a volume that is opened. loop-AES has aes unless this says otherwise.",
+    "As --cipher when the volume is opened. The default for loop-AES is aes.",
 );
 pub(crate) static SOURCE_KEY_SIZE: Opt = option(
     "source-key-size",
     None,
     "BITS",
     Kind::Numbers(u32::MAX as u64, &["128", "192", "256", "512"]),
-    "The size of its key.",
-    "loop-AES has 256 unless this says otherwise.",
+    "The source's key size.",
+    "The default for loop-AES is 256.",
 );
 pub(crate) static SOURCE_HASH: Opt = option(
     "source-hash",
     None,
     "NAME",
     Kind::Words(HASHES),
-    "The hash that makes its key.",
-    "Of a plain volume's passphrase, with a length if one was given (ripemd160:20), or plain; of loop-AES's key file, \
-     by its key's size unless this says otherwise.",
+    "The source's hash.",
+    "For plain, the hash of the passphrase, with a length if one was given (ripemd160:20), or the word plain; \
+     for loop-AES, that of the key file, whose default depends on the key size.",
 );
 pub(crate) static SOURCE_OFFSET: Opt = option(
     "source-offset",
     None,
     "SIZE",
     Kind::Size,
-    "Where its data starts.",
+    "Start of the source's data.",
     "In bytes or with a unit. A multiple of 512.",
 );
 pub(crate) static SOURCE_SKIP: Opt = option(
@@ -44,15 +44,15 @@ pub(crate) static SOURCE_SKIP: Opt = option(
     None,
     "SECTORS",
     U64,
-    "The IV of its first sector.",
-    "In 512-byte sectors. loop-AES counts them from the device's start unless this says otherwise.",
+    "IV of the source's first sector.",
+    "In 512-byte sectors. For loop-AES, the default is the position on the device.",
 );
 pub(crate) static SOURCE_SIZE: Opt = option(
     "source-size",
     None,
     "SIZE",
     Kind::Size,
-    "How long it is (plain).",
+    "Length of the source (plain).",
     "In bytes or with a unit. A multiple of 512. Without it, the source extends to the end of its device.",
 );
 pub(crate) static SOURCE_SECTOR_SIZE: Opt = option(
@@ -60,13 +60,13 @@ pub(crate) static SOURCE_SECTOR_SIZE: Opt = option(
     None,
     "BYTES",
     Kind::Numbers(u32::MAX as u64, &["512", "1024", "2048", "4096"]),
-    "Its encryption sector (plain).",
+    "The source's encryption sector (plain).",
     "",
 );
 pub(crate) static SOURCE_IV_LARGE_SECTORS: Opt = flag(
     "source-iv-large-sectors",
     None,
-    "Its IVs count encryption sectors (plain).",
+    "The source's IVs count sectors (plain).",
     "Otherwise they count 512-byte sectors.",
 );
 
@@ -86,19 +86,19 @@ pub(crate) static SOURCE_RULES: &[Rule] = &[
     Rule::only_of_named(
         &["plain", "loopaes"],
         SOURCE,
-        "Options that begin with --source describe a source of --type plain or loopaes; the header of other volumes \
-         says all that.",
+        "Options that begin with --source describe a source of --type plain or loopaes; other volumes have a \
+         header that describes them.",
     ),
     Rule::line(
         |args| {
             let numbers = [&SOURCE_KEY_SIZE, &SOURCE_SIZE, &SOURCE_SECTOR_SIZE];
             numbers.into_iter().any(|option| args.number(option) == Some(0))
         },
-        "--source-key-size, --source-size and --source-sector-size are more than 0.",
+        "--source-key-size, --source-size and --source-sector-size must be greater than 0.",
     ),
     Rule::line(
         |args| args.is_of(&["plain"]) && args.given(&SOURCE_HASH) && has_key_file(args),
-        "--source-hash is of a passphrase; the key file of a plain volume is its key itself.",
+        "--source-hash is for a passphrase; a plain volume's key file is the key itself.",
     ),
     // The defaults are not the volume's, and nothing on the disk tells: the copy would be noise.
     Rule::line(
@@ -107,8 +107,8 @@ pub(crate) static SOURCE_RULES: &[Rule] = &[
             let is_described = args.given(&SOURCE_CIPHER) && args.given(&SOURCE_KEY_SIZE) && is_keyed;
             args.is_of(&["plain"]) && !is_described
         },
-        "A plain source needs --source-cipher, --source-key-size and, unless a key file opens it, --source-hash: nothing \
-         on its device tells them, and with others the copy would be noise.",
+        "A plain source needs --source-cipher, --source-key-size and, unless a key file opens it, \
+         --source-hash: its device does not record them, and with wrong ones the copy would be noise.",
     ),
 ];
 

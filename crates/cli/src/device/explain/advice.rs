@@ -8,7 +8,7 @@ use keyway_crypto::CipherSpec;
 pub(super) fn in_full(name: &str) -> String {
     let specs = CipherSpec::named(name).unwrap_or_default();
     match specs.iter().map(ToString::to_string).reduce(|all, spec| format!("{all} or {spec}")) {
-        Some(specs) => format!("it is written in full: {specs}"),
+        Some(specs) => format!("write it in full: {specs}"),
         None => "\"keyway ciphers\" lists what is available".to_owned(),
     }
 }

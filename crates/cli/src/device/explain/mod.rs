@@ -289,8 +289,8 @@ pub(crate) fn plain(error: &Error) -> Failure {
         Error::NotWiped { areas, header } => {
             let way = match (areas.is_empty(), header) {
                 (false, None) => {
-                    "The header names those keyslots no more, but what is left there may still open the volume \
-                     with an older copy of the header: overwrite it by other means, or destroy the device."
+                    "The header no longer lists those keyslots, but with an older copy of the header their \
+                     remains may still open the volume: overwrite them by other means, or destroy the device."
                 }
                 _ => {
                     "What was overwritten is gone. Run it again once the device can be written, or destroy the device."

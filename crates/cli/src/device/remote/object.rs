@@ -2,6 +2,7 @@
 
 use crate::args::address;
 use crate::output::failure::{Exit, Failure, Result};
+use crate::output::sentence;
 use keyway::storage::Storage;
 use keyway_remote::{Cause, Error, Notice, Object, Options};
 use std::collections::HashMap;
@@ -43,11 +44,7 @@ fn no_url(text: &str) -> Failure {
 /// work goes on.
 fn tell(place: &str, notice: &Notice) {
     let line = match notice {
-        Notice::Waiting(waited) => format!(
-            "Waiting for {place}: no data for {} s; giving up after {} s (--timeout).",
-            waited.as_secs(),
-            timeout().as_secs()
-        ),
+        Notice::Waiting(waited) => sentence::waiting(place, *waited, timeout()),
         _ => format!(
             "{place}: its server sends neither ETag nor Last-Modified: if another object of the same length \
              replaces it during reading, this goes unnoticed."

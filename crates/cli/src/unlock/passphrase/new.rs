@@ -36,20 +36,23 @@ impl Manners {
     pub(super) fn check(self, secret: &Secret, file: Option<&Path>, quiet: bool) -> Result<()> {
         match self {
             Self::Keyways if secret.is_empty() => {
-                let message = "The new passphrase is empty: whoever has the volume would open it by Enter.";
+                let message = "The new passphrase is empty: anyone who has the volume could open it by \
+                               pressing Enter.";
                 let option = shared::ALLOW_EMPTY_PASSPHRASE.long;
-                return Err(Failure::new(Exit::Parameters, message)
-                    .hinting(format!("--{option} sets it all the same.")));
+                return Err(Failure::new(Exit::Parameters, message).hinting(format!("--{option} allows it.")));
             }
             Self::Cryptsetups if secret.is_empty() => {
-                say!("WARNING: The new passphrase is empty: whoever has the volume opens it by Enter.");
+                say!(
+                    "WARNING: The new passphrase is empty: anyone who has the volume can open it by pressing \
+                      Enter."
+                );
             }
             Self::Keyways | Self::EmptyIsFine if !quiet => {
                 if let Some(file) = file.filter(|_| ends_in_typed_newline(secret.expose())) {
                     let name =
                         if file == Path::new("-") { "Standard input".into() } else { file.to_string_lossy() };
                     say!(
-                        "{name} ends in a newline, which is part of the key: who types the passphrase cannot enter it."
+                        "{name} ends in a newline, which is part of the key: it cannot be typed at a prompt."
                     );
                 }
             }

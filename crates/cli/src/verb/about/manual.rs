@@ -19,12 +19,12 @@ pub(crate) static COMMAND: Command = Command {
     operands: &[Operand {
         name: "COMMAND",
         required: false,
-        help: "Whose page; without it, that of keyway.",
+        help: "The command; without it, the page of keyway.",
         offers: Offers::Commands,
     }],
     about: "Show the manual.",
-    man: "On a terminal the page is shown by man, or, where there is none, as text by $PAGER, less or more. What is \
-          not a terminal gets the text. The pages are in the program: nothing has to be installed.",
+    man: "On a terminal, man shows the page; without man, $PAGER, less or more shows it as text. Elsewhere \
+          the text is printed. The pages are in the program: nothing has to be installed.",
     options: &[&[&OUTPUT]],
     rules: &[],
     examples: &[
@@ -46,7 +46,7 @@ static OUTPUT: Opt = Opt {
     value: "DIR",
     kind: Kind::Path,
     help: "Write all pages into this directory.",
-    man: "It is made if it does not exist. Pages of the same names are replaced.",
+    man: "It is created if it does not exist. Pages of the same name are replaced.",
 };
 
 enum Manual {

@@ -2,9 +2,7 @@
 
 use crate::args::risk::{Effect, Proof, risk};
 use crate::args::rule::Rule;
-use crate::args::{
-    self, Args, Command, Example, Group, Kind, Offers, Operand, Opt, Request, Topic, groups, shared,
-};
+use crate::args::{self, Args, Command, Example, Group, Kind, Opt, Request, Topic, groups, shared};
 use crate::device::{Target, Versions};
 use crate::output::failure::{Exit, Failure, Result};
 use crate::output::stdio;
@@ -24,15 +22,7 @@ pub(crate) static COMMAND: Command = Command {
     name: "luksAddKey",
     aliases: &[],
     group: Group::Cryptsetup(Topic::Passphrases),
-    operands: &[
-        Operand { name: "DEVICE", required: true, help: "The volume.", offers: Offers::Volumes },
-        Operand {
-            name: "NEW-KEY-FILE",
-            required: false,
-            help: "The new passphrase, in a file.",
-            offers: Offers::Files,
-        },
-    ],
+    operands: &[shared::operands::DEVICE, shared::operands::NEW_KEY_FILE],
     about: "Add a passphrase.",
     man: "An existing passphrase (or the volume key) is needed to add another. The new keyslot is the first free one, unless \
           --new-key-slot names it. --key-slot names the keyslot of the existing passphrase when --new-key-slot is given \
@@ -78,7 +68,7 @@ static NEW_KEY_SLOT: Opt = Opt {
     short: None,
     value: "N",
     kind: Kind::Number(i32::MAX as u64),
-    help: "Put the new passphrase here.",
+    help: "Keyslot for the new passphrase.",
     man: "",
 };
 static NEW_TOKEN_ID: Opt = Opt {
@@ -141,7 +131,7 @@ impl Request for AddKey {
             }
             What::Unbound { bits, new } => self.add_unbound(*bits, *new)?,
         };
-        stdio::verbose(self.target.manner, &format!("Key slot {slot} created."))
+        keyslot::note_created(self.target.manner, slot)
     }
 }
 

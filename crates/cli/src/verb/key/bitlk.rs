@@ -20,24 +20,16 @@ pub(crate) static ADD: Command = Command {
     name: "bitlkAddKey",
     aliases: &[],
     group: Group::Containers,
-    operands: &[
-        DEVICE,
-        Operand {
-            name: "NEW-KEY-FILE",
-            required: false,
-            help: "The new passphrase, in a file.",
-            offers: Offers::Files,
-        },
-    ],
+    operands: &[DEVICE, shared::operands::NEW_KEY_FILE],
     about: "Add a passphrase or a recovery password to a BitLocker volume.",
-    man: "What opens the volume is asked for, then the new passphrase, of 8 to 256 characters: Windows takes only one, which \
-          --replace puts in the place of the old one. With --recovery-password, 48 digits are made instead, and printed \
-          once. Volumes of Windows' and of bitlkFormat's are changed alike; the data and the keys that they are encrypted \
-          with stay.\n\nThe three copies of the metadata are written one after the other: whenever that is cut, the volume \
-          opens by what opened it before, or by what was to open it from then on. The next bitlkAddKey or bitlkRemoveKey \
-          then makes the copies the same, says so, and does no more. A device that is in use is refused, and so is a volume \
-          whose protection is suspended, that is only partly encrypted, or that opens by no passphrase, recovery password \
-          or start-up key.",
+    man: "Asks for a key that opens the volume, then for the new passphrase, of 8 to 256 characters. Windows \
+          allows only one passphrase: --replace replaces it. With --recovery-password, 48 digits are \
+          generated instead, and printed once. This works for volumes made by Windows and by bitlkFormat; the \
+          data and its keys stay the same.\n\nThe three copies of the metadata are written one after another: \
+          if that is interrupted, the volume opens with the keys from before or after the change. The next \
+          bitlkAddKey or bitlkRemoveKey then only makes the copies equal, and says so. A device in use is \
+          refused, and so is a volume whose protection is suspended, that is only partly encrypted, or that \
+          no passphrase, recovery password or start-up key opens.",
     options: &[
         groups::KEY_INPUT,
         &[&shared::NEW_KEYFILE],
@@ -48,12 +40,9 @@ pub(crate) static ADD: Command = Command {
     examples: &[
         Example {
             line: "keyway bitlkAddKey --recovery-password windows.img",
-            does: "Asks for what opens it, prints 48 digits that do as well.",
+            does: "Asks for a key that opens it, prints 48 digits as another.",
         },
-        Example {
-            line: "keyway bitlkAddKey --replace windows.img",
-            does: "Another passphrase, in the place of the old one.",
-        },
+        Example { line: "keyway bitlkAddKey --replace windows.img", does: "Replaces the passphrase." },
     ],
     risks: &[risk("DEVICE", Effect::Overwrites, Proof::Claim, "bitlkAddKey -q -d KEY TARGET KEY")],
     run: args::run::<AddKey>,
@@ -73,37 +62,38 @@ pub(crate) static REMOVE: Command = Command {
             offers: Offers::Files,
         },
     ],
-    about: "Remove what opens a BitLocker volume.",
-    man: "The protector that the passphrase, recovery password or start-up key opens is removed; with --key-slot, the one of \
-          that number (bitlkDump shows them), whatever opens the volume. The last one that opens it without a TPM or smart \
-          card stays, and so do those of these: Windows removes them.\n\nWhere a change was cut off, what was removed may be \
-          left in one copy of the metadata, and protectors may have other numbers: the copies become the same first, and \
-          nothing is removed. Look at bitlkDump then. That takes a key that still opens the volume.\n\nWho has a copy of the metadata from before (a \
-          backup, a snapshot, cells that a flash disk has set aside) still opens the volume by what was removed: where that \
-          matters, copy the data to a new volume.",
+    about: "Remove a key of a BitLocker volume.",
+    man: "Removes the protector that the given passphrase, recovery password or start-up key opens; with \
+          --key-slot, the protector with that number (bitlkDump shows them), and any key that opens the \
+          volume will do. The last protector that works without a TPM or smart card is kept, and so are those \
+          for a TPM or smart card: Windows removes them.\n\nIf a change was interrupted, a removed protector \
+          may be left in one copy of the metadata, and protectors may have other numbers: this command then \
+          only makes the copies equal, with a key that still opens the volume. Check the result with \
+          bitlkDump.\n\nAnyone with an older copy of the metadata (a backup, a snapshot, spare cells of a \
+          flash disk) can still open the volume with the removed key: if that matters, copy the data to a new \
+          volume.",
     options: &[groups::KEY_INPUT, &[&NUMBER, &shared::TIMEOUT]],
     rules: &[],
     examples: &[
-        Example { line: "keyway bitlkRemoveKey windows.img", does: "Asks for what is to open it no longer." },
+        Example { line: "keyway bitlkRemoveKey windows.img", does: "Asks for the key to remove." },
         Example {
             line: "keyway bitlkRemoveKey -S 1 windows.img",
-            does: "Asks for what opens it, and removes protector 1.",
+            does: "Asks for a key that opens it, and removes protector 1.",
         },
     ],
     risks: &[risk("DEVICE", Effect::Overwrites, Proof::Claim, "bitlkRemoveKey -q TARGET KEY")],
     run: args::run::<RemoveKey>,
 };
 
-const DEVICE: Operand =
-    Operand { name: "DEVICE", required: true, help: "The volume.", offers: Offers::Volumes };
+const DEVICE: Operand = shared::operands::DEVICE;
 
 static REPLACE: Opt = Opt {
     long: "replace",
     short: None,
     value: "",
     kind: Kind::Flag,
-    help: "In the place of the passphrase that there is.",
-    man: "The old passphrase opens the volume no longer; what opens it now may be that one, too.",
+    help: "Replace the existing passphrase.",
+    man: "The old passphrase no longer opens the volume. It can be the key given to open it now.",
 };
 
 static NUMBER: Opt = Opt {
@@ -132,7 +122,7 @@ impl Request for AddKey {
         let file = args.path(&shared::NEW_KEYFILE).or_else(|| args.operand(1)).map(Path::to_owned);
         let new = match (args.given(&RECOVERY_PASSWORD), &file) {
             (true, Some(_)) => {
-                let message = "Option --recovery-password makes the key itself: no key file goes with it.";
+                let message = "Option --recovery-password generates the key: omit the key file.";
                 return Err(Failure::new(Exit::Parameters, message));
             }
             (true, None) => New::Recovery,
@@ -151,8 +141,11 @@ impl Request for AddKey {
                 opened.add_recovery_password(&password).map_err(|error| failed(error).adding(UNSURE))?
             }
             New::Passphrase { file, replaces } => {
-                let source =
-                    self.volume.passphrase.replacement("Enter new passphrase: ", file.as_deref(), WAY);
+                let source = self.volume.passphrase.replacement(
+                    unlock::NEW_PROMPT,
+                    file.as_deref(),
+                    unlock::NEXT_LINE,
+                );
                 let key = source.read_key()?;
                 match replaces {
                     true => opened.replace_passphrase(&key),
@@ -233,11 +226,8 @@ impl Volume {
 }
 
 /// What was shown may be in some copies of the metadata.
-const UNSURE: &str = "The recovery password that was shown may open the volume or not.";
+const UNSURE: &str = "The recovery password that was shown may or may not open the volume.";
 
 /// What to do where the key may be the one that was removed.
-const CUT_OFF: &str = "A change of its protectors was cut off, and what it removed may be left in a copy of the metadata. \
-                       Run this again with a key that still opens the volume.";
-
-/// How the new passphrase is given where nobody can be asked.
-const WAY: &str = "Give the new passphrase on standard input, in the line after the old one.";
+const CUT_OFF: &str = "A change of its protectors was interrupted, and a removed one may be left in a copy of \
+                       the metadata. Run this again with a key that still opens the volume.";

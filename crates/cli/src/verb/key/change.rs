@@ -1,15 +1,12 @@
 //! `luksChangeKey`: replaces an existing passphrase.
 
 use crate::args::risk::{Effect, Proof, risk};
-use crate::args::{
-    self, Args, Command, Example, Group, Kind, Offers, Operand, Opt, Request, Topic, groups, shared,
-};
+use crate::args::{self, Args, Command, Example, Group, Kind, Opt, Request, Topic, groups, shared};
 use crate::device::{Target, Versions, explain};
 use crate::output::failure::Result;
-use crate::output::stdio;
 use crate::unlock::admission::Demands;
 use crate::unlock::{self, KeyOptions};
-use crate::verb::key::keyslot::KeyslotOptions;
+use crate::verb::key::keyslot::{self, KeyslotOptions};
 use keyway::Access;
 use std::path::Path;
 use std::path::PathBuf;
@@ -19,21 +16,14 @@ pub(crate) static COMMAND: Command = Command {
     name: "luksChangeKey",
     aliases: &[],
     group: Group::Cryptsetup(Topic::Passphrases),
-    operands: &[
-        Operand { name: "DEVICE", required: true, help: "The volume.", offers: Offers::Volumes },
-        Operand {
-            name: "NEW-KEY-FILE",
-            required: false,
-            help: "The new passphrase, in a file.",
-            offers: Offers::Files,
-        },
-    ],
+    operands: &[shared::operands::DEVICE, shared::operands::NEW_KEY_FILE],
     about: "Change a passphrase.",
-    man: "The keyslot that the existing passphrase opens gets the new one. After a crash, either the old or the \
-          new passphrase works. The new key material therefore needs room beside the old: if no area (LUKS2) or \
-          keyslot (LUKS1) is free, first remove a keyslot that is no longer needed. --force then overwrites the old \
-          one, as cryptsetup does: if that is interrupted, neither passphrase opens it. Back up the header first \
-          (luksHeaderBackup). Called as cryptsetup, Keyway does so without the option, and says it.",
+    man: "The keyslot that the existing passphrase opens gets the new one. After a crash, either the old or \
+          the new passphrase works. The new key material therefore needs room beside the old: if no area \
+          (LUKS2) or keyslot (LUKS1) is free, first remove a keyslot that is no longer needed. --force then \
+          overwrites the old one, as cryptsetup does: if that is interrupted, neither passphrase opens it. \
+          Back up the header first (luksHeaderBackup). Called as cryptsetup, Keyway does so without the \
+          option, and says so.",
     options: &[
         groups::KEY_INPUT,
         groups::NEW_KEY_INPUT,
@@ -58,7 +48,7 @@ static FORCE: Opt = Opt {
     short: None,
     value: "",
     kind: Kind::Flag,
-    help: "Without room, overwrite the old key.",
+    help: "If there is no room, overwrite the old key.",
     man: "If that is interrupted, neither passphrase opens the keyslot, only a header backup does.",
 };
 
@@ -109,8 +99,7 @@ impl Request for ChangeKey {
                  neither passphrase opens it, only a header backup does."
             );
         }
-        let new =
-            key.passphrase.replacement("Enter new passphrase: ", self.new_key_file.as_deref(), NEW_KEY_FILE);
+        let new = key.passphrase.replacement(unlock::NEW_PROMPT, self.new_key_file.as_deref(), NEW_KEY_FILE);
         let changed = header.change_key_with(found, &new.read_key()?, &options);
         let slot = changed.map_err(|error| match overwrites && !self.in_place {
             true => explain::placed(error.into(), Some(target.header_path())).hinting(format!(
@@ -119,7 +108,7 @@ impl Request for ChangeKey {
             )),
             false => error.into(),
         })?;
-        stdio::verbose(target.manner, &format!("Key slot {slot} created."))
+        keyslot::note_created(target.manner, slot)
     }
 }
 

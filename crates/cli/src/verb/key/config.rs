@@ -2,9 +2,7 @@
 
 use crate::args::risk::{Effect, Proof, risk};
 use crate::args::rule::Rule;
-use crate::args::{
-    self, Alias, Args, Command, Example, Group, Kind, Offers, Operand, Opt, Request, Topic, groups, shared,
-};
+use crate::args::{self, Alias, Args, Command, Example, Group, Kind, Opt, Request, Topic, groups, shared};
 use crate::device::{Target, Versions};
 use crate::make::label;
 use crate::output::failure::{Exit, Failure, Result};
@@ -17,12 +15,12 @@ pub(crate) static COMMAND: Command = Command {
     name: "config",
     aliases: &[Alias { name: "luksConfig", device_type: Some("luks2") }],
     group: Group::Cryptsetup(Topic::Passphrases),
-    operands: &[Operand { name: "DEVICE", required: true, help: "The volume.", offers: Offers::Volumes }],
+    operands: &[shared::operands::DEVICE],
     about: "Set label, subsystem and keyslot priorities.",
     man: "Keyslots with priority \"prefer\" are tried first; those with \"ignore\" only when --key-slot names \
-          them. Label and subsystem are set together: the one that is not given becomes empty. On a sealed volume \
-          they are part of the seal: with a key (--key-file and the like) it is renewed in the same write, without one \
-          it must be renewed afterwards: keyway-seal(8).",
+          them. Label and subsystem are set together: the one that is not given becomes empty. On a sealed \
+          volume they are part of the seal: with a key (--key-file and the like), the same write renews it; \
+          without one, renew it afterwards: keyway-seal(8).",
     options: &[
         &[&PRIORITY, &shared::KEY_SLOT, &shared::LABEL, &shared::SUBSYSTEM, &shared::HEADER],
         groups::KEY_INPUT,

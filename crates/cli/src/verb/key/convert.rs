@@ -1,10 +1,9 @@
 //! `luksConvertKey`: another key derivation function for the same passphrase (LUKS2).
 
 use crate::args::risk::{Effect, Proof, risk};
-use crate::args::{self, Args, Command, Example, Group, Offers, Operand, Request, Topic, groups, shared};
+use crate::args::{self, Args, Command, Example, Group, Request, Topic, groups, shared};
 use crate::device::{Target, Versions};
 use crate::output::failure::Result;
-use crate::output::stdio;
 use crate::unlock::KeyOptions;
 use crate::unlock::admission::Demands;
 use crate::verb::key::keyslot::{self, KeyslotOptions};
@@ -15,7 +14,7 @@ pub(crate) static COMMAND: Command = Command {
     name: "luksConvertKey",
     aliases: &[],
     group: Group::Cryptsetup(Topic::Passphrases),
-    operands: &[Operand { name: "DEVICE", required: true, help: "The volume.", offers: Offers::Volumes }],
+    operands: &[shared::operands::DEVICE],
     about: "Give a keyslot another key derivation.",
     man: "The passphrase stays the same; --pbkdf and its companions, or the defaults of this machine, set the \
           new cost. A boot loader without Argon2 needs --pbkdf pbkdf2.",
@@ -66,6 +65,6 @@ impl Request for ConvertKey {
         header.check()?;
         let existing = key.passphrase.existing("Enter passphrase for keyslot to be converted: ");
         let slot = header.convert_key(&existing.read_key()?, &options)?;
-        stdio::verbose(target.manner, &format!("Key slot {slot} created."))
+        keyslot::note_created(target.manner, slot)
     }
 }

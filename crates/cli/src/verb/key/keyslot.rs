@@ -5,9 +5,16 @@ use crate::args::{Args, shared};
 use crate::make::calibration::Data;
 use crate::make::kdf::KdfOptions;
 use crate::output::failure::{Exit, Failure, Result};
+use crate::output::manner::Manner;
+use crate::output::stdio;
 use keyway::NewKeyslot;
 use keyway::kdf_cost::DEFAULT_HASH;
 use keyway::parts::Header;
+
+/// "Key slot 1 created." with `-v`.
+pub(super) fn note_created(manner: Manner, keyslot: u32) -> Result<()> {
+    stdio::verbose(manner, &format!("Key slot {keyslot} created."))
+}
 
 /// KDF, hash and encryption of a new keyslot, without its number.
 pub(super) struct KeyslotOptions {

@@ -22,7 +22,7 @@ pub(crate) static KILL_SLOT: Command = Command {
     aliases: &[],
     group: Group::Cryptsetup(Topic::Passphrases),
     operands: &[
-        Operand { name: "DEVICE", required: true, help: "The volume.", offers: Offers::Volumes },
+        shared::operands::DEVICE,
         Operand {
             name: "SLOT",
             required: true,
@@ -31,14 +31,14 @@ pub(crate) static KILL_SLOT: Command = Command {
         },
     ],
     about: "Remove a keyslot by its number.",
-    man: "The key material is overwritten before the header drops it. A passphrase of another keyslot is asked \
-          for, so that you do not lock yourself out; with --batch-mode and no key file nothing is asked. Removing \
-          the last keyslot makes the data permanently unreadable. A header that does not match its seal is warned of, \
-          and loses the keyslot all the same.",
+    man: "The key material is overwritten before the header drops it. A passphrase of another keyslot is \
+          asked for, so that you do not lock yourself out; with --batch-mode and no key file nothing is \
+          asked. Removing the last keyslot makes the data permanently unreadable. If the header does not \
+          match its seal, a warning is printed and the keyslot is removed anyway.",
     options: &[groups::KEY_INPUT, groups::KEYSLOT_EDIT, groups::LIMITS],
     rules: &[Rule::line(
         |a| a.operand(1).and_then(Path::to_str).is_some_and(|slot| slot.starts_with('-')),
-        "Key slot is invalid.",
+        args::NOT_A_KEYSLOT,
     )],
     examples: &[Example {
         line: "keyway luksKillSlot disk.img 0",
@@ -54,7 +54,7 @@ pub(crate) static REMOVE_KEY: Command = Command {
     aliases: &[],
     group: Group::Cryptsetup(Topic::Passphrases),
     operands: &[
-        Operand { name: "DEVICE", required: true, help: "The volume.", offers: Offers::Volumes },
+        shared::operands::DEVICE,
         Operand {
             name: "KEY-FILE",
             required: false,
@@ -79,9 +79,14 @@ pub(crate) static ERASE: Command = Command {
     name: "erase",
     aliases: &[Alias { name: "luksErase", device_type: Some("luks") }],
     group: Group::Cryptsetup(Topic::Volumes),
-    operands: &[Operand { name: "DEVICE", required: true, help: "The volume.", offers: Offers::Volumes }],
+    operands: &[shared::operands::DEVICE],
     about: "Remove every keyslot; the data is gone for good.",
-    man: "No passphrase is needed. The header stays, so that a header backup, if there is one, can restore the keys.           The key material of every keyslot is overwritten, also of those that open no data, are disabled or of an           unknown kind, then the header is written. A place that cannot be overwritten stops nothing: it is named at           the end, and the exit code is 1. Nothing that the header says stops it either: a seal, a requirement that is           not known, or a sequence id that can grow no further, after which the ids begin again at 1.",
+    man: "No passphrase is needed. The header stays, so that a header backup, if there is one, can restore \
+          the keys. The key material of every keyslot is overwritten, even if the keyslot opens no data, is \
+          disabled or of an unknown kind; then the header is written. A place that cannot be overwritten does \
+          not stop the rest: it is reported at the end, and the exit code is 1. Nothing in the header stops \
+          it either: no seal, no unknown requirement, and no sequence id at its limit, after which the ids \
+          begin again at 1.",
     options: &[&[&shared::HEADER, &shared::TYPE]],
     rules: &[],
     examples: &[Example { line: "keyway erase disk.img", does: "Asks for the word YES first." }],
@@ -165,7 +170,7 @@ impl Request for RemoveKey {
     fn run(self) -> Result<()> {
         let (manner, key) = (self.target.manner, &self.key);
         if self.key_file.is_some() && key.passphrase.key_file.is_some() {
-            say!("Option --key-file takes precedence over specified key file argument.");
+            unlock::note_option_wins();
         }
         let mut header = self.target.header(Access::Write, self.versions, &key.terms_without_seal())?;
         header.check()?;
@@ -230,5 +235,5 @@ fn remove(manner: Manner, header: &mut Header, keyslot: u32) -> Result<()> {
     stdio::verbose(manner, &format!("Key slot {keyslot} removed."))
 }
 
-const UNREADABLE: &str = "Where a header does not say where its keys are, overwriting the start of the device destroys \
-                          them: up to its data, with LUKS2 16 MiB as a rule, with LUKS1 2 MiB.";
+const UNREADABLE: &str = "If a header does not say where its keys are, overwrite the start of the device up \
+                          to its data: usually 16 MiB for LUKS2, 2 MiB for LUKS1.";

@@ -2,11 +2,12 @@
 
 use crate::args::risk::{Effect, Proof, risk};
 use crate::args::rule::Rule;
-use crate::args::{self, Args, Command, Example, Group, Kind, Offers, Operand, Opt, Request, groups, shared};
+use crate::args::{self, Args, Command, Example, Group, Kind, Opt, Request, groups, shared};
 use crate::device::check_exists;
 use crate::make::output_file;
 use crate::make::replacing::Replacing;
 use crate::output::failure::Result;
+use crate::unlock;
 use crate::volume::kinds::tcrypt::header_key::{self, HeaderKey};
 use keyway::{Key, NewTcryptKey, TcryptHeader};
 use keyway_format::tcrypt::LARGEST_PIM;
@@ -18,18 +19,18 @@ pub(crate) static COMMAND: Command = Command {
     name: "tcryptChangeKey",
     aliases: &[],
     group: Group::Containers,
-    operands: &[Operand { name: "DEVICE", required: true, help: "The volume.", offers: Offers::Volumes }],
-    about: "Change what opens a TrueCrypt or VeraCrypt volume.",
-    man: "Its passphrase is asked for, then the new one. Hash, PIM and key files stay what they are, unless their --new- \
-          options say otherwise; the data and the key that it is encrypted with do, too. A volume of TrueCrypt's stays \
-          one.\n\nBoth headers are written, the copy at the end before the first, each over two passes of random bytes: \
-          whenever that is cut, one of them opens with the old passphrase or the new one. If the old one still opens the \
-          volume after a crash, run it again. If neither passphrase opens it, run tcryptHeaderRestore DEVICE with the new \
-          one. With --tcrypt-backup, the copy opens it and the first header is made \
-          anew.\n\nWho had the old passphrase and a copy of the old header (a backup of the file, a snapshot, cells that a \
-          flash disk has set aside) can still open the volume with them: where that matters, copy the data to a new \
-          volume.\n\nA device that is in use is refused. Encrypted systems are, too, for their boot loader needs its \
-          header, and volumes of TrueCrypt 5 and earlier, which have one header only.",
+    operands: &[shared::operands::DEVICE],
+    about: "Change the passphrase of a TrueCrypt or VeraCrypt volume.",
+    man: "Asks for the passphrase, then for the new one. Hash, PIM and key files stay the same unless their \
+          --new- options change them; the data and its key stay the same. A TrueCrypt volume stays a \
+          TrueCrypt volume.\n\nBoth headers are written, the copy at the end before the first, each after two \
+          passes of random bytes: if that is interrupted, one of them opens with the old or the new \
+          passphrase. If the old one still opens the volume after a crash, run the command again. If neither \
+          opens it, run tcryptHeaderRestore DEVICE with the new one. With --tcrypt-backup, the copy opens it \
+          and the first header is rebuilt.\n\nAnyone with the old passphrase and a copy of the old header (a \
+          backup of the file, a snapshot, spare cells of a flash disk) can still open the volume: if that \
+          matters, copy the data to a new volume.\n\nRefused are devices in use, encrypted systems, whose \
+          boot loader needs its header, and volumes of TrueCrypt 5 and earlier, which have only one header.",
     options: &[
         &[
             &shared::MIXED_KEY_FILE,
@@ -58,7 +59,7 @@ pub(crate) static COMMAND: Command = Command {
         },
         Example {
             line: "keyway tcryptChangeKey --new-keyfile key disk.hc",
-            does: "The same, and a key file from now on.",
+            does: "The same, with a key file from now on.",
         },
     ],
     risks: &[risk(
@@ -75,9 +76,9 @@ static NEW_KEY_FILE: Opt = Opt {
     short: None,
     value: "FILE",
     kind: Kind::Path,
-    help: "A key file from now on.",
-    man: "Instead of those that the volume has. May be given more than once; a folder stands for the files in it. With -, \
-          standard input is the new passphrase, newlines included.",
+    help: "New key file.",
+    man: "Replaces the volume's key files. May be given more than once; a directory stands for the files in it. \
+          With -, standard input is the new passphrase, newlines included.",
 };
 
 static NO_KEY_FILES: Opt = Opt {
@@ -85,7 +86,7 @@ static NO_KEY_FILES: Opt = Opt {
     short: None,
     value: "",
     kind: Kind::Flag,
-    help: "No key files from now on.",
+    help: "Remove all key files.",
     man: "The new passphrase opens the volume alone.",
 };
 
@@ -94,7 +95,7 @@ static NEW_HASH: Opt = Opt {
     short: None,
     value: "NAME",
     kind: Kind::Words(&["sha512", "sha256", "whirlpool", "blake2s", "streebog", "argon2id", "ripemd160"]),
-    help: "Another hash for its key derivation.",
+    help: "New hash of its key derivation.",
     man: "TrueCrypt's volumes have sha512, whirlpool and ripemd160, VeraCrypt's all but ripemd160. Versions of VeraCrypt \
           before 1.26.29 may not open argon2id.",
 };
@@ -104,9 +105,9 @@ static NEW_PIM: Opt = Opt {
     short: None,
     value: "N",
     kind: Kind::Number(LARGEST_PIM as u64),
-    help: "Another PIM; 0 is the default one.",
-    man: "One below 485 (12 with argon2id) needs a passphrase of 20 bytes or more. From or to argon2id, a volume that has a \
-          PIM needs a new one.",
+    help: "New PIM; 0 is the default.",
+    man: "One below 485 (12 with argon2id) needs a passphrase of 20 bytes or more. A volume with a PIM needs \
+          a new one when its hash changes from or to argon2id.",
 };
 
 static NEW_QUERY_PIM: Opt = Opt {
@@ -114,8 +115,8 @@ static NEW_QUERY_PIM: Opt = Opt {
     short: None,
     value: "",
     kind: Kind::Flag,
-    help: "Ask for another PIM.",
-    man: "After the new passphrase, on the terminal or as the next line of standard input.",
+    help: "Ask for the new PIM.",
+    man: shared::AFTER_NEW_PASSPHRASE,
 };
 
 struct ChangeKey {
@@ -170,7 +171,7 @@ impl New {
     /// Asks for what is not given.
     fn ask(&self, old: &HeaderKey) -> Result<(NewTcryptKey, Key)> {
         let options = old.passphrase.clone().or_empty();
-        let source = options.replacement("Enter new passphrase: ", self.stdin.as_deref(), WAY);
+        let source = options.replacement(unlock::NEW_PROMPT, self.stdin.as_deref(), unlock::NEXT_LINE);
         let passphrase = source.read()?;
         header_key::check_new(&passphrase, self.has_key_files, &NEW_KEY_FILE)?;
         let asked = self.asks_pim.then(|| header_key::ask_new_pim(&options)).transpose()?;
@@ -178,6 +179,3 @@ impl New {
         Ok((key, Key::Passphrase(passphrase)))
     }
 }
-
-/// How the new passphrase is given where nobody can be asked.
-const WAY: &str = "Give the new passphrase on standard input, in the line after the old one.";

@@ -32,7 +32,7 @@ pub(crate) static COMMAND: Command = Command {
             help: "add, remove, import, export or unassign.",
             offers: Offers::Verbs(VERBS),
         },
-        Operand { name: "DEVICE", required: true, help: "The volume.", offers: Offers::Volumes },
+        shared::operands::DEVICE,
     ],
     about: "Add, remove, import, export, unassign LUKS2 tokens.",
     man: "A token is a note in the header that says where a keyslot's passphrase comes from. add creates one \

@@ -22,12 +22,7 @@ pub(crate) static COMMAND: Command = Command {
     aliases: &[],
     group: Group::Containers,
     operands: &[
-        Operand {
-            name: "DEVICE",
-            required: true,
-            help: "The file or device that becomes the volume; with --size, a new file.",
-            offers: Offers::Volumes,
-        },
+        shared::operands::NEW_VOLUME,
         Operand {
             name: "KEY-FILE",
             required: false,
@@ -36,13 +31,15 @@ pub(crate) static COMMAND: Command = Command {
         },
     ],
     about: "Make a BitLocker volume.",
-    man: "Everything on the device is lost: the word YES confirms that, and where nobody can be asked, --force or -q. A \
-          device that is mounted, mapped or open in another program is refused. The first sector comes last, so that a kill \
-          leaves no volume or all of it.\n\nThe volume is as Windows makes it: AES-XTS with keys of 128 bits, three copies of \
-          its metadata, a passphrase of 8 to 256 characters, with --recovery-password the 48 digits as well. Its data area is \
-          filled with random bytes.\n\nThere is no file system in it yet. Make one through open or mount, and as long as the \
-          last line says, not longer: behind it the volume keeps its metadata, and nothing else can be written there. Windows \
-          offers to format a volume without a file system that it knows, and what it formats is a BitLocker volume no longer.",
+    man: "Everything on the device is lost: the word YES confirms that or, without a terminal, --force or -q. \
+          A device that is mounted, mapped or open in another program is refused. The first sector is written \
+          last, so an interrupted run leaves either no volume or a complete one.\n\nThe volume is as Windows \
+          makes it: AES-XTS with keys of 128 bits, three copies of its metadata, a passphrase of 8 to 256 \
+          characters, with --recovery-password the 48 digits as well. Its data area is filled with random \
+          bytes.\n\nThe volume has no file system yet. Make one through open or mount, no longer than the \
+          last line says: the volume's metadata follow it, and nothing else can be written there. Windows \
+          offers to format a volume without a file system that it knows; formatted, it is no longer a \
+          BitLocker volume.",
     options: &[
         groups::KEY_INPUT,
         &[
@@ -65,7 +62,7 @@ pub(crate) static COMMAND: Command = Command {
         Rule::excludes(&NO_PASSPHRASE, &[&shared::KEY_FILE, &shared::PASSWORD_COMMAND]),
         Rule::line(
             |args| args.given(&NO_PASSPHRASE) && args.operand(1).is_some(),
-            "Option --no-passphrase makes a volume without a passphrase: no key file goes with it.",
+            "Option --no-passphrase makes a volume without a passphrase: omit the key file.",
         ),
     ],
     examples: &[
@@ -109,7 +106,7 @@ static SIZE: Opt = Opt {
     short: None,
     value: "SIZE",
     kind: Kind::Size,
-    help: "Make a new file of this length.",
+    help: shared::NEW_SIZE_HELP,
     man: "At least 2 MiB; 1 MiB of it is not for data. An existing file is replaced only with --force.",
 };
 
@@ -128,7 +125,8 @@ static SECTOR_SIZE: Opt = Opt {
     value: "BYTES",
     kind: Kind::Numbers(4096, &["512", "4096"]),
     help: "Encryption sector: 512 or 4096.",
-    man: "The default is the length of the device's sectors, and 512 in a file. Windows opens a volume only where it is that.",
+    man: "The default is the sector size of the device, and 512 in a file. Windows opens a volume only if its \
+          sectors have the size of the device's.",
 };
 
 static LABEL: Opt = Opt {
@@ -137,8 +135,8 @@ static LABEL: Opt = Opt {
     value: "TEXT",
     kind: Kind::Text,
     help: "Its description (Keyway).",
-    man: "What Windows and bitlkDump show of the volume: at most 255 characters. Windows puts the computer's name and the date \
-          there.",
+    man: "Windows and bitlkDump show it: at most 255 characters. Windows puts the computer's name and the \
+          date there.",
 };
 
 static QUICK: Opt = Opt {
@@ -146,8 +144,8 @@ static QUICK: Opt = Opt {
     short: None,
     value: "",
     kind: Kind::Flag,
-    help: "Leave the data area as it is.",
-    man: "What was there can be read from the device until it is written over.",
+    help: shared::QUICK_HELP,
+    man: "Old data can be read from the device until it is overwritten.",
 };
 
 struct Make {
@@ -217,7 +215,7 @@ impl Make {
     }
 
     fn whole(&self) -> Result<()> {
-        device::check_exists(&self.device, "; --size 1G makes a new file")?;
+        device::check_exists(&self.device, output_file::BY_SIZE)?;
         device::refuse_if_opened(&self.device)?;
         let claimed = output_file::overwrite(&self.replacing, &self.device)?;
         self.new.fills(&**claimed).map_err(|error| self.failed(error))?;
@@ -247,7 +245,7 @@ impl Make {
     fn say(&self, len: u64) -> Result<()> {
         let room = self.new.room(len).map_err(|error| self.failed(error))?;
         if !self.manner.batch_mode {
-            say!("A file system in it may have {room} bytes, {} sectors of 512.", room / 512);
+            say!("A file system in it can have {room} bytes, {} sectors of 512.", room / 512);
         }
         Ok(())
     }

@@ -136,7 +136,7 @@ static REPRODUCIBLE: Opt = Opt {
     short: None,
     value: "SEED-FILE",
     kind: Kind::Path,
-    help: "Take everything random from a seed.",
+    help: "Derive all random data from a seed.",
     man: "At least 32 bytes, as secret as the data.",
 };
 
@@ -146,8 +146,8 @@ static VERIFY: Opt = Opt {
     value: "",
     kind: Kind::Flag,
     help: "Open the new volume and compare it.",
-    man: "With the passphrase, and with everything that the source uses, as \"keyway compare\" does it. A difference \
-          gives exit code 1; the volume stays for you to look at.",
+    man: "Opens it with the passphrase and compares it with everything that the source uses, as \"keyway \
+          compare\" does. A difference gives exit code 1; the volume is kept, so that you can examine it.",
 };
 
 struct Build {

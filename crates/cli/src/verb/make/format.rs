@@ -6,12 +6,13 @@ use crate::args::{
 };
 use crate::device::{self, Target, Versions, content};
 use crate::make::header::HeaderParams;
+use crate::make::output_file;
 use crate::make::seal::{NewSeal, SEAL};
 use crate::output::failure::{Exit, Failure, Result};
 use crate::output::{question, stdio};
 use crate::unlock::{self, KeyOptions};
 use keyway::parts::{Header, Luks};
-use keyway::storage::{Exclusive, File, Storage};
+use keyway::storage::{Exclusive, Storage};
 use keyway::{Access, Create, Version};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -126,7 +127,7 @@ impl Request for Format {
     fn run(self) -> Result<()> {
         let Self { params, key, .. } = &self;
         if self.key_file.is_some() && key.passphrase.key_file.is_some() {
-            say!("Option --key-file takes precedence over specified key file argument.");
+            unlock::note_option_wins();
         }
         let manner = self.target.manner;
         stdio::debug(manner, &params.describe())?;
@@ -275,9 +276,7 @@ impl<'a> Place<'a> {
             return Ok(Some(Arc::clone(claimed)));
         }
         stdio::debug(self.target.manner, &format!("Creating header file {}.", path.display()))?;
-        let file = File::create_new(path).map_err(|e| {
-            Failure::new(Exit::Parameters, format!("Cannot create header file {}: {e}.", path.display()))
-        })?;
+        let file = output_file::new_header(path)?;
         Ok(Some(Arc::new(file)))
     }
 }

@@ -22,7 +22,7 @@ pub(crate) static COMMAND: Command = Command {
     operands: &[Operand {
         name: "NAME",
         required: false,
-        help: "Only what is open under this name.",
+        help: "Only the volume open under this name.",
         offers: Offers::OpenVolumes,
     }],
     about: "Show what is open, and where.",

@@ -24,12 +24,7 @@ pub(crate) static COMMAND: Command = Command {
     aliases: &[],
     group: Group::First,
     operands: &[
-        Operand {
-            name: "VOLUME",
-            required: true,
-            help: "The file or device with the volume.",
-            offers: Offers::Volumes,
-        },
+        shared::operands::VOLUME,
         Operand {
             name: "DIR",
             required: true,
@@ -73,8 +68,9 @@ pub(crate) static COMMAND: Command = Command {
         groups::PROTECTION,
         &[&shared::DEVICE_OFFSET],
     ],
-    rules: &[Rule::needs(&DISCARD_HOLES, &ALLOW_DISCARDS)
-        .saying("Option --discard-holes needs --allow-discards: the device shows what is unused.")],
+    rules: &[Rule::needs(&DISCARD_HOLES, &ALLOW_DISCARDS).saying(
+        "Option --discard-holes needs --allow-discards: the device then shows which parts are unused.",
+    )],
     examples: &[
         Example { line: "keyway mount disk.luks ~/disk", does: "the plaintext is ~/disk/plain" },
         Example {

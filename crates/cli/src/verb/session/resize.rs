@@ -2,7 +2,7 @@
 
 use crate::args::risk::{Effect, Proof, risk};
 use crate::args::rule::Rule;
-use crate::args::{self, Args, Command, Example, Group, Offers, Operand, Request, Topic, groups, shared};
+use crate::args::{self, Args, Command, Example, Group, Request, Topic, groups, shared};
 use crate::device::explain;
 use crate::mapping::{self, Open, Reopening};
 use crate::output::failure::{Failure, Result};
@@ -15,12 +15,7 @@ pub(crate) static COMMAND: Command = Command {
     name: "resize",
     aliases: &[],
     group: Group::Cryptsetup(Topic::Volumes),
-    operands: &[Operand {
-        name: "NAME",
-        required: true,
-        help: "Name of the open volume.",
-        offers: Offers::OpenVolumes,
-    }],
+    operands: &[shared::operands::OPEN_VOLUME],
     about: "Change the size of an open volume.",
     man: "Without a size, the volume extends to the current end of its device, or of the file behind its loop \
           device. The header is not changed: the next open uses all of the device. Shrink a file system on it \

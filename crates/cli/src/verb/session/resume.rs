@@ -1,7 +1,7 @@
 //! `luksResume`: gives a suspended volume its key back; waiting requests go on.
 
 use crate::args::risk::{Effect, Proof, risk};
-use crate::args::{self, Args, Command, Example, Group, Offers, Operand, Request, Topic, groups, shared};
+use crate::args::{self, Args, Command, Example, Group, Request, Topic, groups, shared};
 use crate::device::explain;
 use crate::mapping::{self, KeyLink, Open, Reopening};
 use crate::output::failure::{Exit, Failure, Result};
@@ -12,12 +12,7 @@ pub(crate) static COMMAND: Command = Command {
     name: "luksResume",
     aliases: &[],
     group: Group::Cryptsetup(Topic::Volumes),
-    operands: &[Operand {
-        name: "NAME",
-        required: true,
-        help: "Name of the open volume.",
-        offers: Offers::OpenVolumes,
-    }],
+    operands: &[shared::operands::OPEN_VOLUME],
     about: "Resume a suspended volume.",
     man: "Asks for a passphrase as open does. A plain volume has no header that would reveal a wrong one: its \
           process compares the key with a digest of the one that it was opened with. Hash and key size are those \

@@ -1,7 +1,7 @@
 //! `luksSuspend`: programs that use the volume wait, and the key is wiped from memory.
 
 use crate::args::risk::{Effect, Proof, risk};
-use crate::args::{self, Args, Command, Example, Group, Offers, Operand, Request, Topic, shared};
+use crate::args::{self, Args, Command, Example, Group, Request, Topic, shared};
 use crate::device::explain;
 use crate::mapping::{self, Open};
 use crate::output::failure::{Exit, Failure, Result};
@@ -12,12 +12,7 @@ pub(crate) static COMMAND: Command = Command {
     name: "luksSuspend",
     aliases: &[],
     group: Group::Cryptsetup(Topic::Volumes),
-    operands: &[Operand {
-        name: "NAME",
-        required: true,
-        help: "Name of the open volume.",
-        offers: Offers::OpenVolumes,
-    }],
+    operands: &[shared::operands::OPEN_VOLUME],
     about: "Freeze an open volume and wipe its key.",
     man: "Everything written reaches the device first; from then on reads and writes wait for luksResume, which \
           asks for a passphrase. Never suspend the volume that this program or its libraries are on.\n\nA plain \
@@ -62,7 +57,7 @@ fn suspend(found: &Mapping) -> Result<()> {
         Some(Unchanged::Kind(_)) => only_luks(),
         Some(Unchanged::Suspended) => already(name),
         Some(Unchanged::InReencryption) => mapping::refused(format!(
-            "Volume {name} is in the middle of a reencryption, in which its keys stay."
+            "Volume {name} is in the middle of a reencryption, which needs its keys."
         )),
         Some(Unchanged::Failed { source, .. }) => {
             mapping::refused(format!("Error during suspending device {name}: {source}."))

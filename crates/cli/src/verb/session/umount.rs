@@ -21,19 +21,20 @@ pub(crate) static COMMAND: Command = Command {
     operands: &[Operand {
         name: "PLACE...",
         required: true,
-        help: "Where \"keyway mount\" has mounted a volume, or a file system in one.",
+        help: "Directory of \"keyway mount\", or mount point of a file system in it.",
         offers: Offers::MountPoints,
     }],
     about: "Unmount a volume, and wait until everything is written.",
-    man: "If PLACE is the directory of \"keyway mount\" (or \"keyway open --backend fuse\"), umount waits until \
-          nothing uses the plaintext any longer, flushes it, wipes the key, and returns when the background process \
-          has ended. If PLACE is where a file system in the plaintext is mounted, by fuse2fs or through a loop \
-          device, umount unmounts that, and waits until its program has written everything and released the \
-          plaintext.\n\nSeveral places are unmounted in the order given: name the file system before the volume. \
-          Programs such as fuse2fs go on writing after their mount is gone, so that \"fusermount3 -u\" of the volume \
-          would be refused: umount waits for them. After three seconds it says what it waits for; after --wait \
-          seconds it gives up (exit code 5) and leaves everything open.\n\nNothing else is unmounted: neither what \
-          is mounted on top of a volume's directory, nor what has nothing to do with Keyway.",
+    man: "If PLACE is the directory of \"keyway mount\" (or \"keyway open --backend fuse\"), umount waits \
+          until nothing uses the plaintext any longer, flushes it, wipes the key, and returns when the \
+          background process has ended. If PLACE is where a file system in the plaintext is mounted, by \
+          fuse2fs or through a loop device, umount unmounts that, and waits until its program has written \
+          everything and released the plaintext.\n\nSeveral places are unmounted in the order given: name the \
+          file system before the volume. Programs such as fuse2fs go on writing after their mount is gone, so \
+          that \"fusermount3 -u\" of the volume would be refused: umount waits for them. After three seconds \
+          it says what it waits for; after --wait seconds it gives up (exit code 5) and leaves everything \
+          open.\n\nNothing else is unmounted: no mount on top of a volume's directory, and none that has \
+          nothing to do with Keyway.",
     options: &[&[&WAIT]],
     rules: &[],
     examples: &[

@@ -18,7 +18,7 @@ pub(crate) static RATE_FILE: Opt = Opt {
     short: None,
     value: "FILE",
     kind: Kind::Path,
-    help: "What keyway bench kdf --json printed there.",
+    help: "Output of keyway bench kdf --json there.",
     man: "The target's CPU is then the one where it was measured. Any output of \"keyway bench --json\" with rows of \
           Keyway's own key derivation serves; for GRUB, the row of PBKDF2 with SHA-512.",
 };
@@ -30,8 +30,8 @@ pub(crate) static SAMPLE_BUDGET: Opt = Opt {
     value: "SIZE",
     kind: Kind::Size,
     help: "Memory limit for the sample (256M).",
-    man: "How long a keyslot takes is measured with the memory that it names, up to this much: a hostile header may name all \
-          there is. For one that names more the time is extrapolated. The default is 256 MiB.",
+    man: "A keyslot is timed with the memory that it demands, up to this much: a hostile header may demand \
+          all of it. Beyond that, the time is extrapolated. The default is 256 MiB.",
 };
 
 /// A CPU and what is known of its speed.

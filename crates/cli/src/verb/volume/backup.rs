@@ -1,7 +1,7 @@
 //! `luksHeaderBackup` and `luksHeaderRestore`: copy the header and keyslots to a file and back.
 
 use crate::args::risk::{Effect, Proof, risk};
-use crate::args::{self, Args, Command, Example, Group, Offers, Operand, Request, Topic, shared};
+use crate::args::{self, Args, Command, Example, Group, Request, Topic, shared};
 use crate::device::{self, Target, Versions, explain};
 use crate::output::failure::{Exit, Failure, Result};
 use crate::output::question;
@@ -16,12 +16,13 @@ pub(crate) static BACKUP: Command = Command {
     name: "luksHeaderBackup",
     aliases: &[],
     group: Group::Cryptsetup(Topic::Headers),
-    operands: &[Operand { name: "DEVICE", required: true, help: "The volume.", offers: Offers::Volumes }],
+    operands: &[shared::operands::DEVICE],
     about: "Copy header and keyslots to a file.",
-    man: "The file must not exist. Protect it as well as the volume: it opens with every passphrase that works \
-          today, even one that is later removed from the volume. If a header is damaged and there is no backup, the \
-          data is lost.\n\nRefused in the middle of a reencryption (keyway-reencrypt(8)): only the header on the device \
-          knows how far that is, and a copy of it would be wrong to restore as soon as it goes on. Finish it first.",
+    man: "The file must not exist. Protect it as well as the volume: it opens with every passphrase that \
+          works today, even one that is later removed from the volume. If a header is damaged and there is no \
+          backup, the data is lost.\n\nRefused in the middle of a reencryption (keyway-reencrypt(8)): only \
+          the header on the device knows its progress, and a copy would be wrong as soon as it resumes. \
+          Finish it first.",
     options: &[&[&shared::HEADER_BACKUP_FILE, &shared::HEADER, &shared::TYPE, &shared::TIMEOUT]],
     rules: &[],
     examples: &[Example {
@@ -42,14 +43,15 @@ pub(crate) static RESTORE: Command = Command {
     name: "luksHeaderRestore",
     aliases: &[],
     group: Group::Cryptsetup(Topic::Headers),
-    operands: &[Operand { name: "DEVICE", required: true, help: "The volume.", offers: Offers::Volumes }],
+    operands: &[shared::operands::DEVICE],
     about: "Put a header backup back.",
-    man: "The keyslots of the backup replace those of the volume. What differs is shown, and the word YES asked \
-          for. A device that is in use is refused, unless only mappings of the volume itself use it.\n\nRefused in the \
-          middle of a reencryption (keyway-reencrypt(8)): a backup has not the key of what is done, and that data would \
-          be lost. Only where no sector has changed yet the header from before is taken: it cancels the reencryption. A \
-          backup that was made in the middle of one is refused, and where the volume has another volume key since, that \
-          is said: with the old header nothing on it can be read.",
+    man: "The keyslots of the backup replace those of the volume. The differences are shown, and the word YES \
+          is asked for. A device that is in use is refused, unless only mappings of the volume itself use \
+          it.\n\nRefused in the middle of a reencryption (keyway-reencrypt(8)): a backup lacks the new key, \
+          so the data already reencrypted would be lost. Only while no sector has changed is the earlier \
+          header accepted: it cancels the reencryption. A backup made in the middle of one is refused. If the \
+          volume has got another volume key since the backup, a warning says so: with the old header nothing \
+          on it can be read.",
     options: &[&[&shared::HEADER_BACKUP_FILE, &shared::HEADER, &shared::TYPE]],
     rules: &[],
     examples: &[Example {
@@ -80,10 +82,7 @@ impl Request for Backup {
     }
 
     fn run(self) -> Result<()> {
-        if self.file.exists() {
-            let message = format!("Requested header backup file {} already exists.", self.file.display());
-            return Err(Failure::new(Exit::Parameters, message));
-        }
+        check_is_new(&self.file)?;
         let header = self.target.header(Access::Read, self.versions, &Unlock::new())?;
         if self.is_cryptsetup {
             return Ok(header.backup_midway(&self.file)?);
@@ -156,8 +155,18 @@ impl RestoreRequest {
     }
 }
 
-fn backup_file(args: &Args) -> Result<PathBuf> {
+/// The file of `--header-backup-file`, which is needed.
+pub(super) fn backup_file(args: &Args) -> Result<PathBuf> {
     args.path(&shared::HEADER_BACKUP_FILE)
         .map(Path::to_owned)
         .ok_or_else(|| Failure::new(Exit::Parameters, "Option --header-backup-file is required."))
+}
+
+/// A backup replaces no file.
+pub(super) fn check_is_new(file: &Path) -> Result<()> {
+    if file.exists() {
+        let message = format!("Requested header backup file {} already exists.", file.display());
+        return Err(Failure::new(Exit::Parameters, message));
+    }
+    Ok(())
 }

@@ -22,20 +22,16 @@ pub(crate) static COMMAND: Command = Command {
             help: "The plaintext: a file, a device, - for standard input.",
             offers: Offers::Volumes,
         },
-        Operand {
-            name: "VOLUME",
-            required: true,
-            help: "The file or device with the volume.",
-            offers: Offers::Volumes,
-        },
+        shared::operands::VOLUME,
     ],
     about: "Check that a volume holds what an image holds.",
-    man: "Compares every byte of the source with the volume's plaintext at the same place, and says how much that \
-          was. The first byte that differs is named, and the exit code is 1.\n\nWhat \"keyway build\" leaves \
-          unwritten reads as noise and is left out: the space that ext2, ext3 and ext4 file systems in the source, \
-          bare or in partitions, mark as free. --fill compares that too, for a volume that was built with --fill; \
-          --keep-holes leaves out all holes of the source. The volume may be longer than the source.\n\nThe volume \
-          is read through the page cache; --direct-io reads what the device itself holds.",
+    man: "Compares every byte of the source with the volume's plaintext at the same place, and says how much \
+          was compared. The first difference is reported, and the exit code is 1.\n\nWhat \"keyway build\" \
+          leaves unwritten reads as noise and is left out: the space that ext2, ext3 and ext4 file systems in \
+          the source, bare or in partitions, mark as free. --fill compares that too, for a volume that was \
+          built with --fill; --keep-holes leaves out all holes of the source. The volume may be longer than \
+          the source.\n\nThe volume is read through the page cache; --direct-io reads what the device itself \
+          holds.",
     options: &[
         &[&FILL, &KEEP_HOLES, &shared::DIRECT_IO],
         groups::KEY_INPUT,

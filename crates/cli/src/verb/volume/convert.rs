@@ -1,7 +1,7 @@
 //! `convert`: the header in the other format.
 
 use crate::args::risk::{Effect, Proof, risk};
-use crate::args::{self, Args, Command, Example, Group, Offers, Operand, Request, Topic, shared};
+use crate::args::{self, Args, Command, Example, Group, Request, Topic, shared};
 use crate::device::{Target, Versions};
 use crate::output::failure::{Exit, Failure, Result};
 use crate::output::question;
@@ -13,7 +13,7 @@ pub(crate) static CONVERT: Command = Command {
     name: "convert",
     aliases: &[],
     group: Group::Cryptsetup(Topic::Volumes),
-    operands: &[Operand { name: "DEVICE", required: true, help: "The volume.", offers: Offers::Volumes }],
+    operands: &[shared::operands::DEVICE],
     about: "Turn LUKS1 into LUKS2 or back.",
     man: "The data does not move. LUKS1 becomes LUKS2 if there is room before the data for the second header. \
           LUKS2 becomes LUKS1 only if LUKS1 can express the same: PBKDF2 keyslots 0 to 7, 512-byte sectors, no \

@@ -1,7 +1,7 @@
 //! `read`: copies any range of a volume's plaintext to a file or standard output.
 
 use crate::args::risk::{Effect, Proof, risk};
-use crate::args::{self, Args, Command, Example, Group, Kind, Offers, Operand, Opt, Request, groups, shared};
+use crate::args::{self, Args, Command, Example, Group, Kind, Opt, Request, groups, shared};
 use crate::device::{self, place};
 use crate::make::output_file::{self, Creation};
 use crate::make::replacing::Replacing;
@@ -23,26 +23,22 @@ pub(crate) static COMMAND: Command = Command {
     name: "read",
     aliases: &[],
     group: Group::Rootless,
-    operands: &[Operand {
-        name: "VOLUME",
-        required: true,
-        help: "The file or device with the volume.",
-        offers: Offers::Volumes,
-    }],
+    operands: &[shared::operands::VOLUME],
     about: "Write a volume's plaintext to a file or standard output.",
     man: "The bytes are those that a mapping of the volume would show, from the first sector to the last: a \
-          file system, a partition table, or anything else. Offset and length need not be whole sectors.\n\nA file \
-          that --output names appears when it is complete, readable by its owner only. An existing one is replaced \
-          only with --force. A symbolic link in a directory that others can write to is not followed. On a block \
-          device, which must not be in use, the plaintext overwrites what was there: the word YES is asked \
-          for.\n\nVOLUME may be a URL. https:// and http:// are web servers that serve ranges; user and password \
-          come from ~/.netrc, or the file that NETRC names. s3://BUCKET/KEY is an object in S3 or a store like it; \
-          its keys come from AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_SESSION_TOKEN, or from the profile \
-          AWS_PROFILE in ~/.aws/credentials and ~/.aws/config (AWS_SHARED_CREDENTIALS_FILE and AWS_CONFIG_FILE name \
-          others), its place from AWS_REGION and AWS_ENDPOINT_URL. A password or signature in the URL works too, and \
-          is removed before the URL is shown; but other users may see it in a list of processes for a moment, and \
-          the shell's history keeps it.\n\nParts of the volume that were never written (holes of its file) read as \
-          noise here as through the kernel; \"copy --to raw\" leaves them out.",
+          file system, a partition table, or anything else. Offset and length need not be whole sectors.\n\nA \
+          file that --output names appears when it is complete, readable by its owner only. An existing one \
+          is replaced only with --force. A symbolic link in a directory that others can write to is not \
+          followed. A block device must not be in use; the plaintext overwrites its content, so the word YES \
+          is asked for.\n\nVOLUME may be a URL. https:// and http:// are web servers that serve ranges; user \
+          and password come from ~/.netrc, or the file that NETRC names. s3://BUCKET/KEY is an object in S3 \
+          or a store like it; its keys come from AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and \
+          AWS_SESSION_TOKEN, or from the profile AWS_PROFILE in ~/.aws/credentials and ~/.aws/config \
+          (AWS_SHARED_CREDENTIALS_FILE and AWS_CONFIG_FILE name others), its place from AWS_REGION and \
+          AWS_ENDPOINT_URL. A password or signature in the URL works too, and is removed before the URL is \
+          shown; but other users may see it in a list of processes for a moment, and the shell's history \
+          keeps it.\n\nParts of the volume that were never written (holes of its file) read as noise here as \
+          through the kernel; \"copy --to raw\" leaves them out.",
     options: &[
         &[&OFFSET, &LENGTH, &OUTPUT, &shared::FORCE, &shared::DIRECT_IO],
         groups::KEY_INPUT,
@@ -71,7 +67,8 @@ pub(crate) static COMMAND: Command = Command {
     run: args::run::<Read>,
 };
 
-static OFFSET: Opt = Opt {
+/// Where reading or writing begins.
+pub(super) static OFFSET: Opt = Opt {
     long: "offset",
     short: None,
     value: "SIZE",

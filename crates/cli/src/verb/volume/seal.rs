@@ -1,7 +1,7 @@
 //! `seal`: signs a LUKS2 header with the volume key, so that a forged one is noticed.
 
 use crate::args::risk::{Effect, Proof, risk};
-use crate::args::{self, Args, Command, Example, Group, Kind, Offers, Operand, Opt, Request, groups};
+use crate::args::{self, Args, Command, Example, Group, Kind, Opt, Request, groups, shared};
 use crate::device::{self, Target, Versions};
 use crate::output::failure::{Exit, Failure, Result};
 use crate::output::{question, stdio};
@@ -17,29 +17,30 @@ pub(crate) static COMMAND: Command = Command {
     name: "seal",
     aliases: &[],
     group: Group::Rootless,
-    operands: &[Operand { name: "DEVICE", required: true, help: "The volume.", offers: Offers::Volumes }],
+    operands: &[shared::operands::DEVICE],
     about: "Sign a volume's header, so that a forged one is refused.",
     man: "A LUKS2 header has a checksum, but nothing that proves who wrote it: whoever can write to the disk \
-          can turn encryption off in it, move the data or allow what was not allowed. A seal is a token in the \
-          header with a MAC, made with a key derived from the volume key, over the segments, the volume key's digest \
-          (salt, iterations, hash), flags and requirements, all sizes and offsets, UUID, label and subsystem, and \
-          the length of the data's device. From then on every command that opens the volume compares the header with \
-          its seal before it asks for a passphrase, verifies the seal with the volume key, and otherwise refuses \
-          with the name of the field that differs and exit code 6.\n\nKeyslots may be added, changed and removed, by \
-          cryptsetup too, and tokens as well: they are not sealed. After any other change (label, UUID, flags, the \
-          device's length) run this again to seal the volume again. It shows every difference from the old seal and \
-          asks for the word YES before it asks for a passphrase; without a terminal only --batch-mode goes on. So does \
-          --remove.\n\nA header that does not match its seal is not changed by any other command: config, luksUUID, \
-          token, convert and whatever writes a keyslot refuse with every difference and exit code 6. Removing keyslots \
-          (luksKillSlot, luksRemoveKey) goes on with a warning, and erase looks at no seal. config and luksUUID renew \
-          the seal themselves where a key is given (--key-file and the like).\n\nA \
-          header without a seal is opened as before, unless --require sealed or a policy demands one: whoever forges \
-          a header can remove the seal, but cannot make one. A seal does not prevent an attacker from restoring an \
-          older header that was sealed with the same key, or another whole volume with a key of its own: against the \
-          first, seal with another --seal-context each time and demand it; against the second, demand the UUID by a \
-          policy. Nor does it protect the data itself: that takes authenticated encryption, which LUKS2 has only \
-          with dm-integrity.\n\nThe string of --seal-context is not in the header: it must be given here again each \
-          time, and wherever it is demanded. LUKS1 has no room for a seal.",
+          can turn encryption off in it, move the data or allow what was not allowed. A seal is a token in \
+          the header with a MAC, made with a key derived from the volume key, over the segments, the volume \
+          key's digest (salt, iterations, hash), flags and requirements, all sizes and offsets, UUID, label \
+          and subsystem, and the length of the data's device. From then on every command that opens the \
+          volume compares the header with its seal before it asks for a passphrase, verifies the seal with \
+          the volume key, and otherwise refuses with the name of the field that differs and exit code \
+          6.\n\nKeyslots may be added, changed and removed, by cryptsetup too, and tokens as well: they are \
+          not sealed. After any other change (label, UUID, flags, the device's length) run this again to seal \
+          the volume again. It shows every difference from the old seal and asks for the word YES before it \
+          asks for a passphrase; without a terminal only --batch-mode proceeds. So does --remove.\n\nNo other \
+          command changes a header that does not match its seal: config, luksUUID, token, convert and all \
+          that write a keyslot refuse with every difference and exit code 6. Removing keyslots (luksKillSlot, \
+          luksRemoveKey) proceeds with a warning, and erase ignores seals. config and luksUUID renew the seal \
+          themselves where a key is given (--key-file and the like).\n\nA header without a seal is opened as \
+          before, unless --require sealed or a policy demands one: whoever forges a header can remove the \
+          seal, but cannot make one. A seal does not prevent an attacker from restoring an older header that \
+          was sealed with the same key, or another whole volume with a key of its own: against the first, \
+          seal with another --seal-context each time and demand it; against the second, demand the UUID by a \
+          policy. Nor does it protect the data itself: that takes authenticated encryption, which LUKS2 has \
+          only with dm-integrity.\n\nThe string of --seal-context is not in the header: it must be given here \
+          again each time, and wherever it is demanded. LUKS1 has no room for a seal.",
     options: &[
         &[&REMOVE],
         groups::KEY_INPUT,
@@ -55,7 +56,7 @@ pub(crate) static COMMAND: Command = Command {
             line: "keyway open --require sealed disk.luks disk",
             does: "Refused without a seal of this volume's key.",
         },
-        Example { line: "keyway seal --remove disk.luks", does: "As it was before." },
+        Example { line: "keyway seal --remove disk.luks", does: "Opens without a seal again." },
     ],
     risks: &[risk("DEVICE", Effect::Edits, Proof::Header, "seal -d KEY TARGET")],
     run: args::run::<SealRequest>,
@@ -66,7 +67,7 @@ static REMOVE: Opt = Opt {
     short: None,
     value: "",
     kind: Kind::Flag,
-    help: "Take the seal out. Needs no passphrase.",
+    help: "Remove the seal. Needs no passphrase.",
     man: "",
 };
 
@@ -153,11 +154,14 @@ impl SealRequest {
         }
         let refusal = format!("The header may be forged, and the seal was not {done}.");
         if !question::asks(manner) {
-            let way = "If all of this is yours, --batch-mode goes on; if not, luksHeaderRestore brings back a header \
-                       from a backup.";
+            let way = "If you made all of these changes, --batch-mode proceeds; if not, luksHeaderRestore \
+                       brings back a header from a backup.";
             return Err(Failure::new(Exit::Unmet, format!("{what}\n{refusal}")).hinting(way));
         }
-        let warning = format!("{what}\n\nThe header may be forged: go on only if all of this is yours.");
+        let warning = format!(
+            "{what}\n\nThe header may be forged: continue only if you made all of these \
+                               changes."
+        );
         question::confirm(manner, &warning, &refusal, Exit::Unmet)
     }
 }

@@ -2,13 +2,14 @@
 
 use crate::args::risk::{Effect, Proof, risk};
 use crate::args::rule::Rule;
-use crate::args::{self, Args, Command, Example, Group, Kind, Offers, Operand, Opt, Request, groups, shared};
+use crate::args::{self, Args, Command, Example, Group, Kind, Opt, Request, groups, shared};
 use crate::device::{self, content};
 use crate::make::output_file;
 use crate::make::replacing::Replacing;
 use crate::output::failure::{Exit, Failure, Result};
 use crate::output::manner::Manner;
 use crate::output::question;
+use crate::verb::volume::backup;
 use crate::volume::kinds::tcrypt::{
     self,
     header_key::{self, HeaderKey},
@@ -24,7 +25,7 @@ pub(crate) static BACKUP: Command = Command {
     name: "tcryptHeaderBackup",
     aliases: &[],
     group: Group::Containers,
-    operands: &[Operand { name: "DEVICE", required: true, help: "The volume.", offers: Offers::Volumes }],
+    operands: &[shared::operands::DEVICE],
     about: "Copy a TrueCrypt or VeraCrypt volume's headers to a file.",
     man: "The file is in the format of VeraCrypt's external backups; it must not exist. The header in it \
           has a salt of its own. The second half is for the header of a hidden volume: with --tcrypt-hidden its passphrase is \
@@ -70,16 +71,16 @@ pub(crate) static RESTORE: Command = Command {
     name: "tcryptHeaderRestore",
     aliases: &[],
     group: Group::Containers,
-    operands: &[Operand { name: "DEVICE", required: true, help: "The volume.", offers: Offers::Volumes }],
+    operands: &[shared::operands::DEVICE],
     about: "Put a TrueCrypt or VeraCrypt volume's header back.",
-    man: "From a backup file, tcryptHeaderBackup's or VeraCrypt's, both the header and its copy at the end are written; \
-          without a file, the header is restored from that copy. With --tcrypt-hidden it is the hidden volume's. The \
-          passphrase is the one that the backup was made with: it must open the header in it, and the volume must fit on \
-          the device, before anything is written.\n\nWhat is there is replaced: the word YES confirms that. Where nobody can \
-          be asked, -q is needed if that may be a mistake: if a header there belongs to another volume, so that nothing on it \
-          can be read with the old one; if none there opens with this passphrase; if the device holds something else, or is \
-          larger than the volume. A device that is in use is \
-          refused.",
+    man: "With a backup file from tcryptHeaderBackup or VeraCrypt, both the header and its copy at the end \
+          are written; without a file, the header is restored from that copy. With --tcrypt-hidden, this is \
+          the header of the hidden volume. Give the passphrase from the time of the backup: before anything \
+          is written, it must open the header in the backup, and the volume must fit on the device.\n\nThe \
+          word YES confirms that the header on the device is replaced. Without a terminal, -q is needed if \
+          that may be a mistake: if a header there belongs to another volume, which the backup would make \
+          unreadable; if none there opens with this passphrase; if the device holds something else, or is \
+          larger than the volume. A device that is in use is refused.",
     options: &[
         &[
             &shared::HEADER_BACKUP_FILE,
@@ -111,16 +112,15 @@ pub(crate) static RESTORE: Command = Command {
     run: args::run::<Restore>,
 };
 
-const OF_HIDDEN: &str =
-    "Options --hidden-key-file and --hidden-pim are those of the volume that --tcrypt-hidden is for.";
+const OF_HIDDEN: &str = "Options --hidden-key-file and --hidden-pim need --tcrypt-hidden.";
 
 static HIDDEN_KEY_FILE: Opt = Opt {
     long: "hidden-key-file",
     short: None,
     value: "FILE",
     kind: Kind::Path,
-    help: "A key file of the hidden volume.",
-    man: "May be given more than once; a folder stands for the files in it.",
+    help: shared::HIDDEN_KEY_FILE_HELP,
+    man: shared::KEY_FILES,
 };
 
 static HIDDEN_PIM: Opt = Opt {
@@ -128,8 +128,8 @@ static HIDDEN_PIM: Opt = Opt {
     short: None,
     value: "N",
     kind: Kind::Number(LARGEST_PIM as u64),
-    help: "The PIM of the hidden volume.",
-    man: "What --veracrypt-pim is for the outer one.",
+    help: shared::HIDDEN_PIM_HELP,
+    man: shared::HIDDEN_PIM_MAN,
 };
 
 struct Backup {
@@ -141,15 +141,14 @@ struct Backup {
 
 impl Request for Backup {
     fn from_args(args: &Args) -> Result<Self> {
-        let file = args.path(&shared::HEADER_BACKUP_FILE).map(Path::to_owned);
+        let file = backup::backup_file(args);
         let (stdin, hidden_key_files) = header_key::key_files(args.all(&HIDDEN_KEY_FILE));
         if stdin.is_some() {
             let message = "Option --hidden-key-file takes no standard input.";
             return Err(Failure::new(Exit::Parameters, message));
         }
         Ok(Self {
-            file: file
-                .ok_or_else(|| Failure::new(Exit::Parameters, "Option --header-backup-file is required."))?,
+            file: file?,
             key: HeaderKey::from_args(args)?,
             hidden_key_files,
             hidden_pim: args.number32(&HIDDEN_PIM),
@@ -158,17 +157,14 @@ impl Request for Backup {
 
     fn run(self) -> Result<()> {
         let (file, key, device) = (&self.file, &self.key, &self.key.device);
-        if file.exists() {
-            let message = format!("Requested header backup file {} already exists.", file.display());
-            return Err(Failure::new(Exit::Parameters, message));
-        }
+        backup::check_is_new(file)?;
         device::check_exists(device, "")?;
         let storage = tcrypt::probed(device)?;
         let failed = |error| header_key::failed(device, error);
         let (of, passphrase) = key.ask(false)?;
         let header = TcryptHeader::on(Arc::clone(&storage), &of, &passphrase, &key.limits).map_err(failed)?;
         let hidden = key.is_hidden().then(|| {
-            let prompt = format!("Enter passphrase for the volume hidden in {}: ", device.display());
+            let prompt = tcrypt::hidden_prompt(device);
             let passphrase = key.passphrase.asked().existing(prompt).read_key()?;
             let of = header_key::described(self.hidden_pim, &self.hidden_key_files).hidden();
             let of = if key.is_backup() { of.backup() } else { of };
@@ -225,8 +221,9 @@ impl Restore {
         let reasons = self.reasons(restore, storage)?;
         if let (Some(first), false) = (reasons.first(), question::asks(self.manner) || self.manner.batch_mode)
         {
-            let message =
-                format!("Device {device}: {first} Nobody can be asked; -q replaces it all the same.");
+            let message = format!(
+                "Device {device}: {first} There is no terminal to confirm it; -q replaces it anyway."
+            );
             return Err(Failure::new(Exit::Busy, message));
         }
         let warning = format!("This will replace the {whose} on {device} with {from}.");
@@ -245,7 +242,7 @@ impl Restore {
             reasons.push(NOTHING_OPENS.to_owned());
         }
         if let Some((len, room)) = restore.leaves_room() {
-            let why = "The backup is that of a smaller volume";
+            let why = "The backup is from a smaller volume";
             reasons.push(format!("{why}: {len} bytes of data, and there is room for {room}."));
         }
         Ok(reasons)

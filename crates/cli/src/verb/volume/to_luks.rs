@@ -8,6 +8,7 @@ use crate::make::header::HeaderParams;
 use crate::output::failure::{Exit, Failure, Result};
 use crate::output::progress::Progress;
 use crate::output::{question, shell, stdio};
+use crate::unlock;
 use crate::verb::key::reencrypt::{Estimating, Steps, to_end};
 use crate::volume::Opening;
 use keyway::{Create, Device, Key, Reencrypt, Reencryption, Version};
@@ -19,7 +20,7 @@ pub(crate) static COMMAND: Command = Command {
     aliases: &[],
     group: Group::Containers,
     operands: &[
-        Operand { name: "DEVICE", required: true, help: "The volume.", offers: Offers::Volumes },
+        shared::operands::DEVICE,
         Operand {
             name: "HEADER",
             required: true,
@@ -28,29 +29,32 @@ pub(crate) static COMMAND: Command = Command {
         },
     ],
     about: "Turn a VeraCrypt or BitLocker volume into LUKS2, in place.",
-    man: "Every sector is encrypted anew, under a new volume key: no second disk is needed, and what is in the volume stays. \
-          --type tcrypt or --type bitlk says what it is. LUKS2's header has no room before the data, so it goes to a \
-          file of its own, without which the data is lost: keep it where the disk is. When the conversion is complete, luksHeaderBackup makes a copy; one from \
-          before destroys data. --header names \
-          it to whatever opens the volume from then on.\n\nIt may be stopped at any moment, by Ctrl-C or by a power failure: \
-          \"reencrypt --resume-only --header HEADER DEVICE\" goes on, and \"open --header HEADER DEVICE NAME\" opens \
-          the volume meanwhile. A copy of what is being written is kept in HEADER: everything is written twice. Until HEADER is \
-          there, the volume stays as it was.\n\nThe data of TrueCrypt and VeraCrypt moves to the device's start, and the volume is \
-          256 KiB longer in the end. The old headers are filled with noise before anything moves, so that nothing opens by them what \
-          is half converted; a volume that is hidden in it is lost. cryptsetup opens it when the conversion is complete; until \
-          then the header demands what it does not know. Chains of ciphers, hidden volumes and encrypted systems \
-          cannot be described by LUKS2 as they are, and are refused: \"keyway copy\" takes them.\n\nThe first sectors of a BitLocker \
-          volume, which it keeps elsewhere, go to their place, and its metadata become zeros: Windows does not know it as \
-          BitLocker's any more. cryptsetup opens a volume in XTS, and goes on with it, from the beginning (after \"cryptsetup repair\", where it was cut \
-          off). Sectors of 4096 bytes \
-          and volumes that are encrypted in part are refused. One whose protection is suspended needs --new-keyfile, as no old \
-          passphrase is asked for.\n\nThe old passphrase is asked \
-          for, then the new one, which --new-keyfile names a file for; without a terminal they are two lines of standard \
-          input. Options about cipher, hash and sizes describe the new volume. Sectors have 512 bytes unless --sector-size says \
-          otherwise: a file system that is there already may have blocks of so many.\n\n\
-          --estimate changes nothing, makes no file and asks for no passphrase: it says how long it would take, what would be read and \
-          written, and whether the header fits where it is to go. Samples of the device are read, and the ciphers run on this CPU; \
-          that of VeraCrypt, which only the passphrase tells, is taken for the likeliest.",
+    man: "Every sector is reencrypted under a new volume key: no second disk is needed, and the content of \
+          the volume stays. --type tcrypt or --type bitlk says what it is. LUKS2's header has no room before \
+          the data, so it goes to a file of its own, without which the data is lost: keep it with the disk. \
+          When the conversion is complete, luksHeaderBackup makes a copy; an earlier one destroys data if it \
+          is restored. From then on, every command that opens the volume needs the file as --header.\n\nIt \
+          may be stopped at any moment, by Ctrl-C or by a power failure: \"reencrypt --resume-only --header \
+          HEADER DEVICE\" resumes it, and \"open --header HEADER DEVICE NAME\" opens the volume meanwhile. \
+          HEADER keeps a copy of the part being written: everything is written twice. Until HEADER exists, \
+          the volume stays as it was.\n\nThe data of TrueCrypt and VeraCrypt moves to the device's start, and \
+          the volume is 256 KiB longer in the end. The old headers are overwritten with noise before anything \
+          moves, so that nobody opens a half-converted volume with them; a volume hidden in it is lost. \
+          cryptsetup opens it when the conversion is complete; until then the header has a requirement that \
+          cryptsetup does not know. LUKS2 cannot describe chains of ciphers, hidden volumes and encrypted \
+          systems, so they are refused: \"keyway copy\" takes them.\n\nThe first sectors of a BitLocker \
+          volume, which it keeps elsewhere, go to their place, and its metadata become zeros: Windows does \
+          not know it as BitLocker's any more. cryptsetup can open a volume in XTS and resume its conversion \
+          from the start (after \"cryptsetup repair\", if it was interrupted). Sectors of 4096 bytes and \
+          volumes that are encrypted in part are refused. One whose protection is suspended needs \
+          --new-keyfile, as no old passphrase is asked for.\n\nThe old passphrase is asked for, then the new \
+          one, which --new-keyfile names a file for; without a terminal they are two lines of standard input. \
+          Options about cipher, hash and sizes describe the new volume. Sectors have 512 bytes unless \
+          --sector-size says otherwise: an existing file system may have blocks of that size.\n\n--estimate \
+          changes nothing, makes no file and asks for no passphrase: it says how long it would take, what \
+          would be read and written, and whether the header fits where it is to go. Samples of the device are \
+          read, and the ciphers run on this CPU; for VeraCrypt, whose cipher only the passphrase reveals, the \
+          likeliest one is assumed.",
     options: &[
         &[
             &shared::NEW_KEYFILE,
@@ -152,7 +156,7 @@ impl Request for ToLuks {
         }
         admitted.check_conversion(&found, &self.how).map_err(|e| self.failed(e))?;
         self.confirm()?;
-        let prompt = format!("Enter new passphrase for {}: ", self.header.display());
+        let prompt = unlock::prompt_for_new(&self.header);
         let new = self.opening.key.passphrase.replacement(prompt, self.new_key_file.as_deref(), NEW_KEYFILE);
         let (new, create) = (Key::Passphrase(new.read()?), self.create()?);
         let begun = admitted.begin_conversion(found, &create, &new, &self.how);
@@ -174,12 +178,14 @@ impl ToLuks {
         if !device::exists(header) {
             return Ok(());
         }
-        let message = format!("{} exists already: the header goes to a new file.", header.display());
+        let message = format!("{} already exists: name a new file for the header.", header.display());
         let failure = Failure::new(Exit::Busy, message);
         let luks = Device::options().header(header.clone()).open(self.opening.target.device.clone());
         let is_under_way = luks.and_then(|device| device.header()).and_then(|it| it.is_in_reencryption());
         Err(match is_under_way {
-            Ok(true) => failure.hinting(format!("If it is this volume's, \"{}\" goes on.", self.again())),
+            Ok(true) => {
+                failure.hinting(format!("If it belongs to this volume, resume with \"{}\".", self.again()))
+            }
             _ => failure,
         })
     }
@@ -194,7 +200,7 @@ impl ToLuks {
             }
         };
         let warning = format!(
-            "This will encrypt the volume on {device} anew, in place, with the header in {header}. {lost}"
+            "This will reencrypt the volume on {device} in place, with the header in {header}. {lost}"
         );
         question::confirm(self.opening.target.manner, &warning, "Operation aborted.", Exit::Parameters)
     }
@@ -220,8 +226,8 @@ impl ToLuks {
         match to_end(Converting(job, self), self.progress, device, self.limit_rate) {
             Ok(true) => self.say_what_is_needed(),
             Ok(false) => Err(Failure::new(Exit::Parameters, "Conversion interrupted.")
-                .hinting(format!("The data is whole. \"{again}\" goes on."))),
-            Err(failure) => Err(failure.hinting(format!("Nothing is lost. \"{again}\" goes on."))),
+                .hinting(format!("The data is intact. Resume with \"{again}\"."))),
+            Err(failure) => Err(failure.hinting(format!("Nothing is lost. Resume with \"{again}\"."))),
         }
     }
 
@@ -240,7 +246,8 @@ impl ToLuks {
         let failure = self.failed(error);
         match device::exists(&self.header) {
             true => failure.hinting(format!(
-                "Keep {}: the conversion has begun, and without it the volume may be lost. \"{}\" goes on.",
+                "Keep {}: the conversion has begun, and without it the volume may be lost. Resume with \
+                 \"{}\".",
                 self.header.display(),
                 self.again()
             )),
@@ -275,4 +282,4 @@ fn unasked() -> Failure {
 
 /// How the new passphrase is given where nobody can be asked.
 const NEW_KEYFILE: &str =
-    "Give the new passphrase in a file with --new-keyfile FILE, or on standard input, behind the old one.";
+    "Give the new passphrase in a file with --new-keyfile FILE, or on standard input, after the old one.";

@@ -15,10 +15,10 @@ pub(crate) static UUID: Command = Command {
     name: "luksUUID",
     aliases: &[],
     group: Group::Cryptsetup(Topic::Questions),
-    operands: &[Operand { name: "DEVICE", required: true, help: "The volume.", offers: Offers::Volumes }],
+    operands: &[shared::operands::DEVICE],
     about: "Show or set the UUID.",
-    man: "Prints the UUID, or writes the one given with --uuid into the header. On a sealed volume it is part of the \
-          seal: with a key (--key-file and the like) it is renewed in the same write, without one it must be renewed \
+    man: "Prints the UUID, or writes the one given with --uuid into the header. On a sealed volume it is part \
+          of the seal: with a key (--key-file and the like), the same write renews it; without one, renew it \
           afterwards: keyway-seal(8).",
     options: &[
         &[&shared::UUID, &shared::HEADER, &shared::TYPE, &shared::TIMEOUT, &shared::JSON],

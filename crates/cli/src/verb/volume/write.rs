@@ -1,11 +1,12 @@
 //! `write`: copies plaintext from a file or standard input into a volume, at any offset.
 
 use crate::args::risk::{Effect, Proof, risk};
-use crate::args::{self, Args, Command, Example, Group, Kind, Offers, Operand, Opt, Request, groups, shared};
+use crate::args::{self, Args, Command, Example, Group, Offers, Operand, Request, groups, shared};
 use crate::device::input::Input;
 use crate::output::failure::Result;
 use crate::output::progress::{self, Progress};
 use crate::output::transfer::{self, cannot_write};
+use crate::verb::volume::read::OFFSET;
 use crate::volume::{self, Data, Opening};
 use keyway::parts::CopyOptions as Options;
 use keyway::stream::{self, Sink};
@@ -16,12 +17,7 @@ pub(crate) static COMMAND: Command = Command {
     aliases: &[],
     group: Group::Rootless,
     operands: &[
-        Operand {
-            name: "VOLUME",
-            required: true,
-            help: "The file or device with the volume.",
-            offers: Offers::Volumes,
-        },
+        shared::operands::VOLUME,
         Operand {
             name: "FILE",
             required: false,
@@ -63,15 +59,6 @@ pub(crate) static COMMAND: Command = Command {
         "write --type plain -c aes-xts-plain64 -s 512 -d KEY TARGET RAW",
     )],
     run: args::run::<Write>,
-};
-
-static OFFSET: Opt = Opt {
-    long: "offset",
-    short: None,
-    value: "SIZE",
-    kind: Kind::Size,
-    help: "Start at this byte of the plaintext.",
-    man: "",
 };
 
 struct Write {

@@ -88,8 +88,9 @@ pub(crate) static RECOVERY_PASSWORD: Opt = Opt {
     value: "",
     kind: Takes::Flag,
     help: "Make a recovery password, and print it.",
-    man: "Random 48 digits, on standard output, once and before anything is written; where they cannot be printed, nothing is. \
-          Keep them where the volume is not: whoever has them opens the volume. A mistyped group is told by its number.",
+    man: "48 random digits, printed once on standard output before anything is written; if they cannot be \
+          printed, nothing is written. Keep them away from the volume: anyone who has them can open it. A \
+          mistyped group is reported by its number.",
 };
 
 /// Prints a new recovery password, the only time. It is asked for before anything is written: a volume that only digits

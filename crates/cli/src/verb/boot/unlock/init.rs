@@ -264,10 +264,7 @@ fn first_program(line: &str) -> Result<PathBuf> {
     if let Some((asked, found)) =
         asked.as_ref().zip(found.as_ref()).filter(|(asked, found)| found != &Path::new(asked))
     {
-        say!(
-            "keyway: the root file system has no {asked}, which init= names; {} is started.",
-            found.display()
-        );
+        say!("keyway: the root file system has no {asked}, which init= names; starting {}.", found.display());
     }
     found.ok_or_else(|| failed(&format!("the root file system has none of {}", INITS.join(", "))))
 }

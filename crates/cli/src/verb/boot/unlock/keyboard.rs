@@ -55,7 +55,7 @@ impl Map {
             Self::Kernels => None,
             Self::File(path) => Some(format!("# loads {}", path.display())),
             Self::Loadkeys(program, name) => {
-                Some(format!("# runs {} for the keyboard's map {}", program.display(), printable(name)))
+                Some(format!("# runs {} for the keymap {}", program.display(), printable(name)))
             }
             Self::Missing(name) => Some(format!("# {}", missing(name))),
         }
@@ -78,8 +78,8 @@ pub(super) fn prepare(image: &Initramfs, name: Option<&str>) -> Option<Keyboard>
     let Err(why) = Map::wanted(name).load(&keyboard) else { return Some(keyboard) };
     let own = Path::new("/").join(layout::KEYMAP);
     match name.is_some() && of_file(&keyboard, &own).is_ok() {
-        true => say!("WARNING: {why}; keys type what {} says.", own.display()),
-        false => say!("WARNING: {why}; keys type what those of a US keyboard type."),
+        true => say!("WARNING: {why}; using {} instead.", own.display()),
+        false => say!("WARNING: {why}; the keyboard has the US layout."),
     }
     Some(keyboard)
 }
@@ -107,8 +107,8 @@ fn of_loadkeys(keyboard: &Keyboard, program: &Path, name: &str) -> Result<(), St
 
 fn missing(name: &str) -> String {
     format!(
-        "the kernel's command line names the keyboard's map {}, which is not in the image (boot initramfs --keymap puts \
-         it there)",
+        "the kernel's command line names the keymap {}, which is not in the image (boot initramfs --keymap \
+         puts it there)",
         printable(name)
     )
 }

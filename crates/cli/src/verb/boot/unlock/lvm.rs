@@ -115,7 +115,8 @@ impl Search {
     fn with_outside(&self, why: Why, all: &[Assembled], name: &str) -> Why {
         match (why, assembly::group(all, name, true)) {
             (Why::Yet(_), Ok(_)) => Why::Yet(format!(
-                "the volume group {name} is not within an encrypted volume, and the system is taken from there only"
+                "the volume group {name} is not within an encrypted volume, and the system is only started \
+                 from there"
             )),
             (why, _) => why,
         }
@@ -148,10 +149,9 @@ impl Search {
         Err(Why::Yet(match reason {
             Some(Why::Never(why) | Why::Yet(why)) => why,
             None if self.lvm == Lvm::Inside && all.iter().any(|one| !one.inside) => {
-                "no logical volume within an encrypted volume holds it, and others are not looked at"
-                    .to_owned()
+                "no logical volume within an encrypted volume holds it, and others are ignored".to_owned()
             }
-            None => "no logical volume that is there holds it".to_owned(),
+            None => "no logical volume holds it".to_owned(),
         }))
     }
 }
@@ -215,8 +215,8 @@ pub(super) fn refuse_unencrypted(node: &Path, opens: bool) -> Result<(), String>
     let what = named.iter().find(|(layer, _)| layers.contains(layer)).map(|(_, what)| what);
     let Some(what) = what.filter(|_| opens && !devices::is_encrypted(node)) else { return Ok(()) };
     Err(format!(
-        "{} is {what} that is not, or not whole, within an encrypted volume: whoever can write to the disk may have put it \
-         there. If the system is meant to be there, leave the volumes to it (noauto)",
+        "{} is {what} that is not entirely within an encrypted volume: whoever can write to the disk may have \
+         put it there. If the system is meant to be there, leave the volumes to it (noauto)",
         node.display()
     ))
 }

@@ -64,42 +64,47 @@ pub(crate) static COMMAND: Command = Command {
         offers: Offers::Files,
     }],
     about: "Open what the kernel's command line or crypttab names: at boot.",
-    man: "The volumes are those of the kernel's command line; if it names none, those of /etc/crypttab (in Debian's \
-          images /cryptroot/crypttab); else those of /keyway/unlock.conf, which \"keyway boot initramfs\" embeds. Read are \
-          the parameters of systemd (rd.luks.uuid=, rd.luks.name=, rd.luks.data=, rd.luks.key=, rd.luks.options=), dracut, \
-          mkinitcpio (cryptdevice=, cryptkey=, crypto=), Debian (cryptopts=), booster, Alpine (cryptroot=) and Gentoo \
-          (crypt_root=), and our own: keyway.device=, keyway.name=, keyway.key=, keyway.header=, keyway.options=. \
-          docs/BOOTING.md in the source has a row for each; one that is known and does nothing here is named, and a \
-          keyway.WORD= that does not exist is refused. rd.luks=0 opens none, rd.luks.crypttab=0 none of crypttab.\n\nDevices are \
-          found without udev, by path, UUID=, LABEL=, PARTUUID= or PARTLABEL=, by the links below /dev/disk, and waited \
-          for, as x-systemd.device-timeout= and keyfile-timeout= say (0: without end). With --init, linear and striped logical \
-          volumes of LVM that root=, resume=, a volume, a key or a header need, and those of rd.lvm.lv= and rd.lvm.vg=, are \
-          activated, within opened volumes and below them; while volumes are opened, root= and resume= take only those \
-          within. Arrays of md RAID are assembled where a device that is needed is not there: those of which all members are \
-          there, and when two thirds of the time are over, those that run without some, with a warning; rd.md.uuid= names the only \
-          ones, rd.md=0 assembles none. A key file or a header may be on \
-          another device, PATH:DEVICE, or be a device; where none is named, /etc/cryptsetup-keys.d/NAME.key is taken, if it \
-          is there; keyscript= runs a program and takes the key from its output. A \
-          LUKS2 token that names a key in the kernel keyring is tried before both. If nothing opens a volume, what was \
-          typed for another one is tried (keyway.cache=no, password-cache=no: it is not), then the passphrase is asked \
-          for, tries= times (3; 0: without end), unless the entry says headless. As process 1 it then pauses, longer each time, \
-          and asks again; keyway.shell on the kernel's command line gives a shell instead, and nothing else does. A volume \
-          with the option nofail is skipped if it cannot be opened; one that cannot be opened does not keep the others \
-          closed. Swap and /tmp with a random key are left to the system that starts; those with a key are opened, and \
-          nothing is made on them.\n\nEvery volume must meet the policies of keyway.require= on the \
-          kernel's command line (FILE, or the word sealed), of x-keyway.require= in every entry of these three tables that \
-          means it, and /keyway/policy.toml, which boot initramfs --require puts into the image: keyway-inspect(8) \
-          explains the demands. An entry means a volume that has its name or its device, however that is written (a \
-          path, UUID=, a link); all demands hold together. A table that is there and cannot be read opens nothing.\n\nA volume that \
-          was built with --rekey-at-first-boot has the volume key of the image until its first boot. Before it is \
-          mapped, it is re-encrypted here under a new one, which comes from the kernel's random generator as soon as \
-          that is seeded; cipher, key size and sector size stay, and so does the passphrase. The console shows how far \
-          it is. If the power fails, the next boot goes on; at the end the mark is removed. x-keyway.rekey= in the \
-          entry's options, or keyway.rekey= on the kernel's command line for all volumes, says when: before (or yes, \
-          the default), after (the volume is opened as it is, and \"keyway reencrypt --if-marked --active-name NAME\" \
-          does it in the running system), or no. A volume without the mark is never re-encrypted. Where it cannot \
-          be done (another keyslot has another passphrase, the header is sealed, the device is read-only, the \
-          entry names a keyslot), a line says why, the boot goes on, and the mark stays.\n\nThe exit code is that of open: 2 for a wrong passphrase, 4 for a device that never appeared.",
+    man: "The volumes are those of the kernel's command line; if it names none, those of /etc/crypttab (in \
+          Debian's images /cryptroot/crypttab); else those of /keyway/unlock.conf, which \"keyway boot \
+          initramfs\" embeds. Read are the parameters of systemd (rd.luks.uuid=, rd.luks.name=, \
+          rd.luks.data=, rd.luks.key=, rd.luks.options=), dracut, mkinitcpio (cryptdevice=, cryptkey=, \
+          crypto=), Debian (cryptopts=), booster, Alpine (cryptroot=) and Gentoo (crypt_root=), and our own: \
+          keyway.device=, keyway.name=, keyway.key=, keyway.header=, keyway.options=. docs/BOOTING.md in the \
+          source has a row for each; a known one that has no effect here is reported, and an unknown \
+          keyway.WORD= is refused. rd.luks=0 opens none, rd.luks.crypttab=0 none of crypttab.\n\nDevices are \
+          found without udev, by path, UUID=, LABEL=, PARTUUID= or PARTLABEL=, by the links below /dev/disk, \
+          and waited for as long as x-systemd.device-timeout= and keyfile-timeout= say (0: without end). With \
+          --init, linear and striped logical volumes of LVM that root=, resume=, a volume, a key or a header \
+          need, and those of rd.lvm.lv= and rd.lvm.vg=, are activated, within opened volumes and below them; \
+          while volumes are opened, root= and resume= take only those within. While a needed device is \
+          missing, arrays of md RAID are assembled: complete ones at once and, after two thirds of the \
+          waiting time, degraded ones, with a warning; rd.md.uuid= names the only ones, rd.md=0 assembles \
+          none. A key file or a header may be on another device, PATH:DEVICE, or be a device; where none is \
+          named, /etc/cryptsetup-keys.d/NAME.key is taken, if it is there; keyscript= runs a program and \
+          takes the key from its output. A LUKS2 token that names a key in the kernel keyring is tried before \
+          both. If none of these opens a volume, passphrases typed for others are tried (unless \
+          keyway.cache=no or password-cache=no is given), then the passphrase is asked for, tries= times (3; \
+          0: without end), unless the entry says headless. As process 1 it then pauses, longer each time, and \
+          asks again; keyway.shell on the kernel's command line gives a shell instead, and nothing else does. \
+          A volume with the option nofail is skipped if it cannot be opened; one that cannot be opened does \
+          not keep the others closed. Swap and /tmp with a random key are left to the system that starts; \
+          those with a key are opened, but not formatted.\n\nEvery volume must meet the policies of \
+          keyway.require= on the kernel's command line (FILE, or the word sealed), of x-keyway.require= in \
+          every entry of these three tables that means it, and /keyway/policy.toml, which boot initramfs \
+          --require puts into the image: keyway-inspect(8) explains the demands. An entry means a volume that \
+          has its name or its device, however that is written (a path, UUID=, a link); all demands hold \
+          together. If a table exists but cannot be read, nothing is opened.\n\nA volume that was built with \
+          --rekey-at-first-boot has the volume key of the image until its first boot. Before it is mapped, it \
+          is reencrypted here under a new one, which comes from the kernel's random generator as soon as that \
+          is seeded; cipher, key size and sector size stay, and so does the passphrase. The console shows the \
+          progress. If the power fails, the next boot resumes it; at the end the mark is removed. \
+          x-keyway.rekey= in the entry's options, or keyway.rekey= on the kernel's command line for all \
+          volumes, says when: before (or yes, the default), after (the volume is opened as it is, and \
+          \"keyway reencrypt --if-marked --active-name NAME\" does it in the running system), or no. A volume \
+          without the mark is never reencrypted. Where it cannot be done (another keyslot has another \
+          passphrase, the header is sealed, the device is read-only, the entry names a keyslot), a line says \
+          why, the boot continues, and the mark stays.\n\nThe exit code is that of open: 2 for a wrong \
+          passphrase, 4 for a device that never appeared.",
     options: &[&[&CMDLINE, &WAIT, &DRY_RUN, &INIT], groups::PROMPT, groups::LIMITS, groups::ADMISSION],
     rules: &[],
     examples: &[
@@ -200,7 +205,7 @@ impl Terms {
         match self.unlock(entry, plan) {
             Err(failure) if entry.option("nofail").is_some() => {
                 failure.report();
-                say!("{}: skipped, as nofail says.", entry.name.to_string_lossy());
+                say!("{}: skipped (nofail).", entry.name.to_string_lossy());
                 Ok(())
             }
             done => done,
@@ -252,7 +257,7 @@ impl Plan {
         let table = |file: &&str| {
             tables::read(file).map_err(|e| {
                 let message =
-                    format!("{file} cannot be read ({e}), and may demand something: nothing is opened.");
+                    format!("{file} cannot be read ({e}), and may contain demands: nothing is opened.");
                 Failure::new(Exit::Device, message)
             })
         };
@@ -269,8 +274,8 @@ impl Plan {
         }
         if let Some(word) = unknown.first() {
             let message = format!(
-                "The kernel's command line says {}, and there is no such word: it may have been meant as a demand, \
-                 and nothing is opened.",
+                "The kernel's command line says {}, which is unknown and may be meant as a demand: nothing is \
+                 opened.",
                 printable(word)
             );
             return Err(Failure::new(Exit::Parameters, message));

@@ -16,10 +16,10 @@ pub(super) static WAIT: Opt = Opt {
     value: "SECONDS",
     kind: Kind::Number(86_400),
     help: "How long to wait for a device (30).",
-    man: "Disks behind USB or a network appear late. keyway.wait= on the kernel's command line says the same; without \
-          it, rootwait waits without end, rootwait=SECONDS and a longer rootdelay= so long: for the root and for volumes \
-          without nofail. Volumes with nofail and devices with keys or headers are waited for 30 seconds then, or as their \
-          own options say.",
+    man: "Disks behind USB or a network appear late. keyway.wait= on the kernel's command line says the same; \
+          without it, rootwait waits without end, rootwait=SECONDS and a longer rootdelay= that long: for the \
+          root and for volumes without nofail. Volumes with nofail and devices with keys or headers are \
+          waited for 30 seconds then, or as their own options say.",
 };
 pub(super) static DRY_RUN: Opt = Opt {
     long: "dry-run",
@@ -36,16 +36,19 @@ pub(super) static INIT: Opt = Opt {
     value: "",
     kind: Kind::Flag,
     help: "Run as the first process of an initramfs.",
-    man: "Mounts /proc, /sys, /dev and /run if they are missing, loads the modules that /keyway/modules lists and \
-          the map of the keyboard in /keyway/keymap (or the one that rd.vconsole.keymap= or keymap= on the kernel's command line names, if the image has that), opens the volumes, undoes its mounts and hands over to the image's own /init. If there is none, it mounts \
-          the root file system that root= names (else the first volume), starts its init, and removes the image from \
-          memory. It is mounted read-only, unless rw or rootflags= says otherwise; rootflags= is read as mount(8) reads \
-          options, and of the types of rootfstype= the first that works is taken. With systemd.volatile=overlay or \
-          overlayroot=tmpfs all writes go to memory. With resume=, that volume is opened first, and a system that was \
-          suspended there goes on (resume_offset= for a file; noresume). A program whose name ends in \"init\" and that is process 1 does this without being told.\n\nIt \
-          refuses, with nothing changed, unless it is process 1, / is ramfs or tmpfs and no chroot, and /init \
-          exists; and nothing of / is removed unless another file system is mounted on /sysroot and the kernel \
-          unpacked the image itself or runs this program as its /init.\n\nWhere nothing can be started it stays: it says why \
-          and which block devices are there, and tries again when Enter is typed; r reboots, o powers off. With panic=N on \
-          the kernel's command line it reboots after N seconds.",
+    man: "Mounts /proc, /sys, /dev and /run if they are missing, loads the modules that /keyway/modules lists \
+          and the keymap in /keyway/keymap (or the one that rd.vconsole.keymap= or keymap= on the kernel's \
+          command line names, if the image has that), opens the volumes, unmounts what it mounted and hands \
+          over to the image's own /init. If there is none, it mounts the root file system that root= names \
+          (else the first volume), starts its init, and removes the image from memory. It is mounted \
+          read-only, unless rw or rootflags= says otherwise; rootflags= is read as mount(8) reads options, \
+          and of the types of rootfstype= the first that works is taken. With systemd.volatile=overlay or \
+          overlayroot=tmpfs all writes go to memory. With resume=, that volume is opened first, and a system \
+          that was suspended there is resumed (resume_offset= for a file; noresume). As process 1, and under \
+          a name that ends in \"init\", the program does this without the option.\n\nIt refuses, with nothing \
+          changed, unless it is process 1, / is ramfs or tmpfs and no chroot, and /init exists; and nothing \
+          of / is removed unless another file system is mounted on /sysroot and the kernel unpacked the image \
+          itself or runs this program as its /init.\n\nIf nothing can be started, it stays, says why and \
+          lists the block devices: Enter tries again, r reboots, o powers off. With panic=N on the kernel's \
+          command line it reboots after N seconds.",
 };

@@ -70,8 +70,8 @@ impl Volume<'_> {
             Ok(Rekey::No) => return Ok(false),
             Ok(Rekey::After) => {
                 self.say(&format!(
-                    "it waits for a volume key of its own: \"keyway reencrypt --if-marked --active-name {name}\" gives it \
-                     one while it is in use."
+                    "it still has the volume key of its image: \"keyway reencrypt --if-marked --active-name \
+                     {name}\" gives it its own while it is in use."
                 ));
                 return Ok(false);
             }
@@ -85,7 +85,7 @@ impl Volume<'_> {
     /// What speaks against it before anybody is asked for a passphrase.
     fn obstacle(&self, header: &Header, is_read_only: bool) -> Option<String> {
         if header.is_sealed() {
-            return Some("its header is sealed with the volume key that is to go".to_owned());
+            return Some("its header is sealed with the volume key that will be replaced".to_owned());
         }
         if is_read_only {
             return Some("it is opened for reading only".to_owned());
@@ -165,21 +165,22 @@ impl Volume<'_> {
 
     fn finish(&self, job: Reencryption, resumes: bool) -> Result<()> {
         self.say(match resumes {
-            true => "the re-encryption under a volume key of its own goes on.",
+            true => "the reencryption under its own volume key resumes.",
             false => {
-                "first boot: it is re-encrypted under a volume key of its own. If the power fails, the next boot goes on."
+                "first boot: it is reencrypted under its own volume key. If the power fails, the next boot \
+                 resumes."
             }
         });
         let progress = Progress { every: None, json: false, quiet: false, on_output: true };
         match to_end(Offline(job), progress, &self.opening.target.device, None) {
-            Ok(true) => self.say("its volume key is its own now."),
+            Ok(true) => self.say("it has its own volume key now."),
             Ok(false) => {
-                let message = "Interrupted. The data is whole, and the next boot goes on.";
+                let message = "Interrupted. The data is intact, and the next boot resumes.";
                 return Err(Failure::new(Exit::Parameters, message));
             }
             Err(failure) => {
                 failure.report();
-                self.say("the re-encryption stopped. The data is whole, and the next boot goes on.");
+                self.say("the reencryption stopped. The data is intact, and the next boot resumes.");
             }
         }
         Ok(())
@@ -196,7 +197,7 @@ impl Volume<'_> {
             .is_ok_and(|mut header| header.forget_first_boot().unwrap_or_default());
         // One that stays asks for nothing.
         match forgotten {
-            true => stdio::verbose(target.manner, "The mark of a first boot that was is removed."),
+            true => stdio::verbose(target.manner, "The mark of a completed first boot is removed."),
             false => Ok(()),
         }
     }

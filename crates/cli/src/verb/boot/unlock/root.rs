@@ -25,7 +25,7 @@ pub(super) fn device(wanted: &Root, plan: &Plan) -> Option<String> {
 pub(super) fn in_words(wanted: &Root) -> String {
     let mut text = String::new();
     if let Some(resume) = &wanted.resume {
-        text += &format!("# goes on with a system that was suspended to {}\n", resume.device);
+        text += &format!("# resumes a system that was suspended to {}\n", resume.device);
     }
     if !wanted.kinds.is_empty() {
         text += &format!("# the root is {}\n", wanted.kinds.join(" or "));
@@ -139,7 +139,7 @@ fn cover(_proof: &Initramfs, place: &str) -> Result<(), String> {
         error => error.to_string(),
     })?;
     // The overlay keeps what it consists of, mounted or not.
-    unmount(place, UnmountFlags::DETACH).map_err(named("unmounting what is below"))?;
+    unmount(place, UnmountFlags::DETACH).map_err(named("unmounting the lower file system"))?;
     mount_move(&*merged, place).map_err(named("moving the overlay"))?;
     let _ = unmount(MEMORY, UnmountFlags::DETACH);
     let _ = fs::remove_dir(MEMORY);

@@ -80,7 +80,7 @@ impl Terms {
             }
         }
         if is_yes(there.option("headless")) {
-            let message = format!("{}: nobody is asked, as headless says.", there.name.to_string_lossy());
+            let message = format!("{}: no passphrase is asked for (headless).", there.name.to_string_lossy());
             return Err(Failure::new(Exit::Parameters, message).because(Cause::NoInput));
         }
         // What was typed for a volume that it did not open.
@@ -133,7 +133,7 @@ fn said_limit(entry: &Entry, option: &str, usual: Duration) -> Option<Duration> 
     let time = duration(said).map(|time| if time.is_zero() { WITHOUT_END } else { time });
     if time.is_none() {
         let (name, usual) = (entry.name.to_string_lossy(), find::in_words(usual));
-        say!("WARNING: {name}: {option}={said} is no time (90, 90s, 1min 30s); {usual}.");
+        say!("WARNING: {name}: {option}={said} is not a time (90, 90s, 1min 30s); {usual}.");
     }
     time
 }
@@ -213,8 +213,8 @@ pub(super) fn say_unknown(entry: &Entry) {
     }
     for (option, _) in entry.options.iter().filter(|(option, _)| !crypttab::is_known(option)) {
         let what = match crypttab::is_demand(option) {
-            true => "does not exist, and may have been meant as a demand: the volume is not opened",
-            false => "is unknown, and ignored",
+            true => "is unknown, and may be meant as a demand: the volume is not opened",
+            false => "is unknown and ignored",
         };
         say!("WARNING: {}: the option \"{option}\" {what}.", entry.name.to_string_lossy());
     }

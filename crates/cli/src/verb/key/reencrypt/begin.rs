@@ -2,6 +2,7 @@
 
 use super::{Asked, Extent};
 use crate::device::explain;
+use crate::make::header::NO_PATTERN;
 use crate::output::failure::{Exit, Failure, Result};
 use crate::output::shell;
 use crate::unlock::{self, GivenKey};
@@ -37,8 +38,8 @@ impl Asked {
     pub(super) fn confirm_reduction(&self) -> Result<()> {
         let Some(reduce) = self.reduce else { return Ok(()) };
         self.confirm(&format!(
-            "This will move the data of the volume on {} back by {reduce} bytes, over what it holds in its last {reduce} \
-             bytes: the file system must end before them.",
+            "This will move the data of the volume on {} back by {reduce} bytes, and overwrite its last \
+             {reduce} bytes: the file system must end before them.",
             self.target.device.display()
         ))
     }
@@ -46,8 +47,7 @@ impl Asked {
     /// Goes on with what is under way.
     pub(super) fn resume(&self, data: &Exclusive) -> Result<()> {
         if self.extent == Extent::Begin {
-            let message = "LUKS2 reencryption already initialized. Aborting operation.";
-            return Err(Failure::new(Exit::Parameters, message));
+            return Err(Failure::new(Exit::Parameters, super::ALREADY_BEGUN));
         }
         let device = self.device(data, Access::Write)?;
         let header = device.header_with(&self.key.terms())?;
@@ -113,7 +113,7 @@ impl Asked {
     /// The refusal of a header whose seal would not hold any more, with the commands that lead on.
     pub(super) fn sealed(&self, luks: &Luks) -> Failure {
         let message =
-            format!("Device {} is sealed with the key that is to go.", self.target.device.display());
+            format!("Device {} is sealed with the key that will be replaced.", self.target.device.display());
         let word = |path: &Path| shell::word(&path.to_string_lossy());
         let header = self.target.header.as_deref().map(|header| format!("--header {} ", word(header)));
         let of = header.unwrap_or_default() + &word(&self.target.device);
@@ -143,8 +143,7 @@ impl Asked {
         let spec = CipherSpec::parse(&cipher).map_err(Error::from)?;
         let names_driver = |spec: &CipherSpec| self.is_cryptsetup && spec.names_driver();
         if names_driver(&spec) || CipherSpec::parse(&old).is_ok_and(|old| names_driver(&old)) {
-            let message = "No known cipher specification pattern detected.";
-            return Err(Failure::new(Exit::Parameters, message));
+            return Err(Failure::new(Exit::Parameters, NO_PATTERN));
         }
         let kept = header.key_bits().map(|bits| bits as u32).filter(|_| cipher == old);
         let own = self.new_key.as_ref().map_or(Ok(None), GivenKey::own_len)?.map(|len| len as u32 * 8);

@@ -20,35 +20,37 @@ pub(crate) static COMMAND: Command = Command {
         },
     ],
     about: "Change the volume key or the cipher in place.",
-    man: "Gives a volume a new volume key and, with --cipher, --sector-size or --new-key-size, another encryption, \
-          without a second disk. Passphrases stay: each is asked for, unless --key-slot names the only one to keep, or a token \
-          leads to it (--token-id, --token-type, --token-only). \
-          A volume that is open (keyway open, mount; as root, a mapping of the kernel's, too) stays in use meanwhile: \
+    man: "Gives a volume a new volume key and, with --cipher, --sector-size or --new-key-size, another \
+          encryption, without a second disk. Passphrases stay: each is asked for, unless --key-slot names the \
+          only one to keep, or a token leads to it (--token-id, --token-type, --token-only). A volume that is \
+          open (keyway open, mount; as root, a mapping of the kernel's, too) stays in use meanwhile: \
           --active-name names it, or its device does; a request to the part that is being written waits a \
-          moment. Otherwise the volume must not be in \
-          use.\n\nIt may be stopped at any moment, by Ctrl-C or by a power failure: the same \
-          command goes on from there, and so does cryptsetup. What is being written at that moment is protected by \
-          --resilience: checksum (a hash of each sector as it was, next to no cost), journal (a copy), or none. A smaller \
-          --device-size on the way gives up all data behind it, after a question.\n\n\
-          Before it begins, the header is backed up to a file LUKS-UUID-before-reencrypt.header of the current directory \
-          (--header-backup-file names another). luksHeaderRestore takes it until data has changed; later it opens only \
-          what has not been reencrypted yet, and in the end nothing. It has the old volume key: when the reencryption is \
-          complete, the file is removed, unless --keep-header-backup is given. What goes on finds it by its \
-          name.\n\n--estimate changes nothing: it says how long it would take, what would be read and written, what a crash \
-          could cost with this --resilience, and whether the header backup fits. Samples of the device are read, and the \
-          ciphers run on this CPU; writing is not tried on your data, so its speed is a share of reading's, and the time \
-          an interval.\n\n\
-          --encrypt turns what is on the device into a volume. Either the header is on another device (--header), or \
-          the last 32 MiB of the device are free and --reduce-device-size 32M moves the data back to make room: \
-          shrink the file system first. With a NAME behind the device, the volume is opened under it as soon as the \
-          encryption has begun, as open does, and all the rest is done in use; with --init-only, too, \
-          that is left to --resume-only --active-name NAME. Where something is under way already a NAME is refused.\n\n--decrypt turns a volume into plaintext. --header names the file that \
-          holds the header meanwhile: with a file that does not exist, the header is moved there and the data moves \
-          to the start of the device. Only where the header is elsewhere already can the volume stay in use from the start; \
-          where data moves, --init-only begins, and --resume-only goes on in use.\n\nLUKS1 has no room for any of this: while a LUKS1 volume changes, its state and \
-          both its headers are in files LUKS-UUID.* of the current directory, from where the same command goes on. \
-          --key-size and --volume-key-file are of the new volume key there, and --decrypt needs no --header \
-          (--decrypt --uuid UUID goes on). --encrypt --type luks1 makes a LUKS1 volume.",
+          moment. Otherwise the volume must not be in use.\n\nIt may be stopped at any moment, by Ctrl-C or \
+          by a power failure: the same command resumes it, and so does cryptsetup. --resilience protects the \
+          part being written at that moment: checksum (a hash of each old sector, at almost no cost), journal \
+          (a copy), or none. A smaller --device-size when resuming gives up all data beyond it, after a \
+          question.\n\nBefore it begins, the header is backed up to a file LUKS-UUID-before-reencrypt.header \
+          of the current directory (--header-backup-file names another). luksHeaderRestore accepts it until \
+          data has changed; later it opens only the part not reencrypted yet, and finally nothing. It has the \
+          old volume key: when the reencryption is complete, the file is removed, unless --keep-header-backup \
+          is given. A command that resumes finds it by its name.\n\n--estimate changes nothing: it says how \
+          long it would take, what would be read and written, what a crash could cost with this --resilience, \
+          and whether the header backup fits. Samples of the device are read, and the ciphers run on this \
+          CPU; writing is not tried on your data but estimated from reading, so the time is a \
+          range.\n\n--encrypt turns the content of the device into a volume. Either the header is on another \
+          device (--header), or the last 32 MiB of the device are free and --reduce-device-size 32M moves the \
+          data back to make room: shrink the file system first. With a NAME after the device, the volume is \
+          opened under it, as open does, as soon as the encryption has begun, and can be used during the \
+          rest; with --init-only as well, the rest is left to --resume-only --active-name NAME. If a \
+          reencryption is already under way, a NAME is refused.\n\n--decrypt turns a volume into plaintext. \
+          --header names the file that holds the header meanwhile: with a file that does not exist, the \
+          header is moved there and the data moves to the start of the device. The volume can stay in use \
+          from the start only if its header is already elsewhere; if data moves, --init-only begins while \
+          nobody uses it, and --resume-only continues in use.\n\nA LUKS1 header has no room for the state: \
+          while a LUKS1 volume changes, state and both headers are in files LUKS-UUID.* in the current \
+          directory, and the same command resumes there. For LUKS1, --key-size and --volume-key-file describe \
+          the new volume key, and --decrypt needs no --header (--decrypt --uuid UUID resumes). --encrypt \
+          --type luks1 makes a LUKS1 volume.",
     options: &[
         &[
             &shared::ENCRYPT,
@@ -120,13 +122,13 @@ pub(crate) static COMMAND: Command = Command {
         ),
         Rule::needs(&unused::DISCARD_UNUSED, &unused::SKIP_UNUSED),
         Rule::excludes(&unused::SKIP_UNUSED, &[&shared::INIT_ONLY]).saying(
-            "Option --skip-unused cannot be combined with --init-only: give it to the command that goes on.",
+            "Option --skip-unused cannot be combined with --init-only: give it to the command that resumes.",
         ),
     ],
     examples: &[
         Example {
             line: "keyway reencrypt disk.img",
-            does: "A new volume key. If it is stopped, the same line goes on.",
+            does: "A new volume key. If it is stopped, the same line resumes.",
         },
         Example {
             line: "keyway reencrypt --active-name home",
@@ -134,7 +136,7 @@ pub(crate) static COMMAND: Command = Command {
         },
         Example {
             line: "keyway reencrypt --encrypt --reduce-device-size 32M disk.img",
-            does: "Encrypt what is on it; the last 32 MiB must be free.",
+            does: "Encrypt its content; the last 32 MiB must be free.",
         },
         Example {
             line: "keyway reencrypt --estimate disk.img",

@@ -109,8 +109,8 @@ impl Asked {
                 if under_way.state().total != wanted && under_way.len_on(device_len) != Some(wanted) =>
             {
                 Err(refused(&format!(
-                    "{why}: it goes on with the size that it was begun with, not with --device-size {wanted}. Nothing was \
-                 changed."
+                    "{why}: it resumes with the size that it was begun with, not with --device-size {wanted}. \
+                     Nothing was changed."
                 )))
             }
             _ => Ok(()),
@@ -127,7 +127,7 @@ impl Asked {
 }
 
 fn note_kept(is: &str, wanted: &str) {
-    say!("WARNING: it goes on as it was begun, with --resilience {is}, not {wanted}.");
+    say!("WARNING: it resumes as it was begun, with --resilience {is}, not {wanted}.");
 }
 
 fn allowed(sizes: &PossibleLengths) -> String {

@@ -2,9 +2,10 @@
 
 use super::Asked;
 use crate::device::{self, Versions};
+use crate::make::output_file;
 use crate::output::failure::{Exit, Failure, Result};
 use crate::output::stdio;
-use keyway::storage::{Exclusive, File, Storage};
+use keyway::storage::{Exclusive, Storage};
 use keyway::{Access, Create, Device, Probe};
 use std::path::Path;
 use std::sync::Arc;
@@ -61,7 +62,7 @@ impl Asked {
         let passphrase = self.new_passphrase(&self.target.device)?;
         let storage: Arc<dyn Storage> = match &claimed {
             Some(claimed) => Arc::clone(claimed),
-            None => Arc::new(new_file(path)?),
+            None => Arc::new(output_file::new_header(path)?),
         };
         self.create()?.create_on(data, Some(storage), &passphrase)?;
         let device = self.device(data, Access::Write)?;
@@ -81,7 +82,7 @@ impl Asked {
         let uuid = self.uuid.clone().map_or_else(Create::random_uuid, Ok)?;
         let path = Path::new(".").join(format!("LUKS2-temp-{uuid}.new"));
         let create = self.create()?.uuid(&uuid).data_offset(offset / 512);
-        let file: Arc<dyn Storage> = Arc::new(new_file(&path)?);
+        let file: Arc<dyn Storage> = Arc::new(output_file::new_header(&path)?);
         let manner = self.target.manner;
         stdio::verbose(
             manner,
@@ -100,7 +101,8 @@ impl Asked {
                 self.go_on(begun)
             }
             Err(error) => Err(self.failed(error).hinting(format!(
-                "If {} cannot be used as it was, \"keyway reencrypt --resume-only --header {} {}\" goes on from here.",
+                "If {} cannot be used as before, resume with \"keyway reencrypt --resume-only --header {} \
+                 {}\".",
                 self.target.device.display(),
                 path.display(),
                 self.target.device.display()
@@ -158,13 +160,6 @@ impl Asked {
         }
         Ok(())
     }
-}
-
-fn new_file(path: &Path) -> Result<File> {
-    let file = File::create_new(path);
-    file.map_err(|e| {
-        Failure::new(Exit::Parameters, format!("Cannot create header file {}: {e}.", path.display()))
-    })
 }
 
 /// What is refused, with an estimate too.

@@ -71,8 +71,7 @@ impl Asked {
         let shown = file.display();
         let is_left = self.is_left(header, &file);
         if !is_left && fs::symlink_metadata(&file).is_ok() {
-            let message =
-                format!("Header backup file {shown} exists already, of a reencryption before this one.");
+            let message = format!("Header backup file {shown} already exists, from an earlier reencryption.");
             return Err(Failure::new(Exit::Parameters, message).hinting(OTHERWISE));
         }
         if !is_left {
@@ -82,9 +81,9 @@ impl Asked {
         }
         let device = self.target.header_path().display();
         say!(
-            "The header as it is now is in {shown}, {}.\nUntil data changes, \"keyway luksHeaderRestore \
-             --header-backup-file {shown} {device}\" puts it back; then it opens only what has not been reencrypted yet, \
-             and in the end nothing.",
+            "The current header is saved in {shown}, {}.\nUntil data changes, \"keyway luksHeaderRestore \
+             --header-backup-file {shown} {device}\" restores it; later it opens only the part not \
+             reencrypted yet, and finally nothing.",
             if self.backup.keeps {
                 "and stays there"
             } else {

@@ -1,6 +1,6 @@
 //! A volume that the kernel maps: it is mapped anew after each zone, as cryptsetup does it.
 
-use super::online::{note_plaintext, refused};
+use super::online::{note_plaintext, refused, resuming};
 use super::run::Steps;
 use super::{Asked, Extent};
 use crate::device::{self, explain};
@@ -52,7 +52,7 @@ impl Asked {
             false => self.begin_in_use(&device, name, |_, key| has(&[key.expose()]))?,
         };
         let Some(keys) = keys else {
-            return stdio::verbose(self.target.manner, &format!("Reencryption of {name} is prepared."));
+            return self.note_prepared(name);
         };
         let is_decryption = keys.new_key().is_none();
         self.go_on_mapped(found, &device, keys)?;
@@ -81,7 +81,7 @@ impl Asked {
             stopped(name, error, |error| explain::on_device(self.target.header_path(), error))
         })?;
         let steps = InUse { name, steps };
-        self.drive(steps, &format!("keyway reencrypt --resume-only --active-name {name}"))
+        self.drive(steps, &resuming(name))
     }
 
     /// The file of a loop device, or the device; where it was given, it must be that.

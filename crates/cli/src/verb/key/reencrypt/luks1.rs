@@ -2,11 +2,12 @@
 
 use super::{Asked, What};
 use crate::device;
+use crate::make::output_file;
 use crate::output::failure::{Exit, Failure, Result};
 use crate::unlock;
 use crate::verb::key::reencrypt::Extent;
 use keyway::parts::{Error, Luks};
-use keyway::storage::{Exclusive, File, Storage};
+use keyway::storage::{Exclusive, Storage};
 use keyway::{Access, Create, Header, Key, Luks1Change, Luks1Files, Reencrypt, Version};
 use keyway_crypto::CipherSpec;
 use std::path::Path;
@@ -51,7 +52,8 @@ impl Asked {
         let device = self.target.header_path().display();
         let message = format!("Device {device} is LUKS1 in reencryption.");
         let way = format!(
-            "Go on in the directory where it was begun: it has the file {}, or cryptsetup's {}. Nothing was changed.",
+            "Resume it in the directory where it was begun: it has the file {}, or cryptsetup's {}. Nothing \
+             was changed.",
             files.state().display(),
             files.log_of_cryptsetup().display()
         );
@@ -122,7 +124,7 @@ impl Asked {
         let change = Luks1Change::Encrypt { key, keyslot, uuid: self.uuid.clone() };
         let files = Luks1Files::of_plaintext("");
         if files.new_header().exists() {
-            say!("{} exists, of an attempt that was cut off: it goes on.", files.new_header().display());
+            say!("{} exists, from an interrupted attempt: resuming it.", files.new_header().display());
         }
         let begun = device.begin_luks1(change, &how, &files).map_err(|e| self.failed(e))?;
         self.go_on_by(begun, &self.again("--encrypt --type luks1"))
@@ -139,8 +141,8 @@ impl Asked {
             say!("{} exists, resuming reencryption.", files.state().display());
         } else {
             say!(
-                "Log file {} exists, resuming reencryption. If cryptsetup was cut off rather than stopped, what it wrote \
-                 after the log is encrypted twice.",
+                "Log file {} exists, resuming reencryption. If cryptsetup was killed rather than stopped, \
+                 data that it wrote after its last log entry is encrypted twice.",
                 files.log_of_cryptsetup().display()
             );
         }
@@ -216,10 +218,6 @@ impl Asked {
         if device::exists(path) {
             return self.target.storage(path, Access::Write);
         }
-        let file = File::create_new(path);
-        let file = file.map_err(|e| {
-            Failure::new(Exit::Parameters, format!("Cannot create header file {}: {e}.", path.display()))
-        })?;
-        Ok(Arc::new(file))
+        Ok(Arc::new(output_file::new_header(path)?))
     }
 }

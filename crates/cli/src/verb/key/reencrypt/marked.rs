@@ -15,7 +15,7 @@ impl Asked {
         let device = self.target.device.display();
         stdio::verbose(
             self.target.manner,
-            &format!("{device} waits for no first boot: nothing was changed."),
+            &format!("{device} is not marked for a first boot: nothing was changed."),
         )?;
         Ok(true)
     }

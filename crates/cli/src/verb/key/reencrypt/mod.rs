@@ -210,7 +210,7 @@ impl Asked {
                 self.resume(&data)
             }
             State::Luks1 | State::Luks2 | State::NotLuks if self.extent == Extent::Resume => {
-                Err(Failure::new(Exit::Parameters, "Device reencryption not in progress."))
+                Err(Failure::new(Exit::Parameters, NOT_IN_PROGRESS))
             }
             State::Luks1 | State::Luks2 if self.what == What::Encrypt => {
                 let device = self.target.header_path().display();
@@ -279,7 +279,7 @@ impl Asked {
     /// Nobody else uses the data, from now to the end.
     fn claim(&self) -> Result<Exclusive> {
         if self.target.device.as_os_str().is_empty() {
-            return Err(Failure::new(Exit::Parameters, "A device or file is missing."));
+            return Err(device::no_device());
         }
         let data = self.target.claimed(&self.target.device, Access::Write)?;
         if data.can_flush() || self.without_flush {
@@ -290,7 +290,7 @@ impl Asked {
              changed.",
             self.target.device.display()
         );
-        Err(Failure::new(Exit::Parameters, message).hinting("--without-flush reencrypts it all the same."))
+        Err(Failure::new(Exit::Parameters, message).hinting("--without-flush reencrypts it anyway."))
     }
 
     fn state(&self, data: &Exclusive) -> Result<State> {
@@ -330,3 +330,9 @@ impl Asked {
         question::confirm(self.target.manner, warning, "Operation aborted.", Exit::Parameters)
     }
 }
+
+/// cryptsetup's words where there is nothing to resume.
+const NOT_IN_PROGRESS: &str = "Device reencryption not in progress.";
+
+/// cryptsetup's words where there is something to resume, and a beginning was asked for.
+const ALREADY_BEGUN: &str = "LUKS2 reencryption already initialized. Aborting operation.";

@@ -2,11 +2,11 @@
 //! use goes on, while it is used.
 
 use super::decrypt::has_data_behind;
-use super::{Asked, Extent, What};
+use super::{ALREADY_BEGUN, Asked, Extent, NOT_IN_PROGRESS, What};
 use crate::device::{self, explain, sessions};
 use crate::mapping::{self, Open};
 use crate::output::failure::{Exit, Failure, Result};
-use crate::output::{progress, stdio};
+use crate::output::progress;
 use crate::process::interrupt;
 use crate::unlock;
 use keyway::parts::VolumeKeys;
@@ -67,7 +67,7 @@ impl Asked {
                 self.begin_in_use(&device, name, |header, key| self.check_blocks(&device, header, key))?
             }
         }) else {
-            return stdio::verbose(self.target.manner, &format!("Reencryption of {name} is prepared."));
+            return self.note_prepared(name);
         };
         let throttle = Throttle { zone: self.zone, limit: self.limit_rate };
         session.reencrypt(&keys, throttle).map_err(explain::session)?;
@@ -134,8 +134,8 @@ impl Asked {
             return Ok(());
         }
         Err(refused(&format!(
-            "{name} is open: only its volume key and its cipher can change meanwhile, or go (--decrypt). \"keyway close \
-             {name}\" first. Nothing was changed."
+            "{name} is open: only its volume key and cipher can be changed meanwhile, or removed (--decrypt). \
+             \"keyway close {name}\" first. Nothing was changed."
         )))
     }
 
@@ -180,7 +180,7 @@ impl Asked {
         check: impl Fn(&Header, &VolumeKey) -> Result<()>,
     ) -> Result<Option<VolumeKeys>> {
         if self.extent == Extent::Resume {
-            return Err(refused("Device reencryption not in progress."));
+            return Err(refused(NOT_IN_PROGRESS));
         }
         self.check_resilience_in_place()?;
         let header = self.header_of(device)?;
@@ -208,7 +208,7 @@ impl Asked {
 
     pub(super) fn keys_under_way(&self, device: &Device) -> Result<VolumeKeys> {
         if self.extent == Extent::Begin {
-            return Err(refused("LUKS2 reencryption already initialized. Aborting operation."));
+            return Err(refused(ALREADY_BEGUN));
         }
         self.find_backup(device);
         let source = self.key.passphrase.existing(unlock::prompt_for(self.target.header_path()));
@@ -243,9 +243,9 @@ impl Asked {
             }
         });
         drop(stopping);
-        let line = format!("keyway reencrypt --resume-only --active-name {name}");
+        let line = resuming(name);
         let moved: Moved = ended.map_err(|failure: Failure| {
-            failure.hinting(format!("Nothing is lost. Once {name} is open again, \"{line}\" goes on."))
+            failure.hinting(format!("Nothing is lost. Once {name} is open again, resume with \"{line}\"."))
         })?;
         match (moved.is_done(), moved.failure()) {
             (true, _) => {
@@ -255,10 +255,10 @@ impl Asked {
             (false, Some(why)) => {
                 let message = format!("Reencryption of {name} has failed: {why}.");
                 Err(Failure::new(Exit::Device, message)
-                    .hinting(format!("Nothing is lost, and the rest stays in use. \"{line}\" goes on.")))
+                    .hinting(format!("Nothing is lost, and the rest stays in use. Resume with \"{line}\".")))
             }
             (false, None) => Err(Failure::new(Exit::Parameters, "Reencryption interrupted.")
-                .hinting(format!("{name} stays open as it is. \"{line}\" goes on."))),
+                .hinting(format!("{name} stays open as it is. Resume with \"{line}\"."))),
         }
     }
 }
@@ -276,7 +276,7 @@ fn close_plaintext(session: &Session, facts: &Facts) -> Result<()> {
 
 /// Says that what was opened as a volume is none any more.
 pub(super) fn note_plaintext(name: &str) {
-    say!("{name} is plaintext now: it closes when its last user lets go of it.");
+    say!("{name} is plaintext now: it closes after its last user.");
 }
 
 pub(super) fn refused(message: &str) -> Failure {
@@ -285,3 +285,8 @@ pub(super) fn refused(message: &str) -> Failure {
 
 /// How often the session is asked.
 const POLL: Duration = Duration::from_millis(100);
+
+/// The command that resumes what is open under `name`.
+pub(super) fn resuming(name: &str) -> String {
+    format!("keyway reencrypt --resume-only --active-name {name}")
+}

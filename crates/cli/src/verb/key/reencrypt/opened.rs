@@ -39,7 +39,7 @@ impl Opened {
             (_, false) => Err(Failure::new(
                 Exit::Parameters,
                 format!(
-                    "Only what is to be a LUKS2 volume (--encrypt) can be opened at once, as {name}. Nothing was written."
+                    "Only --encrypt to LUKS2 can open the volume at once, as {name}. Nothing was written."
                 ),
             )),
         }
@@ -68,7 +68,7 @@ impl Asked {
         let open = known.iter().filter(|_| place.is_some()).cloned().fold(open, Open::knowing);
         open.run().map_err(|failure| {
             failure.hinting(format!(
-                "The encryption of {device} has begun: open or closed, it goes on by \"{}\".",
+                "The encryption of {device} has begun: open or closed, resume with \"{}\".",
                 self.again("--resume-only")
             ))
         })?;
@@ -107,7 +107,8 @@ impl Asked {
         let Some(what) = passphrase.or(volume_key) else { return Ok(()) };
         let (device, name) = (self.target.device.display(), &opened.name);
         let message = format!(
-            "{name} is served by another process, which reads the key once more: {what} has it once."
+            "{name} is served by another process, which must read the key again: {what} can be read only \
+             once."
         );
         Err(Failure::new(Exit::Parameters, message).hinting(format!(
             "Give it with --key-file FILE; or begin with --init-only and without a name, and open {device} as {name} then. Nothing was \
@@ -130,8 +131,8 @@ impl Asked {
         );
         let name = shell::word(name);
         Err(Failure::new(Exit::Parameters, message).hinting(format!(
-            "\"keyway open {device} {name}\" opens it, and then \"keyway reencrypt --resume-only --active-name {name}\" goes \
-             on in use."
+            "\"keyway open {device} {name}\" opens it, and \"keyway reencrypt --resume-only --active-name \
+             {name}\" then resumes in use."
         )))
     }
 }

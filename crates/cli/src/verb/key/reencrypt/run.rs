@@ -7,6 +7,7 @@ use crate::output::progress::{self, Progress};
 use crate::output::stdio;
 use crate::process::interrupt;
 use keyway::Reencryption;
+use std::fmt::Display;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -45,12 +46,16 @@ impl Asked {
         self.drive(Offline(job, self), line)
     }
 
+    /// Says with `-v` that only the header was written.
+    pub(super) fn note_prepared(&self, what: impl Display) -> Result<()> {
+        stdio::verbose(self.target.manner, &format!("Reencryption of {what} is prepared."))
+    }
+
     /// The same of whatever goes zone by zone.
     pub(super) fn drive(&self, job: impl Steps, line: &str) -> Result<()> {
         let (progress, device) = (self.progress, &self.target.device);
         if self.extent == Extent::Begin {
-            let message = format!("Reencryption of {} is prepared.", device.display());
-            return stdio::verbose(self.target.manner, &message);
+            return self.note_prepared(device.display());
         }
         match to_end(job, progress, device, self.limit_rate) {
             Ok(true) => {
@@ -59,10 +64,10 @@ impl Asked {
             }
             Ok(false) => {
                 let message = "Reencryption interrupted.";
-                let way = format!("The data is whole. \"{line}\" goes on.");
+                let way = format!("The data is intact. Resume with \"{line}\".");
                 Err(Failure::new(Exit::Parameters, message).hinting(way))
             }
-            Err(failure) => Err(failure.hinting(format!("Nothing is lost. \"{line}\" goes on."))),
+            Err(failure) => Err(failure.hinting(format!("Nothing is lost. Resume with \"{line}\"."))),
         }
     }
 }

@@ -17,8 +17,8 @@ impl Asked {
     /// The question before a size gives up what is behind it.
     pub(super) fn warning_of_size(&self, part: u64) -> String {
         format!(
-            "This gives up all data behind byte {part} of the volume on {}: it stays there as it is, and the volume \
-             cannot read it any more.",
+            "This gives up all data behind byte {part} of the volume on {}: it stays there unchanged, but the \
+             volume can no longer read it.",
             self.target.device.display()
         )
     }
@@ -42,9 +42,9 @@ impl Asked {
         match (self.part_of(whole), self.what) {
             (None, _) => "",
             (Some(_), What::Encrypt) => {
-                " What is behind them is not encrypted, and the volume cannot read it."
+                " The data behind them is not encrypted, and the volume cannot read it."
             }
-            (Some(_), _) => " What is behind them stays encrypted, and nothing can read it any more.",
+            (Some(_), _) => " The data behind them stays encrypted, and nothing can read it any more.",
         }
     }
 
@@ -89,8 +89,7 @@ impl Asked {
 fn resized(name: &str, open: u64, whole: u64, begins: bool) -> Failure {
     let message =
         format!("{name} was resized: it is open with {open} bytes, and has {whole}. Nothing was changed.");
-    let or =
-        if begins { format!("; --device-size {open} gives up what is behind them") } else { String::new() };
+    let or = if begins { format!("; --device-size {open} gives up the rest") } else { String::new() };
     let name = shell::word(name);
     Failure::new(Exit::Parameters, message)
         .hinting(format!("\"keyway resize {name}\" gives it all of them{or}."))

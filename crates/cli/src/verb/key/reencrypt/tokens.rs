@@ -31,7 +31,8 @@ impl Asked {
                 return Ok(None);
             }
             let message = format!("No such token leads to keyslot {number}.");
-            let way = "Every keyslot stays that --key-slot does not leave out. Nothing was written.";
+            let way = "--key-slot names the only keyslot to keep; without it, all are kept. Nothing was \
+                       written.";
             return Err(Failure::new(Exit::Parameters, message).hinting(way));
         }
         self.unlocked_by_token(&self.key, header, keyslot)
@@ -82,7 +83,7 @@ impl Asked {
         let dropped: Vec<String> = bound.iter().filter(|it| !kept(it)).map(u32::to_string).collect();
         if self.key.keyslot.is_none() && !dropped.is_empty() {
             say!(
-                "WARNING: no token opens keyslot {}: the new volume key has none for it.",
+                "WARNING: no token opens keyslot {}: it will not hold the new volume key.",
                 dropped.join(", ")
             );
         }
@@ -118,8 +119,8 @@ impl Asked {
     /// Plaintext has no tokens that could lead anywhere.
     pub(super) fn check_tokens(&self) -> Result<()> {
         if self.by_token && self.what == What::Encrypt && !self.is_cryptsetup {
-            let message = "Options --token-id, --token-type and --token-only cannot be combined with --encrypt: what is \
-                           on the device has no tokens yet.";
+            let message = "Options --token-id, --token-type and --token-only cannot be combined with \
+                           --encrypt: the device has no tokens yet.";
             return Err(Failure::new(Exit::Parameters, message));
         }
         Ok(())

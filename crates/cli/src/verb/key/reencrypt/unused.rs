@@ -15,8 +15,9 @@ pub(super) static SKIP_UNUSED: Opt = Opt {
     kind: Kind::Flag,
     help: "Leave out what ext2/3/4 marks as free.",
     man: "Blocks that the ext2, ext3 or ext4 file system in the volume does not use are neither read nor \
-          re-encrypted, but filled with random bytes: deleted files cannot be restored afterwards. The file system \
-          must be unmounted and without errors; anything else is refused before anything is written. Without this option, going on after an interruption re-encrypts all that is left.",
+          reencrypted, but filled with random bytes: deleted files cannot be restored afterwards. The file \
+          system must be unmounted and without errors; anything else is refused before anything is written. \
+          If you resume an interrupted reencryption without this option, it reencrypts all that is left.",
 };
 
 /// `--discard-unused`.
@@ -27,7 +28,7 @@ pub(super) static DISCARD_UNUSED: Opt = Opt {
     kind: Kind::Flag,
     help: "With --skip-unused: discard it.",
     man: "Nothing is written there: far faster than random bytes. But the device may show which blocks are in \
-          use, and deleted files may stay on the medium, as they were encrypted before, or not at all.",
+          use, and deleted files may stay on the medium, encrypted as before or not at all.",
 };
 
 /// What the options ask for.
@@ -50,13 +51,10 @@ impl Asked {
             return refuse("LUKS1", "it is for LUKS2 volumes");
         }
         if self.what == What::Decrypt {
-            return refuse("--decrypt", "what they held would be noise in plain sight");
+            return refuse("--decrypt", "unused blocks would be left as visible noise");
         }
         if self.reduce.is_some() {
-            return refuse(
-                "--reduce-device-size",
-                "the data moves, so that each block is written where another is read",
-            );
+            return refuse("--reduce-device-size", "the data moves, so that each block overwrites another");
         }
         if let (State::NotLuks, What::Encrypt) = (state, self.what) {
             let plaintext = Device::from_storage(Arc::clone(data));
@@ -66,11 +64,12 @@ impl Asked {
         let left = if self.what == What::Encrypt { "unencrypted" } else { "as they were" };
         match unused {
             Unused::Discard => say!(
-                "WARNING: what the file system does not use is discarded, not re-encrypted: deleted files may stay on the \
-                 medium {left}, and the device may show which blocks are in use."
+                "WARNING: free blocks of the file system are discarded, not reencrypted: deleted files may \
+                 stay on the medium {left}, and the device may show which blocks are in use."
             ),
             _ => say!(
-                "WARNING: what the file system does not use is overwritten with random bytes: deleted files are lost."
+                "WARNING: free blocks of the file system are overwritten with random bytes: deleted files are \
+                 lost."
             ),
         }
         Ok(())

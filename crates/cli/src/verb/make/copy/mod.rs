@@ -44,22 +44,25 @@ pub(crate) static COMMAND: Command = Command {
         },
     ],
     about: "Copy a volume or raw image to a new volume, or to raw.",
-    man: "The source's header says whether it is LUKS; --type tcrypt, bitlk, fvault2, loopaes or plain says that it \
-          is a volume of TrueCrypt or VeraCrypt, BitLocker, FileVault, loop-AES or plain dm-crypt. The destination is LUKS2 unless --to says otherwise: \
-          plaintext is written only with --to raw. A new volume gets a new volume key, and the cipher, sector size \
-          and key derivation that the options say.\n\n--key-file holds the passphrase of the source, --new-keyfile \
-          that of the destination. Without them, both are asked for on a terminal, or read from standard input as \
-          two lines. A raw source needs only the new one. Key files of TrueCrypt and VeraCrypt go with the passphrase, \
-          which is asked for all the same.\n\nOptions about cipher, hash, sizes and offsets describe the new volume; \
-          those of a plain dm-crypt or loop-AES source begin with --source. Nothing on it tells whether they and the key are its own: \
-          what reads as noise under them is copied with a warning.\n\nWith \
-          --to veracrypt, the new volume is VeraCrypt's: --cipher is a chain of its ciphers (aes), --hash its key derivation \
-          (sha512), --new-keyfile a key file that goes with the new passphrase, which is asked for; may be given more than \
-          once, and a folder stands for the files in it. All of its data area is written, holes as what they read as, and zeros behind the content.\n\n\
-          Otherwise the copy is exactly as long as the plaintext. Holes in an encrypted part of a volume were never written: they stay \
-          holes, unless --fill copies what they read as. Holes in a raw image are treated as \"keyway build\" treats them.\n\nA file appears under its name when it is complete; \
-          an existing one is replaced only with --force, and never the source or another file that the command reads: \
-          \"keyway reencrypt\" gives a volume another key in place.",
+    man: "The source's header says whether it is LUKS; --type tcrypt, bitlk, fvault2, loopaes or plain says \
+          that it is a volume of TrueCrypt or VeraCrypt, BitLocker, FileVault, loop-AES or plain dm-crypt. \
+          The destination is LUKS2 unless --to says otherwise: plaintext is written only with --to raw. A new \
+          volume gets a new volume key, and the cipher, sector size and key derivation that the options \
+          say.\n\n--key-file holds the passphrase of the source, --new-keyfile that of the destination. \
+          Without them, both are asked for on a terminal, or read as two lines of standard input. A raw \
+          source needs only the new one. TrueCrypt and VeraCrypt key files complement the passphrase, which \
+          is still asked for.\n\nOptions about cipher, hash, sizes and offsets describe the new volume; those \
+          of a plain dm-crypt or loop-AES source begin with --source. Nothing on it confirms them or the key: \
+          a source that reads as noise is copied with a warning.\n\nWith --to veracrypt, the new volume is \
+          VeraCrypt's: --cipher is a chain of its ciphers (aes), --hash its key derivation (sha512), \
+          --new-keyfile a key file that complements the new passphrase, which is asked for; may be given more \
+          than once, and a directory stands for the files in it. Its whole data area is written: holes as the \
+          data that they read as, and zeros after the content.\n\nOtherwise the copy is exactly as long as \
+          the plaintext. Holes in an encrypted part of a volume were never written: they stay holes, unless \
+          --fill copies what they read as. Holes in a raw image are treated as \"keyway build\" treats \
+          them.\n\nA file appears under its name when it is complete; an existing one is replaced only with \
+          --force, and never the source or another file that the command reads: \"keyway reencrypt\" gives a \
+          volume another key in place.",
     options: &[
         &[
             &TO,
@@ -98,7 +101,7 @@ pub(crate) static COMMAND: Command = Command {
         },
         Example {
             line: "keyway copy --type bitlk windows.img ntfs.luks",
-            does: "move what is on a BitLocker disk to LUKS",
+            does: "move a BitLocker volume to LUKS",
         },
         Example {
             line: "keyway copy --to veracrypt disk.luks new.hc",
@@ -294,9 +297,7 @@ impl Copy {
         let device = output_file::overwrite(&self.replacing, to)?;
         refuse_itself(&plain.device, to)?;
         if plain.volume.len() > device.len() {
-            let (has, needs) = (device.len(), plain.volume.len());
-            let message = format!("{} has {has} bytes, {needs} are needed.", to.display());
-            return Err(Failure::new(Exit::Parameters, message));
+            return Err(new_volume::too_short(to, device.len(), plain.volume.len()));
         }
         let manner = self.opening.target.manner;
         output_file::confirm(manner, &self.replacing, &device, to, ", with plaintext")?;
@@ -316,7 +317,7 @@ impl Copy {
     }
 
     fn new_passphrase(&self) -> Result<Secret> {
-        let prompt = format!("Enter new passphrase for {}: ", self.to.display());
+        let prompt = unlock::prompt_for_new(&self.to);
         self.opening.key.passphrase.replacement(prompt, self.new_key_file.as_deref(), NEW_KEYFILE).read()
     }
 

@@ -33,7 +33,7 @@ pub(super) static QUERY_PIM: Opt = Opt {
     value: "",
     kind: Kind::Flag,
     help: "Ask for the new VeraCrypt volume's PIM.",
-    man: "After the new passphrase, on the terminal or as the next line of standard input.",
+    man: shared::AFTER_NEW_PASSPHRASE,
 };
 
 /// Its own options.
@@ -113,7 +113,7 @@ impl Veracrypt {
         let (options, stdin) = (options.clone().or_empty(), self.stdin.as_deref());
         let passphrase = match only {
             true => options.first(unlock::prompt_for(to), stdin),
-            false => options.replacement(format!("Enter new passphrase for {}: ", to.display()), stdin, WAY),
+            false => options.replacement(unlock::prompt_for_new(to), stdin, WAY),
         };
         let passphrase = passphrase.read()?;
         header_key::check_new(&passphrase, self.has_key_files, &shared::NEW_KEYFILE)?;
@@ -146,4 +146,4 @@ fn with_pim(new: NewVeracrypt, pim: Option<u32>) -> NewVeracrypt {
 }
 
 /// How the new passphrase is given where nobody can be asked.
-const WAY: &str = "Give the new passphrase on standard input, behind that of the source.";
+const WAY: &str = "Give the new passphrase on standard input, on the line after that of the source.";

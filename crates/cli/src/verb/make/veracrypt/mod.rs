@@ -4,7 +4,7 @@ mod key;
 
 use crate::args::risk::{Effect, Proof, risk};
 use crate::args::rule::Rule;
-use crate::args::{self, Args, Command, Example, Group, Kind, Offers, Operand, Opt, Request, groups, shared};
+use crate::args::{self, Args, Command, Example, Group, Kind, Opt, Request, groups, shared};
 use crate::device::{self, explain};
 use crate::make::output_file::{self, Creation};
 use crate::make::replacing::Replacing;
@@ -25,24 +25,20 @@ pub(crate) static COMMAND: Command = Command {
     name: "tcryptFormat",
     aliases: &[],
     group: Group::Containers,
-    operands: &[Operand {
-        name: "DEVICE",
-        required: true,
-        help: "The file or device that becomes the volume; with --size, a new file.",
-        offers: Offers::Volumes,
-    }],
+    operands: &[shared::operands::NEW_VOLUME],
     about: "Make a VeraCrypt volume, or hide one in another.",
-    man: "Everything on the device is lost: the word YES confirms that, and where nobody can be asked, --force or -q. A \
-          device that is mounted, mapped or open in \
-          another program is refused. The header and its copy at the end come last, so that a kill leaves random bytes or \
-          the whole volume.\n\nThe default is VeraCrypt's: AES, SHA-512, and random bytes over the whole data area, so that \
-          nothing shows which of it is used. The volume reads as noise until there is a file system in it. VeraCrypt takes \
-          passphrases of at most 128 bytes, and a --veracrypt-pim below 485 (12 with argon2id) only with 20 bytes or more. \
-          What is to be typed in VeraCrypt should be ASCII. With key files, the passphrase may be empty.\n\nWith \
-          --tcrypt-hidden, DEVICE is a VeraCrypt volume already, whose passphrase is asked for first, and a volume of --size \
-          bytes becomes its end; --hash, --cipher, --key-file and the PIM are the hidden volume's. What the outer volume has \
-          there is lost, and so is another volume that is hidden there: only its own passphrase would show it. Write to the \
-          outer one with --protect-hidden from then on.",
+    man: "Everything on the device is lost: the word YES confirms that or, without a terminal, --force or -q. \
+          A device that is mounted, mapped or open in another program is refused. The header and its copy at \
+          the end are written last, so an interrupted run leaves either random bytes or a complete \
+          volume.\n\nThe default is VeraCrypt's: AES, SHA-512, and random bytes over the whole data area, so \
+          that nothing shows which of it is used. The volume reads as noise until there is a file system in \
+          it. VeraCrypt takes passphrases of at most 128 bytes, and a --veracrypt-pim below 485 (12 with \
+          argon2id) only with 20 bytes or more. Passphrases to be typed in VeraCrypt should be ASCII. With \
+          key files, the passphrase may be empty.\n\nWith --tcrypt-hidden, DEVICE is already a VeraCrypt \
+          volume, whose passphrase is asked for first, and a volume of --size bytes is hidden at its end; \
+          --hash, --cipher, --key-file and the PIM describe the hidden volume. The outer volume's data there \
+          is lost, and so is any volume already hidden there, which only its own passphrase would reveal. \
+          From then on, write to the outer volume only with --protect-hidden.",
     options: &[
         &[
             &shared::MIXED_KEY_FILE,
@@ -97,16 +93,15 @@ pub(crate) static COMMAND: Command = Command {
     run: args::run::<Make>,
 };
 
-const SIZE_OF_HIDDEN: &str = "Option --tcrypt-hidden needs --size: how much the hidden volume holds.";
-const OF_OUTER: &str =
-    "Options --outer-key-file and --outer-pim are those of the volume that --tcrypt-hidden is for.";
+const SIZE_OF_HIDDEN: &str = "Option --tcrypt-hidden needs --size, the size of the hidden volume.";
+const OF_OUTER: &str = "Options --outer-key-file and --outer-pim need --tcrypt-hidden.";
 
 static SIZE: Opt = Opt {
     long: "size",
     short: None,
     value: "SIZE",
     kind: Kind::Size,
-    help: "Make a new file of this length.",
+    help: shared::NEW_SIZE_HELP,
     man: "256 KiB of it are not data. An existing file is replaced only with --force. With --tcrypt-hidden: how much data the \
           hidden volume holds, a multiple of 4096 bytes.",
 };
@@ -134,8 +129,8 @@ static QUICK: Opt = Opt {
     short: None,
     value: "",
     kind: Kind::Flag,
-    help: "Leave the data area as it is.",
-    man: "It then shows which parts are used, keeps what was there, and gives a hidden volume away.",
+    help: shared::QUICK_HELP,
+    man: "The volume then shows which parts are used, keeps the old data, and reveals a hidden volume.",
 };
 
 static OUTER_KEY_FILE: Opt = Opt {
@@ -144,7 +139,7 @@ static OUTER_KEY_FILE: Opt = Opt {
     value: "FILE",
     kind: Kind::Path,
     help: "A key file of the outer volume.",
-    man: "May be given more than once; a folder stands for the files in it.",
+    man: shared::KEY_FILES,
 };
 
 static OUTER_PIM: Opt = Opt {
@@ -153,7 +148,7 @@ static OUTER_PIM: Opt = Opt {
     value: "N",
     kind: Kind::Number(LARGEST_PIM as u64),
     help: "The PIM of the outer volume.",
-    man: "What --veracrypt-pim is for the new volume.",
+    man: "As --veracrypt-pim for the new volume.",
 };
 
 struct Make {
@@ -226,7 +221,7 @@ impl Make {
     }
 
     fn whole(&self) -> Result<()> {
-        device::check_exists(&self.device, "; --size 1G makes a new file")?;
+        device::check_exists(&self.device, output_file::BY_SIZE)?;
         let claimed = output_file::overwrite(&self.replacing, &self.device)?;
         self.new.fills(&**claimed).map_err(|error| self.failed(error))?;
         output_file::confirm(self.manner, &self.replacing, &claimed, &self.device, "")?;
@@ -242,7 +237,8 @@ impl Make {
         let outer = outer.map_err(|error| header_key::failed(&self.device, error))?;
         outer.check_room(&**claimed, size).map_err(|error| self.failed(error))?;
         let lost = format!(
-            "This will overwrite the last {size} bytes of the volume in {} irrevocably, and what is hidden there already.",
+            "This will overwrite the last {size} bytes of the volume in {} irrevocably, and any volume \
+             already hidden there.",
             self.device.display()
         );
         question::confirm(self.manner, &lost, "Operation aborted.", Exit::Parameters)?;
@@ -264,8 +260,10 @@ impl Make {
         if question::asks(self.manner) || self.manner.batch_mode || self.replacing.force {
             return Ok(());
         }
-        let message =
-            format!("{} would be lost, and nobody can be asked. --force replaces it.", self.device.display());
+        let message = format!(
+            "{} would be lost, and there is no terminal to confirm it; --force replaces it.",
+            self.device.display()
+        );
         Err(Failure::new(Exit::Busy, message))
     }
 

@@ -72,9 +72,8 @@ fn make(open: &mut Open, table: Option<&str>, name: &str, value: &str) -> Result
             open.demands.bind_seal(&context, &source(table, name))
         }
         name if name != REQUIRE => {
-            let message = format!(
-                "{name}={value}: there is no such option, and it may have been meant as a demand: the volume is not opened."
-            );
+            let message =
+                format!("{name}={value} is unknown, and may be meant as a demand: the volume is not opened.");
             Err(Failure::new(Exit::Parameters, message))
         }
         _ => {
@@ -93,12 +92,11 @@ fn source(table: Option<&str>, option: &str) -> String {
 /// Root opens nothing that the table may forbid; other users, whom it may be hidden from, are told.
 fn unreadable(open: &Open, error: &std::io::Error) -> Result<Vec<Entry>> {
     if rustix::process::geteuid().is_root() {
-        let message =
-            format!("{FILE} cannot be read ({error}), and may demand something: nothing is opened.");
+        let message = format!("{FILE} cannot be read ({error}), and may contain demands: nothing is opened.");
         return Err(Failure::new(Exit::Device, message));
     }
     if !open.target.manner.batch_mode {
-        say!("WARNING: {FILE} cannot be read ({error}): what it demands of the volume is not known.");
+        say!("WARNING: {FILE} cannot be read ({error}): its demands on the volume are unknown.");
     }
     Ok(Vec::new())
 }
@@ -162,7 +160,7 @@ fn in_our_words(name: &str, value: &str) -> Result<String> {
     }
     let seconds = duration(value).map(|time| time.as_secs().max(u64::from(!time.is_zero())));
     seconds.map(|seconds| seconds.to_string()).ok_or_else(|| {
-        Failure::new(Exit::Parameters, format!("timeout={value}: no time (90, 90s, 1min 30s)."))
+        Failure::new(Exit::Parameters, format!("timeout={value} is not a time (90, 90s, 1min 30s)."))
     })
 }
 
@@ -310,7 +308,7 @@ static REFUSED: &[(&str, &str)] = &[
     ("tpm2-device", "takes the key from a TPM, which is not implemented yet"),
     ("fido2-device", "takes the key from a FIDO2 token, which is not implemented yet"),
     ("pkcs11-uri", "takes the key from a smart card, which is not implemented yet"),
-    ("fixate-volume-key", "demands a certain volume key, which is not compared yet"),
+    ("fixate-volume-key", "demands a certain volume key, which is not checked yet"),
 ];
 
 #[cfg(test)]

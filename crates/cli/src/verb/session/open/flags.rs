@@ -39,7 +39,7 @@ impl PersistentFlags {
         if self.kept
             && let Err(failure) = self.write(target, luks, &unlocked.parts.volume_key)
         {
-            say!("Device activated but cannot make flags persistent.");
+            say!("{NOT_PERSISTENT}");
             if failure.exit() == Exit::Unmet {
                 failure.report();
             }
@@ -57,3 +57,6 @@ impl PersistentFlags {
             .map_err(|error| explain::placed(error.into(), Some(path)))
     }
 }
+
+/// cryptsetup's words where the header does not take the flags.
+pub(super) const NOT_PERSISTENT: &str = "Device activated but cannot make flags persistent.";

@@ -1,5 +1,6 @@
 //! `refresh`, or `open --refresh`: gives an open mapping other flags without closing it.
 
+use super::flags::NOT_PERSISTENT;
 use super::options::PERSISTENT;
 use crate::args::risk::{Effect, Proof, risk};
 use crate::args::shared::{self, ALLOW_DISCARDS};
@@ -115,7 +116,7 @@ impl Refresh {
 
     fn keep(&self, luks: &mut Luks, volume_key: Option<&Secret>) {
         if let Err(error) = self.flags.keep(luks, volume_key) {
-            say!("Device activated but cannot make flags persistent.");
+            say!("{NOT_PERSISTENT}");
             if let Ok(error @ Error::Unmet(_)) = error.into_volume_error() {
                 explain::plain(&error).report();
             }

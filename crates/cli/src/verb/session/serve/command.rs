@@ -19,24 +19,25 @@ pub(crate) static COMMAND: Command = Command {
     }],
     about: "Serve volumes to NBD clients: QEMU, libnbd, the kernel.",
     man: "Unlocks each volume and serves its plaintext as a network block device, in the foreground. When it \
-          listens, it prints where, with command lines to use it. SIGINT and SIGTERM end it: requests under way are \
-          answered, what was written reaches the device, the keys are wiped, the socket is removed, and the exit \
-          code is 0.\n\nWithout --port it listens on a unix socket that only its user can connect to: the one that \
-          --socket names, or keyway-serve/BASENAME.sock in the user's runtime directory ($XDG_RUNTIME_DIR). A socket \
-          that a killed server left behind is replaced; one in use is refused.\n\nIf the device or store fails, \
-          clients get errors; the reason is printed on standard error, once for each cause. One that does not answer \
-          keeps the server from ending only while something is unwritten.\n\nA single volume is the export with the \
-          empty name, which clients use by default. Several are named after their files; --export, once for each \
-          volume in the same order, names them otherwise.\n\nWhoever can connect can read and write the plaintext. \
-          On a TCP port that is everyone who can reach the address, unless --tls-verify-peer asks for a certificate. \
-          An address other than this machine's own (127.0.0.1, ::1) needs TLS; --insecure-network serves it \
-          unencrypted all the same, with a warning.\n\nA client has 10 seconds to choose an export, TLS included. At \
-          most 64 may be doing so, 32 of them from one address (one /64 network of IPv6): when more come, the oldest \
-          is dropped. 128 clients are served at a time; further ones are told so. All of them share 264 MiB for \
-          requests and replies, half of it for those of more than 2 MiB; a client that needs more than is left \
-          waits. A client on a TCP port that does not send the rest of a request within 10 seconds, or take a reply \
-          within 60, is dropped (a megabit per second is fast enough), and so is one without a request for \
-          --idle-timeout. Clients on a unix socket have no such limits.",
+          listens, it prints where, with command lines to use it. SIGINT and SIGTERM end it: requests under \
+          way are answered, what was written reaches the device, the keys are wiped, the socket is removed, \
+          and the exit code is 0.\n\nWithout --port it listens on a unix socket that only its user can \
+          connect to: the one that --socket names, or keyway-serve/BASENAME.sock in the user's runtime \
+          directory ($XDG_RUNTIME_DIR). A socket that a killed server left behind is replaced; one in use is \
+          refused.\n\nIf the device or store fails, clients get errors; the reason is printed on standard \
+          error, once for each cause. A device that does not answer delays the server's exit only while \
+          writes are pending.\n\nA single volume is the export with the empty name, which clients use by \
+          default. Several are named after their files; --export, once for each volume in the same order, \
+          names them otherwise.\n\nWhoever can connect can read and write the plaintext. On a TCP port that \
+          is everyone who can reach the address, unless --tls-verify-peer asks for a certificate. An address \
+          other than this machine's own (127.0.0.1, ::1) needs TLS; --insecure-network serves it unencrypted \
+          anyway, with a warning.\n\nA client has 10 seconds to choose an export, TLS included. At most 64 \
+          may be doing so, 32 of them from one address (one /64 network of IPv6): when more come, the oldest \
+          is dropped. 128 clients are served at a time; further ones are refused with an error. All of them \
+          share 264 MiB for requests and replies, half of it for those of more than 2 MiB; a client that \
+          needs more than is left waits. A client on a TCP port that does not send the rest of a request \
+          within 10 seconds, or take a reply within 60, is dropped (a megabit per second is fast enough), and \
+          so is one without a request for --idle-timeout. Clients on a unix socket have no such limits.",
     options: &[
         &[
             &SOCKET,
@@ -164,10 +165,10 @@ pub(super) static RESUME_REENCRYPTION: Opt = Opt {
     short: None,
     value: "",
     kind: Kind::Flag,
-    help: "Go on with a reencryption meanwhile.",
-    man: "A volume in the middle of a re-encryption is re-encrypted to its end while clients use it, as \
-          \"keyway reencrypt --active-name NAME\" does for a session; without this option it stays as it is. How that ends is \
-          said on standard error.",
+    help: "Resume a reencryption while serving.",
+    man: "A reencryption under way is completed while clients use the volume, as \"keyway reencrypt \
+          --active-name NAME\" does for a session; without this option it stays as it is. The result is \
+          printed on standard error.",
 };
 
 pub(super) static ALLOW_DISCARDS: Opt = Opt {

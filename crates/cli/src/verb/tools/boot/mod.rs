@@ -85,29 +85,34 @@ fn unknown(verb: &str) -> Failure {
     Failure::new(Exit::Parameters, format!("boot: unknown verb \"{verb}\"; {hint}"))
 }
 
-const MAN: &str = "keyway boot initramfs [IMAGE] makes an initramfs that unlocks a volume with keyway and then \
-     goes on as IMAGE would: one of initramfs-tools, dracut, mkinitcpio, Buildroot, Yocto, or whatever else packs \
-     cpio archives with gzip, zstd, xz, lzma, lz4, bzip2 or without compression. IMAGE stays as it is, byte for \
-     byte; an archive after it holds the static program, /init as a link to it, the original /init (as \
-     /keyway/original-init), and what to unlock. It holds no secret, unless --embed-key-file adds one. Without IMAGE \
-     it makes a complete initramfs with modules from DIR. --header puts a detached header into the image.\n\nkeyway \
-     boot fit makes a FIT image for U-Boot: from --kernel, --ramdisk and --dtb, or from an image source (keyway boot \
-     fit image.its), whose files are looked for beside it. Hashes are computed as the source asks, or as --hash \
-     says.\n\nkeyway boot script FILE makes a script for U-Boot (boot.scr) from a text; keyway boot script --list \
-     IMAGE shows the text.\n\nkeyway boot uki makes a unified kernel image, which firmware starts directly: \
-     systemd's stub with --kernel, --ramdisk and --cmdline as its sections. The firmware then reads kernel and \
-     initramfs, and no boot loader has to open an encrypted /boot.\n\nThe same input gives the same bytes. Times in \
-     images are SOURCE_DATE_EPOCH's, or 0. Images are not signed: mkimage -F -k signs FIT images, sbsign and ukify \
-     sign unified kernel images.\n\nkeyway boot check VOLUME predicts what GRUB will do with a volume at power-on: \
-     whether it finds it, and for each keyslot whether its passphrase opens it and in how many seconds, cannot, or \
-     is called invalid though it is right, each with the reason. The rules were read from GRUB's sources and are \
-     tested with GRUB's own grub-fstest; --json names them. The installed GRUB is found automatically: its version, \
-     the modules in its image and the cryptomount line of its configuration. Modules that must be embedded are \
-     named, with the command for it. With --key-file, that passphrase is judged: its keyslot, its length, and the \
-     letters that --keyboard moves. With --loader initramfs --image FILE it lists the modules and programs that the \
-     header needs and the image lacks; with --key-file also whether each letter of the passphrase can be typed with the \
-     map of the keyboard in the image, or without one. The exit code is 0 if the volume (with --key-file: the passphrase) opens, \
-     else 1.";
+const MAN: &str = "keyway boot initramfs [IMAGE] makes an initramfs that unlocks a volume with keyway and \
+                   then goes on as IMAGE would: one of initramfs-tools, dracut, mkinitcpio, Buildroot, Yocto, \
+                   or whatever else packs cpio archives with gzip, zstd, xz, lzma, lz4, bzip2 or without \
+                   compression. IMAGE stays as it is, byte for byte; an archive after it holds the static \
+                   program, /init as a link to it, the original /init (as /keyway/original-init), and what to \
+                   unlock. It holds no secret, unless --embed-key-file adds one. Without IMAGE it makes a \
+                   complete initramfs with modules from DIR. --header puts a detached header into the \
+                   image.\n\nkeyway boot fit makes a FIT image for U-Boot: from --kernel, --ramdisk and \
+                   --dtb, or from an image source (keyway boot fit image.its), whose files are looked for \
+                   beside it. Hashes are computed as the source asks, or as --hash says.\n\nkeyway boot \
+                   script FILE makes a script for U-Boot (boot.scr) from a text; keyway boot script --list \
+                   IMAGE shows the text.\n\nkeyway boot uki makes a unified kernel image, which firmware \
+                   starts directly: systemd's stub with --kernel, --ramdisk and --cmdline as its sections. \
+                   The firmware then reads kernel and initramfs, and no boot loader has to open an encrypted \
+                   /boot.\n\nThe same input gives the same bytes. Times in images are SOURCE_DATE_EPOCH's, or \
+                   0. Images are not signed: mkimage -F -k signs FIT images, sbsign and ukify sign unified \
+                   kernel images.\n\nkeyway boot check VOLUME predicts what GRUB will do with a volume at \
+                   power-on: whether it finds it, and for each keyslot whether its passphrase opens it and in \
+                   how many seconds, cannot open it, or is called invalid although it is right, each with the \
+                   reason. The rules were read from GRUB's sources and are tested with GRUB's own \
+                   grub-fstest; --json names them. The installed GRUB is found automatically: its version, \
+                   the modules in its image and the cryptomount line of its configuration. Modules that must \
+                   be embedded are named, with the command for it. With --key-file, that passphrase is \
+                   judged: its keyslot, its length, and the letters that --keyboard moves. With --loader \
+                   initramfs --image FILE it lists the modules and programs that the header needs and the \
+                   image lacks; with --key-file also whether each letter of the passphrase can be typed with \
+                   the image's keymap, or without one. The exit code is 0 if the volume (with --key-file: the \
+                   passphrase) opens, else 1.";
 const EXAMPLES: &[Example] = &[
     Example {
         line: "keyway boot initramfs initrd.img -o initrd.keyway --volume UUID=...",

@@ -44,7 +44,7 @@ pub(super) static LIST: Opt = Opt {
     short: None,
     value: "",
     kind: Kind::Flag,
-    help: "Show what is in an image instead.",
+    help: "Show an image's contents instead.",
     man: "Checksums and hashes are checked: if one is wrong, the exit code is 1.",
 };
 pub(super) static RAMDISK: Opt = file("ramdisk", "FILE", "fit, uki: the initramfs.", "");

@@ -44,7 +44,7 @@ pub(super) fn check(args: &Args, verb: &str) -> Result<()> {
         return Ok(());
     }
     if let Some(extra) = args.operand(2) {
-        let message = format!("boot {verb} takes one file; {} is one too many.", extra.display());
+        let message = format!("boot {verb} takes one file: unexpected operand {}.", extra.display());
         return Err(Failure::new(Exit::Parameters, message));
     }
     args.check_verb(hint)
@@ -52,7 +52,8 @@ pub(super) fn check(args: &Args, verb: &str) -> Result<()> {
 
 fn hint(verb: &Verb, option: &Opt) -> &'static str {
     if option.long == ARCH.long && verb.name == "initramfs" {
-        ". An initramfs is for the architecture of what is in it: --program FILE names a keyway for another one"
+        ". An initramfs is for the architecture of its programs: --program FILE names a keyway for another \
+         one"
     } else {
         ""
     }

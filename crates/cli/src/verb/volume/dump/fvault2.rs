@@ -1,7 +1,7 @@
 //! `fvault2Dump`: shows the header of a FileVault volume, line for line as cryptsetup prints it, or with the key.
 
 use super::{KEY_IS_SHOWN, print_secret};
-use crate::args::{self, Args, Command, Example, Group, Offers, Operand, Request, Topic, groups, shared};
+use crate::args::{self, Args, Command, Example, Group, Request, Topic, groups, shared};
 use crate::device::{self, Target, explain};
 use crate::output::failure::{Exit, Result};
 use crate::output::{question, stdio};
@@ -17,7 +17,7 @@ pub(crate) static COMMAND: Command = Command {
     name: "fvault2Dump",
     aliases: &[],
     group: Group::Cryptsetup(Topic::Headers),
-    operands: &[Operand { name: "DEVICE", required: true, help: "The volume.", offers: Offers::Volumes }],
+    operands: &[shared::operands::DEVICE],
     about: "Show the header of a FileVault volume of macOS.",
     man: "No key is needed.\n\nWith --dump-volume-key the passphrase is asked for, unless --key-file gives it, and the volume \
           key is shown. Whoever has it can read the data, whichever passphrases are changed later.",

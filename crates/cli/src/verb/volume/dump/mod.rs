@@ -10,7 +10,7 @@ pub(crate) mod tcrypt;
 
 use crate::args::risk::{Effect, Proof, risk};
 use crate::args::rule::Rule;
-use crate::args::{self, Args, Command, Example, Group, Offers, Operand, Request, Topic, groups, shared};
+use crate::args::{self, Args, Command, Example, Group, Request, Topic, groups, shared};
 use crate::device::{Target, Versions};
 use crate::output::failure::{Exit, Failure, Result};
 use crate::output::paint::printable;
@@ -31,7 +31,7 @@ pub(crate) static COMMAND: Command = Command {
     name: "luksDump",
     aliases: &[],
     group: Group::Cryptsetup(Topic::Questions),
-    operands: &[Operand { name: "DEVICE", required: true, help: "The volume.", offers: Offers::Volumes }],
+    operands: &[shared::operands::DEVICE],
     about: "Show the header.",
     man: "No passphrase is needed. The salts, digests and encrypted keys that it shows open nothing by \
           themselves.\n\nWith --dump-volume-key the passphrase is asked for and the volume key is shown, or written \

@@ -2,7 +2,7 @@
 //! the key.
 
 use super::{KEY_IS_SHOWN, print_secret};
-use crate::args::{self, Args, Command, Example, Group, Offers, Operand, Request, Topic, groups, shared};
+use crate::args::{self, Args, Command, Example, Group, Request, Topic, groups, shared};
 use crate::device::Target;
 use crate::output::failure::{Exit, Result};
 use crate::output::{question, stdio};
@@ -16,7 +16,7 @@ pub(crate) static COMMAND: Command = Command {
     name: "tcryptDump",
     aliases: &[],
     group: Group::Cryptsetup(Topic::Questions),
-    operands: &[Operand { name: "DEVICE", required: true, help: "The volume.", offers: Offers::Volumes }],
+    operands: &[shared::operands::DEVICE],
     about: "Show the header of a TrueCrypt or VeraCrypt volume.",
     man: "Its passphrase is asked for: without it, nothing tells such a header from noise. All hashes and ciphers that the \
           programs ever had are tried, unless --hash and --cipher narrow them.\n\nWith --dump-volume-key the volume key \
@@ -29,7 +29,7 @@ pub(crate) static COMMAND: Command = Command {
         groups::LIMITS,
     ],
     rules: &[],
-    examples: &[Example { line: "keyway tcryptDump disk.hc", does: "Whose volume, hash, ciphers." }],
+    examples: &[Example { line: "keyway tcryptDump disk.hc", does: "Program, hash and ciphers." }],
     risks: &[],
     run: args::run::<Dump>,
 };

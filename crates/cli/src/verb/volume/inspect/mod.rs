@@ -7,9 +7,7 @@ mod json;
 mod text;
 mod warnings;
 
-use crate::args::{
-    self, Alias, Args, Command, Example, Group, Kind, Offers, Operand, Opt, Request, groups, shared,
-};
+use crate::args::{self, Alias, Args, Command, Example, Group, Kind, Opt, Request, groups, shared};
 use crate::device::{self, Target, Versions, explain, kind_hint};
 use crate::output::failure::Result;
 use crate::output::paint::Paint;
@@ -26,33 +24,29 @@ pub(crate) static COMMAND: Command = Command {
     name: "inspect",
     aliases: &[Alias { name: "status-of", device_type: None }],
     group: Group::First,
-    operands: &[Operand {
-        name: "VOLUME",
-        required: true,
-        help: "The file or device with the volume.",
-        offers: Offers::Volumes,
-    }],
+    operands: &[shared::operands::VOLUME],
     about: "Show what a volume is, at a glance.",
-    man: "Format, cipher, place and size of the data, whether both header copies are sound, a reencryption that \
-          is under way (what it does, how far it is, who can go on with it, and the command that does), and every keyslot \
-          with its key derivation, its cost and the time that unlocking takes on this machine: a short sample of \
-          each kind of key derivation is measured and multiplied by the cost. Whatever memory a keyslot asks for, the \
-          sample takes 256 MiB at most. Problems are listed at the \
-          end; marked with a dot, what is only worth knowing, such as more data under one XTS key than IEEE 1619-2025 \
-          advises.\n\nNothing is written and no lock is taken. No passphrase is needed, unless --verify asks for one to \
-          verify the seal (keyway-seal(8)); a key file does the same. Colours are used on a terminal, unless \
-          NO_COLOR is set.\n\nWith --require, each demand of the policy is shown with what the volume has, and so is \
-          what only an explicit option opens; the exit code is 6 if one of them is not met, or only the key could \
-          tell. The demands:\n\nformats = [\"luks1\", \"luks2\"]\n\nciphers = [\"aes\"], or whole specifications: \
-          [\"aes-xts-plain64\"]\n\nmodes = [\"xts-plain64\"], or with any IV: [\"xts\"]\n\nmin-key-bits = 512: of \
-          the volume key. XTS has two keys, and both count.\n\nsector-sizes = [512, 4096]\n\nlinear-segments = \
-          false: every segment is encrypted.\n\nallowed-flags = [\"allow-discards\"]: the activation flags that the \
-          header may set; [] for none.\n\nallowed-tokens = [\"systemd-tpm2\"]: the types of its tokens; [] for none. \
-          A seal is always allowed.\n\nuuid, label, subsystem = \"TEXT\"\n\nsize, min-size, max-size = \"10GiB\": of \
-          the plaintext; a number is in bytes.\n\nmax-keyslots = 4\n\nkdfs = [\"argon2id\"]: what every keyslot \
-          uses; min-pbkdf2-iterations = 1000000, min-argon2-memory = \"1GiB\" and min-argon2-passes = 4 are for the \
-          keyslots that use it.\n\nsealed = true: the header has a seal made with the volume key, and matches it; \
-          seal-context = \"TEXT\": with this string.",
+    man: "Format, cipher, place and size of the data, whether both header copies are sound, a reencryption \
+          under way (what it does, its progress, which programs can resume it, and the command for it), and \
+          every keyslot with its key derivation, its cost and the time that unlocking takes on this machine: \
+          a short sample of each kind of key derivation is measured and multiplied by the cost. Whatever \
+          memory a keyslot asks for, the sample takes 256 MiB at most. Problems are listed at the end; notes, \
+          such as more data under one XTS key than IEEE 1619-2025 advises, are marked with a dot.\n\nNothing \
+          is written and no lock is taken. No passphrase is needed, unless --verify asks for one to verify \
+          the seal (keyway-seal(8)); a key file does the same. Colours are used on a terminal, unless \
+          NO_COLOR is set.\n\nWith --require, each demand of the policy is shown with what the volume has, \
+          and so is everything that only an explicit option would open; the exit code is 6 if a demand is not \
+          met, or only the key could tell. The demands:\n\nformats = [\"luks1\", \"luks2\"]\n\nciphers = \
+          [\"aes\"], or whole specifications: [\"aes-xts-plain64\"]\n\nmodes = [\"xts-plain64\"], or with any \
+          IV: [\"xts\"]\n\nmin-key-bits = 512: of the volume key. XTS has two keys, and both \
+          count.\n\nsector-sizes = [512, 4096]\n\nlinear-segments = false: every segment is \
+          encrypted.\n\nallowed-flags = [\"allow-discards\"]: the activation flags that the header may set; \
+          [] for none.\n\nallowed-tokens = [\"systemd-tpm2\"]: the types of its tokens; [] for none. A seal \
+          is always allowed.\n\nuuid, label, subsystem = \"TEXT\"\n\nsize, min-size, max-size = \"10GiB\": of \
+          the plaintext; a number is in bytes.\n\nmax-keyslots = 4\n\nkdfs = [\"argon2id\"]: what every \
+          keyslot uses; min-pbkdf2-iterations = 1000000, min-argon2-memory = \"1GiB\" and min-argon2-passes = \
+          4 are for the keyslots that use it.\n\nsealed = true: the header has a seal made with the volume \
+          key, and matches it; seal-context = \"TEXT\": with this string.",
     options: &[
         &[&shared::JSON, &shared::REQUIRE, &VERIFY, &shared::SEAL_CONTEXT, &shared::SEAL_CONTEXT_FILE],
         groups::KEY_INPUT,

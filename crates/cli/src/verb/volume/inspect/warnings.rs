@@ -25,11 +25,11 @@ fn sentence(facts: &Facts, concern: &Concern) -> String {
             format!("The {copy} header copy is damaged; opening the volume repairs it.")
         }
         Concern::ImpossibleReencryption(why) => {
-            format!("It is not opened: what it says of a reencryption cannot be: {why}.")
+            format!("It is not opened: its reencryption metadata is inconsistent: {why}.")
         }
         Concern::LostZone(lost) => format!(
-            "Bytes {} to {} were being written when the reencryption was cut off, and nothing was kept to recover \
-             them from: it cannot be opened or gone on with.",
+            "Bytes {} to {} were being written when the reencryption was interrupted, and nothing was kept to \
+             recover them from: it can be neither opened nor resumed.",
             lost.start, lost.end
         ),
         Concern::Requires(name) => {

@@ -3,9 +3,7 @@
 mod report;
 
 use crate::args::risk::{Effect, Proof, risk};
-use crate::args::{
-    self, Args, Command, Example, Group, Kind, Offers, Operand, Opt, Request, Topic, groups, shared,
-};
+use crate::args::{self, Args, Command, Example, Group, Kind, Opt, Request, Topic, groups, shared};
 use crate::device::{Target, Versions};
 use crate::output::failure::{Exit, Result};
 use crate::output::paint::Paint;
@@ -20,27 +18,26 @@ pub(crate) static COMMAND: Command = Command {
     name: "repair",
     aliases: &[],
     group: Group::Cryptsetup(Topic::Volumes),
-    operands: &[Operand { name: "DEVICE", required: true, help: "The volume.", offers: Offers::Volumes }],
+    operands: &[shared::operands::DEVICE],
     about: "Repair a damaged header, as far as it can be proven.",
-    man: "What was found, what is lost and what will be written is shown before the word YES is asked for. Nothing is \
-          guessed.\n\n\
-          A LUKS2 header has two copies, each with a checksum. Copies are searched for at the start and at all nine \
-          places of a second one. In a damaged copy, magic, version, size and offset are put back, and everything else \
-          but salt and checksum is taken from the other copy, the JSON area in pieces if need be; what its own checksum \
-          then confirms is what was there. Of the confirmed copies the one with the highest sequence id counts, and one \
-          that nothing confirms is rewritten from it. Where nothing is confirmed, nothing is written: \
-          luksHeaderRestore brings back a backup.\n\n\
-          A LUKS1 header has no checksum. If its magic was overwritten, a passphrase that opens a keyslot proves that the \
-          rest is right; keyslots that are not in use are repaired as in cryptsetup.\n\n\
-          The key material of keyslots in use is judged by sectors of 512 bytes: zeros, text and most other data that is \
-          not random is found, and shown as a bar. One damaged sector is enough for a keyslot to open no more; only a \
-          header backup brings it back. A sound area is suspected with a probability below 1e-9. \
-          What looks random (other encrypted or compressed data) cannot be found.\n\n\
-          In the middle of a reencryption its metadata is verified with a passphrase, and a part whose writing was cut \
-          off is completed. One that was begun by a cryptsetup before 2.4.3, which did not protect it from forgery, is \
-          protected from then on.\n\n\
-          --json prints an object: \"version\" (1), \"found\", \"lost\", \"changes\", \"warnings\", \"needs_passphrase\" and \
-          \"keyslots\" (number, offset, length, sector, bar, not_random and unreadable; all in bytes of the header's device).",
+    man: "Before the word YES is asked for, the command shows the damage, the losses and what it will write. \
+          Nothing is guessed.\n\nA LUKS2 header has two copies, each with a checksum. Copies are searched for \
+          at the start and at all nine places of a second one. In a damaged copy, magic, version, size and \
+          offset are put back, and everything else but salt and checksum is taken from the other copy, the \
+          JSON area in pieces if need be; what its own checksum then confirms is what was there. Of the \
+          confirmed copies the one with the highest sequence id counts, and one that nothing confirms is \
+          rewritten from it. Where nothing is confirmed, nothing is written: luksHeaderRestore brings back a \
+          backup.\n\nA LUKS1 header has no checksum. If its magic was overwritten, a passphrase that opens a \
+          keyslot proves that the rest is right; keyslots that are not in use are repaired as in \
+          cryptsetup.\n\nThe key material of keyslots in use is judged by sectors of 512 bytes: zeros, text \
+          and most other data that is not random is found, and shown as a bar. One damaged sector is enough \
+          to make a keyslot unusable; only a header backup brings it back. A sound area is suspected with a \
+          probability below 1e-9. What looks random (other encrypted or compressed data) cannot be \
+          found.\n\nIn the middle of a reencryption its metadata is verified with a passphrase, and a part \
+          whose writing was cut off is completed. One that was begun by a cryptsetup before 2.4.3, which did \
+          not protect it from forgery, is protected from then on.\n\n--json prints an object: \"version\" \
+          (1), \"found\", \"lost\", \"changes\", \"warnings\", \"needs_passphrase\" and \"keyslots\" (number, \
+          offset, length, sector, bar, not_random and unreadable; all in bytes of the header's device).",
     options: &[
         &[&shared::TYPE, &shared::HEADER, &DRY_RUN, &shared::JSON],
         groups::KEY_INPUT,
@@ -50,7 +47,7 @@ pub(crate) static COMMAND: Command = Command {
     rules: &[],
     examples: &[
         Example { line: "keyway repair disk.img", does: "Says so if something is wrong, and asks." },
-        Example { line: "keyway repair --dry-run disk.img", does: "Shows what is there; writes nothing." },
+        Example { line: "keyway repair --dry-run disk.img", does: "Shows the damage; writes nothing." },
     ],
     risks: &[
         risk("DEVICE", Effect::Edits, Proof::Header, "repair -q TARGET"),

@@ -118,7 +118,7 @@ impl GivenPlain {
     pub(super) fn volume(&self) -> Result<PlainVolume> {
         let spec = CipherSpec::parse(self.cipher()).map_err(keyway::parts::Error::from)?;
         let sector_size = SectorSize::new(self.sector_size.filter(|n| *n > 0).unwrap_or(512))
-            .map_err(|_| refusal("Unsupported encryption sector size."))?;
+            .map_err(|_| refusal(shared::NOT_A_SECTOR))?;
         let iv_large_sectors = self.iv_large_sectors;
         if iv_large_sectors && sector_size == SectorSize::S512 {
             return Err(refusal(IV_LARGE_SECTORS_ALONE));
@@ -164,7 +164,7 @@ impl GivenPlain {
     pub(in crate::volume::kinds) fn key_len(&self) -> Result<usize> {
         let bits = self.key_bits.filter(|bits| *bits > 0).unwrap_or(DEFAULT_KEY_BITS);
         if !bits.is_multiple_of(8) {
-            return Err(refusal("Key size must be a multiple of 8 bits"));
+            return Err(refusal(shared::NOT_BYTES));
         }
         Ok(bits as usize / 8)
     }

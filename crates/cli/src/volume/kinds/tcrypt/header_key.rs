@@ -1,7 +1,7 @@
 //! What opens a TrueCrypt or VeraCrypt header that is to be written, from the command line and from who is asked.
 
 use super::given::GivenTcrypt;
-use super::{ROW, WRONG, pim_of};
+use super::{PIM_PROMPT, ROW, WRONG, pim_of};
 use crate::args::{Args, Opt, shared};
 use crate::device::{self, explain};
 use crate::output::failure::{Cause, Exit, Failure, Result};
@@ -54,7 +54,7 @@ impl HeaderKey {
     pub(crate) fn ask(&self, hidden: bool) -> Result<(Tcrypt, Key)> {
         let passphrase = self.passphrase.existing(prompt_for(&self.device)).read_key()?;
         let pim = match self.given.asks_pim {
-            true => Some(pim_of(&self.passphrase.asked().existing("Enter VeraCrypt PIM: ").read()?)?),
+            true => Some(pim_of(&self.passphrase.asked().existing(PIM_PROMPT).read()?)?),
             false => self.given.pim,
         };
         let of = described(pim, &self.given.key_files);

@@ -75,8 +75,8 @@ impl Described for TcryptOptions {
     fn warn_of_discards(&self) {
         if self.given.hidden {
             say!(
-                "WARNING: discards in a hidden volume show on the disk which of its sectors are unused, and so that it is \
-                 there."
+                "WARNING: discards in a hidden volume show on the disk which of its sectors are unused, and \
+                 so reveal that it exists."
             );
         } else if !self.given.system && !self.given.protects_hidden {
             say!(
@@ -151,7 +151,7 @@ impl TcryptOptions {
     /// Asks for the passphrase, then for the hidden volume's, in VeraCrypt's order.
     fn ask_hidden(&self, asked: &Asked<'_>) -> Result<Protects> {
         self.ask_first(asked)?;
-        let prompt = format!("Enter passphrase for the volume hidden in {}: ", asked.device.display());
+        let prompt = hidden_prompt(asked.device);
         let passphrase = asked.source_of(&asked.key.passphrase.asked(), prompt).read()?;
         Ok(Protects {
             passphrase: Arc::new(passphrase),
@@ -163,7 +163,7 @@ impl TcryptOptions {
     /// Asks for the passphrase, then for the PIM, in cryptsetup's order.
     fn ask_pim(&self, asked: &Asked<'_>) -> Result<u32> {
         self.ask_first(asked)?;
-        let typed = asked.source_of(&asked.key.passphrase.asked(), "Enter VeraCrypt PIM: ".into()).read()?;
+        let typed = asked.source_of(&asked.key.passphrase.asked(), PIM_PROMPT.into()).read()?;
         pim_of(&typed)
     }
 
@@ -198,6 +198,11 @@ impl TcryptOptions {
 /// What has a header, to be read.
 pub(crate) fn probed(path: &Path) -> Result<Arc<dyn Storage>> {
     device::storage(path, Access::Probe)
+}
+
+/// The prompt for the passphrase of the hidden volume.
+pub(crate) fn hidden_prompt(device: &Path) -> String {
+    format!("Enter passphrase for the volume hidden in {}: ", device.display())
 }
 
 /// The PIM that was typed.
@@ -239,6 +244,9 @@ fn not_for_tcrypt(option: &Opt) -> Failure {
     let message = format!("--{} does not apply to TrueCrypt and VeraCrypt volumes.", option.long);
     Failure::new(Exit::Parameters, message)
 }
+
+/// cryptsetup's prompt.
+const PIM_PROMPT: &str = "Enter VeraCrypt PIM: ";
 
 /// cryptsetup's words: what opens no header may also be no such volume.
 pub(crate) const WRONG: &str = "No device header detected with this passphrase.";

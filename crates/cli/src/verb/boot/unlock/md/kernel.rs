@@ -103,7 +103,7 @@ fn made(wanted: Option<u32>) -> std::io::Result<String> {
 pub(super) fn say_state(array: &Array, name: &str, lacks: Option<&String>) {
     let shown = array.shown();
     for sentence in &array.left_out {
-        say!("WARNING: not taken into the array {shown}: {sentence}.");
+        say!("WARNING: left out of the array {shown}: {sentence}.");
     }
     let degraded = fs::read_to_string(attributes(name).join("degraded")).unwrap_or_default();
     match (lacks, degraded.trim()) {

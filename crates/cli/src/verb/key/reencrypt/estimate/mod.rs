@@ -93,7 +93,7 @@ struct Subject {
 impl Asked {
     pub(super) fn estimate(&self, estimating: &Estimating) -> Result<()> {
         if self.target.device.as_os_str().is_empty() {
-            return Err(Failure::new(Exit::Parameters, "A device or file is missing."));
+            return Err(device::no_device());
         }
         let data = device::storage(&self.target.device, Access::Probe)?;
         let subject = self.subject(estimating, &data)?;
@@ -149,7 +149,7 @@ impl Asked {
             return Ok(self.planned(luks, data, Planned::Resume));
         }
         if self.extent == super::Extent::Resume {
-            return Err(Failure::new(Exit::Parameters, "Device reencryption not in progress."));
+            return Err(Failure::new(Exit::Parameters, super::NOT_IN_PROGRESS));
         }
         if trust::is_sealed(&luks) {
             return Err(self.sealed(&luks));

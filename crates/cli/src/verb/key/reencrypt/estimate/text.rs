@@ -104,7 +104,7 @@ pub(super) fn crash(estimate: &Estimate) -> String {
         }
         resilience => match resilience.checksum() {
             Some(checksum) => {
-                format!("costs nothing, where the device writes {} bytes whole or not at all", checksum.block)
+                format!("costs nothing, if the device writes {} bytes atomically", checksum.block)
             }
             None => "costs nothing".to_owned(),
         },
@@ -115,17 +115,17 @@ fn of_file(new: &NewFile, paint: Paint) -> String {
     let file = printable(&new.path.display().to_string());
     let name = format!("{} of the header to {file}", human(new.bytes));
     match (new.exists, new.free) {
-        (true, _) => paint.bad(&format!("{file} exists already: nothing would begin")),
+        (true, _) => paint.bad(&format!("{file} already exists: it would be refused")),
         (false, Some(free)) if new.fits() => format!("{name}: fits, {} are free", human(free)),
         (false, Some(free)) => {
-            paint.bad(&format!("{name}: does not fit, {} are free: nothing would begin", human(free)))
+            paint.bad(&format!("{name}: does not fit, {} are free: it would be refused", human(free)))
         }
-        (false, None) => paint.bad(&format!("{name}: there is no such directory: nothing would begin")),
+        (false, None) => paint.bad(&format!("{name}: there is no such directory: it would be refused")),
     }
 }
 
 /// What only the passphrase tells of a volume of another kind.
-const UNKNOWN: &str = "the cipher, which only the passphrase tells: a chain of ciphers would be refused";
+const UNKNOWN: &str = "the cipher, which only the passphrase reveals: a chain of ciphers would be refused";
 
 fn rate(rate: Interval) -> String {
     format!("{}/s", human(rate.likely as u64))

@@ -2,6 +2,7 @@
 //! and a program that can unlock; and whether a passphrase can be typed at its keyboard.
 
 use super::given::Given;
+use super::show::OPENS_NONE;
 use super::typed::{self, Finding, Keyboard};
 use crate::device::{self, explain};
 use crate::output::document::{self, document};
@@ -189,11 +190,11 @@ fn text(image: &Path, outcome: &Outcome) -> String {
     }
     if let Some(why) = outcome.keyboard.unknown() {
         let file = outcome.keyboard.file.as_deref().unwrap_or_default();
-        let line = format!("The map of the keyboard ({file}) cannot be judged: {why}.");
+        let line = format!("The keymap ({file}) cannot be judged: {why}.");
         let _ = writeln!(page, "  {} {}", paint.warning("!"), printable(&line));
     }
     if outcome.keyslot == Some(None) {
-        let _ = writeln!(page, "  {}", paint.bad("The passphrase opens no keyslot."));
+        let _ = writeln!(page, "  {}", paint.bad(OPENS_NONE));
     }
     if let Some(finding) = &outcome.typed {
         let _ = writeln!(page, "  {} The passphrase: {}.", paint.bad("X"), printable(&finding.because));

@@ -46,7 +46,7 @@ static GRUB_ROOT: Opt = Opt {
     short: None,
     value: "DIR",
     kind: Kind::Path,
-    help: "Where GRUB is installed (/).",
+    help: "Root directory of the installed GRUB (/).",
     man: "",
 };
 static KEYBOARD: Opt = Opt {
@@ -54,16 +54,16 @@ static KEYBOARD: Opt = Opt {
     short: None,
     value: "LAYOUT",
     kind: Kind::Words(LAYOUTS),
-    help: "Typed on: us, de, fr, gb ...",
-    man: "GRUB's prompt uses the US layout, whatever the keyboard shows, and so does that of an initramfs without a map of \
-          the keyboard.",
+    help: "Keyboard layout: us, de, fr, gb ...",
+    man: "GRUB's prompt uses the US layout, whatever the keyboard shows, and so does that of an initramfs \
+          without a keymap.",
 };
 static AS_KEY_FILE: Opt = Opt {
     long: "as-key-file",
     short: None,
     value: "",
     kind: Kind::Flag,
-    help: "It is a key file: no keyboard.",
+    help: "Read --key-file there, not a keyboard.",
     man: "",
 };
 static IMAGE: Opt = Opt {

@@ -42,7 +42,7 @@ fn text(outcome: &Outcome, paint: Paint) -> String {
         let _ = writeln!(page, " {mine}Keyslot {:<3} {}", slot.number, verdict(slot, *seconds, paint));
     }
     if outcome.keyslot == Some(None) {
-        let _ = writeln!(page, "  {}", paint.bad("The passphrase opens no keyslot."));
+        let _ = writeln!(page, "  {}", paint.bad(OPENS_NONE));
     }
     for finding in &outcome.typed {
         let _ = writeln!(page, "  {} The passphrase: {}.", paint.bad("X"), printable(&finding.because));
@@ -78,15 +78,18 @@ fn rates(outcome: &Outcome) -> Option<String> {
     }
     let opens = outcome.judgement.slots.iter().any(|slot| slot.verdict == Verdict::Opens);
     opens.then(|| {
-        format!("Rates: {rates}; none of what GRUB's are taken from: PBKDF2 with SHA-512, and Argon2id.")
+        format!(
+            "Rates: {rates}; they lack those that GRUB's are derived from: PBKDF2 with SHA-512, and \
+                 Argon2id."
+        )
     })
 }
 
 fn verdict(slot: &Slot, seconds: Option<Interval>, paint: Paint) -> String {
     match &slot.verdict {
         Verdict::Opens => {
-            let when = seconds
-                .map_or("after a time that is not known".to_owned(), |s| format!("in about {}", span(s)));
+            let when =
+                seconds.map_or("after an unknown time".to_owned(), |s| format!("in about {}", span(s)));
             paint.good(&format!("opens {when}"))
         }
         Verdict::Cannot(why) => paint.bad(&format!("cannot, because {}", printable(&why.because))),
@@ -152,3 +155,6 @@ fn finding(finding: &Finding) -> Object {
 fn decimal(number: f64) -> Value {
     Value::Number(format!("{number:.3}"))
 }
+
+/// Of a passphrase that is given.
+pub(super) const OPENS_NONE: &str = "The passphrase opens no keyslot.";

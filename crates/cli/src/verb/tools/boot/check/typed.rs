@@ -46,16 +46,15 @@ impl Keyboard {
         let Way::Typed { layout } = way else { return None };
         let file = self.file.as_deref().unwrap_or_default();
         let Ok(text) = std::str::from_utf8(passphrase) else {
-            let because = "it is no text in UTF-8, which is what keys type".to_owned();
+            let because = "it is not UTF-8 text, which is all that a keyboard types".to_owned();
             return Some(Finding { rule: LETTERS, because });
         };
         let Some(map) = self.map.as_ref().ok()? else {
             return of_us(text, *layout);
         };
         let untyped = map.untyped(passphrase)?;
-        let because = || {
-            format!("no key of the keyboard's map in the image ({file}) types {untyped} of its characters")
-        };
+        let because =
+            || format!("the keymap in the image ({file}) has no key for {untyped} of its characters");
         (untyped > 0).then(|| Finding { rule: LETTERS, because: because() })
     }
 }
@@ -65,7 +64,7 @@ fn of_us(text: &str, layout: Option<&Layout>) -> Option<Finding> {
     let untyped = text.chars().filter(|character| !(' '..='~').contains(character)).count();
     if untyped > 0 {
         let because = format!(
-            "no key of a US keyboard types {untyped} of its characters, and the image has no map of another keyboard"
+            "a US keyboard has no key for {untyped} of its characters, and the image has no other keymap"
         );
         return Some(Finding { rule: LETTERS, because });
     }
@@ -73,7 +72,8 @@ fn of_us(text: &str, layout: Option<&Layout>) -> Option<Finding> {
     let moved = layout.moves(text.as_bytes());
     let because = || {
         format!(
-            "{moved} of its letters are on other keys of a US keyboard, and the image has no map of another ({})",
+            "{moved} of its characters are on other keys of a US keyboard, and the image has no other keymap \
+             ({})",
             layout.name
         )
     };

@@ -52,7 +52,7 @@ static ALIGN: Opt = Opt {
 static EXTRACT: Opt = file(
     "extract",
     "DIR",
-    "fit: extract what is in an image to here.",
+    "fit: extract an image's contents to here.",
     "Hashes are checked first: if one is wrong, nothing is written and the exit code is 1.",
 );
 static INCLUDE: Opt = Opt {
@@ -60,7 +60,7 @@ static INCLUDE: Opt = Opt {
     short: None,
     value: "DIR",
     kind: Kind::Text,
-    help: "fit: let a source take files from here, too.",
+    help: "fit: also accept a source's files here.",
     man: "A source (.its) takes files (/incbin/) only from its own directory, from those below it, and from the \
           directories that this option names. May be given several times.",
 };

@@ -60,7 +60,7 @@ impl Allowed {
         let file = fs::canonicalize(&named).map_err(|why| format!("{}: {why}", named.display()))?;
         if !self.folders.iter().any(|folder| file.starts_with(folder)) {
             return Err(format!(
-                "{} is not below the source's folder; --include DIR allows another",
+                "{} is not below the source's directory; --include DIR allows another",
                 named.display()
             ));
         }
@@ -123,7 +123,10 @@ mod tests {
         }
         for name in ["../source-other/file", "way/file", "/etc/passwd", &format!("{shown}/file")] {
             let why = allowed.file(name).unwrap_err();
-            assert!(why.ends_with("is not below the source's folder; --include DIR allows another"), "{why}");
+            assert!(
+                why.ends_with("is not below the source's directory; --include DIR allows another"),
+                "{why}"
+            );
         }
         assert!(allowed.file("none").unwrap_err().contains("No such file"));
         assert!(allowed.file("below").unwrap_err().ends_with("is not a regular file"));

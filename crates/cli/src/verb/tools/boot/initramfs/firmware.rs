@@ -34,7 +34,8 @@ pub(super) fn gather(
         let more = if more > 0 { format!(" and {more} more") } else { String::new() };
         lacking.truncate(MOST_NAMED);
         say!(
-            "Firmware that modules may ask for, and that {} lacks: {}{more}. A device that needs it will not work at boot.",
+            "Modules may ask for firmware that {} lacks: {}{more}. A device that needs it will not work at \
+             boot.",
             root.display(),
             lacking.join(", ")
         );

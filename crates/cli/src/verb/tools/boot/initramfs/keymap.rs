@@ -69,7 +69,7 @@ fn found(root: &Path, original: Original<'_>) -> Result<Option<Gathered>> {
         Some((None, _)) => return Ok(None),
         Some((Some((source, name)), file)) => match source.translated() {
             Ok(map) => {
-                say!("The image gets the map of the keyboard that {} names.", file.display());
+                say!("The image gets the keymap that {} names.", file.display());
                 return Ok(Some(Gathered { map, name }));
             }
             Err(why) => Some((why, file.display().to_string())),
@@ -78,7 +78,7 @@ fn found(root: &Path, original: Original<'_>) -> Result<Option<Gathered>> {
     };
     let of_image = match original.map(|(path, image)| in_image(path, image)).transpose()?.flatten() {
         Some((Ok(map), name, file)) => {
-            say!("The image gets the map of the keyboard that its own prompt has: {file}.");
+            say!("The image gets the keymap of its own prompt: {file}.");
             return Ok(Some(Gathered { map, name }));
         }
         Some((Err(why), _, file)) => Some((why, file)),
@@ -86,9 +86,8 @@ fn found(root: &Path, original: Original<'_>) -> Result<Option<Gathered>> {
     };
     if let Some((why, file)) = of_machine.or(of_image) {
         say!(
-            "WARNING: the image gets no map of the keyboard, though {file} names one: {why}. At the prompt \
-             keys type what those of a US keyboard type. --keymap FILE names a map, --keymap none leaves \
-             it out."
+            "WARNING: the image gets no keymap, though {file} names one: {why}. The keyboard will have the US \
+             layout. --keymap FILE names a keymap, --keymap none omits it."
         );
     }
     Ok(None)

@@ -12,7 +12,7 @@ pub(super) fn check_root(device: &Path) -> Result<()> {
     if let Some((layer, is_below)) = judged(&layers) {
         let helps = helps(is_below);
         return Err(refused(&format!(
-            "The root, {shown}, is on {layer}, which an image of nothing but keyway does not bring up. {helps}"
+            "The root, {shown}, is on {layer}, which an image with only keyway does not bring up. {helps}"
         )));
     }
     if let Some(why) = other(device, &layers) {
@@ -22,8 +22,8 @@ pub(super) fn check_root(device: &Path) -> Result<()> {
     let found = named.iter().find(|(layer, _)| layers.contains(layer) && !layers.contains(&Layer::Crypt));
     if let Some((_, what)) = found {
         say!(
-            "WARNING: The root, {shown}, is on {what} that is not within an encrypted volume: an image that opens \
-             volumes does not start a system from there."
+            "WARNING: The root, {shown}, is on {what} that is not within an encrypted volume: an image that \
+             opens volumes does not start a system from there."
         );
     }
     Ok(())
@@ -32,15 +32,15 @@ pub(super) fn check_root(device: &Path) -> Result<()> {
 /// Refuses file systems that need more than a module.
 pub(super) fn check_kind(kind: &str) -> Result<()> {
     if let Some((_, what)) = HOLDERS.iter().find(|(known, _)| *known == kind) {
-        let line =
-            format!("{kind} is what {what}: --rootfstype takes the file system of the one that is the root.");
+        let line = format!(
+            "{kind} is not a file system, but marks a part of {what}: --rootfstype takes the root's \
+                     file system."
+        );
         return Err(refused(&line));
     }
     let Some((_, name)) = OTHERS.iter().find(|(known, _)| *known == kind) else { return Ok(()) };
     let helps = helps(false);
-    Err(refused(&format!(
-        "The root is {name}, which an image of nothing but keyway does not bring up. {helps}"
-    )))
+    Err(refused(&format!("The root is {name}, which an image with only keyway does not bring up. {helps}")))
 }
 
 /// Judges the volume to be unlocked, if it is a device of this machine: refused if the image is for
@@ -50,7 +50,7 @@ pub(super) fn check_volume(spec: &str, is_for_this_machine: bool) -> Result<()> 
     let layers = devices::layers(&device);
     let what = match layers.iter().find(|layer| !is_ours(layer)) {
         Some(layer) => {
-            Some(format!("{layer}, which keyway does not bring up, and nothing does before it at boot"))
+            Some(format!("{layer}, which neither keyway nor anything before it at boot brings up"))
         }
         None => other(&device, &layers),
     };
@@ -122,8 +122,8 @@ fn other_logical(device: &Path, layers: &[Layer]) -> Option<String> {
         }),
         Err(why) => {
             say!(
-                "WARNING: {} is on LVM, and whether on linear and striped volumes, which keyway brings up, is not known \
-                 here: {why}.",
+                "WARNING: {} is on LVM, and keyway brings up only linear and striped volumes; which kind this \
+                 is, is unknown here: {why}.",
                 device.display()
             );
             None
@@ -138,8 +138,8 @@ fn helps(is_below: bool) -> &'static str {
              volume, and that image's own init goes on."
         }
         true => {
-            "In the distribution's own image, \"keyway unlock\" works as a command once that is up: from a hook or \
-             script behind those of lvm2, mdadm or multipath."
+            "In the distribution's own image, \"keyway unlock\" works as a command once that is up: from a \
+             hook or script that runs after those of lvm2, mdadm or multipath."
         }
     }
 }
@@ -148,9 +148,8 @@ fn refused(line: &str) -> Failure {
     Failure::new(Exit::Parameters, line.to_owned())
 }
 
-/// What blkid calls it, and what it does.
-const HOLDERS: &[(&str, &str)] =
-    &[("LVM2_member", "holds logical volumes"), ("linux_raid_member", "arrays of md RAID consist of")];
+/// What blkid calls it, and what it is a part of.
+const HOLDERS: &[(&str, &str)] = &[("LVM2_member", "LVM"), ("linux_raid_member", "md RAID")];
 /// Levels, and the modules that have them.
 const PERSONALITIES: &[(&str, &str)] = &[
     ("linear", "linear"),
@@ -228,14 +227,16 @@ mod tests {
         let refused = |kind| check_kind(kind).unwrap_err().message().to_owned();
         assert!(
             refused("zfs")
-                .starts_with("The root is ZFS, whose pools its own tools import, which an image of")
+                .starts_with("The root is ZFS, whose pools its own tools import, which an image with")
         );
         assert!(refused("bcache").contains("keyway boot initramfs /boot/initrd.img -o initrd.keyway"));
         assert!(
             refused("linux_raid_member")
-                .starts_with("linux_raid_member is what arrays of md RAID consist of")
+                .starts_with("linux_raid_member is not a file system, but marks a part of md RAID")
         );
-        assert!(refused("LVM2_member").starts_with("LVM2_member is what holds logical volumes"));
+        assert!(
+            refused("LVM2_member").starts_with("LVM2_member is not a file system, but marks a part of LVM")
+        );
         assert!(check_kind("btrfs").is_ok());
         assert!(check_volume("/nonexistent", true).is_ok());
     }

@@ -80,7 +80,8 @@ impl Request for Initramfs {
         }
         if image.is_none() && !args.given(&MODULES) {
             return wrong(
-                "Without an image, --modules DIR must say where a kernel's modules are; none if it needs none."
+                "Without an image, --modules DIR must name the kernel's modules; --modules none if it needs \
+                 none."
                     .to_owned(),
             );
         }

@@ -49,6 +49,19 @@ pub(super) fn begun_here(results: &Results, path: &Path) -> Result<()> {
     Ok(())
 }
 
+/// Why a run is not resumed.
+pub(super) fn other_options(begun_with: &str) -> String {
+    format!("the run began with other options ({begun_with}); give none to resume it.")
+}
+
+/// How a run that was stopped is resumed.
+pub(super) fn way_on(verb: &str, saved: Option<&Path>) -> String {
+    match saved {
+        Some(path) => format!("\"keyway {verb} --resume {}\" continues it.", path.display()),
+        None => "with --save it could be resumed.".to_owned(),
+    }
+}
+
 /// In percent: what two runs of one program may differ by.
 const USUAL_THRESHOLD: u64 = 2;
 

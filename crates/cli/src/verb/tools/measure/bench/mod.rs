@@ -133,7 +133,7 @@ impl Request for Bench {
 
 fn one_too_many(extra: &OsStr) -> Failure {
     let extra = extra.to_string_lossy();
-    let message = format!("bench kdf: \"{extra}\" is one operand too many; options choose what it measures.");
+    let message = format!("bench kdf: unexpected operand \"{extra}\"; options choose what it measures.");
     Failure::new(Exit::Parameters, message)
 }
 

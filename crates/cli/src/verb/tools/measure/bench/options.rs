@@ -106,9 +106,10 @@ pub(super) static TIME: Opt = Opt {
     value: "SECONDS",
     kind: Kind::Number(10_000_000),
     help: "How long the run may take at most.",
-    man: "Shared among the cases; short times mean short samples and wide intervals. What does not fit, such as three derivations of \
-          Argon2 over 1 GiB, is left out, and its row says so. Without it a case takes half a second, one of another program or a slow \
-          derivation some seconds; a run that takes long says so beforehand.",
+    man: "Shared among the cases; short times mean short samples and wide intervals. Cases that do not fit, \
+          such as three derivations of Argon2 over 1 GiB, are left out, and their rows say so. Without it a \
+          case takes half a second, one of another program or a slow derivation some seconds; a run that \
+          takes long says so beforehand.",
 };
 pub(super) static SAVE: Opt =
     file("save", "Save the results: raw samples as JSON.", "The file grows row by row.");
@@ -132,8 +133,8 @@ pub(super) static WHOLE: Opt = Opt {
     value: "",
     kind: Kind::Flag,
     help: "Show all rows on a terminal too.",
-    man: "Without it a terminal gets the answer: what to choose on this machine, why, and the lines that say so. What is not \
-          a terminal gets everything.",
+    man: "Without it a terminal gets the answer: what to choose on this machine, why, and the lines that say \
+          so. Elsewhere all rows are printed.",
 };
 pub(super) static THRESHOLD: Opt = Opt {
     long: "threshold",

@@ -3,6 +3,7 @@
 
 use super::options;
 use crate::args::{Args, Opt, shared};
+use crate::device::place;
 use crate::make::output_file;
 use crate::make::replacing::Replacing;
 use crate::output::failure::{Exit, Failure, Result};
@@ -100,9 +101,7 @@ pub(super) fn cannot_write(path: &Path, error: &std::io::Error) -> Failure {
         _ if error.get_ref().is_some_and(|it| it.is::<Planted>()) => {
             Failure::new(Exit::Permission, format!("Cannot write {path}: {error}."))
         }
-        std::io::ErrorKind::AlreadyExists => {
-            Failure::new(Exit::Parameters, format!("{path} already exists; --force replaces it."))
-        }
+        std::io::ErrorKind::AlreadyExists => Failure::new(Exit::Parameters, place::is_there(path)),
         std::io::ErrorKind::PermissionDenied => {
             Failure::new(Exit::Permission, format!("Cannot write {path}: permission denied."))
         }

@@ -87,10 +87,7 @@ fn measure(asked: Asked, options: RunOptions, table: Report) -> Result<()> {
 }
 
 fn stopped(path: Option<&Path>, done: usize, all: usize) -> Failure {
-    let hint = path.map_or_else(
-        || "with --save it could be resumed.".to_owned(),
-        |path| format!("\"keyway bench --resume {}\" continues it.", path.display()),
-    );
+    let hint = files::way_on("bench", path);
     Failure::new(Exit::Parameters, format!("Stopped after {done} of {all} cases; {hint}"))
 }
 
@@ -152,7 +149,7 @@ fn resumed(asked: &Asked, path: &Path) -> Result<(Results, Vec<Listed>)> {
     };
     if !asked.filters().is_empty() && asked.filters() != begun_with.filters() {
         let options = begun_with.filters().join(" ");
-        return refuse(format!("the run began with other options ({options}); give none to resume it."));
+        return refuse(files::other_options(&options));
     }
     let listed = cases(&begun_with)?;
     Ok((results, listed))

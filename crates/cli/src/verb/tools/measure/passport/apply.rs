@@ -48,7 +48,7 @@ pub(super) fn run(
         passport.device
     );
     if !key.manner.batch_mode && !rustix::termios::isatty(rustix::stdio::stdin()) {
-        let message = format!("{warning} Without a terminal nobody can be asked: to have it, give -q.");
+        let message = question::unasked(&warning);
         return Err(Failure::new(Exit::Parameters, message));
     }
     question::confirm(key.manner, &warning, "Nothing was changed.", Exit::Parameters)?;
@@ -110,16 +110,15 @@ impl Done {
         let promised = seconds(self.promised.likely);
         match found {
             Some(found) if (found.likely / self.promised.likely - 1.0).abs() < SAME => {
-                format!("The header now gives the {promised} on the target that were promised.")
+                format!("With the new header, it takes the promised {promised} on the target.")
             }
             Some(found) => format!(
-                "WARNING: by the header as it is now, it takes {} on the target, not the {promised} that were promised.",
+                "WARNING: with the new header, it takes {} on the target, not the promised {promised}.",
                 seconds(found.likely)
             ),
-            None => format!(
-                "WARNING: by the header as it is now, keyslot {} does not open on the target.",
-                self.slot
-            ),
+            None => {
+                format!("WARNING: with the new header, keyslot {} does not open on the target.", self.slot)
+            }
         }
     }
 }

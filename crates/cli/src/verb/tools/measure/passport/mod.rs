@@ -20,7 +20,7 @@ mod words;
 
 use crate::args::risk::{Effect, Proof, risk};
 use crate::args::rule::Rule;
-use crate::args::{self, Command, Example, Group, Offers, Operand};
+use crate::args::{self, Command, Example, Group, shared};
 use request::Request;
 
 /// `keyway passport`.
@@ -28,39 +28,38 @@ pub(crate) static COMMAND: Command = Command {
     name: "passport",
     aliases: &[],
     group: Group::First,
-    operands: &[Operand {
-        name: "VOLUME",
-        required: true,
-        help: "The file or device with the volume.",
-        offers: Offers::Volumes,
-    }],
-    about: "Tell what each keyslot costs you, and a thief.",
+    operands: &[shared::operands::VOLUME],
+    about: "Show what each keyslot costs you and an attacker.",
     man: "Shows for every keyslot: its key derivation, the seconds that it takes here (this machine's rate, \
-          measured, times the cost; with --key-file also a real derivation), the seconds until it opens on --target \
-          with everything that is tried before it, and what it costs to search for a passphrase of --entropy bits on \
-          --hardware: guesses per second, and years and dollars until half of all passphrases are tried. The weakest \
-          keyslot is named. docs/COST.md in the source derives every figure and says what the models leave \
-          out.\n\nTargets: grub-2.06, grub-2.12 and grub-2.14 (GRUB in firmware on a CPU like this one), \
-          grub-2.14-accel (the same in x86_64 EFI firmware, by cryptomount -A, which is not in the grub.cfg that Debian generates), \
-          grub-debian-12, grub-debian-13, grub-debian-14, grub-fedora (41 to 45), grub-rhel-10, grub-tumbleweed, grub-ubuntu-22.04, grub-ubuntu-24.04 and \
-          grub-ubuntu-26.04 (the EFI images that these distributions sign, with what is built into them, at the speed of the release that they are made of: \
-          Ubuntu's open LUKS1 alone), linux (Keyway in \
-          an initramfs here, and beside it what cryptsetup takes, by a ratio measured on another CPU), cryptsetup (the \
-          latter alone), pi4 (published figures), pi3 (estimated from those); with --rate-file the target's CPU is the \
-          one where \"keyway bench kdf --json >FILE\" was run. A time is followed by the range in which it is expected: \
-          measurements count the CPU's time, so other programs do not disturb them much, and take 256 MiB of memory at \
-          most, or what --memory-budget says. GRUB tries keyslots one after the other, and each \
-          wrong one costs its derivation and its digest.\n\n--within limits the time that opening may take, and adds \
-          advice on what to change: the keyslot, its new cost, the commands, and what the search costs before and \
-          after. Argon2 becomes cheaper Argon2 before it becomes PBKDF2; what is then cheap to guess is called so; for \
-          the target linux the limit holds for cryptsetup too. --measured takes what a watch showed on the target, and scales \
-          all its times by that. --apply makes the change, after a header backup (--header-backup-file, by default \
-          VOLUME.header-backup in the current directory, or the next free name) and a question; it needs the keyslot's passphrase. The keyslot \
-          keeps its number, and the header is judged again afterwards.\n\n--type tells the same of a volume that is not LUKS, as far as \
-          it is known without its key: of BitLocker each protector, of FileVault each user, of TrueCrypt and VeraCrypt every \
-          key derivation that may be its own, and how long all of them take (a wrong passphrase); which programs open it, \
-          and what is weak. --hash, --cipher and --veracrypt-pim say what you know of it. Their rates on the attacker's hardware \
-          are hashcat's published ones; where none is published, no price is named.",
+          measured, times the cost; with --key-file also a real derivation), the seconds until it opens on \
+          --target with everything that is tried before it, and what it costs to search for a passphrase of \
+          --entropy bits on --hardware: guesses per second, and years and dollars until half of all \
+          passphrases are tried. The weakest keyslot is named. docs/COST.md in the source derives every \
+          figure and says what the models leave out.\n\nTargets: grub-2.06, grub-2.12 and grub-2.14 (GRUB in \
+          firmware on a CPU like this one), grub-2.14-accel (the same in x86_64 EFI firmware, by cryptomount \
+          -A, which is not in the grub.cfg that Debian generates), grub-debian-12, grub-debian-13, \
+          grub-debian-14, grub-fedora (41 to 45), grub-rhel-10, grub-tumbleweed, grub-ubuntu-22.04, \
+          grub-ubuntu-24.04 and grub-ubuntu-26.04 (the EFI images that these distributions sign, with what is \
+          built into them, at the speed of the release that they are made of: Ubuntu's open LUKS1 alone), \
+          linux (Keyway in an initramfs here, and beside it what cryptsetup takes, by a ratio measured on \
+          another CPU), cryptsetup (the latter alone), pi4 (published figures), pi3 (estimated from those); \
+          with --rate-file the target's CPU is the one where \"keyway bench kdf --json >FILE\" was run. A \
+          time is followed by the range in which it is expected: measurements count the CPU's time, so other \
+          programs do not disturb them much, and take 256 MiB of memory at most, or what --memory-budget \
+          says. GRUB tries keyslots one after the other, and each wrong one costs its derivation and its \
+          digest.\n\n--within limits the time that opening may take, and adds advice on what to change: the \
+          keyslot, its new cost, the commands, and what the search costs before and after. Argon2 becomes \
+          cheaper Argon2 before it becomes PBKDF2; a change that makes guessing cheap says so; for the target \
+          linux the limit holds for cryptsetup too. --measured takes the time measured on the target, and \
+          scales all its times by that. --apply makes the change, after a header backup \
+          (--header-backup-file, by default VOLUME.header-backup in the current directory, or the next free \
+          name) and a question; it needs the keyslot's passphrase. The keyslot keeps its number, and the \
+          header is judged again afterwards.\n\n--type does the same for a volume that is not LUKS, as far as \
+          this is known without its key: for BitLocker each protector, for FileVault each user, for TrueCrypt \
+          and VeraCrypt every key derivation that may be its own, and how long all of them take (a wrong \
+          passphrase); which programs open it, and its weaknesses. --hash, --cipher and --veracrypt-pim add \
+          what you know of it. Their rates on the attacker's hardware are hashcat's published ones; where \
+          none is published, no price is named.",
     options: &[options::ALL],
     rules: &[
         Rule::needs(&options::APPLY, &options::WITHIN)
@@ -68,8 +67,8 @@ pub(crate) static COMMAND: Command = Command {
         Rule::only_of(
             LUKS,
             options::OF_KEYSLOTS,
-            "Options --within, --measured, --apply, --key-slot, --password-command and those of its key file are about keyslots: \
-             only LUKS volumes have some.",
+            "Options --within, --measured, --apply, --key-slot, --password-command and those of its key file \
+             are for keyslots, which only LUKS volumes have.",
         ),
         Rule::only_of_named(
             &["tcrypt", "plain", "loopaes"],
@@ -78,10 +77,10 @@ pub(crate) static COMMAND: Command = Command {
         ),
         Rule::only_of(
             &["luks", "luks1", "luks2", "tcrypt", "plain", "loopaes"],
-            &[&args::shared::KEY_FILE],
-            "No key is needed: all that passport tells of such a volume is known without one.",
+            &[&shared::KEY_FILE],
+            "No key is needed: passport reads none for such a volume.",
         ),
-        Rule::excludes(&options::APPLY, &[&args::shared::JSON])
+        Rule::excludes(&options::APPLY, &[&shared::JSON])
             .saying("--apply is interactive and cannot be combined with --json."),
     ],
     examples: &[
@@ -92,11 +91,11 @@ pub(crate) static COMMAND: Command = Command {
         },
         Example {
             line: "keyway passport --target grub-2.12 --measured 45s --within 4s /dev/sda2",
-            does: "The same, where the watch showed 45 seconds.",
+            does: "The same, if it took 45 seconds there.",
         },
         Example {
             line: "keyway passport --type tcrypt --hash sha512 disk.hc",
-            does: "What a VeraCrypt volume costs you, and a thief.",
+            does: "What a VeraCrypt volume costs you and an attacker.",
         },
     ],
     risks: &[risk(

@@ -42,7 +42,7 @@ pub(super) static MEASURED: Opt = Opt {
     short: None,
     value: "[KEYSLOT=]TIME",
     kind: Kind::Text,
-    help: "What a watch showed on the target (45s, 1=45s).",
+    help: "Time measured on the target (45s, 1=45s).",
     man: "The seconds between the passphrase and the opened volume, as it is now. All times of the target are scaled so \
           that this keyslot takes as long; the keyslot's number may be left out where the target opens only one, or \
           --key-slot names it.",

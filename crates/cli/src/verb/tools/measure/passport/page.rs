@@ -2,7 +2,7 @@
 
 use super::facts::{Keyslot, Passport};
 use super::sentences;
-use super::words::{derivation, dollars, large, years};
+use super::words::{self, derivation, dollars, entropy, large, years};
 use crate::output::failure::{Exit, Failure, Result};
 use crate::output::figures::span;
 use keyway::storage::Place;
@@ -27,7 +27,7 @@ pub(super) fn passport_page(passport: &Passport) -> PassportPage {
         ("Format", format!("LUKS{}", passport.format)),
         ("Target", passport.target.clone()),
         ("Its CPU", passport.rates.clone()),
-        ("Passphrase", format!("{} bits of entropy", passport.entropy)),
+        ("Passphrase", entropy(passport.entropy)),
         ("Attacker", passport.hardware.to_owned()),
         ("Price", format!("{} an hour", dollars(passport.price))),
     ];
@@ -39,7 +39,7 @@ pub(super) fn passport_page(passport: &Passport) -> PassportPage {
         title: format!("Keyslots of {}", name(&passport.device)),
         each: "Keyslot".to_owned(),
         facts: facts.into_iter().map(|(name, value)| (name.to_owned(), value)).collect(),
-        places: ["here".to_owned(), "on the target".to_owned()],
+        places: ["here".to_owned(), words::ON_TARGET.to_owned()],
         slots: passport.slots.iter().map(|slot| keyslot(passport, slot)).collect(),
         warnings,
         advice: advice(passport),

@@ -3,7 +3,7 @@
 use super::advised::Advised;
 use super::facts::{Keyslot, Passport};
 use super::sentences;
-use super::words::{derivation, dollars, large, years};
+use super::words::{NO_RATE, ON_TARGET, TO_FIND, derivation, dollars, guesses, large, years};
 use crate::output::figures::{busy, seconds, span};
 use crate::output::paint::{Paint, printable};
 use crate::output::size::human;
@@ -12,8 +12,8 @@ use keyway_boot::loader::grub::Verdict;
 use std::fmt::Write;
 
 /// What the first boot of a marked volume costs beside its keyslots.
-const FIRST_BOOT: &str = "to come: \"keyway unlock\" will re-encrypt all of it under a volume key of its own, which adds to \
-     what is below; whatever else opens it leaves it as it is";
+const FIRST_BOOT: &str = "to come: \"keyway unlock\" will reencrypt all of it under its own volume key, which \
+                          adds to the times below; other commands leave it as it is";
 
 /// The whole page.
 pub(super) fn show(passport: &Passport, paint: Paint) -> String {
@@ -27,10 +27,7 @@ pub(super) fn show(passport: &Passport, paint: Paint) -> String {
     row("Its CPU", &printable(&passport.rates));
     row("Its memory", &passport.memory_kib.map_or("not known".to_owned(), |kib| human(kib * 1024)));
     row("Attacker", &format!("{}, {} an hour", passport.hardware, dollars(passport.price)));
-    row(
-        "Passphrase",
-        &format!("{} bits: half of {} guesses", passport.entropy, large(passport.entropy.exp2())),
-    );
+    row("Passphrase", &guesses(passport.entropy));
     if passport.awaits_first_boot {
         row("First boot", FIRST_BOOT);
     }
@@ -78,12 +75,12 @@ fn keyslot(page: &mut String, passport: &Passport, slot: &Keyslot, paint: Paint)
         .map(|(_, took)| format!("; a real derivation took {}{beside}", seconds(took)))
         .unwrap_or_default();
     row("here", format!("{}{checked}", slot.here.map_or("not known".into(), span)));
-    row("on the target", on_target(passport, slot, paint));
+    row(ON_TARGET, on_target(passport, slot, paint));
     if let Some(time) = slot.by_cryptsetup {
         row("with cryptsetup", paint.strong(&span(time)));
     }
     row(
-        "to find it",
+        TO_FIND,
         match slot.cost {
             Some(cost) => format!(
                 "{} guesses a second, {}, {}",
@@ -119,7 +116,7 @@ fn on_target(passport: &Passport, slot: &Keyslot, paint: Paint) -> String {
                 None => format!("{}{unknown}", paint.strong(&span(alone))),
             }
         }
-        (_, None) => "no rate is known for it".into(),
+        (_, None) => NO_RATE.into(),
     }
 }
 

@@ -3,6 +3,30 @@
 use crate::output::figures::grouped;
 use keyway_boot::unlock_time::Work;
 
+/// The row of what opening takes on the target.
+pub(super) const ON_TARGET: &str = "on the target";
+
+/// The row of what a search costs.
+pub(super) const TO_FIND: &str = "to find it";
+
+/// In place of a time.
+pub(super) const NO_RATE: &str = "no rate is known for it";
+
+/// A passphrase's entropy, on a page.
+pub(super) fn entropy(bits: f64) -> String {
+    format!("{bits} bits of entropy")
+}
+
+/// A passphrase's entropy, as what a search tries.
+pub(super) fn guesses(bits: f64) -> String {
+    format!("{bits} bits: half of {} guesses", large(bits.exp2()))
+}
+
+/// BitLocker's key derivation.
+pub(super) fn stretching(rounds: u64) -> String {
+    format!("{} rounds of SHA-256", grouped(rounds))
+}
+
 /// "3 hours", "120 years", "4.5 million years".
 pub(super) fn years(years: f64) -> String {
     let hours = years * 8766.0;
@@ -59,7 +83,7 @@ pub(super) fn derivation(work: &Work, variant: &str) -> String {
                 if *lanes == 1 { "lane" } else { "lanes" }
             )
         }
-        Work::Stretching { rounds } => format!("{} rounds of SHA-256", grouped(*rounds)),
+        Work::Stretching { rounds } => stretching(*rounds),
     }
 }
 

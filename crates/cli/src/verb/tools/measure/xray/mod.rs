@@ -33,22 +33,23 @@ pub(crate) static COMMAND: Command = Command {
     }],
     about: "Show which code the kernel runs for a cipher, and check it.",
     man: "Lists the kernel's drivers for a cipher by priority, the one that dm-crypt and fscrypt get (they \
-          refuse some, depending on the kernel's version), and which of them are engines off the CPU: those are \
-          usually slower for disk encryption, and some have encrypted wrongly. Each driver is run by name through \
-          AF_ALG: its output is compared with Keyway's on random data, in pieces of odd sizes and with continued \
-          IVs, and its speed is measured with one request of 512 or 4096 bytes at a time (system calls included). \
-          This makes the kernel load the modules it needs. No rights are needed; where something cannot be seen or \
-          measured, the missing module or right is named. Kernels from 7.3 on, and some distributions' before, keep \
-          AF_ALG from everybody; the choice is shown all the same, and bench disk on /dev/ram0 measures and checks \
-          the driver that dm-crypt takes, as root. Drivers called *-lib are the kernel's own library, which takes \
-          what the CPU has.\n\nWith a volume (for a file named like a cipher, write \
-          ./NAME), its header says which cipher; no passphrase is needed, and what the kernel lacks for it is \
-          listed. --root and --initramfs look for that in a directory or in an initramfs image (cpio, also \
-          compressed with gzip, zstd, xz, lzma, lz4 or bzip2) and measure nothing.\n\nThe exit code is 1 if a \
-          driver's output is wrong or something that is needed is missing.\n\nJSON is one object: \"kernel\" \
-          (\"release\", \"version\", \"flags\": kernel or table, \"self_tests\"), \"cpu\", \"ciphers\" (each with \
-          \"spec\", \"algorithm\", \"dm_crypt\", \"fscrypt\", \"drivers\", \"keyway\", \"verdict\") and \"places\" \
-          (each with \"place\", \"release\" and \"needs\"); speeds are bytes per second, unknown values are null.",
+          refuse some, depending on the kernel's version), and which of them are engines off the CPU: those \
+          are usually slower for disk encryption, and some have encrypted wrongly. Each driver is run by name \
+          through AF_ALG: its output is compared with Keyway's on random data, in pieces of odd sizes and \
+          with continued IVs, and its speed is measured with one request of 512 or 4096 bytes at a time \
+          (system calls included). This makes the kernel load the modules it needs. No rights are needed; \
+          where something cannot be seen or measured, the missing module or right is named. Kernels from 7.3 \
+          on, and some distributions' before, keep AF_ALG from everybody; the choice is shown anyway, and \
+          bench disk on /dev/ram0 measures and checks the driver that dm-crypt takes, as root. Drivers called \
+          *-lib are the kernel's own library, which takes what the CPU has.\n\nWith a volume (for a file \
+          named like a cipher, write ./NAME), its header says which cipher; no passphrase is needed, and what \
+          the kernel lacks for it is listed. --root and --initramfs look for that in a directory or in an \
+          initramfs image (cpio, also compressed with gzip, zstd, xz, lzma, lz4 or bzip2) and measure \
+          nothing.\n\nThe exit code is 1 if a driver's output is wrong or something that is needed is \
+          missing.\n\nJSON is one object: \"kernel\" (\"release\", \"version\", \"flags\": kernel or table, \
+          \"self_tests\"), \"cpu\", \"ciphers\" (each with \"spec\", \"algorithm\", \"dm_crypt\", \
+          \"fscrypt\", \"drivers\", \"keyway\", \"verdict\") and \"places\" (each with \"place\", \"release\" \
+          and \"needs\"); speeds are bytes per second, unknown values are null.",
     options: &[&[
         &CIPHER,
         &ALL,
@@ -113,8 +114,8 @@ static INITRAMFS: Opt = Opt {
     value: "FILE",
     kind: Kind::Path,
     help: "Look for the modules in this initramfs image.",
-    man: "What the kernel has built in is taken from the image's lists or, for the same release, from /lib/modules here or below \
-          --root.",
+    man: "Built-in modules are taken from the image's lists or, for the same release, from /lib/modules here \
+          or below --root.",
 };
 static PROC_CRYPTO: Opt = Opt {
     long: "proc-crypto",

@@ -87,7 +87,7 @@ pub(super) fn look(root: Option<&Path>, image: Option<&Path>, subject: &Subject)
                 ));
             }
             Err(_) => notes.push(
-                "The image does not say what its kernel has built in: what is not a module may be built in."
+                "The image does not list its kernel's built-in modules: what it lacks may be built in."
                     .to_owned(),
             ),
         }

@@ -46,7 +46,7 @@ impl Asked {
         };
         if encryptions.is_some_and(|chosen| chosen != asked.encryptions) {
             let options = asked.filters().join(" ");
-            return refuse(format!("the run began with other options ({options}); give none to resume it."));
+            return refuse(files::other_options(&options));
         }
         if target.is_some_and(|target| absolute(target) != asked.target) {
             let began = asked.target.display();

@@ -12,6 +12,7 @@ mod kernel;
 mod paths;
 mod target;
 
+use super::files;
 use super::kept::RunOptions;
 use super::live::{Live, announce};
 use super::options;
@@ -128,10 +129,7 @@ fn answered(all: &[Results]) -> String {
 }
 
 fn stopped(path: Option<&Path>, done: usize, all: usize) -> Failure {
-    let hint = path.map_or_else(
-        || "with --save it could be resumed.".to_owned(),
-        |path| format!("\"keyway bench disk --resume {}\" continues it.", path.display()),
-    );
+    let hint = files::way_on("bench disk", path);
     let what = match (done, all) {
         (0, _) => "before anything was measured".to_owned(),
         (done, 0) => format!("after {done} cases"),

@@ -47,7 +47,8 @@ impl Paths {
             _below: None,
         };
         if !paths.keeps_data {
-            let warning = "null_blk keeps no data: what was written was not checked, and these are not the figures of a disk.";
+            let warning = "null_blk keeps no data: writes were not checked, and these are not the figures of \
+                           a disk.";
             paths.warnings.push(warning.into());
         }
         // fio is used only if it can bypass the page cache.

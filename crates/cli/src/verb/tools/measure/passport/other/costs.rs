@@ -1,6 +1,7 @@
 //! Seconds that ways into a volume take: here, on the target, and in cryptsetup.
 
 use super::super::question::Question;
+use super::super::words::stretching;
 use crate::output::figures::grouped;
 use crate::output::size::human;
 use keyway::Machine;
@@ -52,7 +53,7 @@ pub(super) fn derivation(cost: &WayCost) -> String {
         WayCost::Argon2id { passes, memory_kib } => {
             format!("argon2id, {passes} passes over {}, 1 lane", human(u64::from(*memory_kib) * 1024))
         }
-        WayCost::Stretching { rounds } => format!("{} rounds of SHA-256", grouped(*rounds)),
+        WayCost::Stretching { rounds } => stretching(*rounds),
         WayCost::Hash { digests: 0, .. } => "no key derivation, not even a hash".to_owned(),
         WayCost::Hash { name, digests: 1 } => format!("{name} once, no key derivation"),
         WayCost::Hash { name, digests } => format!("{name}, {digests} digests, no key derivation"),

@@ -74,7 +74,7 @@ fn keyway(verdict: &Verdict, by_kernel: Opens) -> Opener {
         Verdict::Reads(why) => (Opens::Some, &**why),
         Verdict::Vista { locked: Some(why) } => (Opens::No, &**why),
         Verdict::Vista { locked: None } => {
-            (Opens::Some, "for reading, with --allow-vista: nothing vouches for its metadata")
+            (Opens::Some, "for reading, with --allow-vista: nothing authenticates its metadata")
         }
         Verdict::Opens => (
             Opens::Yes,
@@ -112,7 +112,7 @@ fn cryptsetup_of_bitlocker(subject: &Subject<'_>) -> Opener {
     let is_asked_for =
         |takes: &Takes| matches!(takes, Takes::Passphrase | Takes::RecoveryPassword | Takes::KeyFile);
     let (opens, how) = match subject.verdict {
-        Verdict::Refuses(_) => (Opens::No, "not what is encrypted on write or in part"),
+        Verdict::Refuses(_) => (Opens::No, "not if encrypted on write or in part"),
         Verdict::Vista { .. } => (Opens::No, "it maps no volumes of Windows Vista"),
         Verdict::Reads(_) => (Opens::No, "it maps no partly encrypted volumes"),
         Verdict::Locked(_) => {

@@ -1,7 +1,7 @@
 //! A volume without a LUKS header, as a page.
 
 use super::super::page::name;
-use super::super::words::{dollars, large, years};
+use super::super::words::{ON_TARGET, dollars, entropy, large, years};
 use super::costs::derivation;
 use super::openers::Opens;
 use super::text::{REFUSED, capital};
@@ -17,7 +17,7 @@ pub(in crate::verb::tools::measure::passport) fn passport_page(other: &Other) ->
         ("Format", other.title().to_owned()),
         ("Target", other.target.clone()),
         ("Its CPU", other.rates.clone()),
-        ("Passphrase", format!("{} bits of entropy", other.entropy)),
+        ("Passphrase", entropy(other.entropy)),
         ("Attacker", other.hardware.to_owned()),
         ("Price", format!("{} an hour", dollars(other.price))),
     ];
@@ -34,7 +34,7 @@ pub(in crate::verb::tools::measure::passport) fn passport_page(other: &Other) ->
         title: format!("Ways into {}", name(&other.device)),
         each: "Way".to_owned(),
         facts: facts.into_iter().map(|(name, value)| (name.to_owned(), value)).chain(openers).collect(),
-        places: ["here".to_owned(), "on the target".to_owned()],
+        places: ["here".to_owned(), ON_TARGET.to_owned()],
         slots: other.ways.iter().map(way).collect(),
         warnings: other
             .is_refused

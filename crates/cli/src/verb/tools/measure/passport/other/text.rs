@@ -1,6 +1,6 @@
 //! A volume without a LUKS header, as text.
 
-use super::super::words::{dollars, large, years};
+use super::super::words::{NO_RATE, ON_TARGET, TO_FIND, dollars, guesses, large, years};
 use super::costs::{Seconds, derivation};
 use super::openers::Opens;
 use super::{Costed, Other, Search};
@@ -22,7 +22,7 @@ pub(in crate::verb::tools::measure::passport) fn show(other: &Other, paint: Pain
     row("Its CPU", &printable(&other.rates));
     row("Its memory", &other.memory_kib.map_or("not known".to_owned(), |kib| human(kib * 1024)));
     row("Attacker", &format!("{}, {} an hour", other.hardware, dollars(other.price)));
-    row("Passphrase", &format!("{} bits: half of {} guesses", other.entropy, large(other.entropy.exp2())));
+    row("Passphrase", &guesses(other.entropy));
     row("Cipher", &ciphers(&other.ciphers));
     if other.is_refused {
         let _ = writeln!(page, "\n  {}", paint.bad(REFUSED));
@@ -73,9 +73,9 @@ fn all(page: &mut String, other: &Other, whole: &Seconds, paint: Paint) {
     let tried: usize = other.ways.iter().map(|it| it.way.headers).sum();
     let title = match tried {
         1 => "1 key derivation is tried".to_owned(),
-        tried => format!(
-            "{tried} key derivations are tried: which one is right, nothing tells before the passphrase fits"
-        ),
+        tried => {
+            format!("{tried} key derivations are tried: only the right passphrase shows which one it is")
+        }
     };
     let _ = writeln!(page, "\n  {}", paint.strong(&title));
     times(page, other, whole, paint, " until a passphrase is known to be wrong");
@@ -107,19 +107,19 @@ fn way(page: &mut String, other: &Other, it: &Costed, paint: Paint) {
         ),
         Search::Unpublished(what) => format!("no published rates of this hardware for {}", printable(what)),
         Search::Hopeless(why) => format!("no search: {why}"),
-        Search::Open => paint.bad("nothing is to be found: it opens by itself"),
+        Search::Open => paint.bad("no search is needed: it opens by itself"),
     };
-    let _ = writeln!(page, "    {}{search}", paint.faint(&format!("{:<17}", "to find it")));
+    let _ = writeln!(page, "    {}{search}", paint.faint(&format!("{:<17}", TO_FIND)));
 }
 
 fn times(page: &mut String, other: &Other, seconds: &Seconds, paint: Paint, what: &str) {
     let mut row = |name: &str, time: Option<Interval>| {
-        let time = time.map_or("no rate is known for it".to_owned(), |time| format!("{}{what}", span(time)));
+        let time = time.map_or(NO_RATE.to_owned(), |time| format!("{}{what}", span(time)));
         let _ = writeln!(page, "    {}{time}", paint.faint(&format!("{name:<17}")));
     };
     row("here", seconds.here);
     if other.target_is_another() {
-        row("on the target", seconds.on_target);
+        row(ON_TARGET, seconds.on_target);
     }
     if let Some(time) = seconds.by_cryptsetup {
         row("with cryptsetup", Some(time));

@@ -101,11 +101,12 @@ fn plain(subject: &Subject<'_>, ways: &[Costed]) -> Option<Weakness> {
         |it: &&Costed| it.way.takes == Takes::Passphrase && !matches!(it.search, Search::Hopeless(_));
     let made = match ways.iter().find(is_guessed)?.search {
         Search::AtMost(_) => "A passphrase is the key itself, not even hashed",
-        _ => "A passphrase is hashed and no more",
+        _ => "A passphrase is only hashed",
     };
     let weak = says(format!(
-        "{made}, so a guess costs next to nothing: LUKS makes it cost half a second and more, and a key file of random \
-         bytes needs none. \"keyway copy\" takes what it is opened with as --source-cipher, --source-hash and their like."
+        "{made}, so a guess costs next to nothing: LUKS makes it cost half a second or more, and a random key \
+         file needs no key derivation. Give \"keyway copy\" the options that open it as --source-cipher, \
+         --source-hash and so on."
     ));
     let plain = shell::word(subject.device);
     Some(match as_source(&subject.given.plain) {

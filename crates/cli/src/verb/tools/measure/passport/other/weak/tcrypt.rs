@@ -28,7 +28,8 @@ fn of_truecrypt(subject: &Subject<'_>, ways: &[Costed]) -> Option<Weakness> {
     };
     let start = if only { "TrueCrypt's" } else { "If TrueCrypt made it: its" };
     let weakness = format!(
-        "{start} headers cost 1,000 or 2,000 iterations, which is cheap to guess, and VeraCrypt reads them no more.{cbc}"
+        "{start} headers cost 1,000 or 2,000 iterations, which is cheap to guess, and VeraCrypt no longer \
+         reads them.{cbc}"
     );
     if subject.given.tcrypt.system {
         return Some(says(format!("{weakness} Encrypt the system anew: no command changes one in place.")));
