@@ -1,12 +1,12 @@
 //! FileVault 2 volumes that are made from the specification: cryptsetup says the same of them, and they open through the
 //! library and the program. (`vm` has the kernel's mapping.)
 
-use keyway_crypto::Cpu;
+use keyway_crypto::{Cpu, Hash, Secret};
 use keyway_tests::fvault2::{DATA, DEVICE_LEN, Fvault2, LABEL, LEN, METADATA, PASSPHRASE, forge, sealed};
 use keyway_tests::{Scratch, cryptsetup, keyway, need, random};
 use keyway_volume::device::storage::Memory;
-use keyway_volume::kind::fvault2::{Header, JudgedFvault2};
-use keyway_volume::kind::{Judged, Key, Subject};
+use keyway_volume::kind::fvault2::{self, Header, JudgedFvault2};
+use keyway_volume::kind::{Judged, Key, Kind, Subject, Takes, WayCost};
 use keyway_volume::{Result, Storage, UnlockOptions, Volume};
 use std::fs;
 use std::sync::Arc;
@@ -15,17 +15,47 @@ fn plaintext() -> Vec<u8> {
     random(77, LEN)
 }
 
+fn storage(volume: &[u8]) -> Arc<dyn Storage> {
+    Arc::new(Memory::from(volume.to_vec()))
+}
+
+fn judge(data: &Arc<dyn Storage>) -> Result<JudgedFvault2> {
+    let on = Subject { data, device: "volume", writes: false, weak_ciphers: false };
+    JudgedFvault2::new(Header::read(&**data)?, &on)
+}
+
 /// What the volume opens as by a passphrase.
 fn opened(volume: &[u8], passphrase: &str) -> Result<Vec<u8>> {
-    let data: Arc<dyn Storage> = Arc::new(Memory::from(volume.to_vec()));
-    let on = Subject { data: &data, device: "volume", writes: false, weak_ciphers: false };
-    let judged = JudgedFvault2::new(Header::read(&*data)?, &on)?;
-    let secret = keyway_crypto::Secret::copy_from(passphrase.as_bytes());
-    let found = judged.open(Key::Passphrase(&secret), &UnlockOptions::default())?;
+    let secret = Secret::copy_from(passphrase.as_bytes());
+    opened_by(volume, Key::Passphrase(&secret), &UnlockOptions::default())
+}
+
+fn opened_by(volume: &[u8], key: Key<'_>, options: &UnlockOptions) -> Result<Vec<u8>> {
+    let data = storage(volume);
+    let found = judge(&data)?.open(key, options)?;
     let volume = Volume::new(data.clone(), &found.layout, &found.volume_key, Cpu::detect())?;
     let mut read = vec![0; volume.len() as usize];
     volume.read_at(&mut read, 0).unwrap();
     Ok(read)
+}
+
+/// One with a block of its metadata changed.
+fn forged(number: usize, change: impl Fn(&mut Vec<u8>)) -> Vec<u8> {
+    let mut volume = Fvault2::default().make(&vec![0; LEN]);
+    forge(&mut volume, number, change);
+    volume
+}
+
+fn set(at: usize, value: u32) -> impl Fn(&mut Vec<u8>) {
+    move |block| block[at..at + 4].copy_from_slice(&value.to_le_bytes())
+}
+
+/// Another size in the volume's property list.
+fn of_size(size: &str) -> impl Fn(&mut Vec<u8>) {
+    move |block| {
+        let at = block.windows(8).position(|bytes| bytes == b"0x100000").unwrap();
+        block[at..at + 8].copy_from_slice(size.as_bytes());
+    }
 }
 
 #[track_caller]
@@ -112,20 +142,23 @@ fn what_is_not_read_here_is_refused_by_name() {
     ] {
         assert_refused(&made.make(&plain), why);
     }
-    let forged = |number: usize, change: &dyn Fn(&mut Vec<u8>)| {
-        let mut volume = default().make(&plain);
-        forge(&mut volume, number, change);
-        volume
-    };
-    let set = |at: usize, value: u32| {
-        move |block: &mut Vec<u8>| block[at..at + 4].copy_from_slice(&value.to_le_bytes())
-    };
-    assert_refused(&forged(0, &set(64, 204)), "places of a logical volume: 204 are more than fit");
-    assert_refused(&forged(2, &set(128, 8100)), "are beyond its block");
-    assert_refused(&forged(2, &set(128, u32::MAX)), "are beyond its block");
-    assert_refused(&forged(1, &set(108, 5000)), "it is packed or goes on in another block");
-    assert_refused(&forged(2, &set(128, 0x100)), "property list: ");
-    assert_refused(&forged(2, &set(64, 77)), "no valid block of type 0x19 describes object 77");
+    assert_refused(&forged(0, set(64, 204)), "places of a logical volume: 204 are more than fit");
+    assert_refused(&forged(0, set(64, 203)), "its data are in 203 places");
+    assert_refused(&forged(2, set(128, 8100)), "are beyond its block");
+    assert_refused(&forged(2, set(128, u32::MAX)), "are beyond its block");
+    let list = "property list: it is packed or goes on in another block";
+    // How long it is packed, unpacked, and in this block.
+    for (at, len) in [(104, 10), (108, 10), (108, 5000), (116, 10)] {
+        assert_refused(&forged(1, set(at, len)), list);
+    }
+    // What is behind it is not a part of it.
+    for size in ["0x000000", "0x0ffe01"] {
+        let bytes = u32::from_str_radix(&size[2..], 16).unwrap();
+        let why = format!("it has {bytes} bytes by its metadata, and 1048576 at byte 0 by its place");
+        assert_refused(&forged(2, of_size(size)), &why);
+    }
+    assert_refused(&forged(2, set(128, 0x100)), "property list: ");
+    assert_refused(&forged(2, set(64, 77)), "no valid block of type 0x19 describes object 77");
     // The header's own fields.
     let header = |at: usize, value: u32| {
         let mut volume = default().make(&plain);
@@ -149,6 +182,91 @@ fn what_is_not_read_here_is_refused_by_name() {
     ] {
         assert_refused(&header(at, value), why);
     }
+}
+
+/// The rest of its place is not the volume's.
+#[test]
+fn a_volume_may_be_smaller_than_its_place() {
+    let plain = plaintext();
+    let mut volume = Fvault2::default().make(&plain);
+    forge(&mut volume, 2, of_size("0x0ffe00"));
+    assert!(opened(&volume, PASSPHRASE).unwrap() == plain[..LEN - 512]);
+}
+
+/// Of two that are equally new, the first.
+#[test]
+fn a_block_gives_way_to_newer_ones_alone() {
+    let plain = plaintext();
+    let mut volume = Fvault2 { has_older: true, ..Fvault2::default() }.make(&plain);
+    forge(&mut volume, 5, set(16, 6));
+    assert!(opened(&volume, PASSPHRASE).unwrap() == plain);
+    forge(&mut volume, 5, set(16, 7));
+    assert_refused(
+        &volume,
+        "it has 1048576 bytes by its metadata, and 4096 at byte 0 by its place on the disk",
+    );
+}
+
+#[test]
+fn places_are_counted_in_blocks() {
+    let made = Fvault2 { extents: vec![[0, 100, 64], [100, 156, 0], [256, 7, 164]], ..Fvault2::default() };
+    let extents = Header::read(&*storage(&made.make(&vec![0; LEN]))).unwrap().logical.extents;
+    let found = extents.iter().map(|it| [Some(it.start.0), Some(it.len.0), it.at.map(|at| at.0)]);
+    let expected =
+        [[0, 100, 64], [100, 156, 0], [256, 7, 164]].map(|it| it.map(|blocks| Some(4096 * blocks)));
+    let [one, [start, len, _], three] = expected;
+    assert_eq!(found.collect::<Vec<_>>(), [one, [start, len, None], three]);
+}
+
+#[test]
+fn a_volume_key_opens_its_own_volume() {
+    let plain = plaintext();
+    let volume = Fvault2::default().make(&plain);
+    let own = Fvault2::volume_key();
+    let by = |key: &[u8]| opened_by(&volume, Key::Volume(&Secret::copy_from(key)), &UnlockOptions::default());
+    assert!(by(own.expose()).unwrap() == plain);
+    let own = own.expose();
+    let mut others = vec![own[..31].to_vec(), [own, &[0]].concat(), vec![]];
+    for at in [0, 15, 16, 31] {
+        let mut other = own.to_vec();
+        other[at] ^= 1;
+        others.push(other);
+    }
+    for other in others {
+        assert_eq!(by(&other).unwrap_err().to_string(), "Volume key does not match the volume.");
+    }
+}
+
+#[test]
+fn a_chosen_user_is_tried_alone() {
+    let plain = plaintext();
+    let volume = Fvault2 { passphrases: vec!["one", "two"], ..Fvault2::default() }.make(&plain);
+    let opens = |text: &str, user: u32| {
+        let options = UnlockOptions { keyslot: Some(user), ..UnlockOptions::default() };
+        let secret = Secret::copy_from(text.as_bytes());
+        opened_by(&volume, Key::Passphrase(&secret), &options).is_ok_and(|read| read == plain)
+    };
+    assert_eq!(
+        [opens("one", 0), opens("one", 1), opens("two", 0), opens("two", 1)],
+        [true, false, false, true]
+    );
+}
+
+#[test]
+fn what_is_known_without_a_key() {
+    let mut volume = Fvault2 { passphrases: vec!["one", "two"], ..Fvault2::default() }.make(&plaintext());
+    let known = fvault2::Fvault2.known(&*storage(&volume)).unwrap();
+    assert_eq!(known.ciphers, ["aes-xts-plain64"]);
+    let ways: Vec<_> = known.ways.iter().map(|way| (&*way.name, way.takes, way.cost.clone())).collect();
+    let cost = |iterations| WayCost::Pbkdf2 { hash: Hash::Sha256, iterations, derived: 16, telling: 16 };
+    let expected = [("user 0", Takes::Passphrase, cost(1001)), ("user 1", Takes::Passphrase, cost(1002))];
+    assert_eq!(ways, expected);
+    let judged = judge(&storage(&volume)).unwrap();
+    assert_eq!(judged.uuid(), Some("33a76caa-1481-4bc5-8d04-1ac1707c19c0"));
+    assert_eq!((judged.volume_key_len(), judged.notes()), (Some(32), vec![]));
+    volume[20] ^= 1;
+    let note = "The header of Core Storage is damaged (header checksum does not match): its copy at the end is used.";
+    assert_eq!(judge(&storage(&volume)).unwrap().notes(), [note]);
 }
 
 #[test]

@@ -64,7 +64,9 @@ fn what_is_not_within_the_volume_is_refused_with_its_figure() {
         refusal(&storage(&with(place, &field)), PASSPHRASE)
     };
     let refused = |why: &str| format!("the BitLocker volume cannot be mapped: {why}");
-    assert_eq!(moved(3 << 19, 8192), "opened");
+    // Up to the end, and right behind a copy of the metadata, too.
+    let places = [3 << 19, (4 << 20) - 8192, (1 << 20) + (64 << 10)];
+    assert_eq!(places.map(|at| moved(at, 8192)), ["opened"; 3]);
     assert_eq!(
         moved(0x7000, u64::MAX),
         refused(
@@ -103,6 +105,18 @@ fn what_is_not_within_the_volume_is_refused_with_its_figure() {
     assert_eq!(refusal(&storage(&paused), PASSPHRASE), why);
     paused.truncate(511);
     assert_eq!(refusal(&storage(&paused), PASSPHRASE), "truncated: needs 512 bytes, has 511");
+}
+
+/// What is behind the last whole sector is not the volume's.
+#[test]
+fn a_part_of_a_sector_is_left_out() {
+    let plain = plaintext();
+    for (sector_size, more) in [(512, 1), (512, 511), (4096, 512), (4096, 4095)] {
+        let mut volume = Bitlk { sector_size, ..Bitlk::default() }.make(&plain);
+        volume.resize(LEN + more, 0x55);
+        let data = storage(&volume);
+        assert_shows(&data, &by_text(&data, PASSPHRASE).unwrap(), &plain);
+    }
 }
 
 /// A partition that was made smaller or larger: cryptsetup maps what is there, and says the same.
@@ -147,6 +161,11 @@ fn the_first_valid_copy_is_used_and_the_others_are_named() {
         "none of the BitLocker metadata is valid (byte 1048576: header checksum does not match; byte 2097152: metadata: \
          they do not begin with -FVE-FS-; byte 3145728: metadata version: 9 is not 1 or 2)"
     );
+    let mut cut = Bitlk::default().make(&plain);
+    cut.truncate(METADATA[2]);
+    let beyond = "copy 3 of the metadata, at byte 3145728: damaged (it would be beyond the end of the device, byte 3145728)";
+    let header = Header::read(&*storage(&cut)).unwrap();
+    assert_eq!(header.troubles().collect::<Vec<_>>(), [beyond]);
     let mut one = with(104, &[1]);
     let old = Bitlk::default().make(&vec![0; LEN]);
     one[METADATA[2]..].copy_from_slice(&old[METADATA[2]..]);

@@ -2,6 +2,7 @@
 
 mod failing;
 mod forged;
+mod known;
 mod made;
 mod partly;
 mod peers;

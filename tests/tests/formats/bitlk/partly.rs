@@ -1,9 +1,9 @@
 //! Partly encrypted volumes, and copies of the metadata that disagree on it: for reading only.
 
 use super::forged::with;
-use super::{judge, judge_for, plaintext, storage};
+use super::{assert_shows, by_text, judge, judge_for, plaintext, storage};
 use keyway::{Device, Unlock};
-use keyway_tests::bitlk::{Bitlk, LEN, METADATA, PASSPHRASE};
+use keyway_tests::bitlk::{Bitlk, LEN, METADATA, MOVED, PASSPHRASE};
 use keyway_tests::{Scratch, keyway};
 use std::fs;
 
@@ -24,6 +24,16 @@ fn it_is_not_written_to() {
         assert_eq!(refusals(&volume), ["judged", READ_ONLY]);
     }
     assert_eq!(refusals(&Bitlk::default().make(&vec![0; LEN])), ["judged"; 2]);
+}
+
+/// Before the moved sectors, in their middle, and behind all of the metadata.
+#[test]
+fn what_is_not_encrypted_yet_is_read_as_it_is() {
+    let plain = plaintext();
+    for encrypted in [512, MOVED + 4096, LEN - 8192] {
+        let data = storage(&Bitlk { encrypted, state: [5, 4], ..Bitlk::default() }.make(&plain));
+        assert_shows(&data, &by_text(&data, PASSPHRASE).unwrap(), &plain);
+    }
 }
 
 /// The length in work is behind what is encrypted.

@@ -113,11 +113,8 @@ impl Bitlk {
             true => vista::layout(&header, device_len)?,
             false => layout::layout(&header, extent, device_len)?,
         };
-        let spec = cipher_spec(&header)?;
-        let weak = Rule::of_cipher(&spec).filter(|_| !on.weak_ciphers);
-        let unvouched = (header.is_vistas() && !self.allows_vista).then_some(Rule::Unvouched);
-        if let Some(rule) = weak.or(unvouched) {
-            return Err(Error::NotAdmitted(Finding { segment: 0, rule }));
+        if header.is_vistas() && !self.allows_vista {
+            return Err(Error::NotAdmitted(Finding { segment: 0, rule: Rule::Unvouched }));
         }
         let uuid = header.metadata.guid.to_string();
         Ok(JudgedBitlk { header, extent, layout, device_len, uuid })
@@ -194,7 +191,10 @@ impl Judged for JudgedBitlk {
     }
 }
 
+/// BitLocker has no weak one.
 fn cipher_spec(header: &Header) -> Result<CipherSpec> {
     let encryption = header.metadata.encryption;
-    Ok(CipherSpec::parse(&format!("{}-{}", encryption.cipher(), encryption.mode()))?)
+    let spec = CipherSpec::parse(&format!("{}-{}", encryption.cipher(), encryption.mode()))?;
+    debug_assert!(Rule::of_cipher(&spec).is_none());
+    Ok(spec)
 }
