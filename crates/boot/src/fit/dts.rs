@@ -13,7 +13,7 @@ use crate::fdt::{LONGEST_NAME, MOST_THINGS, Node, Tree};
 use std::fmt;
 
 /// Reads the files named in a source.
-pub type Include<'a> = dyn FnMut(&str) -> Result<Vec<u8>, String> + 'a;
+pub(crate) type Include<'a> = dyn FnMut(&str) -> Result<Vec<u8>, String> + 'a;
 
 /// The source violates a rule at some place.
 #[derive(Debug, Clone, PartialEq, Eq)]
