@@ -22,7 +22,6 @@ enum Edit {
     AssignToken(u8, u8),
     UnassignToken(u8, u8),
     SetFlags(Vec<String>),
-    SetRequirements(Vec<String>),
 }
 
 fuzz_target!(|input: &[u8]| {
@@ -92,10 +91,6 @@ fn apply(metadata: &mut Metadata, edit: Edit) -> Option<bool> {
         Edit::SetFlags(flags) => {
             let flags = strings(&flags);
             metadata.set_flags(&flags.iter().map(String::as_str).collect::<Vec<_>>())
-        }
-        Edit::SetRequirements(names) => {
-            let names = strings(&names);
-            metadata.set_requirements(&names.iter().map(String::as_str).collect::<Vec<_>>())
         }
     };
     Some(result.is_ok())

@@ -238,14 +238,12 @@ fn tokens_are_kept_as_they_were_given() {
 }
 
 #[test]
-fn flags_and_requirements() {
+fn flags_are_replaced() {
     let mut metadata = golden();
     metadata.set_flags(&["allow-discards", "no-read-workqueue"]).unwrap();
-    metadata.set_requirements(&["opal"]).unwrap();
-    let config = r#","flags":["allow-discards","no-read-workqueue"],"requirements":{"mandatory":["opal"]}}}"#;
+    let config = r#","flags":["allow-discards","no-read-workqueue"]}}"#;
     assert_eq!(text(&metadata), format!("{}{config}", KEYSLOTS.strip_suffix("}}").unwrap()));
     assert_eq!(metadata.config.flags, ["allow-discards", "no-read-workqueue"]);
-    metadata.set_requirements(&[]).unwrap();
     metadata.set_flags(&[]).unwrap();
     assert_eq!(text(&metadata), format!("{},\"flags\":[]}}}}", KEYSLOTS.strip_suffix("}}").unwrap()));
     let sized = |bytes: u32| {
@@ -255,18 +253,6 @@ fn flags_and_requirements() {
     let error = sized(4096).unwrap_err();
     assert!(error.to_string().ends_with("are not within 32768 to 36864"), "{error}");
     assert_eq!(sized(1 << 20).unwrap().header_and_keyslots_size(), Bytes((1 << 20) + 32768));
-}
-
-#[test]
-fn other_optional_requirements_stay() {
-    let json = replaced(
-        KEYSLOTS,
-        r#"16744448"}}"#,
-        r#"16744448","requirements":{"mandatory":["a"],"optional":[1]}}}"#,
-    );
-    let mut metadata = Metadata::parse(json.as_bytes(), HeaderSize::ALL[0]).unwrap();
-    metadata.set_requirements(&[]).unwrap();
-    assert!(text(&metadata).ends_with(r#","requirements":{"optional":[1]}}}"#));
 }
 
 #[test]

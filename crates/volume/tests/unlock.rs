@@ -2,7 +2,8 @@
 
 use keyway_crypto::kdf::Argon2Variant;
 use keyway_crypto::{Secret, Stop};
-use keyway_format::luks2::{Copy, Kdf, KeyslotKind, Metadata, Priority};
+use keyway_format::json;
+use keyway_format::luks2::{Copy, HeaderSize, Kdf, KeyslotKind, Metadata, Priority};
 use keyway_volume::change::create::{Luks1Params, Luks2Params, create_luks1, create_luks2};
 use keyway_volume::change::edit::{self, AddKey};
 use keyway_volume::device::storage::Memory;
@@ -225,7 +226,12 @@ fn an_endless_digest_is_refused_with_the_figure() {
 #[test]
 fn an_unknown_requirement_forbids_opening_and_editing_by_name() {
     let (storage, _, key) = volume(pbkdf2());
-    let luks = tamper(&storage, |metadata| metadata.set_requirements(&["time-travel"]).unwrap());
+    let luks = tamper(&storage, |metadata| {
+        let mut document = json::parse(&metadata.to_json()).unwrap();
+        let config = document.as_object_mut().unwrap().get_mut("config").unwrap().as_object_mut().unwrap();
+        config.set("requirements", json::parse(br#"{"mandatory":["time-travel"]}"#).unwrap());
+        *metadata = Metadata::parse(document.to_compact().as_bytes(), HeaderSize::ALL[0]).unwrap();
+    });
     assert!(!luks.uuid().is_empty());
     let expected = "requirement \"time-travel\" is unknown";
     assert_eq!(slot_of(&luks, "slot 0").err().unwrap().to_string(), expected);

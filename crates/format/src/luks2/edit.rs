@@ -146,25 +146,6 @@ impl Metadata {
         })
     }
 
-    /// Replaces the mandatory requirements; an empty list removes the member.
-    pub fn set_requirements(&mut self, names: &[&str]) -> Result<(), Error> {
-        self.edit(|document| {
-            let config = section(document, "config")?;
-            if config.get("requirements").is_none() {
-                config.set("requirements", Object::new());
-            }
-            let requirements = section(config, "requirements")?;
-            match names {
-                [] => drop(requirements.remove("mandatory")),
-                names => requirements.set("mandatory", strings(names)),
-            }
-            if requirements.is_empty() {
-                config.remove("requirements");
-            }
-            Ok(())
-        })
-    }
-
     /// Makes a change on a copy of the document, and takes over the result if it is valid.
     pub(super) fn edit(
         &mut self,
