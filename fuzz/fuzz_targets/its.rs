@@ -1,7 +1,7 @@
 //! Image sources: an image that can be read, or a reason with its line.
 #![no_main]
 
-use keyway_boot::fit::{Fit, Layout, dts, from_source};
+use keyway_boot::fit::{Fit, Layout, image, tree_of};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|source: &str| {
@@ -9,11 +9,10 @@ fuzz_target!(|source: &str| {
         "missing" => Err("it is not there".to_owned()),
         name => Ok(name.as_bytes().to_vec()),
     };
-    if let Ok(tree) = dts::parse(source, &mut include) {
-        assert!(tree.to_blob().is_some());
-    }
+    let Ok(tree) = tree_of(source, &mut include) else { return };
+    assert!(tree.to_blob().is_some());
     let external = source.len().is_multiple_of(2).then_some(4);
-    if let Ok(image) = from_source(source, &mut include, Layout { time: 1, external }) {
+    if let Ok(image) = image(tree, Layout { time: 1, external }) {
         let fit = Fit::read(&image).expect("made here");
         assert!(!fit.is_damaged());
     }

@@ -51,7 +51,7 @@ fn check(device: &[u8]) {
     let read = |offset: usize, copy| {
         let bytes = device.get(offset..).ok_or(Error::NotLuks)?;
         let header = HeaderCopy::parse(bytes, copy)?;
-        let written = header.to_bytes().unwrap();
+        let written = header.binary.copy_to_bytes(&header.metadata.to_json()).unwrap();
         assert_eq!(written, bytes[..written.len()]);
         Ok(header)
     };

@@ -5,7 +5,6 @@
 #![no_main]
 
 use arbitrary::{Arbitrary, Unstructured};
-use keyway_format::Bytes;
 use keyway_format::json::{self, Object, Value};
 use keyway_format::luks2::{HeaderSize, Metadata, Priority};
 use libfuzzer_sys::fuzz_target;
@@ -15,21 +14,14 @@ enum Edit {
     CopyKeyslot { from: u8, to: u8, digest: u8 },
     RemoveKeyslot(u8),
     ReplaceKeyslot { from: u8, to: u8 },
-    ReplaceKdf { from: u8, to: u8 },
     SetPriority(u8, u8),
-    CopyDigest { from: u8, to: u8 },
-    AssignKeyslot(u8, u8),
-    CopySegment { from: u8, to: u8, digest: Option<u8> },
-    RemoveSegment(u8),
-    AssignSegment(u8, Option<u8>),
+    CopyKeyslotWithDigest { from: u8, to: u8, digest: u8 },
     AddToken(u8, Vec<u8>),
     AddKeyringToken(u8, String, Vec<u8>),
     RemoveToken(u8),
     AssignToken(u8, u8),
     UnassignToken(u8, u8),
     SetFlags(Vec<String>),
-    SetRequirements(Vec<String>),
-    SetKeyslotsSize(u32),
 }
 
 fuzz_target!(|input: &[u8]| {
@@ -74,30 +66,16 @@ fn apply(metadata: &mut Metadata, edit: Edit) -> Option<bool> {
             let keyslot = metadata.keyslots.get(&from.into())?.clone();
             metadata.replace_keyslot(to.into(), &keyslot)
         }
-        Edit::ReplaceKdf { from, to } => {
-            use keyway_format::luks2::KeyslotKind::Luks2;
-            let Luks2 { kdf, af_hash, area_cipher, area_key_size, .. } =
-                metadata.keyslots.get(&from.into())?.kind.clone()
-            else {
-                return None;
-            };
-            metadata.replace_kdf(to.into(), &kdf, &af_hash, &area_cipher, area_key_size)
-        }
         Edit::SetPriority(id, priority) => {
             let priorities = [Priority::Ignore, Priority::Normal, Priority::Prefer];
             metadata.set_priority(id.into(), priorities[priority as usize % 3])
         }
-        Edit::CopyDigest { from, to } => {
-            let digest = metadata.digests.get(&from.into())?.clone();
-            metadata.add_digest(to.into(), &digest)
+        Edit::CopyKeyslotWithDigest { from, to, digest } => {
+            let mut keyslot = metadata.keyslots.get(&from.into())?.clone();
+            keyslot.area = metadata.free_area(keyslot.key_size).ok()?;
+            let copied = metadata.digests.get(&metadata.digest_of_keyslot(from.into())?)?.clone();
+            metadata.add_keyslot_with_digest(to.into(), &keyslot, digest.into(), &copied)
         }
-        Edit::AssignKeyslot(keyslot, digest) => metadata.assign_keyslot(keyslot.into(), digest.into()),
-        Edit::CopySegment { from, to, digest } => {
-            let segment = metadata.segments.get(&from.into())?.clone();
-            metadata.set_segment(to.into(), &segment, digest.map(u32::from))
-        }
-        Edit::RemoveSegment(id) => metadata.remove_segment(id.into()),
-        Edit::AssignSegment(id, digest) => metadata.assign_segment(id.into(), digest.map(u32::from)),
         Edit::AddToken(id, json) => metadata.add_token(id.into(), &json),
         Edit::AddKeyringToken(id, description, keyslots) => {
             let keyslots: Vec<Value> = keyslots.iter().map(|id| Value::from(id.to_string())).collect();
@@ -114,11 +92,6 @@ fn apply(metadata: &mut Metadata, edit: Edit) -> Option<bool> {
             let flags = strings(&flags);
             metadata.set_flags(&flags.iter().map(String::as_str).collect::<Vec<_>>())
         }
-        Edit::SetRequirements(names) => {
-            let names = strings(&names);
-            metadata.set_requirements(&names.iter().map(String::as_str).collect::<Vec<_>>())
-        }
-        Edit::SetKeyslotsSize(pages) => metadata.set_keyslots_size(Bytes(u64::from(pages) * 4096)),
     };
     Some(result.is_ok())
 }

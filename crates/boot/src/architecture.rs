@@ -88,17 +88,17 @@ impl Architecture {
     }
 
     /// Whether this is U-Boot's name for the architecture.
-    pub fn is_uboot(self, name: &str) -> bool {
+    pub(crate) fn is_uboot(self, name: &str) -> bool {
         NAMES.iter().any(|row| row.0 == self && row.2 == name)
     }
 
     /// All architectures that U-Boot calls by this name.
-    pub fn of_uboot(name: &str) -> impl Iterator<Item = Self> {
+    pub(crate) fn of_uboot(name: &str) -> impl Iterator<Item = Self> {
         NAMES.iter().filter(move |row| row.2 == name).map(|row| row.0)
     }
 
     /// Whether this U-Boot name is known here.
-    pub fn is_known_to_uboot(name: &str) -> bool {
+    pub(crate) fn is_known_to_uboot(name: &str) -> bool {
         NAMES.iter().any(|row| row.2 == name)
     }
 }

@@ -88,7 +88,7 @@ impl Tagged {
 }
 
 /// The name of a device in the one form in which two names of it that are written differently are equal.
-pub fn same_form(spec: &OsStr) -> String {
+pub(crate) fn same_form(spec: &OsStr) -> String {
     match Tagged::parse(spec) {
         Some(tagged) => {
             let is_uuid = matches!(tagged.tag, Tag::Uuid | Tag::PartUuid);
@@ -131,19 +131,19 @@ pub fn is_device(text: &str) -> bool {
 }
 
 /// Whether the text names a device by a tag and a value.
-pub fn is_tag(text: &str) -> bool {
+pub(crate) fn is_tag(text: &str) -> bool {
     link_by_hardware(text).is_some() || (!text.starts_with('/') && Tagged::parse(text.as_ref()).is_some())
 }
 
 /// `TAG=VALUE` and what follows the next `=`.
-pub fn split_tag(text: &str) -> Option<(&str, &str)> {
+pub(crate) fn split_tag(text: &str) -> Option<(&str, &str)> {
     let value = text.find('=').filter(|_| is_tag(text))? + 1;
     let end = text[value..].find('=').map(|end| value + end)?;
     Some((&text[..end], &text[end + 1..]))
 }
 
 /// The name of a device with `*` behind a UUID that is shorter than any file system's: a beginning.
-pub fn or_beginning(text: &str) -> String {
+pub(crate) fn or_beginning(text: &str) -> String {
     let uuid =
         tag_value(text, "UUID").filter(|uuid| uuid.bytes().all(|b| b == b'-' || b.is_ascii_hexdigit()));
     let is_whole =

@@ -21,7 +21,7 @@ impl Sectors {
 
     /// The next multiple of `unit`, or the value itself if it is one; `None` on overflow or when
     /// `unit` is zero.
-    pub fn round_up(self, unit: Sectors) -> Option<Sectors> {
+    pub(crate) fn round_up(self, unit: Sectors) -> Option<Sectors> {
         self.0.checked_next_multiple_of(unit.0).map(Sectors)
     }
 }
@@ -34,7 +34,7 @@ impl Bytes {
 
     /// The next multiple of `unit`, or the value itself if it is one; `None` on overflow or when
     /// `unit` is zero.
-    pub fn round_up(self, unit: Bytes) -> Option<Bytes> {
+    pub(crate) fn round_up(self, unit: Bytes) -> Option<Bytes> {
         self.0.checked_next_multiple_of(unit.0).map(Bytes)
     }
 }

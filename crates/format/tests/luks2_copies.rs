@@ -15,9 +15,14 @@ fn secondary() -> HeaderCopy {
     HeaderCopy::parse(&FRESH[SIZE..], Copy::Secondary).unwrap()
 }
 
+/// The bytes of a copy; parsing them gives the same copy.
+fn bytes_of(copy: &HeaderCopy) -> Vec<u8> {
+    copy.binary.copy_to_bytes(&copy.metadata.to_json()).unwrap()
+}
+
 fn with_sequence(mut copy: HeaderCopy, id: u64) -> HeaderCopy {
     copy.binary.set_sequence_id(id);
-    let (bytes, which) = (copy.to_bytes().unwrap(), copy.binary.copy);
+    let (bytes, which) = (bytes_of(&copy), copy.binary.copy);
     HeaderCopy::parse(&bytes, which).unwrap()
 }
 
@@ -99,7 +104,7 @@ fn padding_is_kept_and_counts_in_the_checksum() {
     zeroed[448..512].fill(0);
     copy[448..480].copy_from_slice(&keyway_crypto::Hash::Sha256.digest(&[&zeroed]));
     let parsed = HeaderCopy::parse(&copy, Copy::Primary).unwrap();
-    assert_eq!(parsed.to_bytes().unwrap(), copy);
+    assert_eq!(bytes_of(&parsed), copy);
     assert_eq!(parsed.binary.label, "golden");
 }
 

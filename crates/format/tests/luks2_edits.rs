@@ -102,20 +102,25 @@ fn a_replaced_keyslot_keeps_its_place_digest_tokens_and_unknown_members() {
 }
 
 #[test]
-fn a_converted_keyslot_keeps_its_area() {
+fn a_keyslot_replaced_in_its_area_is_stored_as_described() {
     let mut metadata = golden();
-    let kdf = Kdf::Pbkdf2 { hash: "sha512".into(), iterations: 1234, salt: vec![0xff; 32] };
-    metadata.replace_kdf(1, &kdf, "sha1", "aes-cbc-plain64", 16).unwrap();
-    let (old, new) = (&golden().keyslots[&1], &metadata.keyslots[&1]);
-    assert_eq!((new.area, new.key_size, new.priority), (old.area, old.key_size, old.priority));
-    let KeyslotKind::Luks2 { kdf: stored, af_hash, area_cipher, area_key_size, .. } = &new.kind else {
-        panic!("{new:?}");
+    let described = |salt: usize| {
+        let kdf = Kdf::Pbkdf2 { hash: "sha512".into(), iterations: 1234, salt: vec![0xff; salt] };
+        let kind = KeyslotKind::Luks2 {
+            kdf,
+            af_hash: "sha1".into(),
+            af_stripes: 4000,
+            area_cipher: "aes-cbc-plain64".into(),
+            area_key_size: 16,
+        };
+        Keyslot { kind, ..golden().keyslots[&1].clone() }
     };
-    assert_eq!((stored, af_hash.as_str()), (&kdf, "sha1"));
-    assert_eq!((area_cipher.as_str(), *area_key_size), ("aes-cbc-plain64", 16));
-    let short = Kdf::Pbkdf2 { hash: "sha512".into(), iterations: 1234, salt: vec![0xff; 31] };
-    let error = metadata.replace_kdf(1, &short, "sha1", "aes-cbc-plain64", 16).unwrap_err();
+    metadata.replace_keyslot(1, &described(32)).unwrap();
+    assert_eq!(metadata.keyslots[&1], described(32));
+    let before = text(&metadata);
+    let error = metadata.replace_keyslot(1, &described(31)).unwrap_err();
     assert_eq!(error.to_string(), "keyslots.1.kdf.salt: 31 bytes, not 32");
+    assert_eq!(text(&metadata), before, "a refused edit changes nothing");
 }
 
 #[test]
@@ -142,42 +147,58 @@ fn an_unbound_key_comes_with_its_digest() {
     metadata.add_keyslot_with_digest(4, &keyslot_of(&golden()), id, &digest).unwrap();
     assert_eq!((id, metadata.digest_of_keyslot(4)), (2, Some(2)));
     assert!(metadata.is_unbound(4));
-    metadata.assign_keyslot(4, 0).unwrap();
-    assert!(!metadata.is_unbound(4));
+    metadata.remove_keyslot(4).unwrap();
     assert!(!metadata.digests.contains_key(&2), "a digest without keyslots and segments is dropped");
-    let error = metadata.add_digest(8, &Digest { segments: vec![0], ..digest.clone() }).unwrap_err();
+    assert_eq!(text(&metadata), KEYSLOTS);
+    let slot = keyslot_of(&metadata);
+    let error = metadata.add_keyslot_with_digest(4, &slot, 8, &digest).unwrap_err();
     assert_eq!(error.to_string(), "digests.8: cryptsetup sees digests below 8 only");
     let foreign = Digest { kind: DigestKind::Other("x".into()), ..digest };
-    let error = metadata.add_digest(3, &foreign).unwrap_err();
+    let error = metadata.add_keyslot_with_digest(4, &slot, 3, &foreign).unwrap_err();
     assert_eq!(error.to_string(), "digests.3.type: is not a type that can be written");
 }
 
+/// A second segment, a backup of the first, whose key the digest of keyslot 2 verifies.
 #[test]
-fn segments_are_added_moved_and_removed() {
-    let mut metadata = golden();
-    let crypt = golden().segments[&0].clone();
-    let backup = Segment { flags: vec!["backup-final".into()], ..crypt.clone() };
-    metadata.set_segment(1, &backup, Some(1)).unwrap();
-    assert_eq!(metadata.digest_of_segment(1), Some(1));
+fn the_key_of_a_backup_is_not_that_of_the_data() {
+    let crypt = json_of_segment(golden().segments[&0].clone());
+    let backup = crypt.replace("}", r#","flags":["backup-final"]}"#);
+    let json = replaced(KEYSLOTS, &crypt, &format!(r#"{crypt},"1":{backup}"#));
+    let refused = Metadata::parse(json.as_bytes(), HeaderSize::ALL[0]).unwrap_err();
+    assert_eq!(refused.to_string(), "segments.1: no digest verifies its key");
+    let of_two = r#""1":{"type":"pbkdf2","keyslots":["2"],"segments":["#;
+    let json = replaced(&json, of_two, &format!(r#"{of_two}"1""#));
+    let metadata = Metadata::parse(json.as_bytes(), HeaderSize::ALL[0]).unwrap();
+    assert_eq!((metadata.digest_of_segment(0), metadata.digest_of_segment(1)), (Some(0), Some(1)));
     assert!(metadata.is_unbound(2), "a backup is not mapped");
-    metadata.assign_segment(1, Some(0)).unwrap();
-    assert_eq!(metadata.digest_of_segment(1), Some(0));
-    let error = metadata.assign_segment(1, None).unwrap_err();
-    assert_eq!(error.to_string(), "segments.1: no digest verifies its key");
-    metadata.remove_segment(1).unwrap();
-    assert_eq!(text(&metadata), KEYSLOTS);
-    let error = metadata.remove_segment(0).unwrap_err();
-    assert_eq!(error.to_string(), "segments: is empty");
+}
+
+#[test]
+fn segments_are_written_as_cryptsetup_writes_them() {
+    let crypt = golden().segments[&0].clone();
     let fixed = Segment { size: SegmentSize::Fixed(Bytes(1 << 20)), ..crypt };
-    metadata.set_segment(0, &fixed, Some(0)).unwrap();
+    let expected = r#"{"type":"crypt","offset":"16777216","size":"1048576","iv_tweak":"0","encryption":"aes-xts-plain64","sector_size":4096}"#;
+    assert_eq!(json_of_segment(fixed), expected);
     let linear = Segment {
         offset: Bytes(17 << 20),
         size: SegmentSize::Dynamic,
         flags: vec![],
         kind: SegmentKind::Linear,
     };
-    metadata.set_segment(1, &linear, None).unwrap();
-    assert!(text(&metadata).contains(r#","1":{"type":"linear","offset":"17825792","size":"dynamic"}}"#));
+    assert_eq!(json_of_segment(linear), r#"{"type":"linear","offset":"17825792","size":"dynamic"}"#);
+}
+
+/// How a new document has it.
+fn json_of_segment(segment: Segment) -> String {
+    let metadata = Metadata::new(&NewMetadata {
+        header_size: HeaderSize::ALL[0],
+        keyslots_size: golden().config.keyslots_size,
+        segment: &segment,
+        digest: &golden().digests[&0],
+    });
+    let text = text(&metadata.unwrap());
+    let (_, rest) = text.split_once(r#""segments":{"0":"#).unwrap();
+    rest.split_once(r#"},"digests""#).unwrap().0.to_owned()
 }
 
 #[test]
@@ -217,32 +238,21 @@ fn tokens_are_kept_as_they_were_given() {
 }
 
 #[test]
-fn flags_and_requirements() {
+fn flags_are_replaced() {
     let mut metadata = golden();
     metadata.set_flags(&["allow-discards", "no-read-workqueue"]).unwrap();
-    metadata.set_requirements(&["opal"]).unwrap();
-    let config = r#","flags":["allow-discards","no-read-workqueue"],"requirements":{"mandatory":["opal"]}}}"#;
+    let config = r#","flags":["allow-discards","no-read-workqueue"]}}"#;
     assert_eq!(text(&metadata), format!("{}{config}", KEYSLOTS.strip_suffix("}}").unwrap()));
     assert_eq!(metadata.config.flags, ["allow-discards", "no-read-workqueue"]);
-    metadata.set_requirements(&[]).unwrap();
     metadata.set_flags(&[]).unwrap();
     assert_eq!(text(&metadata), format!("{},\"flags\":[]}}}}", KEYSLOTS.strip_suffix("}}").unwrap()));
-    let error = metadata.set_keyslots_size(Bytes(4096)).unwrap_err();
+    let sized = |bytes: u32| {
+        let json = replaced(KEYSLOTS, r#""16744448"}}"#, &format!(r#""{bytes}"}}}}"#));
+        Metadata::parse(json.as_bytes(), HeaderSize::ALL[0])
+    };
+    let error = sized(4096).unwrap_err();
     assert!(error.to_string().ends_with("are not within 32768 to 36864"), "{error}");
-    metadata.set_keyslots_size(Bytes(1 << 20)).unwrap();
-    assert_eq!(metadata.header_and_keyslots_size(), Bytes((1 << 20) + 32768));
-}
-
-#[test]
-fn other_optional_requirements_stay() {
-    let json = replaced(
-        KEYSLOTS,
-        r#"16744448"}}"#,
-        r#"16744448","requirements":{"mandatory":["a"],"optional":[1]}}}"#,
-    );
-    let mut metadata = Metadata::parse(json.as_bytes(), HeaderSize::ALL[0]).unwrap();
-    metadata.set_requirements(&[]).unwrap();
-    assert!(text(&metadata).ends_with(r#","requirements":{"optional":[1]}}}"#));
+    assert_eq!(sized(1 << 20).unwrap().header_and_keyslots_size(), Bytes((1 << 20) + 32768));
 }
 
 #[test]

@@ -108,7 +108,8 @@ proptest! {
             prop_assert_eq!(metadata.to_json(), &json[..]);
             // Through an edit that changes nothing, everything but white space and escapes stays.
             let mut edited = metadata.clone();
-            edited.set_keyslots_size(metadata.config.keyslots_size).unwrap();
+            let flags: Vec<&str> = metadata.config.flags.iter().map(String::as_str).collect();
+            edited.set_flags(&flags).unwrap();
             prop_assert_eq!(&edited.segments, &metadata.segments);
             prop_assert_eq!(&edited.keyslots, &metadata.keyslots);
             prop_assert_eq!(&edited.tokens, &metadata.tokens);

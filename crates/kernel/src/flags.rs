@@ -12,15 +12,15 @@ impl Flags {
     pub const NONE: Self = Self(0);
     /// The driver may complete requests asynchronously: engines, and code that delegates the work
     /// to another thread.
-    pub const ASYNC: Self = Self(0x80);
+    pub(crate) const ASYNC: Self = Self(0x80);
     /// It requires another driver for what it cannot do itself.
-    pub const NEED_FALLBACK: Self = Self(0x100);
+    pub(crate) const NEED_FALLBACK: Self = Self(0x100);
     /// It is an instance of a template: "xts(ecb(aes-generic))".
-    pub const INSTANCE: Self = Self(0x800);
+    pub(crate) const INSTANCE: Self = Self(0x800);
     /// It is not available to programs through CPU instructions: an engine outside the CPU.
-    pub const KERN_DRIVER_ONLY: Self = Self(0x1000);
+    pub(crate) const KERN_DRIVER_ONLY: Self = Self(0x1000);
     /// It is for use by other drivers only.
-    pub const INTERNAL: Self = Self(0x2000);
+    pub(crate) const INTERNAL: Self = Self(0x2000);
     /// It may allocate memory for a request, which dm-crypt must not do while memory is being
     /// written out.
     pub const ALLOCATES_MEMORY: Self = Self(0x1_0000);
@@ -32,7 +32,7 @@ impl Flags {
     pub(crate) const INHERITED: Self = Self(Self::ASYNC.0 | Self::NEED_FALLBACK.0 | Self::ALLOCATES_MEMORY.0);
 
     /// The flags from the kernel's value; its low four bits are the type.
-    pub const fn from_bits(bits: u32) -> Self {
+    pub(crate) const fn from_bits(bits: u32) -> Self {
         Self(bits & !TYPE_MASK)
     }
 
@@ -47,7 +47,7 @@ impl Flags {
     }
 
     /// Whether the sets have a flag in common.
-    pub const fn has_any(self, others: Self) -> bool {
+    pub(crate) const fn has_any(self, others: Self) -> bool {
         self.0 & others.0 != 0
     }
 }

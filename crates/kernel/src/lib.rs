@@ -51,7 +51,7 @@ pub use needs::{Need, Running, accelerators, needs, needs_of_tags};
 pub use pick::{Choice, Registry, User};
 pub use proc_crypto::Driver;
 pub use random::Random;
-pub use speed::{Speed, of_driver, of_keyway, speed};
+pub use speed::{Speed, of_keyway, speed};
 pub use system::{SelfTests, System};
 pub use verdict::{CpuFacts, Line, Severity, in_words, verdict};
 pub use version::Version;

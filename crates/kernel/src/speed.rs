@@ -34,7 +34,7 @@ pub fn speed(spec: &CipherSpec, key_bits: usize, direction: Direction) -> Result
 }
 
 /// The speed of the driver `name`, with the largest key that it supports.
-pub fn of_driver(name: &str, algorithm: &Algorithm, max_key: usize) -> Result<Vec<Speed>, Missing> {
+pub(crate) fn of_driver(name: &str, algorithm: &Algorithm, max_key: usize) -> Result<Vec<Speed>, Missing> {
     let spec = reference::spec(algorithm)
         .ok_or_else(|| Missing::new(format!("Keyway does not have {algorithm}")))?;
     let keys = spec.key_bits().into_iter().map(|bits| bits / 8);

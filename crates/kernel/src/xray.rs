@@ -1,9 +1,8 @@
 //! One specification on one kernel: every driver that could run it, and the results of trying it.
 
 use crate::pick::{Choice, User};
-use crate::{
-    Algorithm, Checked, Driver, Engine, Flags, Missing, Speed, System, af_alg, check, of_driver, of_keyway,
-};
+use crate::speed::of_driver;
+use crate::{Algorithm, Checked, Driver, Engine, Flags, Missing, Speed, System, af_alg, check, of_keyway};
 use keyway_crypto::CipherSpec;
 use std::path::Path;
 

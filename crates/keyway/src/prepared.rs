@@ -36,7 +36,7 @@ impl Device {
         self.check_writable()?;
         let source = File::open(backup).at(&backup.display())?;
         let header = self.header_storage();
-        let prepared = backup::Restore::prepare_midway(header, &source, self.locking(), midway);
+        let prepared = backup::Restore::prepare(header, &source, self.locking(), midway);
         Ok(Restore::new(prepared.at(self.header_place())?, self.header_place()))
     }
 

@@ -2,6 +2,7 @@
 //! do not depend on the date.
 
 use keyway_volume::keyslot::kdf_rate;
+#[cfg(test)]
 use std::sync::Mutex;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
@@ -70,19 +71,22 @@ impl Clock for Machine {
 
 /// A clock that advances by steps chosen by the test: one per reading, the last one repeated for
 /// ever.
+#[cfg(test)]
 #[derive(Debug)]
-pub struct Scripted {
+pub(crate) struct Scripted {
     unix_seconds: u64,
     state: Mutex<(Duration, Vec<Duration>)>,
 }
 
+#[cfg(test)]
 impl Scripted {
     /// Starts at zero, on the given day; the steps are taken in order.
-    pub fn new(unix_seconds: u64, steps: &[Duration]) -> Self {
+    pub(crate) fn new(unix_seconds: u64, steps: &[Duration]) -> Self {
         Self { unix_seconds, state: Mutex::new((Duration::ZERO, steps.iter().rev().copied().collect())) }
     }
 }
 
+#[cfg(test)]
 impl Clock for Scripted {
     fn now(&self) -> Duration {
         let mut state = self.state.lock().unwrap_or_else(|poisoned| poisoned.into_inner());

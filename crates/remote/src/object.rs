@@ -58,11 +58,6 @@ impl Object {
         Ok(Self { shared, ahead, runtime: Some(runtime) })
     }
 
-    /// The object's URL, without credentials and query.
-    pub fn place(&self) -> &str {
-        self.shared.source.place()
-    }
-
     fn read_blocks(&self, buf: &mut [u8], offset: u64) -> Result<()> {
         let blocks = self.shared.blocks_of(offset..offset + buf.len() as u64);
         let claim = self.shared.cache.claim(blocks.clone());

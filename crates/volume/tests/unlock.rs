@@ -2,7 +2,8 @@
 
 use keyway_crypto::kdf::Argon2Variant;
 use keyway_crypto::{Secret, Stop};
-use keyway_format::luks2::{Copy, Kdf, Metadata, Priority};
+use keyway_format::json;
+use keyway_format::luks2::{Copy, HeaderSize, Kdf, KeyslotKind, Metadata, Priority};
 use keyway_volume::change::create::{Luks1Params, Luks2Params, create_luks1, create_luks2};
 use keyway_volume::change::edit::{self, AddKey};
 use keyway_volume::device::storage::Memory;
@@ -60,6 +61,14 @@ fn tamper(storage: &Arc<Memory>, change: impl FnOnce(&mut Metadata)) -> Luks {
     Luks::open(storage.clone(), Access::Read).unwrap()
 }
 
+/// Gives a keyslot another KDF, and an area key of as many bytes.
+fn set_kdf(metadata: &mut Metadata, slot: u32, new: &Kdf, key_bytes: u32) {
+    let mut keyslot = metadata.keyslots[&slot].clone();
+    let KeyslotKind::Luks2 { kdf, area_key_size, .. } = &mut keyslot.kind else { panic!("{keyslot:?}") };
+    (*kdf, *area_key_size) = (new.clone(), key_bytes);
+    metadata.replace_keyslot(slot, &keyslot).unwrap();
+}
+
 fn slot_of(luks: &Luks, passphrase: &str) -> Result<u32, Error> {
     unlock(luks, &secret(passphrase), &UnlockOptions::default()).map(|unlocked| unlocked.keyslot)
 }
@@ -105,7 +114,7 @@ fn a_keyslot_that_opens_does_not_wait_for_a_long_one() {
     add(&mut luks, &key, "slot 1", pbkdf2());
     let luks = tamper(&storage, |metadata| {
         let kdf = Kdf::Pbkdf2 { hash: "sha256".into(), iterations: u32::MAX, salt: vec![1; 32] };
-        metadata.replace_kdf(0, &kdf, "sha256", "aes-xts-plain64", 64).unwrap();
+        set_kdf(metadata, 0, &kdf, 64);
     });
     for threads in 1..4 {
         let time_limit = Duration::from_secs(1 << 20);
@@ -187,11 +196,7 @@ fn a_kdf_beyond_the_memory_budget_is_refused_with_the_figure() {
 #[test]
 fn a_kdf_that_would_take_a_year_is_refused_with_the_figure() {
     let (storage, _, _) = volume(pbkdf2());
-    let endless = |kdf: Kdf| {
-        tamper(&storage, |metadata| {
-            metadata.replace_kdf(0, &kdf, "sha256", "aes-xts-plain64", 64).unwrap();
-        })
-    };
+    let endless = |kdf: Kdf| tamper(&storage, |metadata| set_kdf(metadata, 0, &kdf, 64));
     let salt = vec![1; 32];
     let luks = endless(Kdf::Argon2id { time: u32::MAX, memory_kib: 1 << 20, lanes: 4, salt: salt.clone() });
     let Err(Error::TimeLimit { slot: 0, needs_seconds, limit_seconds: 3600 }) = slot_of(&luks, "slot 0")
@@ -221,7 +226,12 @@ fn an_endless_digest_is_refused_with_the_figure() {
 #[test]
 fn an_unknown_requirement_forbids_opening_and_editing_by_name() {
     let (storage, _, key) = volume(pbkdf2());
-    let luks = tamper(&storage, |metadata| metadata.set_requirements(&["time-travel"]).unwrap());
+    let luks = tamper(&storage, |metadata| {
+        let mut document = json::parse(&metadata.to_json()).unwrap();
+        let config = document.as_object_mut().unwrap().get_mut("config").unwrap().as_object_mut().unwrap();
+        config.set("requirements", json::parse(br#"{"mandatory":["time-travel"]}"#).unwrap());
+        *metadata = Metadata::parse(document.to_compact().as_bytes(), HeaderSize::ALL[0]).unwrap();
+    });
     assert!(!luks.uuid().is_empty());
     let expected = "requirement \"time-travel\" is unknown";
     assert_eq!(slot_of(&luks, "slot 0").err().unwrap().to_string(), expected);
@@ -262,7 +272,7 @@ fn an_area_key_of_impossible_length_is_refused_before_it_is_derived() {
     let (storage, ..) = volume(pbkdf2());
     let luks = tamper(&storage, |metadata| {
         let kdf = Kdf::Pbkdf2 { hash: "sha256".into(), iterations: 999_999, salt: vec![1; 32] };
-        metadata.replace_kdf(0, &kdf, "sha256", "aes-xts-plain64", 1 << 20).unwrap();
+        set_kdf(metadata, 0, &kdf, 1 << 20);
     });
     assert!(matches!(slot_of(&luks, "slot 0"), Err(Error::Crypto(_))));
 }
@@ -276,7 +286,7 @@ fn whoever_waits_may_end_it() {
     let luks = tamper(&storage, |metadata| {
         for slot in 0..2 {
             let endless = Kdf::Pbkdf2 { hash: "sha256".into(), iterations: u32::MAX, salt: vec![1; 32] };
-            metadata.replace_kdf(slot, &endless, "sha256", "aes-xts-plain64", 64).unwrap();
+            set_kdf(metadata, slot, &endless, 64);
         }
     });
     let stop = Arc::new(Stop::new());

@@ -3,7 +3,7 @@
 use crate::cut::{Promise, every_breakdown, every_cut, random_key, secret};
 use crate::luks1::{options, writable};
 use crate::{luks1, luks2};
-use keyway_volume::change::backup::Restore;
+use keyway_volume::change::backup::{Midway, Restore};
 use keyway_volume::change::convert::{to_luks1, to_luks2};
 use keyway_volume::change::create::{Luks1Params, create_luks1};
 use keyway_volume::change::edit;
@@ -75,7 +75,7 @@ fn breakdowns_are_told() {
     });
     let backup = Memory::from(luks2::volume(&key));
     every_breakdown(&luks2::volume(&key), |storage| {
-        Restore::prepare(storage, &backup, Locking::default())?.run()
+        Restore::prepare(storage, &backup, Locking::default(), Midway::Refuse)?.run()
     });
 }
 
@@ -123,7 +123,7 @@ fn restore_of_the_same_keys() {
         let mut luks = Luks::open(changed.clone(), Access::Write).unwrap();
         edit::set_uuid(&mut luks, None, None, &mut OsRandom).unwrap();
         every_cut(&format!("{name} restore"), changed.to_vec(), &key, &BOTH, |storage| {
-            let restore = Restore::prepare(storage, &backup, Locking::default()).unwrap();
+            let restore = Restore::prepare(storage, &backup, Locking::default(), Midway::Refuse).unwrap();
             assert!(restore.warnings().contains(&keyway_volume::change::backup::Warning::OtherUuid));
             restore.run().unwrap();
         });
@@ -141,10 +141,13 @@ fn restore_can_be_run_again() {
         edit::kill_slot(&mut luks, 0, &mut OsRandom).unwrap();
         edit::add_key(&mut luks, &key, &secret("new"), &options(), &mut OsRandom).unwrap();
         let faulty = Arc::new(Faulty::new(changed.to_vec()));
-        Restore::prepare(faulty.clone(), &backup, Locking::default()).unwrap().run().unwrap();
+        Restore::prepare(faulty.clone(), &backup, Locking::default(), Midway::Refuse).unwrap().run().unwrap();
         for cut in faulty.cuts() {
             let storage = Arc::new(Memory::from(faulty.image_at(cut)));
-            Restore::prepare(storage.clone(), &backup, Locking::default()).unwrap().run().unwrap();
+            Restore::prepare(storage.clone(), &backup, Locking::default(), Midway::Refuse)
+                .unwrap()
+                .run()
+                .unwrap();
             let luks = Luks::open(storage, Access::Read).unwrap();
             unlock(&luks, &secret("old"), &UnlockOptions::default()).unwrap();
         }
@@ -158,17 +161,19 @@ fn restore_refuses_another_geometry() {
     let backup = Arc::new(Memory::zeroed(8 << 20));
     let params = Luks1Params { payload_offset: Some(8192), ..luks1::params() };
     create_luks1(backup.clone(), &params, &key, &secret("old"), &mut OsRandom).unwrap();
-    let error = Restore::prepare(target.clone(), &*backup, Locking::default()).err().unwrap();
+    let error = Restore::prepare(target.clone(), &*backup, Locking::default(), Midway::Refuse).err().unwrap();
     assert_eq!(error.to_string(), "Data offset or key size differs on device and backup, restore failed.");
     // Only the user knows which of two versions the data belongs to.
     let other = Memory::from(luks2::volume(&key));
-    let restore = Restore::prepare(target.clone(), &other, Locking::default()).unwrap();
+    let restore = Restore::prepare(target.clone(), &other, Locking::default(), Midway::Refuse).unwrap();
     assert_eq!(
         restore.warnings()[0].to_string(),
         "Device does not contain LUKS2 header, it contains LUKS1 header. Replacing header can destroy data on that \
          device."
     );
-    let error = Restore::prepare(target.clone(), &Memory::zeroed(4096), Locking::default()).err().unwrap();
+    let error = Restore::prepare(target.clone(), &Memory::zeroed(4096), Locking::default(), Midway::Refuse)
+        .err()
+        .unwrap();
     assert!(error.to_string().starts_with("Backup file does not contain valid LUKS header"), "{error}");
     assert!(target.events().is_empty());
 }

@@ -179,7 +179,7 @@ fn what_is_refused_says_so_in_one_line_and_changes_nothing() {
             1,
             "VeraCrypt makes no volumes with \"ripemd160\", but with sha512, ",
         ),
-        ("--new-hash argon2id", &[OLD, NEW], 1, "Argon2id counts a PIM in another way than other hashes do"),
+        ("--new-hash argon2id", &[OLD, NEW], 1, "argon2id counts a PIM in another way than other hashes do"),
         (
             "--new-hash argon2id --new-veracrypt-pim 1 --memory-budget 1M",
             &[OLD, NEW],

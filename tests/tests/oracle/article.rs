@@ -78,9 +78,11 @@ fn calibrated(kit: &Kit, grub: &Grub, volume: &Volume) -> Rates {
     table.times(predicted / seconds(kit, grub, volume))
 }
 
+/// What GRUB computes until the volume's keyslot has opened, with the keyslots tried before it.
 fn works(volume: &Volume, grub: &Grub) -> Vec<keyway_boot::unlock_time::Work> {
     let judgement = judge(&volume.path, &Loader::new(grub.version));
-    judgement.works_until(volume.slot).into_iter().cloned().collect()
+    let end = judgement.slots.iter().position(|slot| slot.number == volume.slot).unwrap() + 1;
+    judgement.slots[..end].iter().flat_map(|slot| slot.works.clone()).collect()
 }
 
 /// The shortest of several runs, of more if they are short: other load only makes them longer.

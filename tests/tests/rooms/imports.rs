@@ -16,9 +16,7 @@ pub(crate) struct Imports {
 impl Imports {
     /// Reads all sources below `src`.
     pub(crate) fn of(src: &Path) -> Self {
-        let mut texts = BTreeMap::new();
-        gather(src, "", &mut texts);
-        texts.values_mut().for_each(|text| *text = without_tests(text));
+        let texts = sources(src);
         let modules: BTreeSet<String> = texts.keys().cloned().collect();
         let exported = exports(texts.get("").map_or("", String::as_str));
         let named = |(module, text): (&String, &String)| {
@@ -94,6 +92,14 @@ impl Imports {
         }
         found
     }
+}
+
+/// The modules below `src` with their texts, without comments and tests.
+pub(crate) fn sources(src: &Path) -> BTreeMap<String, String> {
+    let mut texts = BTreeMap::new();
+    gather(src, "", &mut texts);
+    texts.values_mut().for_each(|text| *text = without_tests(text));
+    texts
 }
 
 /// The text of every module below `folder`, whose own path is `module`.

@@ -1,8 +1,9 @@
 //! The sources of the program, of the volumes and of the ciphers are divided into rooms and import downwards
 //! only; no files import each other in a circle; parsed arguments go no further than the reading of
-//! a request; no sentence is written twice.
+//! a request; what inner crates make public is named by others; no sentence is written twice.
 
 mod imports;
+mod public;
 mod sentences;
 
 use imports::Imports;

@@ -2,8 +2,7 @@
 //! change.
 
 use crate::{CHEAP, names, plaintext, volume_of};
-use keyway_format::Bytes;
-use keyway_format::luks2::{Copy, Segment, SegmentSize};
+use keyway_format::luks2::Copy;
 use keyway_tests::{Scratch, cryptsetup, keyway, need, peer, random};
 use keyway_volume::device::storage::File;
 use keyway_volume::{Access, Header, Luks, Storage};
@@ -256,11 +255,11 @@ fn fix_segment_size(volume: &Path, bytes: u64) {
     let storage = Arc::new(File::open_rw(volume).unwrap());
     let luks = Luks::open(storage.clone(), Access::Read).unwrap();
     let Header::Luks2 { binary, metadata } = luks.header() else { panic!("not LUKS2") };
-    let mut metadata = metadata.clone();
-    let fixed = Segment { size: SegmentSize::Fixed(Bytes(bytes)), ..metadata.segments[&0].clone() };
-    metadata.set_segment(0, &fixed, Some(0)).unwrap();
+    let json = String::from_utf8(metadata.to_json()).unwrap();
+    assert_eq!(json.matches(r#""size":"dynamic""#).count(), 1, "{json}");
+    let json = json.replace(r#""size":"dynamic""#, &format!(r#""size":"{bytes}""#));
     for (copy, offset) in [(Copy::Primary, 0), (Copy::Secondary, binary.size.bytes().0)] {
-        let copy = binary.as_copy(copy, [7; 64]).copy_to_bytes(&metadata.to_json()).unwrap();
+        let copy = binary.as_copy(copy, [7; 64]).copy_to_bytes(json.as_bytes()).unwrap();
         storage.write_at(&copy, offset).unwrap();
     }
 }

@@ -36,7 +36,7 @@ impl DeviceNumber {
     }
 
     /// Converts to `st_rdev`.
-    pub fn to_dev(self) -> u64 {
+    pub(crate) fn to_dev(self) -> u64 {
         makedev(self.major, self.minor)
     }
 

@@ -49,15 +49,15 @@ pub struct Keyring(pub i32);
 
 impl Keyring {
     /// The thread's keyring, which is gone when the thread ends.
-    pub const THREAD: Self = Self(-1);
+    pub(crate) const THREAD: Self = Self(-1);
     /// The process's keyring.
-    pub const PROCESS: Self = Self(-2);
+    pub(crate) const PROCESS: Self = Self(-2);
     /// The login session's keyring.
     pub const SESSION: Self = Self(-3);
     /// The user's keyring.
     pub const USER: Self = Self(-4);
     /// The user's default session keyring.
-    pub const USER_SESSION: Self = Self(-5);
+    pub(crate) const USER_SESSION: Self = Self(-5);
 }
 
 /// Parses a keyring as cryptsetup's options name it: `@t @p @s @u @us`, `%:NAME` or
@@ -181,15 +181,6 @@ impl Key {
     /// [`Error::Permission`].
     pub fn read(self) -> Result<Secret> {
         sys::read_key(self.0).map_err(|error| failed(error, || format!("reading key {self}")))
-    }
-
-    /// Links the key into another keyring.
-    ///
-    /// # Errors
-    /// [`Error::Permission`].
-    pub fn link(self, keyring: Keyring) -> Result<()> {
-        let linked = sys::keyctl(sys::KEYCTL_LINK, self.0, keyring.0);
-        linked.map_err(|error| failed(error, || format!("linking key {self}")))
     }
 
     /// Unlinks the key from a keyring; a key linked nowhere is destroyed.

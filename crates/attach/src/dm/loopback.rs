@@ -53,7 +53,7 @@ impl Loop {
     ///
     /// # Errors
     /// As [`Loop::attach`].
-    pub fn attach_open(backing: BorrowedFd<'_>, file: &Path, options: Options) -> Result<Self> {
+    pub(crate) fn attach_open(backing: BorrowedFd<'_>, file: &Path, options: Options) -> Result<Self> {
         let what = || format!("attaching {} to a loop device", file.display());
         let io = |error: Errno| refused(error, &what());
         let number = backing.as_raw_fd();
@@ -89,14 +89,6 @@ impl Loop {
         let what = || format!("looking at {}", self.path.display());
         let status = fstat(&self.device).map_err(|error| Error::Io { what: what(), source: error.into() })?;
         Ok(DeviceNumber::from_dev(status.st_rdev))
-    }
-
-    /// Detaches the file now, or when the last other user closes the device.
-    ///
-    /// # Errors
-    /// The kernel's.
-    pub fn detach(self) -> Result<()> {
-        sys::clear_fd(self.device.as_fd()).map_err(|error| refused(error, "detaching a loop device"))
     }
 }
 

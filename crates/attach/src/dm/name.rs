@@ -23,12 +23,12 @@ pub fn mangle(name: &str) -> Result<String> {
 ///
 /// # Errors
 /// [`Refusal::MappingName`] if the UUID is too long, or mixes escapes with characters that need escaping.
-pub fn mangle_uuid(uuid: &str) -> Result<String> {
+pub(crate) fn mangle_uuid(uuid: &str) -> Result<String> {
     checked(uuid, UUID_ROOM, "UUID")
 }
 
 /// The name without escapes.
-pub fn unmangle(name: &str) -> String {
+pub(crate) fn unmangle(name: &str) -> String {
     let mut bytes = Vec::with_capacity(name.len());
     let mut rest = name.as_bytes();
     while let Some((&first, after)) = rest.split_first() {

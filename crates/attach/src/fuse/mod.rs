@@ -46,7 +46,7 @@ pub fn device_at(dir: &Path) -> Option<u64> {
 ///
 /// # Errors
 /// If the kernel or fusermount3 refuses.
-pub fn clear_dead(dir: &Path, device: u64) -> Result<()> {
+pub(crate) fn clear_dead(dir: &Path, device: u64) -> Result<()> {
     mounting::clear_dead(dir, device)
 }
 
@@ -271,7 +271,7 @@ fn ended_well(served: io::Result<()>) -> io::Result<()> {
 }
 
 /// The name of the only file.
-pub const FILE_NAME: &str = "plain";
+pub(crate) const FILE_NAME: &str = "plain";
 
 /// Additional threads would wait for the kernel, not for the cipher.
 const MAX_THREADS: usize = 8;

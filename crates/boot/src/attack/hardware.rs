@@ -42,7 +42,7 @@ impl Hardware {
     }
 
     /// The same of the fastest hash.
-    pub fn fastest_hash(&self) -> f64 {
+    pub(crate) fn fastest_hash(&self) -> f64 {
         self.hashes.iter().map(|(_, rate)| *rate).fold(0.0, f64::max)
     }
 }

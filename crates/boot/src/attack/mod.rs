@@ -67,12 +67,6 @@ pub fn most_without_hash(hardware: &Hardware, entropy: f64, price: f64) -> Cost 
     cost_at(hardware.fastest_hash(), entropy, price)
 }
 
-/// The entropy in bits of a passphrase of `letters` letters, drawn uniformly from an alphabet of
-/// `from` letters.
-pub fn entropy(letters: f64, from: f64) -> f64 {
-    letters * from.log2()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -124,7 +118,6 @@ mod tests {
         let work = Work::pbkdf2("sha512", 300_000, 64);
         let (a, b) = (cost(&work, gpu, 40.0, 0.5).unwrap(), cost(&work, gpu, 41.0, 0.5).unwrap());
         assert!((b.dollars / a.dollars - 2.0).abs() < 1e-9 && (b.years / a.years - 2.0).abs() < 1e-9);
-        assert!((entropy(4.0, 7776.0) - 51.7).abs() < 0.01);
         assert!(cost(&Work::pbkdf2("sm3", 1000, 32), gpu, 40.0, 0.5).is_none());
     }
 }

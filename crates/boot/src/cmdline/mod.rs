@@ -5,7 +5,7 @@
 //! mkinitfs-bootparam(7), genkernel(8).)
 
 mod reading;
-pub mod table;
+mod table;
 #[cfg(test)]
 mod tests;
 

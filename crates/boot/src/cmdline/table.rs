@@ -2,15 +2,18 @@
 //! written, what it does here. The parser and the table in docs/BOOTING.md are made of it.
 
 use super::reading::Reading;
+#[cfg(test)]
 use Family::{Alpine, Booster, Debian, Dracut, Encrypt, Gentoo, Kernel, Keyway, Systemd};
 
 /// A parameter.
-pub struct Parameter {
+pub(crate) struct Parameter {
     /// Its name, without the =.
     pub name: &'static str,
-    /// What follows the =; empty for a word that stands alone.
+    /// What follows the =; empty for a word that stands alone. For the documentation, as `of` is.
+    #[cfg(test)]
     pub value: &'static str,
     /// Who else reads it; the first one has it in its documentation.
+    #[cfg(test)]
     pub of: &'static [Family],
     /// What it does here.
     pub here: &'static str,
@@ -22,8 +25,9 @@ pub struct Parameter {
 pub(super) type Read = fn(&mut Reading, &str);
 
 /// A program that reads the kernel's command line.
+#[cfg(test)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Family {
+pub(crate) enum Family {
     /// systemd-cryptsetup-generator; mkinitcpio's sd-encrypt.
     Systemd,
     /// dracut without systemd, and what it adds to systemd's.
@@ -44,43 +48,8 @@ pub enum Family {
     Keyway,
 }
 
-impl Family {
-    /// All of them, in the order of the documentation.
-    pub const ALL: [Self; 9] = [Systemd, Dracut, Encrypt, Debian, Booster, Alpine, Gentoo, Kernel, Keyway];
-
-    /// What people call it.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Systemd => "systemd, mkinitcpio's sd-encrypt",
-            Dracut => "dracut",
-            Encrypt => "mkinitcpio's encrypt",
-            Debian => "initramfs-tools",
-            Booster => "booster",
-            Alpine => "Alpine",
-            Gentoo => "Gentoo",
-            Kernel => "the kernel",
-            Keyway => "Keyway",
-        }
-    }
-
-    /// Where it is documented.
-    pub const fn source(self) -> &'static str {
-        match self {
-            Systemd => "systemd-cryptsetup-generator(8)",
-            Dracut => "dracut.cmdline(7)",
-            Encrypt => "mkinitcpio's hooks/encrypt, wiki.archlinux.org/title/Dm-crypt/System_configuration",
-            Debian => "README.initramfs of cryptsetup-initramfs, its script local-top/cryptroot",
-            Booster => "booster(1)",
-            Alpine => "mkinitfs-bootparam(7)",
-            Gentoo => "genkernel(8)",
-            Kernel => "Documentation/admin-guide/md.rst",
-            Keyway => "keyway-unlock(8)",
-        }
-    }
-}
-
 /// The parameter of that name. systemd's are also written without `rd.`.
-pub fn find(name: &str) -> Option<&'static Parameter> {
+pub(crate) fn find(name: &str) -> Option<&'static Parameter> {
     let is = |parameter: &&Parameter| {
         let bare = parameter
             .name
@@ -92,7 +61,7 @@ pub fn find(name: &str) -> Option<&'static Parameter> {
 }
 
 /// Whether a name that no parameter has begins as those of a known program do: mistyped, or newer than this table.
-pub fn is_of_known_family(name: &str) -> bool {
+pub(crate) fn is_of_known_family(name: &str) -> bool {
     let starts = [
         "rd.luks",
         "luks.",
@@ -116,43 +85,22 @@ pub fn is_of_known_family(name: &str) -> bool {
     crypt || starts.iter().any(|start| name.starts_with(start))
 }
 
-/// The table of the documentation, a section for each program.
-pub fn markdown() -> String {
-    let section = |family: Family| {
-        let rows = PARAMETERS.iter().filter(|parameter| parameter.of[0] == family).map(row);
-        let rows: String = rows.collect();
-        format!(
-            "### {} ({})\n\n| Parameter | Also | Here |\n|---|---|---|\n{rows}",
-            capital(family.name()),
-            family.source()
-        )
-    };
-    Family::ALL.map(section).join("\n")
-}
-
-fn row(parameter: &Parameter) -> String {
-    let value = if parameter.value.is_empty() { String::new() } else { format!("={}", parameter.value) };
-    let also: Vec<_> = parameter.of[1..].iter().map(|family| family.name()).collect();
-    let here = match parameter.read {
-        Some(_) => parameter.here.to_owned(),
-        None => format!("**not done**, and said so: {}", parameter.here),
-    };
-    format!("| `{}{}` | {} | {here} |\n", parameter.name, value.replace('|', "\\|"), also.join(", "))
-}
-
-fn capital(text: &str) -> String {
-    let mut letters = text.chars();
-    letters.next().map(|first| first.to_uppercase().to_string() + letters.as_str()).unwrap_or_default()
-}
-
 macro_rules! parameters {
     ($($name:literal $value:literal [$($of:ident),+] $read:expr, $here:literal;)*) => {
-        &[$(Parameter { name: $name, value: $value, of: &[$($of),+], here: $here, read: $read }),*]
+        &[$(Parameter {
+            name: $name,
+            #[cfg(test)]
+            value: $value,
+            #[cfg(test)]
+            of: &[$($of),+],
+            here: $here,
+            read: $read,
+        }),*]
     };
 }
 
 /// All of them.
-pub static PARAMETERS: &[Parameter] = parameters! {
+pub(crate) static PARAMETERS: &[Parameter] = parameters! {
     "rd.luks" "yes|no" [Systemd, Dracut] Some(Reading::luks), "no: nothing is opened";
     "rd.luks.crypttab" "yes|no" [Systemd, Dracut] Some(Reading::crypttab),
         "no: /etc/crypttab names no volumes; its demands (x-keyway.require=) still hold";

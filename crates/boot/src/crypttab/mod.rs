@@ -154,7 +154,7 @@ fn split(list: &str) -> Vec<String> {
 }
 
 /// Formats options as a comma-separated list.
-pub fn list_of(options: &[(String, String)]) -> String {
+pub(crate) fn list_of(options: &[(String, String)]) -> String {
     let option = |(name, value): &(String, String)| match value.is_empty() {
         true => in_list(name),
         false => format!("{}={}", in_list(name), in_list(value)),

@@ -13,7 +13,7 @@ use crate::fdt::{DEEPEST, LONGEST_NAME, MOST_THINGS, NAME_TOO_LONG, Node, TOO_DE
 use std::fmt;
 
 /// Reads the files named in a source.
-pub type Include<'a> = dyn FnMut(&str) -> Result<Vec<u8>, String> + 'a;
+pub(crate) type Include<'a> = dyn FnMut(&str) -> Result<Vec<u8>, String> + 'a;
 
 /// The source violates a rule at some place.
 #[derive(Debug, Clone, PartialEq, Eq)]

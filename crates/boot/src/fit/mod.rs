@@ -79,11 +79,6 @@ pub fn image(mut tree: Tree<'_>, layout: Layout) -> Result<Vec<u8>, Error> {
     Ok(blob)
 }
 
-/// Builds the image described by a source.
-pub fn from_source(source: &str, include: &mut dts::Include<'_>, layout: Layout) -> Result<Vec<u8>, Error> {
-    image(tree_of(source, include)?, layout)
-}
-
 /// The tree described by a source, without the values of its hashes.
 pub fn tree_of(source: &str, include: &mut dts::Include<'_>) -> Result<Tree<'static>, Error> {
     dts::parse(source, include).map_err(Error::Source)

@@ -37,7 +37,8 @@ const SOURCE: &str = r#"/dts-v1/;
 #[test]
 fn data_in_the_tree_and_behind_it() {
     for external in [None, Some(4), Some(4096)] {
-        let image = from_source(SOURCE, &mut include, Layout { time: 5, external }).unwrap();
+        let tree = tree_of(SOURCE, &mut include).unwrap();
+        let image = image(tree, Layout { time: 5, external }).unwrap();
         let fit = Fit::read(&image).unwrap();
         assert_eq!((fit.time, fit.default.as_deref(), fit.is_damaged()), (Some(5), Some("conf@1"), false));
         let [kernel, ramdisk] = &fit.images[..] else { panic!() };
@@ -63,7 +64,8 @@ fn sources_that_would_not_boot() {
     let why = |from: &str, to: &str| {
         let source = SOURCE.replacen(from, to, 1);
         assert_ne!(source, SOURCE);
-        from_source(&source, &mut include, Layout::default()).unwrap_err().to_string()
+        let made = tree_of(&source, &mut include).and_then(|tree| image(tree, Layout::default()));
+        made.unwrap_err().to_string()
     };
     assert_eq!(why("\"conf@1\"", "\"conf@2\""), "/configurations: the default, conf@2, does not exist");
     assert_eq!(

@@ -116,7 +116,7 @@ impl<R: BufRead> Archive<R> {
     }
 
     /// Skips the zeros after an archive. Returns whether another archive follows.
-    pub fn another_follows(&mut self) -> Result<bool, Error> {
+    pub(crate) fn another_follows(&mut self) -> Result<bool, Error> {
         loop {
             let buffer = self.peek()?;
             let zeros = buffer.iter().take_while(|byte| **byte == 0).count();

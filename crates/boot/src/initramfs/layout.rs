@@ -33,7 +33,7 @@ pub const DIRECTORY: &str = "keyway";
 /// The program.
 pub const PROGRAM: &str = "keyway/keyway";
 /// The image's original /init.
-pub const ORIGINAL_INIT: &str = "keyway/original-init";
+pub(crate) const ORIGINAL_INIT: &str = "keyway/original-init";
 /// The volumes to open.
 pub const CONFIG: &str = "keyway/unlock.conf";
 /// The policy for all volumes.
@@ -51,7 +51,7 @@ pub const DEMANDS: &str = "keyway/demands";
 /// The list of modules to load.
 pub const MODULES: &str = "keyway/modules";
 /// The directory with these modules.
-pub const MODULES_DIRECTORY: &str = "keyway/modules.d";
+pub(crate) const MODULES_DIRECTORY: &str = "keyway/modules.d";
 /// The directory with firmware for these modules.
 pub const FIRMWARE: &str = "keyway/firmware";
 /// The program that the kernel runs.

@@ -34,7 +34,7 @@ pub use compression::Compression;
 pub use contained::Contained;
 use cpio::{Archive, Entry};
 pub use listing::{Difference, Item, Listing};
-pub use original::{Original, original_init};
+pub use original::Original;
 use std::fmt;
 use std::io::{self, BufRead, Read};
 
@@ -66,7 +66,7 @@ pub enum Error {
 }
 
 /// Called for each entry, with a reader of its content.
-pub type Visit<'a> = dyn FnMut(&Entry, &mut dyn Read) -> io::Result<()> + 'a;
+pub(crate) type Visit<'a> = dyn FnMut(&Entry, &mut dyn Read) -> io::Result<()> + 'a;
 
 /// Calls `visit` for each entry of each archive.
 pub fn walk(image: &[u8], visit: &mut Visit<'_>) -> Result<(), Error> {

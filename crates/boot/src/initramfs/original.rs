@@ -9,18 +9,11 @@ use super::writer::Node;
 use super::{Contained, Error, Wanted, layout, walk_parts};
 use std::io::{self, Read};
 
-/// The file or link that the kernel would run; `None` if the image has none, or one of another
-/// type.
-///
-/// For an image to which Keyway was already added, this is the original one.
-pub fn original_init(image: &[u8]) -> Result<Option<Node>, Error> {
-    Original::of(image).map(|original| original.init)
-}
-
 /// What has to be known about an image in order to add to it.
 #[derive(Debug, Clone)]
 pub struct Original {
-    /// See [`original_init`].
+    /// The file or link that the kernel would run; `None` if the image has none, or one of another
+    /// type. For an image to which Keyway was already added, this is the original one.
     pub init: Option<Node>,
     /// The image's architecture, according to the programs and modules seen during the search.
     pub contained: Contained,
@@ -120,6 +113,10 @@ mod tests {
     use super::super::tests::{archive, gzip};
     use super::super::writer::Tree;
     use super::*;
+
+    fn original_init(image: &[u8]) -> Result<Option<Node>, Error> {
+        Original::of(image).map(|original| original.init)
+    }
 
     fn linked(target: &str) -> Vec<u8> {
         let mut tree = Tree::default();

@@ -156,7 +156,7 @@ fn names_have_a_ceiling() {
 #[test]
 fn a_first_program_has_a_ceiling() {
     let init = |mib: usize| zeros(&entry("init", 0o100_755, mib << 20), mib << 3);
-    let why = original_init(&init(200)).unwrap_err().to_string();
+    let why = Original::of(&init(200)).unwrap_err().to_string();
     assert!(why.ends_with("its first program is larger than 128 MiB"), "{why}");
-    assert_eq!(original_init(&init(2)).unwrap().map(|node| node.content.len()), Some(2 << 20));
+    assert_eq!(Original::of(&init(2)).unwrap().init.map(|node| node.content.len()), Some(2 << 20));
 }

@@ -53,11 +53,6 @@ impl Tree {
         self.nodes.insert(name.to_owned(), node);
     }
 
-    /// The names and nodes, in order.
-    pub fn names(&self) -> impl Iterator<Item = (&str, &Node)> {
-        self.nodes.iter().map(|(name, node)| (name.as_str(), node))
-    }
-
     /// The archive, with its trailer. `None` if a file has 4 GiB or more, which the format does not
     /// allow.
     pub fn archive(&self) -> Option<Vec<u8>> {

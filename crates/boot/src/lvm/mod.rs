@@ -35,7 +35,7 @@ pub struct Id([u8; 32]);
 
 impl Id {
     /// As a label has it, without dashes.
-    pub fn of_bytes(bytes: &[u8]) -> Option<Self> {
+    pub(crate) fn of_bytes(bytes: &[u8]) -> Option<Self> {
         let id: [u8; 32] = bytes.try_into().ok()?;
         id.iter().all(|byte| byte.is_ascii_alphanumeric() || b"!#".contains(byte)).then_some(Self(id))
     }

@@ -14,7 +14,7 @@ use super::Error;
 /// A section: values and sections in the order of their names, in no more memory than these need (a map takes hundreds of bytes
 /// for a section of one name, and a text may have as many of them as it has letters).
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Section {
+pub(crate) struct Section {
     values: Box<[(String, Value)]>,
     sections: Box<[(String, Section)]>,
 }
@@ -37,7 +37,7 @@ impl Section {
     ///
     /// # Errors
     /// [`Error::Syntax`].
-    pub fn parse(text: &[u8]) -> Result<Self, Error> {
+    pub(crate) fn parse(text: &[u8]) -> Result<Self, Error> {
         let end = text.iter().rposition(|byte| *byte != 0).map_or(0, |last| last + 1);
         let mut reader = Reader { text: &text[..end], at: 0, items: 0 };
         let section = reader.section(0)?;
@@ -48,22 +48,22 @@ impl Section {
     }
 
     /// The section of that name.
-    pub fn section(&self, name: &str) -> Option<&Self> {
+    pub(crate) fn section(&self, name: &str) -> Option<&Self> {
         get(&self.sections, name)
     }
 
     /// All sections in it, by name.
-    pub fn sections(&self) -> impl Iterator<Item = (&str, &Self)> {
+    pub(crate) fn sections(&self) -> impl Iterator<Item = (&str, &Self)> {
         self.sections.iter().map(|(name, section)| (&**name, section))
     }
 
     /// The value of that name.
-    pub fn value(&self, name: &str) -> Option<&Value> {
+    pub(crate) fn value(&self, name: &str) -> Option<&Value> {
         get(&self.values, name)
     }
 
     /// A number that is not negative.
-    pub fn number(&self, name: &str) -> Option<u64> {
+    pub(crate) fn number(&self, name: &str) -> Option<u64> {
         match self.value(name)? {
             Value::Number(number) => (*number).try_into().ok(),
             _ => None,
@@ -71,7 +71,7 @@ impl Section {
     }
 
     /// A string.
-    pub fn text(&self, name: &str) -> Option<&str> {
+    pub(crate) fn text(&self, name: &str) -> Option<&str> {
         match self.value(name)? {
             Value::Text(text) => Some(text),
             _ => None,
@@ -79,7 +79,7 @@ impl Section {
     }
 
     /// Whether that list has this word.
-    pub fn has(&self, list: &str, word: &str) -> bool {
+    pub(crate) fn has(&self, list: &str, word: &str) -> bool {
         let is = |value: &Value| matches!(value, Value::Text(text) if text == word);
         match self.value(list) {
             Some(Value::List(values)) => values.iter().any(is),

@@ -68,7 +68,7 @@ impl Level {
     }
 
     /// Whether what is on a member that is missing is computed from parity.
-    pub fn has_parity(self) -> bool {
+    pub(crate) fn has_parity(self) -> bool {
         matches!(self, Self::Raid4 | Self::Raid5 | Self::Raid6)
     }
 }

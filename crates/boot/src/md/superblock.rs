@@ -103,7 +103,7 @@ impl Version {
 
 impl Superblock {
     /// What the member with this number is for.
-    pub fn role_of(&self, number: u32) -> Role {
+    pub(crate) fn role_of(&self, number: u32) -> Role {
         self.roles.get(number as usize).copied().unwrap_or(Role::Spare)
     }
 

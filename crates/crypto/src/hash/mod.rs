@@ -91,11 +91,6 @@ impl Hash {
         self.row().name
     }
 
-    /// Other names for it.
-    pub const fn aliases(self) -> &'static [&'static str] {
-        self.row().aliases
-    }
-
     /// Digest length in bytes.
     pub const fn output_len(self) -> usize {
         self.row().output

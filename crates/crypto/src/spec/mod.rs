@@ -97,14 +97,6 @@ impl CipherSpec {
         }
     }
 
-    /// Parses LUKS1's two fields, "aes" and "xts-plain64". An empty mode counts as none.
-    pub fn from_parts(cipher_name: &str, cipher_mode: &str) -> Result<Self, Error> {
-        match cipher_mode {
-            "" => Self::parse(cipher_name),
-            mode => Self::parse(&format!("{cipher_name}-{mode}")),
-        }
-    }
-
     /// The same specification in dm-crypt's own words: "aes-xts-plain64" for "capi:xts(aes)-plain64",
     /// or for the name of one of its drivers.
     pub fn classic(&self) -> Self {

@@ -62,7 +62,7 @@ impl CipherSpec {
     /// The number of bits to guess in a volume key of `bits` bits: half for XTS, one key for
     /// loop-AES, and none of the parts for IVs and tweaks. `None` if the specification takes no key
     /// of this size.
-    pub fn guessed_bits(&self, bits: usize) -> Option<usize> {
+    pub(crate) fn guessed_bits(&self, bits: usize) -> Option<usize> {
         let each = 8 * self.key_layout(bits / 8).filter(|_| bits.is_multiple_of(8))?.each;
         Some(match self.mode {
             Mode::Xts => each / 2,

@@ -49,10 +49,10 @@ fn short_forms_and_parts() {
     assert_eq!(canonical("aes-ecb-plain64"), "aes-ecb");
     assert_eq!(canonical("aes-ecb-nonsense"), "aes-ecb");
     assert_eq!(canonical("aes-cbc-plain64:sha256"), "aes-cbc-plain64");
-    let spec = CipherSpec::from_parts("aes", "cbc-essiv:sha256").unwrap();
+    let spec = CipherSpec::parse("aes-cbc-essiv:sha256").unwrap();
     assert_eq!(spec.cipher_name(), "aes");
     assert_eq!(spec.mode_name(), "cbc-essiv:sha256");
-    assert_eq!(CipherSpec::from_parts("aes", "ecb").unwrap().mode_name(), "ecb");
+    assert_eq!(CipherSpec::parse("aes-ecb").unwrap().mode_name(), "ecb");
     assert_eq!(spec.block_len(), 16);
     assert_eq!(CipherSpec::parse("blowfish-cbc-plain").unwrap().block_len(), 8);
 }

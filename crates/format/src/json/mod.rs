@@ -14,7 +14,7 @@ use alloc::vec::Vec;
 
 pub use print::shown;
 
-pub use parse::{Cause, MAX_DEPTH, MAX_VALUES, SyntaxError, parse, parse_as_json_c};
+pub use parse::{Cause, SyntaxError, parse, parse_as_json_c};
 
 /// A JSON value.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -12,11 +12,11 @@ use alloc::vec::Vec;
 use core::fmt;
 
 /// Maximum nesting of arrays and objects; json-c's default.
-pub const MAX_DEPTH: usize = 32;
+pub(crate) const MAX_DEPTH: usize = 32;
 
 /// Maximum number of values in a document. A 4 MiB area of `[[],[],…` would otherwise grow to
 /// hundreds of megabytes.
-pub const MAX_VALUES: usize = 100_000;
+pub(crate) const MAX_VALUES: usize = 100_000;
 
 /// Text that is not JSON, or JSON beyond the limits.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -1,5 +1,6 @@
 //! Valid JSON, invalid JSON, and the limits.
 
+use super::parse::{MAX_DEPTH, MAX_VALUES};
 use super::*;
 use alloc::format;
 

@@ -38,7 +38,7 @@ pub const SLOTS: usize = 8;
 /// First bytes of every LUKS1 header, and of a LUKS2 primary header.
 pub const MAGIC: [u8; 6] = *b"LUKS\xba\xbe";
 /// Longest reasonable volume key, in bytes; cryptsetup's ciphers need at most 128.
-pub const MAX_KEY_BYTES: u32 = 512;
+pub(crate) const MAX_KEY_BYTES: u32 = 512;
 
 /// A valid LUKS1 header: areas are before the payload and do not overlap.
 ///
@@ -108,7 +108,7 @@ impl Header {
     ///
     /// # Errors
     /// As [`Header::parse`], but [`Error::NotLuks`].
-    pub fn parse_with_magic(bytes: &[u8]) -> Result<Self, Error> {
+    pub(crate) fn parse_with_magic(bytes: &[u8]) -> Result<Self, Error> {
         let Some(mut bytes) = bytes.first_chunk::<HEADER_LEN>().copied() else {
             return Err(Error::Truncated { needs: HEADER_LEN as u64, has: bytes.len() as u64 });
         };
@@ -132,17 +132,6 @@ impl Header {
         area_sectors(self.key_bytes)
     }
 
-    /// The place of the material of `slot`: first sector and length. `None` for a slot beyond the
-    /// eighth.
-    pub fn area(&self, slot: usize) -> Option<(Sectors, Sectors)> {
-        Some((self.slots.get(slot)?.offset, self.area_sectors()))
-    }
-
-    /// Slot numbers in the order of their areas on disk.
-    pub fn slots_by_offset(&self) -> [usize; SLOTS] {
-        self.fields.slots_by_offset()
-    }
-
     /// The first sector after the header and all keyslot areas: the end of a header backup, and the
     /// lowest possible payload.
     pub fn end_of_areas(&self) -> Sectors {
@@ -152,7 +141,7 @@ impl Header {
 }
 
 /// Whether the bytes start with LUKS1's magic; the rest is not checked.
-pub fn has_magic(bytes: &[u8]) -> bool {
+pub(crate) fn has_magic(bytes: &[u8]) -> bool {
     bytes.starts_with(&MAGIC) && bytes.get(6..8) == Some(&[0, 1])
 }
 

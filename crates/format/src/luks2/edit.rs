@@ -5,7 +5,7 @@
 use super::MAX_DIGESTS;
 use super::digest::{Digest, DigestId};
 use super::header::HeaderSize;
-use super::keyslot::{Kdf, Keyslot, Priority};
+use super::keyslot::{Keyslot, Priority};
 use super::metadata::Metadata;
 use super::segment::Segment;
 use crate::json::{self, Object, Value};
@@ -87,27 +87,6 @@ impl Metadata {
         })
     }
 
-    /// Gives a keyslot a new KDF, AF hash and area cipher, as
-    /// cryptsetup's luksConvertKey does; its area stays.
-    pub fn replace_kdf(
-        &mut self,
-        id: u32,
-        kdf: &Kdf,
-        af_hash: &str,
-        area_cipher: &str,
-        area_key_size: u32,
-    ) -> Result<(), Error> {
-        self.edit(|document| {
-            let keyslot = member(document, "keyslots", id)?;
-            let area = child(keyslot, "area", id)?;
-            area.set("encryption", area_cipher);
-            area.set("key_size", area_key_size);
-            child(keyslot, "af", id)?.set("hash", af_hash);
-            keyslot.set("kdf", kdf.to_json());
-            Ok(())
-        })
-    }
-
     /// Removes a keyslot, also from digests and tokens.
     pub fn remove_keyslot(&mut self, id: u32) -> Result<(), Error> {
         self.edit(|document| {
@@ -122,47 +101,6 @@ impl Metadata {
         self.edit(|document| {
             priority.store(member(document, "keyslots", keyslot)?);
             Ok(())
-        })
-    }
-
-    /// Adds a digest. A digest that names no keyslot and no segment is removed again by the same
-    /// edit.
-    pub fn add_digest(&mut self, id: DigestId, digest: &Digest) -> Result<(), Error> {
-        let object = digest.to_json().ok_or_else(|| unwritable("digests", id))?;
-        self.edit(|document| insert(document, "digests", id, object))
-    }
-
-    /// Moves a keyslot to another digest.
-    pub fn assign_keyslot(&mut self, keyslot: u32, digest: DigestId) -> Result<(), Error> {
-        self.edit(|document| {
-            list_remove_everywhere(document, "digests", "keyslots", keyslot)?;
-            list_push(document, "digests", digest, "keyslots", keyslot)
-        })
-    }
-
-    /// Moves a segment to another digest, or to none.
-    pub fn assign_segment(&mut self, segment: u32, digest: Option<DigestId>) -> Result<(), Error> {
-        self.edit(|document| {
-            list_remove_everywhere(document, "digests", "segments", segment)?;
-            digest.map_or(Ok(()), |digest| list_push(document, "digests", digest, "segments", segment))
-        })
-    }
-
-    /// Adds or replaces a segment, which `digest` verifies (`None`: no digest).
-    pub fn set_segment(&mut self, id: u32, segment: &Segment, digest: Option<DigestId>) -> Result<(), Error> {
-        let object = segment.to_json().ok_or_else(|| unwritable("segments", id))?;
-        self.edit(|document| {
-            section(document, "segments")?.set(&id.to_string(), object);
-            list_remove_everywhere(document, "digests", "segments", id)?;
-            digest.map_or(Ok(()), |digest| list_push(document, "digests", digest, "segments", id))
-        })
-    }
-
-    /// Removes the segment with the highest number (gaps are not allowed), also from digests.
-    pub fn remove_segment(&mut self, id: u32) -> Result<(), Error> {
-        self.edit(|document| {
-            remove(document, "segments", id)?;
-            list_remove_everywhere(document, "digests", "segments", id)
         })
     }
 
@@ -208,33 +146,6 @@ impl Metadata {
         })
     }
 
-    /// Replaces the mandatory requirements; an empty list removes the member.
-    pub fn set_requirements(&mut self, names: &[&str]) -> Result<(), Error> {
-        self.edit(|document| {
-            let config = section(document, "config")?;
-            if config.get("requirements").is_none() {
-                config.set("requirements", Object::new());
-            }
-            let requirements = section(config, "requirements")?;
-            match names {
-                [] => drop(requirements.remove("mandatory")),
-                names => requirements.set("mandatory", strings(names)),
-            }
-            if requirements.is_empty() {
-                config.remove("requirements");
-            }
-            Ok(())
-        })
-    }
-
-    /// Changes the size of the keyslots area.
-    pub fn set_keyslots_size(&mut self, size: Bytes) -> Result<(), Error> {
-        self.edit(|document| {
-            section(document, "config")?.set("keyslots_size", size.0.to_string());
-            Ok(())
-        })
-    }
-
     /// Makes a change on a copy of the document, and takes over the result if it is valid.
     pub(super) fn edit(
         &mut self,
@@ -267,11 +178,6 @@ pub(super) fn section<'d>(document: &'d mut Object, name: &str) -> Result<&'d mu
 fn member<'d>(document: &'d mut Object, kind: &str, id: u32) -> Result<&'d mut Object, Error> {
     let member = section(document, kind)?.get_mut(&id.to_string()).and_then(Value::as_object_mut);
     member.ok_or_else(|| missing(kind, id))
-}
-
-fn child<'d>(keyslot: &'d mut Object, name: &str, id: u32) -> Result<&'d mut Object, Error> {
-    let child = keyslot.get_mut(name).and_then(Value::as_object_mut);
-    child.ok_or_else(|| Error::invalid(format!("keyslots.{id}.{name}"), "is missing"))
 }
 
 pub(super) fn insert(document: &mut Object, kind: &str, id: u32, object: Object) -> Result<(), Error> {

@@ -307,7 +307,7 @@ pub(super) fn stated_size(bytes: &[u8]) -> Option<HeaderSize> {
 }
 
 /// Whether the bytes start with this copy's magic; the rest is not checked.
-pub fn has_magic(bytes: &[u8], copy: Copy) -> bool {
+pub(crate) fn has_magic(bytes: &[u8], copy: Copy) -> bool {
     bytes.starts_with(&magic(copy)) && bytes.get(6..8) == Some(&VERSION.to_be_bytes())
 }
 

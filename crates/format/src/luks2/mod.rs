@@ -42,6 +42,6 @@ pub use token::Token;
 /// Keyslot, token and segment numbers are below this.
 pub const MAX_OBJECTS: u32 = 32;
 /// cryptsetup ignores digests with this number or higher.
-pub const MAX_DIGESTS: u32 = 8;
+pub(crate) const MAX_DIGESTS: u32 = 8;
 /// Length in bytes of every salt that cryptsetup writes and reads in JSON.
 pub const SALT_LEN: usize = 32;

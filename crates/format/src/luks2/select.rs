@@ -26,14 +26,6 @@ impl HeaderCopy {
         let metadata = Metadata::parse(json, binary.size)?;
         Ok(Self { binary, metadata })
     }
-
-    /// The bytes of this copy; parsing them gives the same copy.
-    ///
-    /// # Errors
-    /// As [`BinaryHeader::copy_to_bytes`].
-    pub fn to_bytes(&self) -> Result<Vec<u8>, Error> {
-        self.binary.copy_to_bytes(&self.metadata.to_json())
-    }
 }
 
 /// The selected copy.

@@ -153,7 +153,7 @@ impl Inventory {
 
     /// Whether what is not found does not exist: the lists name what modules implement, and
     /// what built-in code does (from Linux 5.2 on).
-    pub fn tells_of_all(&self) -> bool {
+    pub(crate) fn tells_of_all(&self) -> bool {
         self.knows_built_in && !self.crypto.is_empty() && !self.built_in_crypto.is_empty()
     }
 

@@ -82,7 +82,7 @@ fn has_backport(version: Version) -> bool {
 impl Driver {
     /// The driver's flags, as far as they are known: from the kernel, or from the table of engines
     /// and /proc/crypto.
-    pub fn known_flags(&self) -> Flags {
+    pub(crate) fn known_flags(&self) -> Flags {
         if let Some(flags) = self.flags {
             return flags;
         }

@@ -90,7 +90,7 @@ impl Path {
 }
 
 /// The flag of a long run.
-pub const SUSTAINED: &str = "sustained";
+pub(crate) const SUSTAINED: &str = "sustained";
 
 /// Keyway's own path: the same volume that its front ends serve, without a header, starting at the
 /// storage's first byte.

@@ -39,7 +39,7 @@ impl Workload {
     }
 
     /// Whether its requests follow one another on the storage.
-    pub fn is_sequential(&self) -> bool {
+    pub(crate) fn is_sequential(&self) -> bool {
         self.pattern.is_sequential()
     }
 
@@ -77,13 +77,13 @@ fn both(bound: Bound) -> [Workload; 2] {
 }
 
 /// The sizes that are commonly measured with `dd`, in MiB.
-pub const SIZES_MIB: [u64; 8] = [10, 20, 50, 100, 200, 500, 1000, 2000];
+pub(crate) const SIZES_MIB: [u64; 8] = [10, 20, 50, 100, 200, 500, 1000, 2000];
 /// The number of sizes that come before everything else.
 const SMALL: usize = 5;
 /// `dd bs=1M`.
-pub const SEQUENTIAL_BLOCK: u32 = 1 << 20;
+pub(crate) const SEQUENTIAL_BLOCK: u32 = 1 << 20;
 /// A page.
-pub const RANDOM_BLOCK: u32 = 4096;
+pub(crate) const RANDOM_BLOCK: u32 = 4096;
 /// The queue depth of a SATA disk.
 const DEEP: u32 = 32;
 

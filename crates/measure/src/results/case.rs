@@ -247,7 +247,7 @@ impl DiskCase {
 
 impl Pattern {
     /// Whether requests follow one another on the storage.
-    pub fn is_sequential(self) -> bool {
+    pub(crate) fn is_sequential(self) -> bool {
         matches!(self, Self::SequentialRead | Self::SequentialWrite)
     }
 }

@@ -2,10 +2,8 @@
 //! the text after the rows are written over the old end in a single write.
 
 use super::{Results, Row};
-use keyway_volume::device::storage::Place;
 use std::fs::File;
 use std::io::{self, Seek, SeekFrom, Write};
-use std::path::Path;
 
 /// A results file that is being written.
 #[derive(Debug)]
@@ -17,15 +15,7 @@ pub struct Growing {
 }
 
 impl Growing {
-    /// Creates the file, with the rows already in the results. The file must not exist yet, unless
-    /// `replace` is set.
-    pub fn create(path: &Path, results: &Results, replace: bool) -> io::Result<Self> {
-        let place = Place::find(path, replace)?;
-        let file = if replace { place.make_or_open(0o666)? } else { place.make(0o666)? };
-        Self::over(file, results)
-    }
-
-    /// The same in a file that is open already.
+    /// Writes the results so far into an open file, over whatever is in it.
     ///
     /// # Errors
     /// The file cannot be written.
@@ -93,7 +83,8 @@ mod tests {
             warnings: vec!["a long warning".into()],
             ..all.clone()
         };
-        let mut file = Growing::create(&path, &so_far, false).unwrap();
+        let create = || File::options().create(true).truncate(false).write(true).open(&path).unwrap();
+        let mut file = Growing::over(create(), &so_far).unwrap();
         let read = || Results::parse(&std::fs::read_to_string(&path).unwrap()).unwrap();
         assert_eq!(read(), so_far);
         for row in &all.rows {
@@ -104,8 +95,7 @@ mod tests {
         }
         file.rewrite(&all).unwrap();
         assert_eq!(std::fs::read_to_string(&path).unwrap(), all.to_json());
-        assert!(Growing::create(&path, &all, false).is_err(), "it exists");
-        let mut again = Growing::create(&path, &so_far, true).unwrap();
+        let mut again = Growing::over(create(), &so_far).unwrap();
         let mut last = all.rows[0].clone();
         last.outcome = Outcome::impossible("anew");
         so_far.rows = vec![last];

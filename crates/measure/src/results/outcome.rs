@@ -145,7 +145,7 @@ impl From<keyway_kernel::Wrong> for Wrong {
 
 impl Unit {
     /// Whether more is better.
-    pub fn more_is_better(self) -> bool {
+    pub(crate) fn more_is_better(self) -> bool {
         self != Self::Seconds
     }
 }

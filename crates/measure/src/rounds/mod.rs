@@ -58,12 +58,12 @@ pub struct Subject {
 }
 
 /// Takes one sample.
-pub type TakeSample = dyn FnMut(&dyn Clock) -> Result<Sample, Outcome>;
+pub(crate) type TakeSample = dyn FnMut(&dyn Clock) -> Result<Sample, Outcome>;
 
 /// Prepares a case: keys, warm-up, and the number of passes per sample. The last argument is how
 /// many seconds are left for that and for samples. Returns the outcome if there is nothing to
 /// measure, or if that would take longer.
-pub type Prepare<'a> = dyn Fn(&Case, &Settings, &dyn Clock, f64) -> Result<Subject, Outcome> + 'a;
+pub(crate) type Prepare<'a> = dyn Fn(&Case, &Settings, &dyn Clock, f64) -> Result<Subject, Outcome> + 'a;
 
 /// An observer of a run.
 pub trait Watcher {

@@ -57,7 +57,7 @@ impl Summary {
 }
 
 /// The statistics of samples; `None` if there are none.
-pub fn summarise(samples: &[f64]) -> Option<Summary> {
+pub(crate) fn summarise(samples: &[f64]) -> Option<Summary> {
     let sorted = sorted(samples);
     let middle = of_sorted(&sorted, 0.5)?;
     let distances: Vec<f64> = samples.iter().map(|sample| (sample - middle).abs()).collect();
@@ -104,7 +104,7 @@ pub fn compare(first: &Summary, second: &Summary, least: f64) -> Change {
 
 /// Compares a row of two runs: by their intervals [`Summary::apart`], which the machine leaves without a
 /// real change in less than one of twenty rows, though it may drift between the runs as in each.
-pub fn compare_runs(first: &Summary, second: &Summary, least: f64) -> Change {
+pub(crate) fn compare_runs(first: &Summary, second: &Summary, least: f64) -> Change {
     compare_by(|it| it.apart, first, second, least)
 }
 
@@ -220,7 +220,7 @@ const FINEST: f64 = 1e-4;
 /// Fewer samples show no correlation.
 const FEWEST: usize = 15;
 /// The fewest for which order statistics give an interval: from the smallest sample to the largest.
-pub const ORDERED: usize = 6;
+pub(crate) const ORDERED: usize = 6;
 /// The fewest for which there is an interval at all.
 pub const SMALLEST: usize = 3;
 /// Student's t for 95 % with 2, 3 and 4 degrees of freedom.

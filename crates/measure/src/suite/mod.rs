@@ -181,7 +181,7 @@ fn is_long_default(case: &Case) -> bool {
 }
 
 /// The available peers: "kernel" and "openssl" for ciphers, "cryptsetup" for PBKDF2.
-pub const PEERS: [&str; 3] = ["kernel", "openssl", "cryptsetup"];
+pub(crate) const PEERS: [&str; 3] = ["kernel", "openssl", "cryptsetup"];
 
 /// The same case for a peer; `None` for an impossible case, which is listed only once.
 fn beside(own: &Listed, peer: &str) -> Option<Listed> {

@@ -142,7 +142,7 @@ impl Layout {
     ///
     /// # Errors
     /// [`Error::TooShort`].
-    pub fn check_fits(&self, device_len: u64) -> Result<()> {
+    pub(crate) fn check_fits(&self, device_len: u64) -> Result<()> {
         let end = |s: &MappedSegment| s.storage_offset.saturating_add(s.length.unwrap_or(0));
         match self.segments.iter().map(end).max() {
             Some(needs) if needs > device_len => Err(Error::TooShort { needs, has: device_len }),

@@ -158,11 +158,6 @@ impl Job {
         Progress { done: done + ahead, len: self.len }
     }
 
-    /// What it does.
-    pub fn what(&self) -> &Reencryption {
-        &self.what
-    }
-
     /// The header as it is now.
     pub fn luks(&self) -> &Luks {
         &self.luks

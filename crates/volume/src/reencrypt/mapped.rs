@@ -6,7 +6,7 @@ use super::keys::VolumeKeys;
 use super::online::{in_order, layout};
 use super::{Progress, UnderWay};
 use crate::DataDevice;
-use crate::{Keys, Layout, Luks, Random, Result};
+use crate::{Keys, Layout, Random, Result};
 use std::ops::Range;
 
 /// A re-encryption whose volume is mapped elsewhere.
@@ -70,10 +70,5 @@ impl Mapped {
     /// How far it is.
     pub fn progress(&self) -> Progress {
         self.job.progress()
-    }
-
-    /// The header as it is now.
-    pub fn luks(&self) -> &Luks {
-        self.job.luks()
     }
 }

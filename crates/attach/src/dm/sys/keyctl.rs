@@ -60,6 +60,5 @@ fn checked(result: libc::c_long) -> Result<i32> {
 }
 
 /// Operations (include/uapi/linux/keyctl.h).
-pub(in crate::dm) const KEYCTL_LINK: u32 = 8;
 pub(in crate::dm) const KEYCTL_UNLINK: u32 = 9;
 const KEYCTL_READ: u32 = 11;

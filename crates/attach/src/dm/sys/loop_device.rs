@@ -72,7 +72,7 @@ pub(in crate::dm) fn set_capacity(device: BorrowedFd<'_>) -> Result<()> {
 }
 
 /// `LOOP_CLR_FD`: detaches the file, at the latest when the device is closed.
-pub(in crate::dm) fn clear_fd(device: BorrowedFd<'_>) -> Result<()> {
+fn clear_fd(device: BorrowedFd<'_>) -> Result<()> {
     // SAFETY: the ioctl takes no argument.
     unsafe { ioctl(device, NoArg::<LOOP_CLR_FD>::new()) }
 }

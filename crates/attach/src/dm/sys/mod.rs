@@ -6,8 +6,8 @@ mod loop_device;
 mod read_only;
 mod semaphore;
 
-pub(super) use keyctl::{KEYCTL_LINK, KEYCTL_UNLINK, add_key, keyctl, read_key, request_key};
-pub(super) use loop_device::{Info, backing, clear_fd, configure, free_number, set_capacity, set_direct_io};
+pub(super) use keyctl::{KEYCTL_UNLINK, add_key, keyctl, read_key, request_key};
+pub(super) use loop_device::{Info, backing, configure, free_number, set_capacity, set_direct_io};
 pub(super) use read_only::{read_only, set_read_only};
 pub(super) use semaphore::Semaphore;
 

@@ -39,7 +39,7 @@ impl Directory {
     ///
     /// # Errors
     /// Those of [`Directory::open`], and the system's.
-    pub fn open_or_make(path: &Path) -> Result<Self> {
+    pub(crate) fn open_or_make(path: &Path) -> Result<Self> {
         let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else { return Self::open(path) };
         Self::walk(parent)?.enter_or_make(name)
     }

@@ -14,7 +14,7 @@ impl Errno {
     /// The storage failed.
     pub const IO: Self = Self(5);
     /// Out of memory.
-    pub const NOMEM: Self = Self(12);
+    pub(crate) const NOMEM: Self = Self(12);
     /// The request is invalid here.
     pub const INVAL: Self = Self(22);
     /// The storage is full, or the request exceeds the export.
@@ -27,7 +27,7 @@ impl Errno {
     pub const SHUTDOWN: Self = Self(108);
 
     /// The error that a client reports.
-    pub fn to_io(self) -> io::Error {
+    pub(crate) fn to_io(self) -> io::Error {
         match i32::try_from(self.0) {
             Ok(code) if code > 0 => io::Error::from_raw_os_error(code),
             _ => io::Error::other(format!("the server's error {}", self.0)),

@@ -8,11 +8,11 @@
 use super::{LONGEST_STRING, take_u32, take_u64};
 
 /// "NBDMAGIC": a server's first eight bytes.
-pub const NBDMAGIC: u64 = 0x4e42_444d_4147_4943;
+pub(crate) const NBDMAGIC: u64 = 0x4e42_444d_4147_4943;
 /// "IHAVEOPT": its next eight, and the first of every option.
 pub const IHAVEOPT: u64 = 0x4948_4156_454f_5054;
 /// The first eight bytes of every reply to an option.
-pub const REPLY_MAGIC: u64 = 0x0003_e889_0455_65a9;
+pub(crate) const REPLY_MAGIC: u64 = 0x0003_e889_0455_65a9;
 
 /// The maximum length of an option's data that a server accepts: room for two strings and some
 /// lists.
@@ -69,16 +69,12 @@ pub mod reply {
     pub const ERR_POLICY: u32 = ERROR | 2;
     /// Invalid.
     pub const ERR_INVALID: u32 = ERROR | 3;
-    /// Not supported on this machine.
-    pub const ERR_PLATFORM: u32 = ERROR | 4;
     /// TLS is required.
     pub const ERR_TLS_REQD: u32 = ERROR | 5;
     /// There is no such export.
     pub const ERR_UNKNOWN: u32 = ERROR | 6;
     /// The server is shutting down.
     pub const ERR_SHUTDOWN: u32 = ERROR | 7;
-    /// The client has to ask for the block sizes first.
-    pub const ERR_BLOCK_SIZE_REQD: u32 = ERROR | 8;
     /// The request is too long.
     pub const ERR_TOO_BIG: u32 = ERROR | 9;
     /// Extended headers are required.
@@ -107,24 +103,18 @@ pub mod export {
     pub const SEND_FLUSH: u16 = 1 << 2;
     /// The flag FUA is supported.
     pub const SEND_FUA: u16 = 1 << 3;
-    /// A spinning disk.
-    pub const ROTATIONAL: u16 = 1 << 4;
     /// TRIM is supported.
     pub const SEND_TRIM: u16 = 1 << 5;
     /// WRITE_ZEROES is supported.
     pub const SEND_WRITE_ZEROES: u16 = 1 << 6;
     /// The flag DF is supported.
-    pub const SEND_DF: u16 = 1 << 7;
+    pub(crate) const SEND_DF: u16 = 1 << 7;
     /// A flush on one connection covers the writes of all.
     pub const CAN_MULTI_CONN: u16 = 1 << 8;
-    /// RESIZE is supported.
-    pub const SEND_RESIZE: u16 = 1 << 9;
     /// CACHE is supported.
     pub const SEND_CACHE: u16 = 1 << 10;
     /// The flag FAST_ZERO is supported.
     pub const SEND_FAST_ZERO: u16 = 1 << 11;
-    /// BLOCK_STATUS accepts a payload that selects contexts.
-    pub const BLOCK_STATUS_PAYLOAD: u16 = 1 << 12;
 }
 
 /// The metadata context defined by the protocol document: what is allocated, and what reads as
@@ -196,7 +186,7 @@ impl OptionReply {
 
 /// Splits a string preceded by its 32-bit length off the front of an option's data. `None` when the
 /// data ends too early, or the string is too long or not UTF-8.
-pub fn take_string<'a>(data: &mut &'a [u8]) -> Option<&'a str> {
+pub(crate) fn take_string<'a>(data: &mut &'a [u8]) -> Option<&'a str> {
     let length = usize::try_from(take_u32(data)?).ok()?;
     if length > LONGEST_STRING {
         return None;

@@ -13,7 +13,7 @@ pub use handshake::{OptionHeader, OptionReply};
 pub use transmission::{Chunk, Headers, Reply, Request};
 
 /// The maximum length of a string (name, description, message, query) in the protocol, in bytes.
-pub const LONGEST_STRING: usize = 4096;
+pub(crate) const LONGEST_STRING: usize = 4096;
 
 /// The maximum length in bytes of a payload that every server accepts and every client expects
 /// ("Block size constraints").

@@ -11,15 +11,15 @@
 use super::{Errno, take_u16, take_u32, take_u64};
 
 /// Begins a request.
-pub const REQUEST_MAGIC: u32 = 0x2560_9513;
+pub(crate) const REQUEST_MAGIC: u32 = 0x2560_9513;
 /// Begins a request if extended headers were negotiated.
-pub const EXTENDED_REQUEST_MAGIC: u32 = 0x21e4_1c71;
+pub(crate) const EXTENDED_REQUEST_MAGIC: u32 = 0x21e4_1c71;
 /// Begins a simple reply.
-pub const SIMPLE_REPLY_MAGIC: u32 = 0x6744_6698;
+pub(crate) const SIMPLE_REPLY_MAGIC: u32 = 0x6744_6698;
 /// Begins a chunk of a structured reply.
-pub const STRUCTURED_REPLY_MAGIC: u32 = 0x668e_33ef;
+pub(crate) const STRUCTURED_REPLY_MAGIC: u32 = 0x668e_33ef;
 /// Begins a chunk of a reply if extended headers were negotiated.
-pub const EXTENDED_REPLY_MAGIC: u32 = 0x6e8a_278c;
+pub(crate) const EXTENDED_REPLY_MAGIC: u32 = 0x6e8a_278c;
 
 /// "Request types".
 pub mod command {
@@ -72,24 +72,22 @@ pub mod chunk {
     /// Offset:64, data.
     pub const OFFSET_DATA: u16 = 1;
     /// Offset:64, length:32 of zeros.
-    pub const OFFSET_HOLE: u16 = 2;
+    pub(crate) const OFFSET_HOLE: u16 = 2;
     /// Context:32, then length:32 and state:32 for each extent.
     pub const BLOCK_STATUS: u16 = 5;
     /// Context:32, number of extents:32, then length:64 and state:64 for each extent.
     pub const BLOCK_STATUS_EXT: u16 = 6;
 
     /// Set in all of the following.
-    pub const ERROR_BIT: u16 = 1 << 15;
+    pub(crate) const ERROR_BIT: u16 = 1 << 15;
     /// Error:32, length of the message:16, message.
     pub const ERROR: u16 = ERROR_BIT | 1;
-    /// As [`ERROR`], followed by the offset:64 of the failure.
-    pub const ERROR_OFFSET: u16 = ERROR_BIT | 2;
 }
 
 /// States of an extent in the context "base:allocation".
 pub mod state {
     /// Not allocated.
-    pub const HOLE: u32 = 1 << 0;
+    pub(crate) const HOLE: u32 = 1 << 0;
     /// Reads as zeros.
     pub const ZERO: u32 = 1 << 1;
 }
@@ -107,7 +105,7 @@ pub enum Headers {
 
 impl Headers {
     /// The length of a request without its payload, in bytes.
-    pub const fn request_size(self) -> usize {
+    pub(crate) const fn request_size(self) -> usize {
         match self {
             Self::Simple | Self::Structured => 28,
             Self::Extended => 32,
@@ -115,7 +113,7 @@ impl Headers {
     }
 
     /// The length of a chunk without its payload, in bytes.
-    pub const fn chunk_size(self) -> usize {
+    pub(crate) const fn chunk_size(self) -> usize {
         match self {
             Self::Simple | Self::Structured => 20,
             Self::Extended => 32,
@@ -124,7 +122,7 @@ impl Headers {
 }
 
 /// The length of a simple reply without data, in bytes.
-pub const SIMPLE_REPLY_SIZE: usize = 16;
+pub(crate) const SIMPLE_REPLY_SIZE: usize = 16;
 
 /// The length of the longest header, in bytes.
 pub const MAX_HEADER: usize = 32;

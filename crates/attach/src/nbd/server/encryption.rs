@@ -36,7 +36,7 @@ pub trait StartTls: Send + Sync {
 impl Encryption {
     /// Whether a client without TLS gets nothing. This includes servers that verify clients: a
     /// client that could skip TLS would skip the verification.
-    pub fn is_required(&self) -> bool {
+    pub(crate) fn is_required(&self) -> bool {
         match self {
             Self::Off => false,
             Self::Offered(tls) => tls.verifies_clients(),

@@ -78,7 +78,7 @@ impl Socket {
     ///
     /// # Errors
     /// If the connection is broken, or [the deadline has passed](Self::send_until).
-    pub fn send_all(&self, mut buffers: &mut [IoSlice<'_>]) -> io::Result<()> {
+    pub(crate) fn send_all(&self, mut buffers: &mut [IoSlice<'_>]) -> io::Result<()> {
         while !buffers.is_empty() {
             let left = self.deadlines.stay.left(&self.deadlines.send)?;
             let flags = if left.is_some() { SendFlags::DONTWAIT } else { SendFlags::empty() };
@@ -104,7 +104,7 @@ impl Socket {
     }
 
     /// Whether something has arrived that was not received yet.
-    pub fn is_readable(&self) -> bool {
+    pub(crate) fn is_readable(&self) -> bool {
         let mut fds = [PollFd::new(&*self.fd, PollFlags::IN)];
         matches!(poll(&mut fds, Some(&Timespec { tv_sec: 0, tv_nsec: 0 })), Ok(1))
     }

@@ -164,7 +164,7 @@ impl SuspendableDevice {
     }
 
     /// Refuses writes from now on.
-    pub fn make_read_only(&self) {
+    pub(crate) fn make_read_only(&self) {
         // Requests under way have ended when this returns.
         let _alone = self.lock_alone();
         self.read_only.store(true, Ordering::Relaxed);
@@ -187,7 +187,7 @@ impl SuspendableDevice {
 
     /// Makes requests that wait for a suspended volume fail, also for one that is suspended only
     /// later, so that its front end can be closed.
-    pub fn shut(&self) {
+    pub(crate) fn shut(&self) {
         self.closing.store(true, Ordering::SeqCst);
         self.changes.tell();
     }
@@ -199,7 +199,7 @@ impl SuspendableDevice {
     }
 
     /// Whether writes that waited for the key were refused, and are lost.
-    pub fn has_turned_away(&self) -> bool {
+    pub(crate) fn has_turned_away(&self) -> bool {
         self.turned_away.load(Ordering::Relaxed)
     }
 

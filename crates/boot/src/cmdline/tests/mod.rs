@@ -1,6 +1,7 @@
 //! Command lines as people have them, each with its origin, and the lines of crypttab that they mean here.
 
 mod lines;
+mod page;
 
 use super::*;
 use crate::crypttab;
@@ -347,7 +348,7 @@ fn the_documentation_has_the_table() {
     let text = std::fs::read_to_string(file).unwrap();
     let (before, rest) = text.split_once(BEGIN).expect("the beginning of the table");
     let (_, after) = rest.split_once(END).expect("the end of the table");
-    let now = format!("{before}{BEGIN}{}{END}{after}", table::markdown());
+    let now = format!("{before}{BEGIN}{}{END}{after}", page::markdown());
     if std::env::var_os("KEYWAY_RENEW").is_some() {
         std::fs::write(file, &now).unwrap();
     } else {

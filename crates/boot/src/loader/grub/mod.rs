@@ -249,14 +249,6 @@ impl Judgement {
         self.notes.retain(|note| note.rule != &rules::INSTALL_LUKS2);
     }
 
-    /// Everything that GRUB computes until this keyslot has opened, including the keyslots tried
-    /// before it.
-    pub fn works_until(&self, number: u64) -> Vec<&Work> {
-        let end =
-            self.slots.iter().position(|slot| slot.number == number).map_or(self.slots.len(), |at| at + 1);
-        self.slots[..end].iter().flat_map(|slot| &slot.works).collect()
-    }
-
     /// The keyslot with this number.
     pub fn slot(&self, number: u64) -> Option<&Slot> {
         self.slots.iter().find(|slot| slot.number == number)

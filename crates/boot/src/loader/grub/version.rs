@@ -46,11 +46,6 @@ impl Version {
             Self::V2_14 => &speed::GRUB_2_14,
         }
     }
-
-    /// How many times GRUB asks for a passphrase (`cryptodisk_passphrase_tries` in 2.14).
-    pub fn tries(self) -> u32 {
-        if self < Self::V2_14 { 1 } else { 3 }
-    }
 }
 
 impl fmt::Display for Version {

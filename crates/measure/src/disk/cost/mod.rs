@@ -110,7 +110,7 @@ impl Cost {
     }
 
     /// The same for one who wants no interval: "about 12 % of reading"; nothing if it is not known.
-    pub fn in_brief(&self, what: &str) -> Option<String> {
+    pub(crate) fn in_brief(&self, what: &str) -> Option<String> {
         match *self {
             Self::TooFew { .. } => None,
             Self::Known { part, .. } if self.is_noise() || part <= 0.0 => {
@@ -121,7 +121,7 @@ impl Cost {
     }
 
     /// What the model says of it; nothing if the cost is not known.
-    pub fn beside_model(&self, model: &Model) -> Option<String> {
+    pub(crate) fn beside_model(&self, model: &Model) -> Option<String> {
         let ((low, high), expected) = (self.interval()?, model.cost());
         let (whose, cipher) = (model.whose, model.cipher / f64::from(1 << 20));
         let verdict = if expected < low {
@@ -186,12 +186,12 @@ fn pair<'a>(rows: &'a [Row], row: &'a Row) -> Option<(&'a Measured, &'a Measured
 }
 
 /// The costs of one path under several amounts of data, and what they say together.
-pub struct BySize(pub Vec<(u64, Vec<f64>)>);
+pub(crate) struct BySize(pub Vec<(u64, Vec<f64>)>);
 
 impl BySize {
     /// The cost of all rounds; `None` if it depends on the amount of data: if two of them, or one
     /// and all rounds together, cannot be the same.
-    pub fn cost(&self) -> Option<Cost> {
+    pub(crate) fn cost(&self) -> Option<Cost> {
         let all: Vec<f64> = self.0.iter().flat_map(|(_, costs)| costs).copied().collect();
         let together = Cost::of_rounds(&all);
         let each: Vec<Cost> = self.0.iter().map(|(_, costs)| Cost::of_rounds(costs)).collect();
@@ -203,7 +203,7 @@ impl BySize {
 
     /// Of all rounds, or, if the cost depends on the amount of data, of the smallest and of the
     /// largest amount for which it is known.
-    pub fn sentence(&self, what: &str) -> Option<String> {
+    pub(crate) fn sentence(&self, what: &str) -> Option<String> {
         let mib = |bytes: u64| bytes >> 20;
         let (first, last) = (self.0.first()?.0, self.0.last()?.0);
         let Some(cost) = self.cost() else {

@@ -77,14 +77,9 @@ impl Restore {
     /// Reads `backup` and compares it with the content of `target`. Refused when data offset or key
     /// size differ between headers of the same version; between different versions, only the user
     /// knows which header the data belongs to. The target is claimed from here to the end of
-    /// [`Restore::run`]; only mappings of the volume that was backed up may be using it. Refused in the
-    /// middle of a re-encryption.
-    pub fn prepare(target: Arc<dyn Storage>, backup: &dyn Storage, locking: Locking) -> Result<Self> {
-        Self::prepare_midway(target, backup, locking, Midway::Refuse)
-    }
-
-    /// The same, where it is said what becomes of a re-encryption that is under way.
-    pub fn prepare_midway(
+    /// [`Restore::run`]; only mappings of the volume that was backed up may be using it. `midway` says what becomes of a
+    /// re-encryption that is under way.
+    pub fn prepare(
         target: Arc<dyn Storage>,
         backup: &dyn Storage,
         locking: Locking,

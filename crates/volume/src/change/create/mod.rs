@@ -37,16 +37,6 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// Everything from offset 0 to the end of header and keyslots,
-    /// padding as zeros, for writing in one pass.
-    pub fn to_bytes(&self) -> Vec<u8> {
-        let mut all = vec![0; self.header_end as usize];
-        for (at, bytes) in &self.writes {
-            all[*at as usize..*at as usize + bytes.len()].copy_from_slice(bytes);
-        }
-        all
-    }
-
     /// Maps the plaintext to the data device.
     pub fn layout(&self) -> Result<Layout> {
         self.header.layout()

@@ -11,7 +11,12 @@ impl Volume {
     ///
     /// # Errors
     /// The key does not fit a segment's cipher.
-    pub fn in_the_making(file: &NewFile, layout: &Layout, volume_key: &Secret, cpu: Cpu) -> Result<Self> {
+    pub(crate) fn in_the_making(
+        file: &NewFile,
+        layout: &Layout,
+        volume_key: &Secret,
+        cpu: Cpu,
+    ) -> Result<Self> {
         Self::over(Arc::clone(file.file()) as _, layout, volume_key.into(), cpu)
     }
 

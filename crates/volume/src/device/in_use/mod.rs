@@ -69,7 +69,7 @@ impl InUse {
     ///
     /// # Errors
     /// As [`InUse::acquire`].
-    pub fn acquire_beside_mappings(storage: &dyn Storage, uuid: &str) -> Result<Self> {
+    pub(crate) fn acquire_beside_mappings(storage: &dyn Storage, uuid: &str) -> Result<Self> {
         Wish { access: Access::Write, shared: false, volume: Some(uuid) }.insist(storage)
     }
 
@@ -155,7 +155,7 @@ pub fn holder_of_device(major: u32, minor: u32) -> Option<Holder> {
 }
 
 /// The process that holds a lock of the file at `path`, if it can be seen.
-pub fn locker_of(path: &Path) -> Option<Holder> {
+pub(crate) fn locker_of(path: &Path) -> Option<Holder> {
     Kernel::here().locker(Subject::of(&std::fs::metadata(path).ok()?))
 }
 

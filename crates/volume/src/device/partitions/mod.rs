@@ -93,7 +93,7 @@ impl Partitions {
     }
 
     /// Whether another one has some of its bytes too: then it is unclear whose these are.
-    pub fn shares_bytes(&self, one: &Partition) -> bool {
+    pub(crate) fn shares_bytes(&self, one: &Partition) -> bool {
         let overlaps =
             |other: &&Partition| other.bytes.start < one.bytes.end && one.bytes.start < other.bytes.end;
         self.all.iter().filter(overlaps).count() > 1

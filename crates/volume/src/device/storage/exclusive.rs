@@ -29,7 +29,7 @@ impl Exclusive {
     ///
     /// # Errors
     /// As [`Exclusive::claim`].
-    pub fn claim_header(storage: Arc<dyn Storage>, uuid: &str) -> Result<Self> {
+    pub(crate) fn claim_header(storage: Arc<dyn Storage>, uuid: &str) -> Result<Self> {
         Self::with(storage, |storage| InUse::acquire_beside_mappings(storage, uuid))
     }
 

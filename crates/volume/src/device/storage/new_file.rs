@@ -63,7 +63,7 @@ impl NewFile {
 
     /// Makes the file write-protected when it is complete.
     #[must_use]
-    pub fn write_protected(mut self) -> Self {
+    pub(crate) fn write_protected(mut self) -> Self {
         self.protected = true;
         self
     }

@@ -34,11 +34,11 @@ pub const DEFAULT_MEMORY_KIB: u32 = 1 << 20;
 /// Lanes that Argon2 may use by default (capped at the number of online CPUs).
 pub const DEFAULT_LANES: u32 = 4;
 /// Fewest PBKDF2 iterations.
-pub const PBKDF2_MIN_ITERATIONS: u32 = 1000;
+pub(crate) const PBKDF2_MIN_ITERATIONS: u32 = 1000;
 /// Fewest Argon2 passes.
-pub const ARGON2_MIN_TIME: u32 = 4;
+pub(crate) const ARGON2_MIN_TIME: u32 = 4;
 /// Minimum and maximum Argon2 memory in KiB.
-pub const ARGON2_MEMORY_KIB: std::ops::RangeInclusive<u32> = 32..=4 * 1024 * 1024;
+pub(crate) const ARGON2_MEMORY_KIB: std::ops::RangeInclusive<u32> = 32..=4 * 1024 * 1024;
 
 /// How a KDF's cost is chosen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

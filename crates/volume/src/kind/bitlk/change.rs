@@ -75,11 +75,6 @@ impl Opened {
         self.protector
     }
 
-    /// The header, as it was when it was opened.
-    pub fn header(&self) -> &Header {
-        &self.header
-    }
-
     /// Adds a protector, and returns its number. With `replaces`, a passphrase takes the place of the one that there is.
     ///
     /// # Errors

@@ -36,7 +36,7 @@ use keyway_crypto::kdf::STRETCH_ROUNDS;
 use keyway_crypto::{CipherSpec, SectorSize};
 use keyway_format::bitlk::{Protection, Protector};
 pub use make::{NewBitlk, NewKeys};
-pub use new_key::{NewKey, RecoveryKey, check_passphrase};
+pub use new_key::{NewKey, RecoveryKey};
 use state::Extent;
 use std::sync::Arc;
 pub use unlock::Unlocked;

@@ -92,14 +92,7 @@ impl Stretched {
     }
 }
 
-/// Refuses what Windows does not take as a passphrase, before anything is written.
-///
-/// # Errors
-/// [`Refused`](crate::Error::Refused).
-pub fn check_passphrase(text: &Secret) -> Result<()> {
-    checked_digest(text).map(drop)
-}
-
+/// The digest of a passphrase, unless Windows does not take it.
 fn checked_digest(text: &Secret) -> Result<Secret> {
     let refused = |why: &str| Err(Refusal::Unusable.because(why));
     let Some(digest) = passphrase_digest(text) else {

@@ -252,7 +252,7 @@ impl Locked {
     ///
     /// # Errors
     /// As [`Locked::unlock`].
-    pub fn unlock_by_file(&self, content: &Secret, options: &UnlockOptions) -> Result<Unlocked> {
+    pub(crate) fn unlock_by_file(&self, content: &Secret, options: &UnlockOptions) -> Result<Unlocked> {
         self.search(&self.key_files.with_file(content)?, options)
     }
 

@@ -74,7 +74,12 @@ fn a_restore_says_that_it_takes_the_seal_away() {
 #[test]
 fn what_this_build_does_not_know_is_neither_restored_nor_overwritten() {
     let image = luks2(&params2());
-    let strange = with_metadata(&image, |metadata| metadata.set_requirements(&["time-travel"]).unwrap());
+    let strange = with_metadata(&image, |metadata| {
+        let json = String::from_utf8(metadata.to_json()).unwrap();
+        let json = json.strip_suffix("}}").unwrap().to_owned()
+            + r#","requirements":{"mandatory":["time-travel"]}}}"#;
+        *metadata = Metadata::parse(json.as_bytes(), HeaderSize::ALL[0]).unwrap();
+    });
     let named = |place: &str| format!("Forbidden LUKS2 requirement \"time-travel\" detected on {place}.");
     assert_eq!(refused(image.clone(), &strange), named("backup"));
     assert_eq!(refused(strange, &image), named("device"));

@@ -27,7 +27,7 @@ fn states() -> [Vec<u8>; 4] {
 
 fn allowed(target: &[u8], backup: &[u8]) -> Vec<Warning> {
     let (target, backup) = (Arc::new(Memory::from(target.to_vec())), Memory::from(backup.to_vec()));
-    let restore = Restore::prepare_midway(target, &backup, Locking::default(), Midway::Warn).unwrap();
+    let restore = Restore::prepare(target, &backup, Locking::default(), Midway::Warn).unwrap();
     restore.warnings().to_vec()
 }
 
@@ -62,7 +62,7 @@ fn a_backup_from_before_cancels_what_was_only_prepared() {
     let [before, prepared, ..] = states();
     let target = Arc::new(Memory::from(prepared));
     let backup = Memory::from(before.clone());
-    let restore = Restore::prepare(target.clone(), &backup, Locking::default()).unwrap();
+    let restore = Restore::prepare(target.clone(), &backup, Locking::default(), Midway::Refuse).unwrap();
     assert!(restore.warnings().contains(&Warning::CancelsReencryption));
     restore.run().unwrap();
     assert!(target.to_vec() == before);
@@ -75,7 +75,7 @@ fn what_has_begun_meanwhile_is_not_overwritten() {
     for (first, then) in [(&prepared, &middle), (&after, &middle)] {
         let target = Arc::new(Memory::from(first.clone()));
         let backup = Memory::from(before.clone());
-        let restore = Restore::prepare(target.clone(), &backup, Locking::default()).unwrap();
+        let restore = Restore::prepare(target.clone(), &backup, Locking::default(), Midway::Refuse).unwrap();
         target.write_at(then, 0).unwrap();
         let why = restore.run().err().unwrap().to_string();
         assert!(why.starts_with("The volume on the device is in the middle"), "{why}");

@@ -11,7 +11,7 @@ use crate::device::storage::{Faulty, File, Memory};
 use crate::unlock;
 use crate::{Access, Cost, KdfChoice, OsRandom, UnlockOptions};
 use keyway_crypto::Secret;
-use keyway_format::luks2::{Copy, Metadata};
+use keyway_format::luks2::{Copy, HeaderSize, Metadata};
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
@@ -61,7 +61,12 @@ fn header(image: &[u8]) -> Header {
 }
 
 fn prepare(target: Vec<u8>, backup: &[u8]) -> Result<Restore> {
-    Restore::prepare(Arc::new(Memory::from(target)), &Memory::from(backup.to_vec()), Locking::default())
+    Restore::prepare(
+        Arc::new(Memory::from(target)),
+        &Memory::from(backup.to_vec()),
+        Locking::default(),
+        Midway::Refuse,
+    )
 }
 
 fn refused(target: Vec<u8>, backup: &[u8]) -> String {
@@ -169,10 +174,10 @@ fn a_backup_waits_for_who_edits() {
     let to = path.with_extension("backup");
     assert!(matches!(backup(&luks, &to), Err(Error::Busy(_))));
     let backup = Memory::from(luks1(&params1()));
-    let restore = Restore::prepare(storage.clone(), &backup, soon);
+    let restore = Restore::prepare(storage.clone(), &backup, soon, Midway::Refuse);
     assert!(matches!(restore, Err(Error::Busy(_))));
     drop(editor);
-    let restore = Restore::prepare(storage.clone(), &backup, soon).unwrap();
+    let restore = Restore::prepare(storage.clone(), &backup, soon, Midway::Refuse).unwrap();
     let reader = HeaderLock::acquire(&*storage, LockMode::Shared, soon).unwrap();
     assert!(matches!(restore.run(), Err(Error::Busy(_))));
     drop(reader);
@@ -187,10 +192,10 @@ fn a_restore_is_alone_from_the_question_to_the_last_write() {
     let open = || Arc::new(File::open_rw(&path).unwrap());
     let other = Exclusive::claim(open()).unwrap();
     let backup = Memory::from(image);
-    let refused = Restore::prepare(open(), &backup, Locking::default());
+    let refused = Restore::prepare(open(), &backup, Locking::default(), Midway::Refuse);
     assert!(matches!(refused, Err(Error::InUse(_))));
     drop(other);
-    let restore = Restore::prepare(open(), &backup, Locking::default()).unwrap();
+    let restore = Restore::prepare(open(), &backup, Locking::default(), Midway::Refuse).unwrap();
     assert!(matches!(Exclusive::claim(open()), Err(Error::InUse(_))));
     restore.run().unwrap();
     Exclusive::claim(open()).unwrap();
@@ -213,7 +218,7 @@ fn a_restore_writes_what_differs_and_the_header_last() {
         // Nothing differs: nothing is written.
         let same = Arc::new(Faulty::new(image.clone()));
         let backup = Memory::from(image.clone());
-        Restore::prepare(same.clone(), &backup, Locking::default()).unwrap().run().unwrap();
+        Restore::prepare(same.clone(), &backup, Locking::default(), Midway::Refuse).unwrap().run().unwrap();
         assert_eq!(same.events(), vec![Event::Flush; pieces]);
 
         // Key material and header of the device differ; so does the data after them, which must
@@ -223,7 +228,7 @@ fn a_restore_writes_what_differs_and_the_header_last() {
             other[at] ^= 1;
         }
         let target = Arc::new(Faulty::new(other.clone()));
-        Restore::prepare(target.clone(), &backup, Locking::default()).unwrap().run().unwrap();
+        Restore::prepare(target.clone(), &backup, Locking::default(), Midway::Refuse).unwrap().run().unwrap();
         let now = target.image();
         assert!(now[..end] == image[..end] && now[end..] == other[end..]);
         let events = target.events();
@@ -253,7 +258,10 @@ fn a_restore_brings_the_old_passphrase_back() {
         unlock(&luks, &secret("old"), &UnlockOptions::default()).is_ok()
     };
     assert!(!opens());
-    Restore::prepare(storage.clone(), &Memory::from(image), Locking::default()).unwrap().run().unwrap();
+    Restore::prepare(storage.clone(), &Memory::from(image), Locking::default(), Midway::Refuse)
+        .unwrap()
+        .run()
+        .unwrap();
     assert!(opens());
 }
 
@@ -263,7 +271,10 @@ fn a_device_grows_where_it_can_and_is_refused_where_not() {
         let end = header_len(&header(&image)) as usize;
         let short = Arc::new(Faulty::new(vec![0; end - 1]));
         let backup = Memory::from(image.clone());
-        let error = Restore::prepare(short.clone(), &backup, Locking::default()).err().unwrap().to_string();
+        let error = Restore::prepare(short.clone(), &backup, Locking::default(), Midway::Refuse)
+            .err()
+            .unwrap()
+            .to_string();
         assert_eq!(
             error,
             format!(
@@ -273,12 +284,12 @@ fn a_device_grows_where_it_can_and_is_refused_where_not() {
         );
         assert!(short.events().is_empty());
         let enough = Arc::new(Faulty::new(vec![0; end]));
-        Restore::prepare(enough.clone(), &backup, Locking::default()).unwrap().run().unwrap();
+        Restore::prepare(enough.clone(), &backup, Locking::default(), Midway::Refuse).unwrap().run().unwrap();
         assert!(enough.image() == image[..end]);
         let path = std::env::temp_dir().join(format!("keyway-backup-grows-{}-{end}", std::process::id()));
         fs::write(&path, b"short").unwrap();
         let file = Arc::new(File::open_rw(&path).unwrap());
-        Restore::prepare(file, &backup, Locking::default()).unwrap().run().unwrap();
+        Restore::prepare(file, &backup, Locking::default(), Midway::Refuse).unwrap().run().unwrap();
         assert!(fs::read(&path).unwrap() == image[..end]);
         fs::remove_file(path).unwrap();
     }
@@ -314,16 +325,18 @@ fn what_did_not_land_is_noticed() {
     let image = luks1(&params1());
     let other = luks1(&Luks1Params { uuid: None, ..params1() });
     let target = Arc::new(Forgetful(Memory::from(other)));
-    let restore = Restore::prepare(target, &Memory::from(image.clone()), Locking::default()).unwrap();
+    let restore =
+        Restore::prepare(target, &Memory::from(image.clone()), Locking::default(), Midway::Refuse).unwrap();
     assert_eq!(restore.run().unwrap_err().to_string(), "reading back the header: not what was written");
 
     // Failures are reported.
     let broken = Arc::new(Faulty::breaking_at(vec![0; image.len()], 0, 0));
-    let restore = Restore::prepare(broken, &Memory::from(image.clone()), Locking::default()).unwrap();
+    let restore =
+        Restore::prepare(broken, &Memory::from(image.clone()), Locking::default(), Midway::Refuse).unwrap();
     let error = restore.run().unwrap_err().to_string();
     assert!(error.starts_with("writing the header: the storage broke down"), "{error}");
     let broken = Arc::new(Faulty::breaking_at(image.clone(), 0, 0));
-    let restore = Restore::prepare(broken, &Memory::from(image), Locking::default()).unwrap();
+    let restore = Restore::prepare(broken, &Memory::from(image), Locking::default(), Midway::Refuse).unwrap();
     let error = restore.run().unwrap_err().to_string();
     assert!(error.starts_with("flushing the header: "), "{error}");
 }

@@ -67,7 +67,7 @@ impl Place {
     ///
     /// # Errors
     /// As [`Place::find`].
-    pub fn find_to_edit(path: &Path) -> io::Result<Self> {
+    pub(crate) fn find_to_edit(path: &Path) -> io::Result<Self> {
         Self::resolve(path, Follow::Own)
     }
 
@@ -146,24 +146,12 @@ impl Place {
         Ok(file)
     }
 
-    /// As [`Place::make_or_open`], but empties a file.
-    ///
-    /// # Errors
-    /// As [`Place::make_or_open`].
-    pub fn make_or_empty(&self, mode: u32) -> io::Result<File> {
-        let file = self.make_or_open(mode)?;
-        if file.metadata()?.is_file() {
-            file.set_len(0)?;
-        }
-        Ok(file)
-    }
-
     /// Opens a file or a block device to be read and written in place.
     ///
     /// # Errors
     /// `PermissionDenied` with [`Planted`] at a name that may be a hard link to a file elsewhere;
     /// `InvalidInput` where something else is; otherwise the system's error.
-    pub fn open_in_place(&self) -> io::Result<File> {
+    pub(crate) fn open_in_place(&self) -> io::Result<File> {
         let file = self.open_with(IN_PLACE.union(self.last()), 0)?;
         let found = fstat(&file)?;
         if !matches!(FileType::from_raw_mode(found.st_mode), FileType::RegularFile | FileType::BlockDevice) {
