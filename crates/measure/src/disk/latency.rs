@@ -44,7 +44,7 @@ impl Default for Latencies {
 }
 
 /// The percentiles that are reported.
-pub(crate) const PERCENTS: [f64; 7] = [1.0, 10.0, 50.0, 90.0, 99.0, 99.9, 100.0];
+pub const PERCENTS: [f64; 7] = [1.0, 10.0, 50.0, 90.0, 99.0, 99.9, 100.0];
 /// Ten minutes: no disk driver waits longer.
 const LONGEST: u64 = 600_000_000_000;
 /// Three decimal digits.

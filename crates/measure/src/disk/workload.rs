@@ -39,7 +39,7 @@ impl Workload {
     }
 
     /// Whether its requests follow one another on the storage.
-    pub(crate) fn is_sequential(&self) -> bool {
+    pub fn is_sequential(&self) -> bool {
         self.pattern.is_sequential()
     }
 
@@ -77,7 +77,7 @@ fn both(bound: Bound) -> [Workload; 2] {
 }
 
 /// The sizes that are commonly measured with `dd`, in MiB.
-pub(crate) const SIZES_MIB: [u64; 8] = [10, 20, 50, 100, 200, 500, 1000, 2000];
+pub const SIZES_MIB: [u64; 8] = [10, 20, 50, 100, 200, 500, 1000, 2000];
 /// The number of sizes that come before everything else.
 const SMALL: usize = 5;
 /// `dd bs=1M`.
