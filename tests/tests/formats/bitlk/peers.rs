@@ -238,6 +238,17 @@ fn a_wrong_secret_is_told_from_a_mistyped_one() {
     assert!(open(&data, Key::Volume(&Bitlk::default().volume_key())).is_ok());
 }
 
+#[test]
+fn a_key_file_may_hold_a_text() {
+    let data = storage(&Bitlk::default().make(&vec![0; LEN]));
+    let by_file = |text: &str| {
+        let found = open(&data, Key::File(&secret(text)));
+        found.map_or_else(|error| error.to_string(), |_| "opened".into())
+    };
+    assert_eq!([by_file(PASSPHRASE), by_file(&format!("{RECOVERY}\n"))], ["opened"; 2]);
+    assert_eq!(by_file("incorrect"), "No key available with this passphrase.");
+}
+
 /// A clear key that opens nothing: whoever knows the passphrase is asked.
 #[test]
 fn a_clear_key_that_cannot_be_used_is_passed_over() {
