@@ -22,7 +22,7 @@ fn row(parameter: &Parameter) -> String {
     let also: Vec<_> = parameter.of[1..].iter().map(|family| family.name()).collect();
     let here = match parameter.read {
         Some(_) => parameter.here.to_owned(),
-        None => format!("**not done**, and said so: {}", parameter.here),
+        None => format!("**not done** (the console says so): {}", parameter.here),
     };
     format!("| `{}{}` | {} | {here} |\n", parameter.name, value.replace('|', "\\|"), also.join(", "))
 }
