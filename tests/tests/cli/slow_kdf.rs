@@ -30,7 +30,7 @@ fn hours_of_argon2_are_refused_where_nobody_can_be_asked() {
     let refused = there(&scratch, RECIPE).fails(1);
     let refused =
         refused.says(WARNING).says(" h on this machine, now and each time that the volume is opened.");
-    refused.says("For iterations of PBKDF2, give --pbkdf pbkdf2.").says("give -q");
+    refused.says("For iterations of PBKDF2, give --pbkdf pbkdf2.").says("-q confirms it");
     let named = there(&scratch, RECIPE).args("--pbkdf argon2id").fails(1);
     named.says(WARNING).lacks("--pbkdf pbkdf2").says("--iter-time 2000");
     there(&scratch, "luksAddKey volume new -d key --iter-time 61000").fails(1).says("milliseconds");

@@ -215,7 +215,7 @@ fn apply_asks_and_finds_a_free_name() {
         let apply = keyway(line).arg(within).arg(&volume.path).arg("--key-file").arg(kit.key());
         apply.directory(kit.scratch.root())
     };
-    apply("2s").fails(1).says("give -q");
+    apply("2s").fails(1).says("-q confirms it");
     let ending = Terminal::start(&apply("2s"))
         .expect("This will change the cost of keyslot 0 of ")
         .expect("Are you sure? (Type 'yes' in capital letters): ")

@@ -141,7 +141,8 @@ pub(crate) const BY_SIZE: &str = "; --size 1G makes a new file";
 
 /// Creates the file of a detached header.
 pub(crate) fn new_header(path: &Path) -> Result<File> {
-    File::create_new(path).map_err(|e| {
+    let file = File::create_new(path);
+    file.map_err(|e| {
         Failure::new(Exit::Parameters, format!("Cannot create header file {}: {e}.", path.display()))
     })
 }

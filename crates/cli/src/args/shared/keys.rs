@@ -114,12 +114,12 @@ pub(crate) static KEY_DESCRIPTION: Opt = option(
     None,
     "TEXT",
     Kind::Text,
-    "Passphrase: this key of the keyring.",
+    "Passphrase from this keyring key.",
     "The description of a key of type \"user\", searched for as request_key(2) does. It replaces the prompt \
      and the key file.",
 );
 pub(crate) static NEW_KEY_DESCRIPTION: Opt =
-    option("new-key-description", None, "TEXT", Kind::Text, "New passphrase: this key.", "");
+    option("new-key-description", None, "TEXT", Kind::Text, "New passphrase from this keyring key.", "");
 pub(crate) static VOLUME_KEY_KEYRING: Opt = option(
     "volume-key-keyring",
     None,

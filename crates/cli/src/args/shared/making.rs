@@ -79,7 +79,7 @@ pub(crate) static ITER_TIME_FOR: Opt = option(
     None,
     "NAME",
     Kind::Words(OPENERS),
-    "Program that has to meet --iter-time (cryptsetup).",
+    "Program for --iter-time (cryptsetup).",
     "keyway and cryptsetup on this machine; grub-2.06, grub-2.12 and grub-2.14 in firmware on a CPU like this \
      one, grub-2.14-accel where grub.cfg has cryptomount -A; grub-debian-13, grub-fedora, grub-ubuntu-24.04 \
      and the like are distributions' signed images, and a keyslot that these cannot open is refused; pi3 and \

@@ -23,7 +23,7 @@ pub(crate) static RESILIENCE: Opt = option(
     None,
     "MODE",
     Kind::Words(&["checksum", "journal", "none", "datashift"]),
-    "What protects the part being written.",
+    "Protection of the part being written.",
     "",
 );
 pub(crate) static RESILIENCE_HASH: Opt = option(

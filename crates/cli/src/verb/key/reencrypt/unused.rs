@@ -13,7 +13,7 @@ pub(super) static SKIP_UNUSED: Opt = Opt {
     short: None,
     value: "",
     kind: Kind::Flag,
-    help: "Leave out what ext2/3/4 marks as free.",
+    help: "Leave out free blocks of ext2/3/4.",
     man: "Blocks that the ext2, ext3 or ext4 file system in the volume does not use are neither read nor \
           reencrypted, but filled with random bytes: deleted files cannot be restored afterwards. The file \
           system must be unmounted and without errors; anything else is refused before anything is written. \
@@ -26,7 +26,7 @@ pub(super) static DISCARD_UNUSED: Opt = Opt {
     short: None,
     value: "",
     kind: Kind::Flag,
-    help: "With --skip-unused: discard it.",
+    help: "With --skip-unused: discard them.",
     man: "Nothing is written there: far faster than random bytes. But the device may show which blocks are in \
           use, and deleted files may stay on the medium, encrypted as before or not at all.",
 };

@@ -69,26 +69,24 @@ pub(crate) static COMMAND: Command = Command {
         },
     ],
     about: "Open a volume under a name: in the kernel, or without root.",
-    man: "As root, if the kernel has dm-crypt, the volume becomes /dev/mapper/NAME exactly as cryptsetup \
-          makes it, and nothing is printed; either program shows, resizes and closes the other's mappings. \
-          Otherwise a background process of the user's holds the key and serves the plaintext, as a file \
-          through FUSE or on a socket through NBD, and the command prints where it is and how to use it. The \
-          process survives the terminal; \"keyway list\" shows it, \"keyway close NAME\" ends it. --backend \
-          chooses.\n\nFor the kernel, a file gets a loop device, which is removed with the mapping. A second \
-          writer of the same volume is refused. A LUKS2 volume's key goes through the kernel keyring, as with \
-          cryptsetup. A chain of TrueCrypt's or VeraCrypt's ciphers is a mapping for each: NAME, and below it \
-          NAME_1 and NAME_2. Volumes with integrity protection are refused.\n\nIf the only operand is a name \
-          in /etc/crypttab, device, key file and options come from there; the command line takes precedence. \
-          A name that /etc/crypttab gives to another device causes a warning. The demands of its entries \
-          (x-keyway.require=, x-keyway.seal-context=, x-keyway.seal-context-file=) apply to every volume that \
-          an entry describes, by its name or by its device, however the command line writes it and whoever \
-          opens it. If the table cannot be read, root opens nothing; other users get a warning.\n\nWith \
-          --test-passphrase the volume is unlocked and nothing else happens, except that --link-vk-to-keyring \
-          leaves its key in that keyring: exit code 0 means that the passphrase is right, 2 that it is \
-          wrong.\n\nA LUKS2 token of type luks2-keyring is tried before a key file and before any prompt: its \
-          passphrase is the key of type \"user\" that it names in the kernel keyring. Tokens of other types \
-          are skipped. Keyslots are derived in parallel, those with priority \"prefer\" first; those with \
-          priority \"ignore\" only if --key-slot names them.",
+    man: "As root, if the kernel has dm-crypt, the volume becomes /dev/mapper/NAME exactly as cryptsetup makes it, and \
+          nothing is printed; either program shows, resizes and closes the other's mappings. Otherwise a background \
+          process of the user's holds the key and serves the plaintext, as a file through FUSE or on a socket through \
+          NBD, and the command prints where it is and how to use it. The process survives the terminal; \"keyway list\" \
+          shows it, \"keyway close NAME\" ends it. --backend chooses.\n\nFor the kernel, a file gets a loop device, \
+          which is removed with the mapping. A second writer of the same volume is refused. A LUKS2 volume's key goes \
+          through the kernel keyring, as with cryptsetup. A chain of TrueCrypt's or VeraCrypt's ciphers is a mapping \
+          for each: NAME, and below it NAME_1 and NAME_2. Volumes with integrity protection are refused.\n\nIf the only \
+          operand is a name in /etc/crypttab, device, key file and options come from there; the command line takes \
+          precedence. A name that /etc/crypttab gives to another device causes a warning. The demands of its entries \
+          (x-keyway.require=, x-keyway.seal-context=, x-keyway.seal-context-file=) apply to every volume that an entry \
+          describes, by its name or by its device, however the command line writes it and whoever opens it. If the \
+          table cannot be read, root opens nothing; other users get a warning.\n\nWith --test-passphrase the volume is \
+          unlocked and nothing else happens, except that --link-vk-to-keyring leaves its key in that keyring: exit code \
+          0 means that the passphrase is right, 2 that it is wrong.\n\nA LUKS2 token of type luks2-keyring is tried \
+          before a key file and before any prompt: its passphrase is the key of type \"user\" that it names in the \
+          kernel keyring. Tokens of other types are skipped. Keyslots are derived in parallel, those with priority \
+          \"prefer\" first; those with priority \"ignore\" only if --key-slot names them.",
     options: &[
         &[
             &BACKEND,

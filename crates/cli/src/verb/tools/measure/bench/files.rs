@@ -54,12 +54,9 @@ pub(super) fn other_options(begun_with: &str) -> String {
     format!("the run began with other options ({begun_with}); give none to resume it.")
 }
 
-/// How a run that was stopped is resumed.
-pub(super) fn way_on(verb: &str, saved: Option<&Path>) -> String {
-    match saved {
-        Some(path) => format!("\"keyway {verb} --resume {}\" continues it.", path.display()),
-        None => "with --save it could be resumed.".to_owned(),
-    }
+/// How a run that was stopped is resumed: by the line for the file that it was saved in.
+pub(super) fn way_on(saved: Option<&Path>, line: impl Fn(&Path) -> String) -> String {
+    saved.map_or_else(|| "with --save it could be resumed.".to_owned(), line)
 }
 
 /// In percent: what two runs of one program may differ by.

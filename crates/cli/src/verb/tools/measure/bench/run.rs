@@ -87,7 +87,8 @@ fn measure(asked: Asked, options: RunOptions, table: Report) -> Result<()> {
 }
 
 fn stopped(path: Option<&Path>, done: usize, all: usize) -> Failure {
-    let hint = files::way_on("bench", path);
+    let hint =
+        files::way_on(path, |path| format!("\"keyway bench --resume {}\" continues it.", path.display()));
     Failure::new(Exit::Parameters, format!("Stopped after {done} of {all} cases; {hint}"))
 }
 

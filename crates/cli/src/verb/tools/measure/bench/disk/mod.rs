@@ -129,7 +129,9 @@ fn answered(all: &[Results]) -> String {
 }
 
 fn stopped(path: Option<&Path>, done: usize, all: usize) -> Failure {
-    let hint = files::way_on("bench disk", path);
+    let hint = files::way_on(path, |path| {
+        format!("\"keyway bench disk --resume {}\" continues it.", path.display())
+    });
     let what = match (done, all) {
         (0, _) => "before anything was measured".to_owned(),
         (done, 0) => format!("after {done} cases"),
