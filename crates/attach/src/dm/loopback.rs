@@ -73,7 +73,7 @@ impl Loop {
             let _ = options.direct_io && sys::set_direct_io(device.as_fd(), true).is_ok();
             return Ok(Self { device, path });
         }
-        Err(Error::Busy(format!("{}: others took every free one", what())))
+        Err(Error::Busy(format!("{}: other programs took every free one", what())))
     }
 
     /// The path of the device node.

@@ -212,7 +212,7 @@ fn checked(result: i32) -> io::Result<()> {
 
 /// Aborts: the kernel may still be using the command's buffer, and nothing tells when it stops.
 fn abandon(why: &io::Error) -> ! {
-    panic!("io_uring took a command and cannot be waited for: {why}")
+    panic!("io_uring took a command, and waiting for it failed: {why}")
 }
 
 const PAGE: usize = 4096;
