@@ -160,20 +160,20 @@ pub static PARAMETERS: &[Parameter] = parameters! {
         "opens that volume as luks-UUID, or by the name that crypttab gives it; the beginning of a UUID is enough, as for dracut";
     "rd.luks.name" "UUID=NAME" [Systemd, Booster] Some(Reading::name), "opens that volume as NAME";
     "rd.luks.data" "UUID=DEVICE" [Systemd] Some(Reading::data),
-        "the data of that volume are on DEVICE, which has no header (header= in its options)";
+        "that volume's data is on DEVICE, its header is elsewhere (header= in its options)";
     "rd.luks.key" "[UUID=]PATH[:DEVICE]" [Systemd, Booster] Some(Reading::key),
-        "its key file, in the image or on DEVICE; dracut's PATH:DEVICE:VOLUME, too, with the beginnings of UUIDs";
+        "its key file, in the image or on DEVICE; also dracut's PATH:DEVICE:VOLUME, with the beginnings of UUIDs";
     "rd.luks.options" "[UUID=]OPTION,…" [Systemd, Booster] Some(Reading::options),
-        "crypttab's options; those for a UUID take the place of those for all";
+        "crypttab's options; those for a UUID replace those for all";
     "rd.luks.allow-discards" "[UUID]" [Dracut] Some(Reading::discards), "the option discard, for that volume or for all";
     "rd.luks.partuuid" "UUID" [Dracut] Some(Reading::partuuid), "opens the volume on that partition";
     "rd.luks.serial" "SERIAL" [Dracut] None, "name the volume by rd.luks.uuid=";
-    "rd.auto" "yes|no" [Dracut] Some(|_, _| ()), "nothing: what is opened has to be named";
-    "rd.luks.timeout" "SECONDS" [Dracut] Some(Reading::timeout), "how long a passphrase is waited for";
+    "rd.auto" "yes|no" [Dracut] Some(|_, _| ()), "nothing: volumes have to be named";
+    "rd.luks.timeout" "SECONDS" [Dracut] Some(Reading::timeout), "seconds to wait for a passphrase";
     "rd.luks.key.tout" "TRIES" [Dracut] Some(Reading::key_tries), "seconds to wait for the key's device, if that is longer than 30";
-    "rd.timeout" "SECONDS" [Dracut] Some(Reading::waits_or_forever), "how long devices are waited for, if that is longer than 30 s; 0: for ever";
+    "rd.timeout" "SECONDS" [Dracut] Some(Reading::waits_or_forever), "seconds to wait for devices, if that is longer than 30; 0: for ever";
     "rd.retry" "SECONDS" [Dracut] Some(Reading::waits), "the same";
-    "rd.lvm" "yes|no" [Dracut] Some(Reading::lvm), "no: no logical volume is activated, not for root= either";
+    "rd.lvm" "yes|no" [Dracut] Some(Reading::lvm), "no: no logical volume is activated, not even for root=";
     "rd.lvm.lv" "GROUP/VOLUME" [Dracut] Some(Reading::lvm_volume),
         "activates that logical volume before the root is mounted; those that root=, resume= and volumes need are activated anyway";
     "rd.lvm.vg" "GROUP" [Dracut] Some(Reading::lvm_group), "the same for all volumes of that group";
@@ -183,9 +183,9 @@ pub static PARAMETERS: &[Parameter] = parameters! {
     "rd_NO_LVM" "" [Dracut] Some(|reading, _| reading.lvm("no")), "the old name of rd.lvm=0";
     "rd.md" "yes|no" [Dracut] Some(Reading::md), "no: no array of md RAID is assembled";
     "rd.md.uuid" "UUID" [Dracut] Some(Reading::md_uuid),
-        "no other array is assembled; may be repeated. Without it, all are, where a device that is needed is not there yet";
+        "only that array is assembled; may be repeated. Without it all are, while a needed device is missing";
     "rd.md.conf" "yes|no" [Dracut] Some(|_, _| ()), "nothing: no mdadm.conf is read";
-    "rd.md.imsm" "yes|no" [Dracut] Some(|_, _| ()), "nothing: arrays of a controller's BIOS (Intel's) are not assembled, and named";
+    "rd.md.imsm" "yes|no" [Dracut] Some(|_, _| ()), "nothing: arrays of Intel's BIOS are never assembled, only reported";
     "rd.md.ddf" "yes|no" [Dracut] Some(|_, _| ()), "nothing: the same for DDF";
     "rd.md.waitclean" "yes|no" [Dracut] Some(|_, _| ()), "nothing: no array is stopped";
     "rd_MD_UUID" "UUID" [Dracut] Some(Reading::md_uuid), "the old name of rd.md.uuid=";
@@ -195,8 +195,7 @@ pub static PARAMETERS: &[Parameter] = parameters! {
     "rd_LUKS_UUID" "UUID" [Dracut] Some(Reading::uuid), "the old name of rd.luks.uuid=";
     "rd_NO_LUKS" "" [Dracut] Some(|reading, _| reading.luks("no")), "the old name of rd.luks=0";
     "rd.vconsole.keymap" "NAME" [Systemd, Dracut] Some(Reading::keymap),
-        "the keymap: loaded before the first prompt, if the image has it or loadkeys and its text; else a \
-         line says so";
+        "the keymap, loaded before the first prompt if the image has it, or loadkeys and its text; else a line says so";
     "rd.vconsole.keymap_toggle" "NAME" [Systemd] None, "a second map to switch to; the first one is loaded";
     "rd.vconsole.font" "NAME" [Systemd, Dracut] Some(|_, _| ()), "nothing: the prompt is shown in the kernel's font";
     "rd.vconsole.font_map" "NAME" [Systemd] Some(|_, _| ()), "nothing: the prompt is shown in the kernel's font";
@@ -214,7 +213,7 @@ pub static PARAMETERS: &[Parameter] = parameters! {
     "cryptkey" "DEVICE:FILE-SYSTEM:PATH | DEVICE:OFFSET:SIZE | rootfs:PATH" [Encrypt, Alpine] Some(Reading::cryptkey),
         "the key of the first cryptdevice=: a file on DEVICE, bytes of DEVICE, a file in the image. Without it, \
          /crypto_keyfile.bin, if the image has that. With cryptroot=, in Alpine's form: FILE[:OFFSET:SIZE], or the word alone";
-    "crypto" "HASH:CIPHER:SIZE:OFFSET:SKIP" [Encrypt] Some(Reading::crypto), "the first cryptdevice= is a plain volume of that kind, unless it has a LUKS header";
+    "crypto" "HASH:CIPHER:SIZE:OFFSET:SKIP" [Encrypt] Some(Reading::crypto), "the first cryptdevice= is a plain volume with these parameters, unless it has a LUKS header";
     "cryptopts" "target=NAME,source=DEVICE,key=FILE,OPTION,…" [Debian] Some(Reading::cryptopts),
         "a line of crypttab, in place of crypttab; may be repeated. If it is empty, crypttab names nothing";
     "rd.luks.header" "UUID=PATH[:DEVICE]" [Booster] Some(Reading::header), "the option header= for that volume";
@@ -225,16 +224,16 @@ pub static PARAMETERS: &[Parameter] = parameters! {
     "cryptdiscards" "" [Alpine] Some(Reading::cryptdiscards), "the option discard";
     "crypt_root" "DEVICE" [Gentoo] Some(Reading::crypt_root), "opens DEVICE as root";
     "crypt_roots" "DEVICE" [Gentoo] Some(Reading::crypt_root), "the same, several times: root, root1 …";
-    "root_key" "PATH" [Gentoo] Some(Reading::root_key), "its key file: on root_keydev=; without that in the image, and nowhere else";
+    "root_key" "PATH" [Gentoo] Some(Reading::root_key), "its key file: on root_keydev=, or else in the image";
     "root_keydev" "DEVICE" [Gentoo] Some(Reading::root_keydev), "where root_key= is";
     "root_keydev_fstype" "TYPE" [Gentoo] Some(|_, _| ()), "nothing: the file system is recognised";
     "root_header" "PATH" [Gentoo] Some(Reading::root_header), "the header of crypt_root=: on root_headerdev=, else as root_key=";
     "root_headerdev" "DEVICE" [Gentoo] Some(Reading::root_headerdev), "where root_header= is";
     "root_headerdev_fstype" "TYPE" [Gentoo] Some(|_, _| ()), "nothing: the file system is recognised";
     "crypt_root_options" "OPTION,…" [Gentoo] Some(Reading::root_options),
-        "cryptsetup's options for crypt_root=, those that crypttab(5) has too, but not size; --allow-discards is discard";
-    "real_root" "DEVICE" [Gentoo] Some(|_, _| ()), "the root, in place of root=, which may be /dev/ram0; so are real_rootflags=, real_resume= and real_init=";
-    "root_trim" "yes|no" [Gentoo] Some(Reading::root_trim), "the option discard, if it says yes";
+        "cryptsetup's options for crypt_root= that crypttab(5) also has, except size; --allow-discards is discard";
+    "real_root" "DEVICE" [Gentoo] Some(|_, _| ()), "the root, in place of root= (which may be /dev/ram0); likewise real_rootflags=, real_resume= and real_init=";
+    "root_trim" "yes|no" [Gentoo] Some(Reading::root_trim), "yes: the option discard";
     "crypt_swap" "DEVICE" [Gentoo] Some(Reading::crypt_swap), "opens DEVICE as swap";
     "crypt_swaps" "DEVICE" [Gentoo] Some(Reading::crypt_swap), "the same, several times: swap, swap1 …";
     "swap_key" "PATH" [Gentoo] Some(Reading::swap_key), "the same for the swap";
@@ -244,14 +243,14 @@ pub static PARAMETERS: &[Parameter] = parameters! {
     "swap_headerdev" "DEVICE" [Gentoo] Some(Reading::swap_headerdev), "where swap_header= is";
     "swap_headerdev_fstype" "TYPE" [Gentoo] Some(|_, _| ()), "nothing: the file system is recognised";
     "crypt_swap_options" "OPTION,…" [Gentoo] Some(Reading::swap_options), "as crypt_root_options=, for the swap";
-    "keyctl_keydesc" "NAME" [Gentoo] None, "no passphrase is put into the kernel's keyring; what opened a volume is tried on the others anyway";
+    "keyctl_keydesc" "NAME" [Gentoo] None, "passphrases do not go into the kernel's keyring; one that opened a volume is tried on the others anyway";
     "keyctl_keytimeout" "SECONDS" [Gentoo] Some(|_, _| ()), "nothing: it is for keyctl_keydesc=";
     "keyctl_keykeep" "" [Gentoo] Some(|_, _| ()), "nothing: it is for keyctl_keydesc=";
     "keymap" "NAME" [Gentoo] Some(Reading::keymap), "as rd.vconsole.keymap=; genkernel's own maps (lib/keymaps in the image), too";
-    "dokeymap" "" [Gentoo] Some(|_, _| ()), "nothing: nobody is asked for a map; keymap= names one";
-    "crypt_silent" "" [Gentoo] Some(|_, _| ()), "nothing: only what is wrong is printed anyway";
+    "dokeymap" "" [Gentoo] Some(|_, _| ()), "nothing: it never asks for a map; keymap= names one";
+    "crypt_silent" "" [Gentoo] Some(|_, _| ()), "nothing: it prints only problems anyway";
     "domdadm" "" [Gentoo] Some(|_, _| ()), "nothing: arrays of md RAID that are needed are assembled anyway";
-    "md" "N,DEVICE,…" [Kernel] None, "the kernel itself assembles that array, if it has md built in; Keyway goes by superblocks";
+    "md" "N,DEVICE,…" [Kernel] None, "the kernel assembles that array itself, if it has md built in; Keyway relies on superblocks";
     "raid" "noautodetect" [Kernel] Some(|_, _| ()),
         "nothing: it is for arrays of 0.90 on partitions of the type fd, which a kernel with md built in assembles itself";
     "keyway.device" "DEVICE" [Keyway] Some(Reading::own_device), "opens DEVICE as root";
@@ -259,8 +258,8 @@ pub static PARAMETERS: &[Parameter] = parameters! {
     "keyway.key" "PATH[:DEVICE]" [Keyway] Some(Reading::own_key), "its key file, or a device that is the key";
     "keyway.header" "PATH[:DEVICE]" [Keyway] Some(Reading::own_header), "its header, a file or a device";
     "keyway.options" "OPTION,…" [Keyway] Some(Reading::own_options), "crypttab's options";
-    "keyway.wait" "SECONDS" [Keyway] Some(Reading::own_wait), "how long devices are waited for (30)";
-    "keyway.shell" "" [Keyway] Some(Reading::own_shell), "a shell if nothing opens a volume";
+    "keyway.wait" "SECONDS" [Keyway] Some(Reading::own_wait), "seconds to wait for devices (30)";
+    "keyway.shell" "" [Keyway] Some(Reading::own_shell), "a shell if a volume cannot be opened";
     "keyway.cache" "yes|no" [Keyway] Some(Reading::own_cache), "no: a passphrase that opened a volume is not tried on the others";
     "keyway.require" "POLICY" [Keyway] Some(Reading::own_require), "every volume must meet it: a file, or the word sealed";
     "keyway.rekey" "yes|before|after|no" [Keyway] Some(Reading::own_rekey), "when a clone gets a volume key of its own";
