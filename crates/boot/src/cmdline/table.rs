@@ -211,8 +211,8 @@ pub static PARAMETERS: &[Parameter] = parameters! {
     "cryptdevice" "DEVICE:NAME[:OPTION,…]" [Encrypt] Some(Reading::cryptdevice),
         "opens DEVICE as NAME; may be repeated. allow-discards is discard";
     "cryptkey" "DEVICE:FILE-SYSTEM:PATH | DEVICE:OFFSET:SIZE | rootfs:PATH" [Encrypt, Alpine] Some(Reading::cryptkey),
-        "the key of the first cryptdevice=: a file on DEVICE, bytes of DEVICE, a file in the image. Without it, \
-         /crypto_keyfile.bin, if the image has that. With cryptroot=, in Alpine's form: FILE[:OFFSET:SIZE], or the word alone";
+        "the key of the first cryptdevice=: a file on DEVICE, bytes of DEVICE, a file in the image. The default is \
+         /crypto_keyfile.bin, if the image has it. With cryptroot=, in Alpine's form: FILE[:OFFSET:SIZE], or the word alone";
     "crypto" "HASH:CIPHER:SIZE:OFFSET:SKIP" [Encrypt] Some(Reading::crypto), "the first cryptdevice= is a plain volume with these parameters, unless it has a LUKS header";
     "cryptopts" "target=NAME,source=DEVICE,key=FILE,OPTION,…" [Debian] Some(Reading::cryptopts),
         "a line of crypttab, in place of crypttab; may be repeated. If it is empty, crypttab names nothing";
