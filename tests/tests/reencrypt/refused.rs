@@ -81,7 +81,7 @@ fn a_forged_reencryption_is_refused_whichever_field_it_is() {
     let f = Fixture::volume();
     f.reencrypt(keyway, "--init-only").ok();
     let sound = std::fs::read(&f.device).unwrap();
-    let vouched = "Reencryption metadata is invalid: the volume keys do not vouch for it.";
+    let vouched = "Reencryption metadata is invalid: the volume keys do not authenticate it.";
     let previous = "\"sector_size\":4096,\"flags\":[\"backup-previous\"]";
     let last = "\"sector_size\":4096,\"flags\":[\"backup-final\"]";
     for (from, to, says) in [

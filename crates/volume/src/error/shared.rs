@@ -66,8 +66,7 @@ pub(crate) fn backup_not_written(file: &Path, source: io::Error) -> Error {
 
 /// A zoned device, for something that is written in place ("a volume").
 pub(crate) fn zoned(what: &str) -> Error {
-    Refusal::Zoned
-        .because(format!("Its zones can only be written from start to end, so that it cannot hold {what}."))
+    Refusal::Zoned.because(format!("Its zones can only be written from start to end: it cannot hold {what}."))
 }
 
 /// A new XTS key that proves the random numbers to be none.

@@ -30,8 +30,9 @@ impl KeyDigest {
 
     pub(crate) fn of_luks2(id: u32, digest: &luks2::Digest) -> Result<Self> {
         let luks2::DigestKind::Pbkdf2 { hash, iterations, salt, value } = &digest.kind else {
-            return Err(Refusal::Unusable
-                .because(format!("digest {id} is of a type that this version does not support")));
+            return Err(
+                Refusal::Unusable.because(format!("this version does not support the type of digest {id}"))
+            );
         };
         let (iterations, salt, value) = (*iterations, salt.clone(), value.clone());
         if value.len() < LEAST_LEN {

@@ -129,7 +129,7 @@ fn what_windows_does_not_make() {
     assert_eq!(refused(&quick(), LEN, "sevenäö"), length(7));
     assert_eq!(refused(&quick(), LEN, &"x".repeat(257)), length(257));
     let digits = "471207-278498-422125-177177-561902-537405-468006-693451";
-    let form = "the passphrase has the form of a recovery password, and would be taken for one";
+    let form = "the passphrase looks like a recovery password, and would be taken for one";
     assert_eq!(refused(&quick(), LEN, digits), form);
     let long = NewBitlk { description: Some("x".repeat(256)), ..quick() };
     let description = "description: at most 255 characters of UTF-16, none of them NUL, fit";
@@ -137,7 +137,7 @@ fn what_windows_does_not_make() {
     let device = Memory::zeroed(LEN);
     let keys = NewKeys { passphrase: Some(&Secret::copy_from(b"\xffnot UTF-8")), recovery: None };
     let why = quick().make(&device, keys, (&mut OsRandom, &UnlockOptions::default()), &Meter::new());
-    assert_eq!(why.unwrap_err().to_string(), "the passphrase is not UTF-8: BitLocker's are texts");
+    assert_eq!(why.unwrap_err().to_string(), "the passphrase is not UTF-8, as BitLocker requires");
     // Before a volume is asked for, too.
     assert_eq!(check_passphrase(&secret("sevenäö")).unwrap_err().to_string(), length(7));
     check_passphrase(&secret("sevenäöü")).unwrap();

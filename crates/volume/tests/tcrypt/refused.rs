@@ -59,18 +59,18 @@ fn what_nobody_can_have_meant() {
     let said = |of: Tcrypt| of.read(&Memory::zeroed(1 << 20)).err().unwrap().to_string();
     assert_eq!(
         said(Tcrypt { pim: Some(5), ..truecrypt() }),
-        "a PIM is VeraCrypt's, and only TrueCrypt's headers are to be tried"
+        "a PIM is for VeraCrypt, but only TrueCrypt's headers are tried"
     );
     let pim = |pim, of: Tcrypt| said(Tcrypt { pim: Some(pim), ..of });
     assert_eq!(pim(2_147_469, Tcrypt::default()), "PIM: 2147469 is not one of 1 to 2147468");
     assert_eq!(pim(65536, system(None)), "PIM: 65536 is not one of 1 to 65535 for an encrypted system");
     assert_eq!(
         said(Tcrypt { hash: Some("md5".into()), ..truecrypt() }),
-        "no such header's KDF is \"md5\": sha512, ripemd160, whirlpool, sha1"
+        "no such header uses the KDF \"md5\": sha512, ripemd160, whirlpool, sha1"
     );
     assert!(
         said(Tcrypt { cipher: Some("rc4".into()), ..truecrypt() })
-            .starts_with("no such header's ciphers are \"rc4\": aes, serpent, twofish, twofish-aes, ")
+            .starts_with("no such header uses the cipher \"rc4\": aes, serpent, twofish, twofish-aes, ")
     );
     assert!(said(Tcrypt { cipher: Some("kuznyechik".into()), ..truecrypt() }).contains("\"kuznyechik\""));
 }

@@ -139,7 +139,7 @@ fn what_cannot_be_converted_is_refused() {
     let suspended = Bitlk { protectors: vec![Protector::Clear], ..Bitlk::default() };
     for (name, made, code, words) in [
         ("large", &large, 1, "Its IVs count sectors of more than 512 bytes, which LUKS2 does not describe."),
-        ("partly", &partly, 1, "let Windows finish or pause that (manage-bde -pause)."),
+        ("partly", &partly, 1, "let Windows finish or pause it (manage-bde -pause)."),
         ("paused", &paused, 1, "he volume is only partly encrypted"),
         ("wrong", &whole, 2, "No key available with this passphrase."),
         (

@@ -34,7 +34,7 @@ impl Protection {
         if range.start < end && range.end > start && !range.is_empty() {
             self.tried.store(true, Ordering::Release);
             let why = format!(
-                "a hidden volume is at bytes {start} to {}: nothing was written there, nor will be anywhere else \
+                "a hidden volume is at bytes {start} to {}: the write was refused, and so is every other \
                  until this volume is opened again",
                 end - 1
             );
