@@ -91,7 +91,7 @@ fn damage_is_got_over_or_named() {
     assert!(opened(&damaged(&[20]), PASSPHRASE).unwrap() == plain);
     assert!(opened(&damaged(&[METADATA[0] + 2 * 8192]), PASSPHRASE).unwrap() == plain);
     assert_refused(&damaged(&[20, end + 20]), "checksum does not match");
-    assert_refused(&damaged(&[88, end + 88]), "volume header: it is not one of Core Storage");
+    assert_refused(&damaged(&[88, end + 88]), "volume header: it is not Core Storage's");
     assert_refused(&damaged(&[LABEL + 100]), "the label of Core Storage at byte 4096 is damaged");
     let blocks = |number: usize| METADATA.map(|at| at + number * 8192);
     assert_refused(&damaged(&blocks(2)), "the metadata of Core Storage describe no logical volume");
@@ -317,5 +317,5 @@ fn the_dump_is_cryptsetups() {
     keyway("fvault2Dump -q --dump-volume-key").arg(&volume).stdin("wrong").fails(2);
     let other = scratch.file("other", vec![0; 4096]);
     let said = keyway("fvault2Dump").arg(&other).fails(1).errors();
-    assert!(said.contains("volume header: it is not one of Core Storage"), "{said}");
+    assert!(said.contains("volume header: it is not Core Storage's"), "{said}");
 }

@@ -177,7 +177,7 @@ fn what_is_refused_says_so_in_one_line_and_changes_nothing() {
             "--new-hash ripemd160",
             &[OLD, NEW],
             1,
-            "VeraCrypt makes no volumes with \"ripemd160\", but with sha512, ",
+            "VeraCrypt makes no volumes with \"ripemd160\", only with sha512, ",
         ),
         (
             "--new-hash argon2id",

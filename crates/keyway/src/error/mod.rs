@@ -263,9 +263,9 @@ impl fmt::Display for ErrorKind {
             }
             Self::NoContent => f.write_str("the content is empty: a size or headroom gives the volume room"),
             Self::EmptyPassphrase => {
-                f.write_str("the new passphrase is empty: whoever has the volume would open it")
+                f.write_str("the new passphrase is empty: anyone with the volume could open it")
             }
-            Self::ReadOnly => f.write_str("it can only be read"),
+            Self::ReadOnly => f.write_str("it is read-only"),
             Self::Exists => f.write_str("it already exists"),
             Self::NotFound => f.write_str("it does not exist"),
             Self::PermissionDenied => f.write_str("permission denied"),

@@ -140,7 +140,7 @@ impl Device {
         self.check_durable(how)?;
         header.check_own(&key)?;
         if header.segments().first().is_none_or(|segment| segment.offset > 0) {
-            return Err(Error::refused("The data would move, and the volume is in use.").at(self.place()));
+            return Err(Error::refused("The volume is in use, and its data would move.").at(self.place()));
         }
         let data = self.data();
         let begun = self.begin_on(header.into_luks(), how, &key.secret, Begin::Decrypt, &data);

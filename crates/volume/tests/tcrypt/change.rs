@@ -136,12 +136,12 @@ fn truecrypt_has_its_own_hashes_and_no_pim() {
         let new = NewKey { hash: hash.map(Into::into), pim, key_files: None };
         change(&device, &of, ("correct horse", key), &new).map_err(|error| error.to_string())
     };
-    let known = "hash: TrueCrypt makes no volumes with \"sha256\", but with sha512, ripemd160, whirlpool";
+    let known = "hash: TrueCrypt makes no volumes with \"sha256\", only with sha512, ripemd160, whirlpool";
     assert_eq!(change(Some("sha256"), None, NEW).unwrap_err(), known);
     let pim = "it is a TrueCrypt volume, but a PIM is for VeraCrypt";
     assert_eq!(change(None, Some(Some(1)), NEW).unwrap_err(), pim);
     let long = change(None, None, &"x".repeat(65)).unwrap_err();
-    assert_eq!(long, "passphrase: 65 bytes, and TrueCrypt takes at most 64");
+    assert_eq!(long, "passphrase: 65 bytes, but TrueCrypt takes at most 64");
     change(Some("whirlpool"), Some(None), "short").unwrap();
     for backup in [false, true] {
         let of = Tcrypt { hash: Some("whirlpool".into()), ..place(false, backup) };

@@ -49,9 +49,9 @@ fn what_does_not_open() {
 fn long_passphrases() {
     let device = Arc::new(Memory::zeroed(1 << 20));
     let said = |of: Tcrypt, len| open(&of, &device, &"x".repeat(len)).err().unwrap().to_string();
-    assert_eq!(said(truecrypt(), 65), "passphrase: 65 bytes, and TrueCrypt takes at most 64");
+    assert_eq!(said(truecrypt(), 65), "passphrase: 65 bytes, but TrueCrypt takes at most 64");
     let pim = Tcrypt { pim: Some(1), ..Tcrypt::default() };
-    assert_eq!(said(pim, 129), "passphrase: 129 bytes, and VeraCrypt takes at most 128");
+    assert_eq!(said(pim, 129), "passphrase: 129 bytes, but VeraCrypt takes at most 128");
 }
 
 #[test]
@@ -112,19 +112,19 @@ fn damaged_headers() {
 fn volumes_that_cannot_be() {
     let said = |change: fn(&mut Made)| refusal(&truecrypt(), &Made::quick().with(change));
     assert_eq!(said(|it| it.fields.volume_size = Bytes(0)), "volume size: it is 0");
-    assert_eq!(said(|it| it.fields.volume_size = Bytes(700)), "volume size: 700 is no multiple of 512");
+    assert_eq!(said(|it| it.fields.volume_size = Bytes(700)), "volume size: 700 is not a multiple of 512");
     assert_eq!(
         said(|it| it.fields.area_offset = Bytes(u64::MAX - 511)),
-        "volume size: 20480 bytes from byte 18446744073709551104 on are more than any device has"
+        "volume size: 20480 bytes from byte 18446744073709551104 on exceed any device"
     );
     assert_eq!(
         said(|it| it.fields.area_offset = Bytes(u64::MAX)),
-        "start of the encrypted area: 18446744073709551615 is no multiple of 512"
+        "start of the encrypted area: 18446744073709551615 is not a multiple of 512"
     );
     assert_eq!(
         said(|it| it.fields.area_size = Bytes(512)),
-        "size of the encrypted area: 512 of 20480 bytes: what encrypts or decrypts the volume in place has not ended, let \
-         TrueCrypt end it"
+        "size of the encrypted area: 512 of 20480 bytes: in-place encryption or decryption is unfinished; let \
+         TrueCrypt finish it"
     );
     assert_eq!(
         said(|it| it.fields.area_offset = Bytes(639 * 512)),
@@ -136,7 +136,7 @@ fn volumes_that_cannot_be() {
     );
     let hidden = Tcrypt { programs: Programs::TrueCrypt, ..place(true, false) };
     let made = Made::quick().hidden(Position::Hidden).with(|it| it.fields.hidden_size = Bytes(512));
-    assert_eq!(refusal(&hidden, &made), "size of the hidden volume: 512 bytes, and the volume size is 20480");
+    assert_eq!(refusal(&hidden, &made), "size of the hidden volume: 512 bytes, but the volume size is 20480");
     let old = cipher("aes", CascadeMode::Lrw);
     let made = Made::new(kdf(Program::TrueCrypt, "sha1", false), old).hidden(Position::OldHidden);
     let made = made.with(|it| it.fields.hidden_size = Bytes(1 << 30));

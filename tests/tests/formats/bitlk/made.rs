@@ -184,7 +184,7 @@ fn whose_protectors_are_not_changed() {
     assert!(missing.contains("does not exist or access denied."), "{missing}");
     let luks = scratch.file("other", vec![0; LEN]);
     let why = keyway(add).arg(&luks).stdin(KEY).fails(1).errors();
-    assert!(why.contains("is not a valid BITLK device: boot sector: it is not one of BitLocker."), "{why}");
+    assert!(why.contains("is not a valid BITLK device: boot sector: it is not BitLocker's."), "{why}");
     let both = keyway(add).arg(&file).arg(&luks).fails(1).errors();
     assert!(both.contains("Option --recovery-password generates the key: omit the key file."), "{both}");
 }
