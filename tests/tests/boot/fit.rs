@@ -206,7 +206,7 @@ fn sources_and_images_that_are_wrong() {
     keyway("boot fit --list").arg(noise).fails(1).says("it does not start with a device tree's header");
     keyway("boot fit --kernel /dev/null --arch z80 -o").arg(&out).fails(1).says("one of arm, x86");
     let packed = scratch.file("Image.gz", b"\x1f\x8b\x08");
-    let unplaced = "Image.gz: it is compressed with gzip, and U-Boot decompresses it only to a load address.";
+    let unplaced = "Image.gz: it is compressed with gzip, which U-Boot decompresses only to a load address.";
     keyway("boot fit --kernel").arg(packed).arg("-o").arg(&out).fails(1).says(unplaced);
     assert!(!out.exists());
 }

@@ -161,7 +161,7 @@ fn open(path: impl AsRef<Path>, read_only: bool) -> rustix::io::Result<File> {
 fn refused(error: Errno, what: &str) -> Error {
     match error {
         Errno::ACCESS | Errno::PERM => {
-            Error::Permission(format!("{what} needs the rights of root, or of the group disk"))
+            Error::Permission(format!("{what}: only root or the group disk may do that"))
         }
         Errno::NOENT | Errno::NXIO | Errno::NODEV => {
             Error::Unavailable(format!("{what}: the kernel has no loop devices here: modprobe loop"))

@@ -119,7 +119,7 @@ impl Queue {
 
     /// The request of `tag`.
     pub(super) fn request(&self, tag: u16) -> Request {
-        assert!(tag < self.depth, "the kernel named a tag that it was not given");
+        assert!(tag < self.depth, "the kernel returned a tag that it was not given");
         let at = usize::from(tag) * DESCRIPTOR_LEN;
         // SAFETY: the mapping has `depth` descriptors, and the kernel does not change a descriptor
         // while its request is unanswered.

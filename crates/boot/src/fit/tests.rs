@@ -126,7 +126,7 @@ fn kernels_that_u_boot_cannot_place_by_itself() {
     let why = |data: &[u8]| made("arm64", data, None).unwrap_err();
     assert_eq!(
         why(&[0x1f, 0x8b, 8]),
-        "Image: it is compressed with gzip, and U-Boot decompresses it only to a load address"
+        "Image: it is compressed with gzip, which U-Boot decompresses only to a load address"
     );
     assert!(why(b"MZ\0\0zimg").starts_with("Image: it is an EFI program that decompresses itself"));
     assert!(why(&[0; 100]).starts_with("Image: it is not an arm64 Image"));

@@ -110,7 +110,7 @@ pub enum ErrorKind {
     },
     /// The content of a new volume is empty, and neither a size nor headroom gives it room.
     NoContent,
-    /// A new passphrase, or the key file that holds it, is empty: whoever has the volume would open it.
+    /// A new passphrase, or the key file that holds it, is empty: anyone with the volume could open it.
     /// [`Create::allow_empty_passphrase`](crate::Create::allow_empty_passphrase) and
     /// [`NewKeyslot::allow_empty_passphrase`](crate::NewKeyslot::allow_empty_passphrase) set it all
     /// the same.

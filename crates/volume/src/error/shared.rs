@@ -71,7 +71,7 @@ pub(crate) fn zoned(what: &str) -> Error {
 
 /// A new XTS key that proves the random numbers to be none.
 pub(crate) fn equal_halves() -> Error {
-    Refusal::Unusable.because("both halves of an XTS key are equal: random bytes are not random here")
+    Refusal::Unusable.because("both halves of an XTS key are equal: the system's random bytes are not random")
 }
 
 /// A TrueCrypt or VeraCrypt volume that an empty password would open.

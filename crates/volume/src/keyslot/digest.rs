@@ -36,7 +36,7 @@ impl KeyDigest {
         };
         let (iterations, salt, value) = (*iterations, salt.clone(), value.clone());
         if value.len() < LEAST_LEN {
-            let why = format!("{} bytes cannot identify a key: {LEAST_LEN} are needed", value.len());
+            let why = format!("{} bytes are too few to identify a key: {LEAST_LEN} are needed", value.len());
             return Err(Refusal::Unusable.because(format!("digest {id} cannot be used: {why}")));
         }
         Ok(Self { id, hash: Hash::parse(hash)?, iterations, salt, value })
@@ -108,7 +108,7 @@ mod tests {
             let why = of_len(len).unwrap_err().to_string();
             assert_eq!(
                 why,
-                format!("digest 3 cannot be used: {len} bytes cannot identify a key: 16 are needed")
+                format!("digest 3 cannot be used: {len} bytes are too few to identify a key: 16 are needed")
             );
         }
         for len in [16, 17, 32] {

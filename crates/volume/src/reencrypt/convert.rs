@@ -128,7 +128,7 @@ pub(super) fn convert(
 ) -> Result<(Reencryption, State)> {
     let (segment, new) = only_segment(metadata)?;
     if segment.offset.0 != 0 {
-        return Err(Refusal::Geometry.because("The data of what is converted starts where its device does."));
+        return Err(Refusal::Geometry.because("A conversion needs data that starts where its device does."));
     }
     let hot = old.amid.as_ref().map(Amid::start);
     if let SegmentKind::Crypt { sector_size, .. } = segment.kind {

@@ -162,7 +162,10 @@ fn equal_halves_of_a_key_are_refused() {
     let keys = NewKeys { passphrase: Some(&passphrase), recovery: None };
     let costs: (&mut dyn Random, _) = (&mut Same, &UnlockOptions::default());
     let why = quick().make(&Memory::zeroed(LEN), keys, costs, &Meter::new()).unwrap_err();
-    assert_eq!(why.to_string(), "both halves of an XTS key are equal: random bytes are not random here");
+    assert_eq!(
+        why.to_string(),
+        "both halves of an XTS key are equal: the system's random bytes are not random"
+    );
 }
 
 /// At each stop the old volume is whole, or the new one, or there is none.

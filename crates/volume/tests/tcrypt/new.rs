@@ -186,7 +186,7 @@ fn equal_halves_of_a_key_are_refused() {
     }
     let made = quick().make(&Memory::zeroed(LEN), &secret(KEY), &mut Same, &Meter::new());
     let why = made.unwrap_err().to_string();
-    assert_eq!(why, "both halves of an XTS key are equal: random bytes are not random here");
+    assert_eq!(why, "both halves of an XTS key are equal: the system's random bytes are not random");
 }
 
 fn hide(device: &dyn Storage, size: u64, new: &NewVolume, key: &str) -> Result<()> {

@@ -337,8 +337,8 @@ impl Client {
             }
         }
         let text = format!(
-            "the server needed {most} answers to describe bytes {offset} to {at} of {} as holes, and is asked \
-             no further; work on a part of the export, or do not ask for its holes",
+            "the server needed {most} answers to describe bytes {offset} to {at} of {} as holes, and is not \
+             asked further; work on a part of the export, or do not ask for its holes",
             self.len()
         );
         Err(io::Error::new(ErrorKind::TimedOut, text))

@@ -117,8 +117,8 @@ fn first_key(header: &Header) -> Option<(&[u8], &[u8])> {
     }
 }
 
-const DEVICE_IN_THE_MIDDLE: &str = "The volume on the device is in the middle of a reencryption: only the header on it \
-     has the new volume key and knows how far it is; with the backup, the data under that key would be lost. \"keyway \
+const DEVICE_IN_THE_MIDDLE: &str = "The volume on the device is in the middle of a reencryption: only its own \
+    header has the new volume key and the progress; with the backup, the data under that key would be lost. \"keyway \
      reencrypt --resume-only\" finishes it. Nothing was changed.";
 const LUKS1_IN_THE_MIDDLE: &str = "The LUKS1 volume on the device is in the middle of a reencryption, and with the backup \
      the data that was re-encrypted would be lost. \"keyway reencrypt\" finishes it, in the directory that has its files. Nothing was \

@@ -173,7 +173,7 @@ pub(super) fn signatures(storage: &dyn Storage, written: &[Range<u64>]) -> Vec<S
 }
 
 pub(super) fn unreadable(range: &Range<u64>) -> String {
-    format!("Bytes {} to {} cannot be read, and are taken as lost.", range.start, range.end)
+    format!("Bytes {} to {} are unreadable, and count as lost.", range.start, range.end)
 }
 
 pub(super) fn differing_uuids(winner: &HeaderCopy, other: &str) -> String {

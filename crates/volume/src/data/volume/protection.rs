@@ -41,7 +41,7 @@ impl Protection {
             return Err(io::Error::new(io::ErrorKind::PermissionDenied, why));
         }
         if self.has_ended_writing() {
-            let why = "the volume is read-only since a write to the hidden volume in it was refused";
+            let why = "the volume is read-only, since a write to its hidden volume was refused";
             return Err(io::Error::new(io::ErrorKind::ReadOnlyFilesystem, why));
         }
         Ok(())

@@ -141,7 +141,7 @@ pub(crate) fn check_hot_zone(what: &Reencryption, state: &State) -> Result<()> {
     let (len, most) = (hot.end - hot.start, largest_zone(what)?);
     if hot.start >= what.moved_len() && len > most {
         return Err(Refusal::Geometry
-            .because(format!("its hot zone has {len} bytes, but {most} at most can be protected")));
+            .because(format!("its hot zone has {len} bytes, but at most {most} can be protected")));
     }
     Ok(())
 }

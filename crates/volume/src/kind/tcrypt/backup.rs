@@ -68,7 +68,7 @@ impl Restore {
         options: &UnlockOptions,
     ) -> Result<Self> {
         let Place::Volume { hidden, .. } = of.place else {
-            return Err(Refusal::Unusable.because("an encrypted system has no such backup"));
+            return Err(Refusal::Unusable.because("an encrypted system has no header backup"));
         };
         let place = Place::Volume { hidden, backup: backup.is_none() };
         backup.map_or(Ok(()), |backup| check_len(backup.len()))?;

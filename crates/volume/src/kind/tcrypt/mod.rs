@@ -326,7 +326,7 @@ impl Judged for JudgedTcrypt {
             Ok(hidden) => unlocked.found_around(&hidden, self.data_len),
             Err(Error::WrongPassphrase) => {
                 let why =
-                    "no hidden volume opens with this passphrase, PIM and key files: it cannot be protected";
+                    "no hidden volume opens with this passphrase, PIM and key files: none can be protected";
                 Err(Refusal::Unusable.because(why))
             }
             Err(error) => Err(error),
