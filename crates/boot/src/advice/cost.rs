@@ -153,7 +153,7 @@ fn given_away(slot: &Candidate, goal: &Goal<'_>, rest: Interval) -> Option<Strin
     };
     let needed = rest + goal.rates.seconds(&Work::pbkdf2(HASH, least.into(), slot.key_len))?;
     Some(format!(
-        "without Argon2, PBKDF2 with {HASH} has time for {iterations} iterations at most, which are cheap to \
+        "without Argon2 there is time for {iterations} iterations of PBKDF2 with {HASH} at most, which are cheap to \
          guess: {least} are recommended, and take {:.1} s there",
         needed.likely
     ))

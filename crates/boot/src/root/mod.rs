@@ -228,7 +228,7 @@ mod tests {
         ] {
             let said = refusal(line).unwrap();
             let word = line.split(' ').next().unwrap();
-            assert!(said.starts_with(&format!("{word}: that is {what}; an image")), "{said}");
+            assert!(said.starts_with(&format!("{word} is {what}; an image")), "{said}");
         }
         for line in ["root=/dev/sda2", "root=UUID=ab", "root=/dev/mapper/zfs", "root=LABEL=fstab", "quiet"] {
             assert_eq!(refusal(line), None, "{line}");
