@@ -71,7 +71,7 @@ impl PassphraseHash {
         let mut key = Secret::zeroed(len);
         let filled = self.bytes.unwrap_or(len);
         if filled > len {
-            return Err(invalid(format!("{filled} bytes are more than the key's {len}")));
+            return Err(invalid(format!("{filled} bytes exceed the key's {len}")));
         }
         let room = &mut key.expose_mut()[..filled];
         match self.hash {
@@ -140,10 +140,7 @@ mod tests {
         assert_eq!(found[..20], digest[..20]);
         assert_eq!(found[20..], [0; 12]);
         assert_eq!(key("sha512:0", "passphrase", 4).unwrap(), [0; 4]);
-        assert_eq!(
-            key("sha512:33", "x", 32).unwrap_err().to_string(),
-            "hash: 33 bytes are more than the key's 32"
-        );
+        assert_eq!(key("sha512:33", "x", 32).unwrap_err().to_string(), "hash: 33 bytes exceed the key's 32");
     }
 
     #[test]

@@ -63,7 +63,7 @@ fn an_added_keyslot_must_fit() {
     let overlapping = Keyslot { area: metadata.keyslots[&1].area, ..good.clone() };
     assert_eq!(refused(&mut metadata, 4, &overlapping, 0), "keyslots.4.area: overlaps keyslots.1.area");
     let foreign = Keyslot { kind: KeyslotKind::Other("reencrypt".into()), ..good };
-    assert_eq!(refused(&mut metadata, 4, &foreign, 0), "keyslots.4.type: is not a type that can be written");
+    assert_eq!(refused(&mut metadata, 4, &foreign, 0), "keyslots.4.type: is a type that cannot be written");
 }
 
 #[test]
@@ -155,7 +155,7 @@ fn an_unbound_key_comes_with_its_digest() {
     assert_eq!(error.to_string(), "digests.8: cryptsetup sees digests below 8 only");
     let foreign = Digest { kind: DigestKind::Other("x".into()), ..digest };
     let error = metadata.add_keyslot_with_digest(4, &slot, 3, &foreign).unwrap_err();
-    assert_eq!(error.to_string(), "digests.3.type: is not a type that can be written");
+    assert_eq!(error.to_string(), "digests.3.type: is a type that cannot be written");
 }
 
 /// A second segment, a backup of the first, whose key the digest of keyslot 2 verifies.

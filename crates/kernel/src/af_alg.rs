@@ -91,7 +91,7 @@ impl Cipher {
             let sent =
                 sendmsg::<()>(self.operation.as_raw_fd(), &[IoSlice::new(piece)], control, more, None)?;
             if sent != piece.len() {
-                return Err(io::Error::other("the kernel took a part of the request only"));
+                return Err(io::Error::other("the kernel took only part of the request"));
             }
         }
         Ok(())
@@ -139,13 +139,13 @@ fn not_found(name: &str, errno: Errno) -> Missing {
     match errno {
         Errno::ENOENT if name == PROBE || reachable().is_err() => match restriction() {
             Some(1) => Missing::right(
-                "AF_ALG shows a short list of algorithms only (sysctl crypto.af_alg_restrict is 1)",
+                "AF_ALG offers only a short list of algorithms (sysctl crypto.af_alg_restrict is 1)",
                 "sysctl crypto.af_alg_restrict=0",
             ),
             _ => Missing::module("algif_skcipher", "CRYPTO_USER_API_SKCIPHER"),
         },
         Errno::ENOENT if Engine::of(name).is_some() => {
-            Missing::new("this kernel's AF_ALG does not offer engines that are off the CPU")
+            Missing::new("this kernel's AF_ALG offers no engines outside the CPU")
         }
         Errno::ENOENT => Missing::new("AF_ALG does not find it"),
         Errno::ELIBBAD => Missing::new("it failed its self-test"),

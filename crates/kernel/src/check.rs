@@ -33,7 +33,7 @@ pub fn check(name: &str, algorithm: &Algorithm, key_bytes: (usize, usize)) -> Ch
     };
     if spec.cipher_name() == "arc4" {
         // The kernel's arc4 continues where the last request ended, whoever issued it.
-        return not_checked("its requests depend on those before them".to_owned());
+        return not_checked("each of its requests depends on the previous ones".to_owned());
     }
     let fits = |bytes: &usize| key_bytes == (0, 0) || (key_bytes.0..=key_bytes.1).contains(bytes);
     let sizes: Vec<usize> = spec.key_bits().into_iter().map(|bits| bits / 8).filter(fits).collect();

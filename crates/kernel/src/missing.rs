@@ -32,7 +32,7 @@ impl Missing {
                 Self::new(format!("this kernel was built without {name} (no CONFIG_{option})"))
             }
             Some(Built::In) => Self::new(format!(
-                "this kernel has {name} built in (CONFIG_{option}), and does not let this process use it"
+                "this kernel has {name} built in (CONFIG_{option}), but does not let this process use it"
             )),
             Some(Built::AsModule) | None => {
                 let reason =

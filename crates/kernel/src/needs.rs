@@ -76,7 +76,7 @@ pub fn needs(spec: &CipherSpec, version: Option<Version>) -> Vec<Need> {
         match name {
             // MODULE_SOFTDEP("pre: ecb") in crypto/xts.c and lrw.c: without a driver for the whole
             // algorithm, it is built on top of ecb.
-            "xts" | "lrw" => add("ecb", &format!("{name} is made over it")),
+            "xts" | "lrw" => add("ecb", &format!("{name} is built on it")),
             // Both became library code.
             "adiantum" if before(7, 0) => add("nhpoly1305", "adiantum's hash"),
             "hctr2" => {

@@ -60,7 +60,7 @@ impl System {
             release: version.map_or_else(String::new, |version| version.to_string()),
             running: Running::new(&drivers, []),
             registry: Registry { drivers, version },
-            flags: Err(Missing::new("they are not in the text of /proc/crypto")),
+            flags: Err(Missing::new("/proc/crypto does not list them")),
             self_tests: SelfTests::Unknown,
         }
     }

@@ -94,7 +94,7 @@ impl Xray {
                 Checked::Right(_) if with_speed => of_driver(&driver.driver, &self.algorithm, driver.max_key),
                 Checked::Right(_) => Err(Missing::new("not measured")),
                 Checked::NotChecked(missing) => Err(missing.clone()),
-                Checked::Wrong(_) => Err(Missing::new("a wrong result has no speed")),
+                Checked::Wrong(_) => Err(Missing::new("not measured: the result is wrong")),
                 Checked::Failed(why) => Err(Missing::new(why.clone())),
             };
             row.checked = Some(checked);

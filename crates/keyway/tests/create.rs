@@ -150,7 +150,7 @@ fn an_empty_passphrase_makes_a_volume_only_if_that_is_said() {
                 assert_eq!(refused.kind(), &ErrorKind::EmptyPassphrase);
                 let line = refused.to_string();
                 assert!(
-                    line.ends_with("the new passphrase is empty: whoever has the volume would open it"),
+                    line.ends_with("the new passphrase is empty: anyone with the volume could open it"),
                     "{line}"
                 );
             }

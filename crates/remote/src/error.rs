@@ -119,7 +119,7 @@ impl fmt::Display for Cause {
             Self::Changed(what) => write!(f, "the object has changed since it was opened: {what}"),
             Self::TooShort(Some(len)) => write!(f, "the object ends at byte {len} (status 416)"),
             Self::TooShort(None) => f.write_str("the object ends before the requested bytes (status 416)"),
-            Self::WrongRange(what) => write!(f, "the server sends other bytes than requested: {what}"),
+            Self::WrongRange(what) => write!(f, "the server sends bytes that were not requested: {what}"),
             Self::Redirected(why) => f.write_str(why),
             Self::Certificate(why) => write!(f, "the server's certificate is not accepted: {why}"),
             Self::Unreachable(why) => write!(f, "the server cannot be reached: {why}"),

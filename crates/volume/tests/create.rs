@@ -204,14 +204,16 @@ fn sizes_that_cannot_be_are_refused() {
     refused_luks2(
         &with(|p| (p.align_payload, p.sector_size) = (Some(5), Some(1024))),
         (16 << 20) + 5 * 512 + 4096,
-        "Device size is not aligned to requested sector size: 5632 bytes of data are no multiple of 1024; 5120 are, and \
+        "Device size is not aligned to requested sector size: 5632 bytes of data are not a multiple of 1024; \
+         5120 are, and \
          --sector-size 512 fits.",
     );
     refused_luks2(&with(|p| p.data_offset = Some(u64::MAX)), 20 << 20, "Requested data offset overflows.");
     refused_luks2(
         &with(|p| p.sector_size = Some(4096)),
         20_000_512,
-        "Device size is not aligned to requested sector size: 3223296 bytes of data are no multiple of 4096; 3219456 are.",
+        "Device size is not aligned to requested sector size: 3223296 bytes of data are not a multiple of \
+         4096; 3219456 are.",
     );
     refused_luks2(&with(|p| p.keyslot = Some(32)), 20 << 20, "Keyslot 32 does not exist in LUKS2 (0 to 31).");
 }

@@ -151,7 +151,7 @@ const MISTYPED: &[(&str, &str, &str)] = &[
     ("(\"kern\")", "(\"kern\", 0, 99999)", "line 3: kern is shorter than that."),
     ("(\"kern\")", "(\"/\")", "line 3: / is not below the source's directory; --include DIR allows another."),
     ("(\"kern\")", "(\"kern", "line 3: "),
-    ("\"sha256\"", "\"sha999\"", "/images/k/hash-1: \"sha999\" is not a hash of U-Boot's"),
+    ("\"sha256\"", "\"sha999\"", "/images/k/hash-1: U-Boot has no hash \"sha999\""),
     ("default = \"c\"", "default = \"d\"", "/configurations: the default, d, does not exist."),
     ("kernel = \"k\"", "kernel = \"l\"", "/configurations/c: kernel is l, but there is no such image."),
     ("<0x8000>", "<0x8000", "line 3: here a number is expected."),
@@ -206,7 +206,7 @@ fn sources_and_images_that_are_wrong() {
     keyway("boot fit --list").arg(noise).fails(1).says("it does not start with a device tree's header");
     keyway("boot fit --kernel /dev/null --arch z80 -o").arg(&out).fails(1).says("one of arm, x86");
     let packed = scratch.file("Image.gz", b"\x1f\x8b\x08");
-    let unplaced = "Image.gz: it is compressed with gzip, and U-Boot decompresses it only to a load address.";
+    let unplaced = "Image.gz: it is compressed with gzip, which U-Boot decompresses only to a load address.";
     keyway("boot fit --kernel").arg(packed).arg("-o").arg(&out).fails(1).says(unplaced);
     assert!(!out.exists());
 }
@@ -260,7 +260,7 @@ fn what_u_boot_would_refuse_is_warned_of() {
     assert_eq!(
         said.errors(),
         "WARNING: kernel@1: a U-Boot with FIT_SIGNATURE refuses an image with @ in the name of any node; write kernel-1.\n\
-         WARNING: kernel@1 at 0x80800000 to 0x80801000 and fdt-1 at 0x80800800 to 0x80801800 are loaded over each other.\n"
+         WARNING: kernel@1 at 0x80800000 to 0x80801000 and fdt-1 at 0x80800800 to 0x80801800 overlap when loaded.\n"
     );
     assert_eq!(source("kernel-1", "arm", "0x83000000").ok().errors(), "");
     let wrong = "board.its: /images/kernel-1: its arch is arm64, and its data is for arm.";

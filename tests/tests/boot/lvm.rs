@@ -130,8 +130,8 @@ fn a_dry_run_says_which_volumes_are_activated() {
         keyway("unlock --init --dry-run --cmdline").arg("rd.lvm.lv=root rd.lvm.vg=a/b rd.lvm.snapshot=x");
     odd.ok()
         .says("rd.lvm.lv=root: GROUP/VOLUME is needed")
-        .says("rd.lvm.vg=a/b: that is no name of a")
-        .says("rd.lvm.snapshot=x: no parameter");
+        .says("rd.lvm.vg=a/b: not a valid name for a")
+        .says("rd.lvm.snapshot=x: Keyway does not know");
 }
 
 /// lvm2 makes the same tables for the same volumes; the metadata on the second are damaged. Copies of the physical volumes that are not encrypted, and a file
@@ -168,7 +168,7 @@ fn a_root_on_lvm_in_two_volumes_boots() {
         has(&said, line);
     }
     assert!(said.lines().any(|line| line.starts_with("RESUME=254:")), "{said}");
-    let damaged = "do not count: the checksum of the metadata area is wrong.";
+    let damaged = "are ignored: the checksum of the metadata area is wrong.";
     let damaged: Vec<_> = said.lines().filter(|line| line.ends_with(damaged)).collect();
     assert!(!damaged.is_empty(), "{said}");
     assert!(
@@ -191,7 +191,7 @@ fn a_volume_on_lvm_boots_and_what_is_beside_it_does_not() {
     let line = format!("{open} root=/dev/mapper/root rd.lvm.vg=none rd.lvm.vg=my-vg");
     let said = booted(&image, &disks, &line).ends();
     root::assert_reached_through(&said, "/sbin/init", "/dev/mapper/root ext4 ro");
-    let older = "WARNING: the metadata of my-vg on /dev/vdb are older (seqno ";
+    let older = "WARNING: the metadata of my-vg on /dev/vdb are outdated (seqno ";
     assert!(said.lines().any(|line| line.starts_with(older)), "{said}");
     has(&said, "keyway: rd.lvm.vg=none: there is no volume group none.");
     has(&said, "MAPPED=control my--vg-root my--vg-swap root");
@@ -203,7 +203,7 @@ fn a_volume_on_lvm_boots_and_what_is_beside_it_does_not() {
     let mut disks = physical(&scratch, "plain", &fs::read(&ext4).unwrap()).to_vec();
     disks.push(volume);
     for (spec, why) in [
-        ("/dev/my-vg/root", "the volume group my-vg is not within an encrypted volume"),
+        ("/dev/my-vg/root", "the volume group my-vg is outside the encrypted volumes"),
         ("LABEL=system", "LABEL=system did not appear within"),
     ] {
         // The volume that is opened holds a system of that label.

@@ -166,7 +166,7 @@ fn an_array_within_volumes_boots_and_none_beside_them() {
     let line = named(3, "other") + "rd.luks.key=/keyway/keys/root keyway.wait=1 root=/dev/md/root";
     let said = booted(&image, &[&forged[..], &[other]].concat(), &line).ends();
     let why =
-        "the array server:root is not within an encrypted volume, and the system is only started from there";
+        "the array server:root is outside the encrypted volumes, and the system starts only from inside them";
     assert!(said.contains(why) && !said.contains("REAL-INIT"), "{said}");
 }
 

@@ -81,8 +81,8 @@ fn a_root_that_cannot_be_mounted_is_named_as_what_it_is() {
         ),
         (
             "zfs:AUTO",
-            "root=zfs:AUTO: that is ZFS, whose pools its own tools import; an image of nothing but Keyway mounts a device that \
-             root= names: write that, or wrap the distribution's own image.",
+            "root=zfs:AUTO is ZFS, whose pools its own tools import; an image of Keyway alone mounts only a \
+             device: name one with root=, or wrap the distribution's own image.",
         ),
     ] {
         let line =

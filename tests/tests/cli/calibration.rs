@@ -142,7 +142,7 @@ fn who_cannot_open_it_is_refused_and_nothing_is_changed() {
     let forced = "luksFormat -q volume key --iter-time-for pi4 --pbkdf-force-iterations 4";
     assert!(refused(forced).contains("omit --pbkdf-force-iterations"));
     let argon2 = refused("luksFormat -q volume key --iter-time-for grub-2.12");
-    assert!(argon2.contains("No time is known for Argon2 in GRUB 2.12, or it lacks that."), "{argon2}");
+    assert!(argon2.contains("Argon2 is missing in GRUB 2.12, or was never timed."), "{argon2}");
     let debian = refused("luksFormat -q volume key --iter-time-for grub-debian-13");
     assert!(debian.contains("How long Argon2 takes in GRUB 2.12 is not known"), "{debian}");
     // What signed images do not open, however their names are typed.

@@ -58,7 +58,8 @@ fn what_cannot_be_is_refused_in_cryptsetups_words() {
         ("--sector-size 1000", "Unsupported encryption sector size."),
         (
             "--sector-size 4096",
-            "Device size is not aligned to requested sector size: 66048 bytes of data are no multiple of 4096; 65536 are, and \
+            "Device size is not aligned to requested sector size: 66048 bytes of data are not a multiple of \
+             4096; 65536 are, and \
              --sector-size 512 fits.",
         ),
         ("--device-offset 65k", "Requested offset is beyond real size of device"),

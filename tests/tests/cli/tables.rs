@@ -266,7 +266,7 @@ fn unlock_shows_what_command_lines_of_others_mean() {
     assert_eq!(
         said.errors(),
         "WARNING: the kernel's command line says rd.luks.serial=x: not done here (name the volume by rd.luks.uuid=).\n\
-         WARNING: the kernel's command line says rd.luks.uid=y: no parameter that Keyway knows.\n"
+         WARNING: the kernel's command line says rd.luks.uid=y: Keyway does not know this parameter.\n"
     );
 }
 

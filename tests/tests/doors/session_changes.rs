@@ -30,7 +30,7 @@ fn another_size_while_it_is_open() {
     for (size, why) in [
         (
             "--size 1025",
-            "Device size is not aligned to requested sector size: 524800 bytes are no multiple of 4096, 524288 are.",
+            "Device size is not aligned to requested sector size: 524800 bytes are not a multiple of 4096, 524288 are.",
         ),
         ("--device-size 8M", "disk.luks is too small."),
     ] {

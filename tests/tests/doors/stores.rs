@@ -56,7 +56,7 @@ fn another_volume_behind_the_url_is_refused_and_said_once() {
     let errors = served.errors();
     for doing in ["reading failed", "writing failed"] {
         let told = errors.lines().filter(|line| line.contains(doing));
-        assert!(told.clone().all(|line| line.contains("another volume is behind this address now")));
+        assert!(told.clone().all(|line| line.contains("this address now serves another volume")));
         assert_eq!(told.count(), 1, "{errors}");
     }
     drop(third);

@@ -147,7 +147,7 @@ fn the_front_end_takes_away_its_own_mount_only() {
     need_that!(mounted.code == Some(0), "tmpfs cannot be mounted");
     fs::write(m.directory.join("theirs"), "kept").unwrap();
     let on_top = "omething else (tmpfs of others) is mounted on top of";
-    keyway(&m, "close volume").fails(5).says(on_top).says("is not touched");
+    keyway(&m, "close volume").fails(5).says(on_top).says("unmount that first");
     umount(&m, "--wait 0").arg(&m.directory).fails(5).says(on_top);
     assert_eq!(fs::read_to_string(m.directory.join("theirs")).unwrap(), "kept");
     // A signal does not unmount it either.

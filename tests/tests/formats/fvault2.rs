@@ -91,7 +91,7 @@ fn damage_is_got_over_or_named() {
     assert!(opened(&damaged(&[20]), PASSPHRASE).unwrap() == plain);
     assert!(opened(&damaged(&[METADATA[0] + 2 * 8192]), PASSPHRASE).unwrap() == plain);
     assert_refused(&damaged(&[20, end + 20]), "checksum does not match");
-    assert_refused(&damaged(&[88, end + 88]), "volume header: it is not one of Core Storage");
+    assert_refused(&damaged(&[88, end + 88]), "volume header: it is not Core Storage's");
     assert_refused(&damaged(&[LABEL + 100]), "the label of Core Storage at byte 4096 is damaged");
     let blocks = |number: usize| METADATA.map(|at| at + number * 8192);
     assert_refused(&damaged(&blocks(2)), "the metadata of Core Storage describe no logical volume");
@@ -114,7 +114,7 @@ fn what_is_not_read_here_is_refused_by_name() {
     let plain = vec![0; LEN];
     let default = Fvault2::default;
     for (made, why) in [
-        (Fvault2 { passphrases: vec![], ..default() }, "name nobody who can open it"),
+        (Fvault2 { passphrases: vec![], ..default() }, "list no user"),
         (Fvault2 { conversion: "Converting", ..default() }, "its conversion is \"Converting\", not complete"),
         (Fvault2 { extents: vec![[0, 100, 64], [100, 156, 164]], ..default() }, "its data are in 2 places"),
         (
@@ -123,9 +123,12 @@ fn what_is_not_read_here_is_refused_by_name() {
         ),
         (
             Fvault2 { extents: vec![[0, 255, 64]], ..default() },
-            "it has 1048576 bytes by its metadata, and 1044480 at byte 0",
+            "its metadata give it 1048576 bytes, but its place on the disk has 1044480 at byte 0",
         ),
-        (Fvault2 { extents: vec![[1, 256, 64]], ..default() }, "and 1048576 at byte 4096 by its place"),
+        (
+            Fvault2 { extents: vec![[1, 256, 64]], ..default() },
+            "but its place on the disk has 1048576 at byte 4096",
+        ),
         (
             Fvault2 { extents: vec![[0, 256, 1 << 60]], ..default() },
             "block 1152921504606846976 is beyond every device",
@@ -137,7 +140,7 @@ fn what_is_not_read_here_is_refused_by_name() {
         (Fvault2 { extents: vec![], ..default() }, "its data are in 0 places"),
         (
             Fvault2 { volumes: 3, ..default() },
-            "Core Storage has 3 logical volumes here, and only one is opened",
+            "Core Storage has 3 logical volumes here, but only one is supported",
         ),
     ] {
         assert_refused(&made.make(&plain), why);
@@ -154,7 +157,8 @@ fn what_is_not_read_here_is_refused_by_name() {
     // What is behind it is not a part of it.
     for size in ["0x000000", "0x0ffe01"] {
         let bytes = u32::from_str_radix(&size[2..], 16).unwrap();
-        let why = format!("it has {bytes} bytes by its metadata, and 1048576 at byte 0 by its place");
+        let why =
+            format!("its metadata give it {bytes} bytes, but its place on the disk has 1048576 at byte 0");
         assert_refused(&forged(2, of_size(size)), &why);
     }
     assert_refused(&forged(2, set(128, 0x100)), "property list: ");
@@ -203,7 +207,7 @@ fn a_block_gives_way_to_newer_ones_alone() {
     forge(&mut volume, 5, set(16, 7));
     assert_refused(
         &volume,
-        "it has 1048576 bytes by its metadata, and 4096 at byte 0 by its place on the disk",
+        "its metadata give it 1048576 bytes, but its place on the disk has 4096 at byte 0",
     );
 }
 
@@ -313,5 +317,5 @@ fn the_dump_is_cryptsetups() {
     keyway("fvault2Dump -q --dump-volume-key").arg(&volume).stdin("wrong").fails(2);
     let other = scratch.file("other", vec![0; 4096]);
     let said = keyway("fvault2Dump").arg(&other).fails(1).errors();
-    assert!(said.contains("volume header: it is not one of Core Storage"), "{said}");
+    assert!(said.contains("volume header: it is not Core Storage's"), "{said}");
 }

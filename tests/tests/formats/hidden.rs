@@ -44,10 +44,10 @@ fn what_is_written_beside_a_hidden_volume_leaves_it_alone() {
     let short = scratch.file("short", random(8, 600));
     let refused =
         protected(&format!("write --offset {}", START - 90), HIDDEN).arg(&volume).arg(&short).fails(1);
-    refused.says("a hidden volume is at bytes 376832 to 786431: nothing was written there");
+    refused.says("a hidden volume is at bytes 376832 to 786431: the write was refused");
     // What opens no hidden volume protects none.
     let refused = protected("write", "something else").arg(&volume).arg(&short).fails(1);
-    refused.says("No hidden volume opens with this passphrase, PIM and key files: it cannot be protected.");
+    refused.says("No hidden volume opens with this passphrase, PIM and key files: none can be protected.");
     for (options, message) in [
         ("--tcrypt-hidden", "it cannot be combined with --tcrypt-hidden or --tcrypt-system"),
         ("--tcrypt-system", "it cannot be combined with --tcrypt-hidden or --tcrypt-system"),

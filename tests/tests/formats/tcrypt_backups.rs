@@ -123,11 +123,11 @@ fn a_restore_asks_and_refuses() {
     let refused = |from: &Path, to: &Path, code: i32| restore("", to, Some(from), OLD).fails(code).errors();
     let short = scratch.sized("short", 512 << 10);
     let said = refused(&kept, &short, 1);
-    assert!(said.contains("the header is another device's"), "{said}");
+    assert!(said.contains("the header belongs to another device"), "{said}");
     assert!(fs::read(&short).unwrap().iter().all(|byte| *byte == 0));
     let said = refused(&scratch.sized("no backup", 4096), &file, 1);
     assert!(
-        said.contains("No header backup of TrueCrypt or VeraCrypt has 4096 bytes: theirs have 131072"),
+        said.contains("It has 4096 bytes, but header backups of TrueCrypt and VeraCrypt have 131072"),
         "{said}"
     );
     let said = refused(&scratch.path("none"), &file, 4);

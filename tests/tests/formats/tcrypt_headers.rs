@@ -177,9 +177,14 @@ fn what_is_refused_says_so_in_one_line_and_changes_nothing() {
             "--new-hash ripemd160",
             &[OLD, NEW],
             1,
-            "VeraCrypt makes no volumes with \"ripemd160\", but with sha512, ",
+            "VeraCrypt makes no volumes with \"ripemd160\", only with sha512, ",
         ),
-        ("--new-hash argon2id", &[OLD, NEW], 1, "argon2id counts a PIM in another way than other hashes do"),
+        (
+            "--new-hash argon2id",
+            &[OLD, NEW],
+            1,
+            "A PIM means something else with argon2id than with other hashes",
+        ),
         (
             "--new-hash argon2id --new-veracrypt-pim 1 --memory-budget 1M",
             &[OLD, NEW],
@@ -210,7 +215,7 @@ fn what_is_refused_says_so_in_one_line_and_changes_nothing() {
     let truecrypt = scratch.file("true.tc", tcrypt::made(Program::TrueCrypt, "sha512", None));
     let run = |line: &str| keyway(line).arg(&truecrypt).stdin(format!("secret\n{NEW}\n")).fails(1).errors();
     let pim = run("tcryptChangeKey --new-veracrypt-pim 1");
-    assert!(pim.contains("It is a TrueCrypt volume, and a PIM is VeraCrypt's"), "{pim}");
+    assert!(pim.contains("It is a TrueCrypt volume, but a PIM is for VeraCrypt"), "{pim}");
     let missing = keyway("tcryptChangeKey").arg(scratch.path("none")).stdin(OLD).fails(4).errors();
     assert!(missing.ends_with("none does not exist or access denied.\n"), "{missing}");
 }

@@ -80,7 +80,7 @@ fn a_hidden_volume_and_its_outer_one() {
     );
     let large = again("1M", &both, 1);
     assert!(
-        large.contains("Size of the hidden volume: 1048576 bytes, and the outer volume has room for 745472"),
+        large.contains("Size of the hidden volume: 1048576 bytes, but the outer volume has room for 745472"),
         "{large}"
     );
     assert!(fs::read(&file).unwrap() == before);
@@ -166,8 +166,8 @@ fn what_cannot_be_made_is_refused_in_one_line() {
         said
     };
     for (line, message) in [
-        ("--hash ripemd160", "Hash: VeraCrypt makes no volumes with \"ripemd160\", but with sha512, "),
-        ("--cipher cast5", "Cipher: VeraCrypt makes no volumes with \"cast5\", but with aes, "),
+        ("--hash ripemd160", "Hash: VeraCrypt makes no volumes with \"ripemd160\", only with sha512, "),
+        ("--cipher cast5", "Cipher: VeraCrypt makes no volumes with \"cast5\", only with aes, "),
         ("--veracrypt-pim 10", "VeraCrypt takes one below 485 only with a passphrase of 20 bytes or more"),
         ("--veracrypt-pim 5 --veracrypt-query-pim", "--veracrypt-pim"),
         ("--tcrypt-hidden", "Option --tcrypt-hidden needs --size, the size of the hidden volume."),
@@ -191,7 +191,7 @@ fn what_cannot_be_made_is_refused_in_one_line() {
         "{time}"
     );
     let long = refused("", &"x".repeat(129), 1);
-    assert!(long.contains("Passphrase: 129 bytes, and VeraCrypt takes at most 128"), "{long}");
+    assert!(long.contains("Passphrase: 129 bytes, but VeraCrypt takes at most 128"), "{long}");
     let empty = refused("", "\n", 1);
     assert!(
         empty.contains("The new passphrase is empty: VeraCrypt takes that only with key files (--key-file)."),
@@ -200,7 +200,7 @@ fn what_cannot_be_made_is_refused_in_one_line() {
     assert!(fs::read(&file).unwrap().iter().all(|byte| *byte == 7));
     let short = scratch.sized("short", 299_007);
     let said = keyway("tcryptFormat").arg(&short).stdin(KEY).fails(1).errors();
-    assert!(said.contains("299007 bytes, and VeraCrypt's smallest has 299008"), "{said}");
+    assert!(said.contains("299007 bytes, but VeraCrypt's smallest has 299008"), "{said}");
     let missing = scratch.path("missing");
     let said = keyway("tcryptFormat").arg(&missing).stdin(KEY).fails(4).errors();
     assert!(said.ends_with("does not exist or access denied; --size 1G makes a new file.\n"), "{said}");

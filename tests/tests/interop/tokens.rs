@@ -75,7 +75,7 @@ fn a_bad_token_is_not_the_devices_fault() {
         (r#"{"type":"x","keyslots":["7"]}"#, "The token's field \"keyslots\": \"7\" is not in keyslots."),
         (
             r#"{"type":"luks2-keyring","keyslots":[]}"#,
-            "The token's field \"key_description\" is no description of a key.",
+            "The token's field \"key_description\" is not the description of a key.",
         ),
     ] {
         let line = "token import";

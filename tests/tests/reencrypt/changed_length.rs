@@ -16,8 +16,8 @@ fn lengthen(path: &Path, by: i64) {
 /// What is refused where `rest` bytes are behind `len` of whole sectors.
 fn refusal(sector: u32, len: u64, rest: u64) -> String {
     format!(
-        "device ends inside a sector of {sector} bytes: give the device back the length that it had; or, for a \
-         volume that is not open, leave out its last {rest} bytes with --device-size {len}. Nothing was changed."
+        "device ends inside a sector of {sector} bytes: restore the device's length or, if the volume is not \
+         open, leave out its last {rest} bytes with --device-size {len}. Nothing was changed."
     )
 }
 

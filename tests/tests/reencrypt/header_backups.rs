@@ -49,7 +49,7 @@ fn nothing_is_restored_over_a_volume_in_the_middle() {
     let middle = backup(cryptsetup, &f, "middle");
     let device = std::fs::read(&f.device).unwrap();
     for (file, says) in [
-        (&before, "in the middle of a reencryption: only the header on it has the key of what is done"),
+        (&before, "in the middle of a reencryption: only its own header has the new volume key"),
         (&middle, "The backup was made in the middle of a reencryption"),
     ] {
         let refused = restore(&f, file).fails(1);

@@ -237,9 +237,8 @@ fn a_header_that_was_left_goes_on_or_is_kept() {
         let (device, left) = (std::fs::read(&d.path).unwrap(), std::fs::read(named("new")).unwrap());
         let kept = |run: Run, says: &str| {
             let refused = run.fails(1).says(says).lacks("remove");
-            refused.says(
-                "may hold the only key of a volume: keep it in another place, or begin in another directory.",
-            );
+            refused
+                .says("may hold the only key of a volume: move it elsewhere, or begin in another directory.");
             assert!(
                 std::fs::read(&d.path).unwrap() == device && std::fs::read(named("new")).unwrap() == left
             );
@@ -252,17 +251,14 @@ fn a_header_that_was_left_goes_on_or_is_kept() {
         kept(other, "It goes on with its own passphrase alone: ");
         let given = d.scratch.file("given", [7; 64]);
         let given = given.display();
-        kept(
-            line(&format!("--volume-key-file {given}")),
-            "It has another volume key than the one that is given.",
-        );
+        kept(line(&format!("--volume-key-file {given}")), "Its volume key is not the one that was given.");
         line("").ok().says("exists, from an interrupted attempt: resuming it.");
         d.is_whole(detached);
     }
     // What lies beside a volume that is in use belongs to something else.
     let d = Device::volume(4 << 20, "");
     let other = d.scratch.file(&format!("LUKS-{}.new", uuid(&d)), "something");
-    d.run(CHEAP).fails(1).says("may hold the only key of a volume: keep it in another place").lacks("remove");
+    d.run(CHEAP).fails(1).says("may hold the only key of a volume: move it elsewhere").lacks("remove");
     assert!(std::fs::read(other).unwrap() == b"something");
 }
 

@@ -64,7 +64,7 @@ fn a_volume_in_use_becomes_plaintext() {
         let expected = meanwhile(&open, "nbd", options);
         let status = open.keyway("status home").ok().says("done, 100 %").text();
         assert!(!status.contains("aes-xts"), "{status}");
-        open.keyway("luksSuspend home").fails(1).says("It was decrypted: there is no key to take away");
+        open.keyway("luksSuspend home").fails(1).says("It was decrypted, and has no key to wipe");
         assert!(stays.read(0, PLAIN) == expected, "{options}: through the front end");
         stays.write(5000, b"still in use");
         stays.flush();
@@ -337,9 +337,9 @@ fn what_cannot_be_reencrypted_in_use_is_refused_and_nothing_changes() {
     let said = open
         .reencrypt("--resume-only")
         .fails(1)
-        .says("The volume was resized: only one with the size")
+        .says("The volume was resized, and is reencrypted only in the size")
         .errors();
-    assert!(said.contains("\"keyway resize NAME\" gives it that size"), "{said}");
+    assert!(said.contains("\"keyway resize NAME\" restores it"), "{said}");
     open.keyway("resize home").ok();
     open.reencrypt("--resume-only").ok();
     open.keyway("close home").ok();

@@ -50,7 +50,7 @@ fn a_zone_that_nothing_protected_is_said_to_be_lost() {
     f.cut_off("--resilience none --hotzone-size 64K");
     let before = std::fs::read(&f.device).unwrap();
     let resumed = f.reencrypt(keyway, "--resume-only").fails(1);
-    resumed.says("--resilience none keeps nothing to recover them from: nothing was changed");
+    resumed.says("--resilience none keeps no copy to recover them from: nothing was changed");
     assert!(std::fs::read(&f.device).unwrap() == before, "something was changed");
 }
 
@@ -81,7 +81,7 @@ fn a_forged_reencryption_is_refused_whichever_field_it_is() {
     let f = Fixture::volume();
     f.reencrypt(keyway, "--init-only").ok();
     let sound = std::fs::read(&f.device).unwrap();
-    let vouched = "Reencryption metadata is invalid: the volume keys do not vouch for it.";
+    let vouched = "Reencryption metadata is invalid: the volume keys do not authenticate it.";
     let previous = "\"sector_size\":4096,\"flags\":[\"backup-previous\"]";
     let last = "\"sector_size\":4096,\"flags\":[\"backup-final\"]";
     for (from, to, says) in [

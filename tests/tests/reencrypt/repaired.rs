@@ -19,7 +19,7 @@ fn what_is_clean_is_verified_and_left_alone() {
     assert!(right.stdout.is_empty());
     assert!(std::fs::read(&f.device).unwrap() == before, "something was changed");
     forge(&f.device, "\"type\":\"checksum\"", "\"type\":\"journal\"");
-    repair(&f, &f.key).fails(1).says("the volume keys do not vouch for it.");
+    repair(&f, &f.key).fails(1).says("the volume keys do not authenticate it.");
 }
 
 #[test]

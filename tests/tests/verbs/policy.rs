@@ -117,7 +117,7 @@ fn what_a_demand_does_not_cover_is_named() {
     let costs = "--pbkdf argon2id --pbkdf-force-iterations 4 --pbkdf-memory 64 --pbkdf-parallel 1";
     keyway("luksAddKey -q").args(costs).arg("-d").arg(&key).arg(&volume).arg(&key).ok();
     let found = "keyslot 1: argon2id (64 KiB, 4 passes)";
-    let rest = "not covered by this rule: keyslot 0: pbkdf2 (1000 iterations)";
+    let rest = "this rule does not cover keyslot 0: pbkdf2 (1000 iterations)";
     assert_eq!(
         audit().ok().text(),
         format!(

@@ -61,8 +61,8 @@ fn what_is_confirmed_is_shown_and_then_written() {
     v.repair("-q").ok().quiet();
     let lost = v.damage(MAGICS).damage(&[(8, &[0; 8]), (16384 + 5000, b"metadata")]).now();
     let page = "Found
-  Primary LUKS2 header at byte 0: damaged, but its checksum confirms it once this is put back: magic, version, size; sequence id 1.
-  Secondary LUKS2 header at byte 16384: damaged, but its checksum confirms it once this is put back: magic, version, JSON area (from the primary); sequence id 1.
+  Primary LUKS2 header at byte 0: damaged, but its checksum is right after restoring: magic, version, size; sequence id 1.
+  Secondary LUKS2 header at byte 16384: damaged, but its checksum is right after restoring: magic, version, JSON area (from the primary); sequence id 1.
 Lost
   Nothing.
 To be written

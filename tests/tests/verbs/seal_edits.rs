@@ -45,7 +45,7 @@ impl Sealed {
     }
 }
 
-const DISCARDS: &str = "config.flags[0] is \"allow-discards\", and was absent when it was sealed";
+const DISCARDS: &str = "config.flags[0] is \"allow-discards\", sealed as absent";
 const LABEL: &str = "header.label is \"mine\", sealed as \"\"";
 
 #[test]

@@ -150,7 +150,7 @@ fn a_chain_that_cannot_be_mapped_leaves_nothing() {
     for taken in ["home_1", "home_2"] {
         report.has(
             &format!("TAKEN_{taken}"),
-            &format!("5 There is already a mapping {taken}, a name that the ciphers below home need."),
+            &format!("5 A mapping {taken} already exists, and home needs that name for a cipher below it."),
         );
     }
     report.has("LEFTOVER", "5 Cannot use device /dev/vda which is in use (mapped as home_2).");

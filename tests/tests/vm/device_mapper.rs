@@ -193,9 +193,9 @@ fn refusals_carry_the_kernels_reason() {
         [ -c /dev/mapper/control ] && [ -b /dev/mapper/again ] && echo NODES=made
         "#,
     );
-    report.has("EXISTS", "Busy: there is already a mapping there");
+    report.has("EXISTS", "Busy: a mapping there already exists");
     report.has("NONE", "NotFound: there is no mapping none");
-    report.has("SLASH", "Refused: \"a/b\" cannot be the name of a mapping");
+    report.has("SLASH", "Refused: \"a/b\" is not a valid name for a mapping");
     for (key, kind, reason) in [
         ("SHORT", "Refused", "too small for target"),
         ("CIPHER", "Unavailable", "crypt: Error allocating crypto tfm"),

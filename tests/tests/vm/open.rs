@@ -351,7 +351,7 @@ fn what_happens_at_the_prompt_puts_no_other_key_into_use() {
     report.has("STATE", "Suspended");
     report.has("RESUME", "1 Volume home is not suspended.");
     for key in ["OTHER_resize", "OTHER_refresh"] {
-        report.has(key, "1 Another mapping has its name by now.");
+        report.has(key, "1 Another mapping now has its name.");
     }
     for key in ["RESUMED", "AGAIN", "KEPT_resize", "KEPT_refresh", "RESIZED"] {
         report.has(key, "same");

@@ -32,7 +32,7 @@ impl Backing {
             Some(LockTarget::BlockDevice { part: Some(_), .. }) => {
                 let path = path.display();
                 return Err(Refusal::NotMappable.because(format!(
-                    "The kernel maps the partitions of a disk by devices of their own, which partprobe makes, not {path}"
+                    "The kernel maps a partition by its own block device, not by {path}: partprobe creates it"
                 )));
             }
             Some(LockTarget::BlockDevice { major, minor, .. }) => {

@@ -92,8 +92,9 @@ impl Mapper {
     fn refuse_taken(&self, lower: &str, name: &str) -> Result<()> {
         match self.status(lower) {
             Ok(_) => {
-                let why =
-                    format!("there is already a mapping {lower}, a name that the ciphers below {name} need");
+                let why = format!(
+                    "a mapping {lower} already exists, and {name} needs that name for a cipher below it"
+                );
                 Err(Error::Busy(why))
             }
             Err(Error::NotFound(_)) => Ok(()),

@@ -116,7 +116,7 @@ impl FromStr for Link {
             Some(Some(("logon", description))) => (Kind::Logon, description),
             Some(_) => {
                 return Err(Refusal::KeyName
-                    .because(format!("{key:?} is not a key that can hold a volume key: %user: or %logon:")));
+                    .because(format!("{key:?} cannot hold a volume key: use %user: or %logon:")));
             }
         };
         Ok(Self { keyring: to_link_into(keyring)?, kind, description: description.to_owned() })
@@ -269,7 +269,7 @@ fn listed_number(line: &str, kind: &str, description: &str) -> Option<i32> {
 }
 
 fn c_string(text: &str) -> Result<CString> {
-    CString::new(text).map_err(|_| Refusal::KeyName.because(format!("{text:?} has a NUL in it")))
+    CString::new(text).map_err(|_| Refusal::KeyName.because(format!("{text:?} contains a NUL byte")))
 }
 
 fn failed(error: Errno, what: impl FnOnce() -> String) -> Error {

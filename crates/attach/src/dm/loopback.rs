@@ -73,7 +73,7 @@ impl Loop {
             let _ = options.direct_io && sys::set_direct_io(device.as_fd(), true).is_ok();
             return Ok(Self { device, path });
         }
-        Err(Error::Busy(format!("{}: others took every free one", what())))
+        Err(Error::Busy(format!("{}: other programs took every free one", what())))
     }
 
     /// The path of the device node.
@@ -153,7 +153,7 @@ fn open(path: impl AsRef<Path>, read_only: bool) -> rustix::io::Result<File> {
 fn refused(error: Errno, what: &str) -> Error {
     match error {
         Errno::ACCESS | Errno::PERM => {
-            Error::Permission(format!("{what} needs the rights of root, or of the group disk"))
+            Error::Permission(format!("{what}: only root or the group disk may do that"))
         }
         Errno::NOENT | Errno::NXIO | Errno::NODEV => {
             Error::Unavailable(format!("{what}: the kernel has no loop devices here: modprobe loop"))

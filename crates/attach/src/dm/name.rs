@@ -14,7 +14,7 @@ use crate::{Refusal, Result};
 /// characters that need escaping.
 pub fn mangle(name: &str) -> Result<String> {
     if name.is_empty() || name.contains('/') || name == "." || name == ".." || name == "control" {
-        return Err(Refusal::MappingName.because(format!("{name:?} cannot be the name of a mapping")));
+        return Err(Refusal::MappingName.because(format!("{name:?} is not a valid name for a mapping")));
     }
     checked(name, NAME_ROOM, "name")
 }

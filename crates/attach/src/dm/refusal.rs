@@ -45,7 +45,7 @@ impl<'a> Asked<'a> {
         let name = self.name;
         match (error, self.doing) {
             (Errno::ACCESS | Errno::PERM, _) => needs_root(),
-            (Errno::BUSY, Doing::Creating) => Error::Busy(format!("there is already a mapping {name}")),
+            (Errno::BUSY, Doing::Creating) => Error::Busy(format!("a mapping {name} already exists")),
             (Errno::BUSY, Doing::Loading(_)) => {
                 Error::Busy(format!("the device below the mapping {name} is in use"))
             }
@@ -54,7 +54,7 @@ impl<'a> Asked<'a> {
                 Error::NotFound(format!("there is no mapping {name}"))
             }
             (Errno::NODEV | Errno::NXIO, Doing::Loading(_)) => {
-                Error::NotFound(format!("the device below the mapping {name} is gone"))
+                Error::NotFound(format!("the device below the mapping {name} no longer exists"))
             }
             (Errno::NOENT, Doing::Loading(_)) => {
                 Error::Unavailable(format!("the kernel lacks the cipher of the mapping {name}"))
@@ -62,10 +62,11 @@ impl<'a> Asked<'a> {
             (Errno::NOKEY, _) => {
                 Error::NotFound(format!("the key of the mapping {name} is not in the keyring"))
             }
-            (Errno::INVAL, Doing::Loading(table)) => Refusal::Table
-                .because(format!("the kernel does not accept {} as the mapping {name}", kinds(table))),
+            (Errno::INVAL, Doing::Loading(table)) => {
+                Refusal::Table.because(format!("the kernel refuses {} for the mapping {name}", kinds(table)))
+            }
             (Errno::INVAL, Doing::Telling) => {
-                Refusal::Message.because(format!("the mapping {name} does not accept that"))
+                Refusal::Message.because(format!("the mapping {name} refuses the command"))
             }
             (error, doing) => {
                 Error::Io { what: format!("{} the mapping {name}", doing.gerund()), source: error.into() }

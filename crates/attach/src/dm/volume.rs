@@ -70,8 +70,8 @@ pub struct Below {
 /// for.
 pub fn table(layout: &Layout, places: Places<'_>, below: &Below) -> Result<Vec<Target>> {
     if layout.protected.is_some() {
-        let why =
-            "The kernel keeps no hidden volume from being written over: --backend nbd, fuse or ublk does.";
+        let why = "The kernel does not protect a hidden volume from being overwritten: --backend nbd, fuse or \
+            ublk does.";
         return Err(Refusal::Table.because(why));
     }
     layout.segments.iter().map(|segment| target(segment, places.of(segment)?, below)).collect()
@@ -203,7 +203,10 @@ mod tests {
         assert!(table(&layout, (&KeyPlace::Line(&key)).into(), &below((16 << 20) + 4095)).is_err());
         let protected = Layout { protected: Some(512..1024), ..layout };
         let refused = table(&protected, (&KeyPlace::Line(&key)).into(), &below(17 << 20)).err().unwrap();
-        assert!(refused.to_string().contains("keeps no hidden volume from being written over"), "{refused}");
+        assert!(
+            refused.to_string().contains("does not protect a hidden volume from being overwritten"),
+            "{refused}"
+        );
     }
 
     /// Nothing of it is mapped before the table is whole.

@@ -81,7 +81,7 @@ pub(super) fn mount(dir: &Path, options: &Options, read_only: bool) -> Result<Ow
         kernel_options(options)
     );
     let data =
-        CString::new(data).map_err(|_| Refusal::MountOption.because("a mount option holds a zero byte"))?;
+        CString::new(data).map_err(|_| Refusal::MountOption.because("a mount option contains a NUL byte"))?;
     // Mounts on the directory that was checked, even if its path now leads elsewhere.
     let failed = |source| Error::Io { what: format!("mounting {}", dir.display()), source };
     let place = place(dir).map_err(failed)?;
@@ -157,10 +157,7 @@ fn covered(mounts: &[mounts::Mount], dir: &Path) -> Error {
     let above = mounts::topmost(mounts, dir).map_or_else(String::new, |top| {
         format!(" ({} of {})", top.kind, top.source.display().to_string().escape_debug())
     });
-    Error::Busy(format!(
-        "something else{above} is mounted on top of {}; it is not touched: unmount it first",
-        dir.display()
-    ))
+    Error::Busy(format!("something else{above} is mounted on top of {}: unmount that first", dir.display()))
 }
 
 /// The device number of the file system visible at `dir`. Its server is not asked.

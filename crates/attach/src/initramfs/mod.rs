@@ -105,7 +105,7 @@ impl Replacement {
             .and_then(|()| mount_move(".", "/"))
             .and_then(|()| chroot("."))
             .and_then(|()| chdir("/"));
-        moved.map_err(|why| failed("making the root file system the root", why))?;
+        moved.map_err(|why| failed("switching to the new root", why))?;
         // The root is the new one by now; the directory to be emptied is not.
         let root = stat("/").map_err(|why| failed("looking at the new root", why))?;
         let old = fstat(&self.old).map_err(|why| failed("looking at the old root", why))?;

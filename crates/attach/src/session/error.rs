@@ -167,15 +167,15 @@ impl fmt::Display for Error {
             Self::NotSuspended => f.write_str("it is not suspended"),
             Self::Suspended => f.write_str("it is suspended; luksResume resumes it"),
             Self::Reencrypting => f.write_str(
-                "it is in the middle of a reencryption, in which its size and its keys stay: \"keyway reencrypt \
-                 --resume-only --active-name NAME\" goes on with it",
+                "it is in the middle of a reencryption, and keeps its size and its keys until that ends: \
+                 \"keyway reencrypt --resume-only --active-name NAME\" finishes it",
             ),
-            Self::Plaintext => f.write_str("it was decrypted: there is no key to take away"),
+            Self::Plaintext => f.write_str("it was decrypted, and has no key to wipe"),
             Self::ReadOnly => f.write_str("the volume is open for reading only, and cannot be reencrypted"),
             Self::OnlyLuks2 => f.write_str("only a LUKS2 volume can be reencrypted while it is open"),
             Self::Resized => f.write_str(
-                "the volume was resized: only one with the size that its header gives it can be reencrypted; \"keyway \
-                 resize NAME\" gives it that size",
+                "the volume was resized, and is reencrypted only in the size that its header states: \"keyway \
+                 resize NAME\" restores it",
             ),
             Self::Running => f.write_str("the volume is being reencrypted already"),
             Self::NotReencrypting => f.write_str("the volume is not being reencrypted"),
@@ -215,7 +215,7 @@ fn write_size_fault(
         SizeFault::TooSmall => write!(f, "device {device} is too small"),
         SizeFault::Unaligned { size, sector } => write!(
             f,
-            "device size is not aligned to requested sector size: {size} bytes are no multiple of {sector}, {} are",
+            "device size is not aligned to requested sector size: {size} bytes are not a multiple of {sector}, {} are",
             size / sector * sector
         ),
     }

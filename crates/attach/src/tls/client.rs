@@ -54,7 +54,8 @@ impl Client {
         };
         config.enable_sni = name.is_some();
         let name = ServerName::try_from(name.unwrap_or("localhost").to_owned()).map_err(|_| {
-            Refusal::Certificate.because(format!("{} cannot be in a certificate", name.unwrap_or_default()))
+            Refusal::Certificate
+                .because(format!("{} is not a name that a certificate can hold", name.unwrap_or_default()))
         })?;
         Ok(Self { config: Arc::new(config), name })
     }

@@ -123,9 +123,7 @@ fn cannot_add(why: io::Error) -> Error {
             Error::Unavailable("this kernel's ublk_drv is too old: Linux 6.4 or later is needed".into())
         }
         ErrorKind::PermissionDenied => Error::Permission(
-            "this user cannot add a ublk device: there are already as many as ublk_drv's parameter ublks_max \
-            allows"
-                .into(),
+            "this user cannot add a ublk device: ublk_drv's parameter ublks_max allows no more".into(),
         ),
         _ => Error::Io { what: "adding a ublk device".into(), source: why },
     }

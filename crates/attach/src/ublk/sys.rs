@@ -119,7 +119,7 @@ impl Queue {
 
     /// The request of `tag`.
     pub(super) fn request(&self, tag: u16) -> Request {
-        assert!(tag < self.depth, "the kernel named a tag that it was not given");
+        assert!(tag < self.depth, "the kernel returned a tag that it was not given");
         let at = usize::from(tag) * DESCRIPTOR_LEN;
         // SAFETY: the mapping has `depth` descriptors, and the kernel does not change a descriptor
         // while its request is unanswered.
@@ -212,7 +212,7 @@ fn checked(result: i32) -> io::Result<()> {
 
 /// Aborts: the kernel may still be using the command's buffer, and nothing tells when it stops.
 fn abandon(why: &io::Error) -> ! {
-    panic!("io_uring took a command and cannot be waited for: {why}")
+    panic!("io_uring took a command, and waiting for it failed: {why}")
 }
 
 const PAGE: usize = 4096;

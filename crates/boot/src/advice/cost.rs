@@ -134,10 +134,12 @@ fn too_little(slot: &Candidate, goal: &Goal<'_>, waiting: Interval, fixed: Inter
         _ if waiting.likely > limit / 2.0 => {
             format!("the keyslots tried before keyslot {} alone take {:.1} s", slot.number, waiting.likely)
         }
-        _ => given_away(slot, goal, waiting + fixed).unwrap_or_else(|| format!(
-            "no cost that is allowed is low enough, or no rate of the target is known for it: PBKDF2 takes at least \
+        _ => given_away(slot, goal, waiting + fixed).unwrap_or_else(|| {
+            format!(
+                "no permitted cost is low enough, or the target's speed is not known: PBKDF2 takes at least \
              {LEAST_ITERATIONS} iterations, Argon2 {LEAST_PASSES} passes"
-        )),
+            )
+        }),
     }
 }
 
@@ -151,8 +153,8 @@ fn given_away(slot: &Candidate, goal: &Goal<'_>, rest: Interval) -> Option<Strin
     };
     let needed = rest + goal.rates.seconds(&Work::pbkdf2(HASH, least.into(), slot.key_len))?;
     Some(format!(
-        "in place of Argon2 there is time for {iterations} iterations of PBKDF2 with {HASH} at most, which is cheap to guess: {least} are \
-         recommended, and take {:.1} s there",
+        "without Argon2 there is time for {iterations} iterations of PBKDF2 with {HASH} at most, which are cheap to \
+         guess: {least} are recommended, and take {:.1} s there",
         needed.likely
     ))
 }

@@ -138,7 +138,7 @@ impl CommandLine {
                 },
                 None if is_ours(name) => reading.line.unknown.push(word.clone()),
                 None if table::is_of_known_family(name) => {
-                    reading.undone(&word, "no parameter that Keyway knows");
+                    reading.undone(&word, "Keyway does not know this parameter");
                 }
                 None => {}
             }
@@ -197,7 +197,7 @@ impl CommandLine {
     /// What is written for volumes, and no volume has: a line each.
     pub(crate) fn for_nobody(&self) -> Vec<String> {
         let left = self.given.iter().filter(|given| !given.done);
-        left.map(|given| format!("{}: no volume that it is for.", given.word)).collect()
+        left.map(|given| format!("{}: applies to no volume.", given.word)).collect()
     }
 }
 

@@ -108,7 +108,7 @@ pub(crate) static PARAMETERS: &[Parameter] = parameters! {
         "opens that volume as luks-UUID, or by the name that crypttab gives it; the beginning of a UUID is enough, as for dracut";
     "rd.luks.name" "UUID=NAME" [Systemd, Booster] Some(Reading::name), "opens that volume as NAME";
     "rd.luks.data" "UUID=DEVICE" [Systemd] Some(Reading::data),
-        "that volume's data is on DEVICE, which has no header (header= in its options)";
+        "that volume's data is on DEVICE, its header is elsewhere (header= in its options)";
     "rd.luks.key" "[UUID=]PATH[:DEVICE]" [Systemd, Booster] Some(Reading::key),
         "its key file, in the image or on DEVICE; also dracut's PATH:DEVICE:VOLUME, with the beginnings of UUIDs";
     "rd.luks.options" "[UUID=]OPTION,…" [Systemd, Booster] Some(Reading::options),
@@ -131,9 +131,9 @@ pub(crate) static PARAMETERS: &[Parameter] = parameters! {
     "rd_NO_LVM" "" [Dracut] Some(|reading, _| reading.lvm("no")), "the old name of rd.lvm=0";
     "rd.md" "yes|no" [Dracut] Some(Reading::md), "no: assembles no md RAID array";
     "rd.md.uuid" "UUID" [Dracut] Some(Reading::md_uuid),
-        "assembles no other array; may be repeated. Without it, all are assembled if a needed device is missing";
-    "rd.md.conf" "yes|no" [Dracut] Some(|_, _| ()), "nothing: Keyway reads no mdadm.conf";
-    "rd.md.imsm" "yes|no" [Dracut] Some(|_, _| ()), "nothing: arrays of a controller's BIOS (Intel's) are named, not assembled";
+        "only that array is assembled; may be repeated. Without it all are, while a needed device is missing";
+    "rd.md.conf" "yes|no" [Dracut] Some(|_, _| ()), "nothing: no mdadm.conf is read";
+    "rd.md.imsm" "yes|no" [Dracut] Some(|_, _| ()), "nothing: arrays of Intel's BIOS are never assembled, only reported";
     "rd.md.ddf" "yes|no" [Dracut] Some(|_, _| ()), "nothing: the same for DDF";
     "rd.md.waitclean" "yes|no" [Dracut] Some(|_, _| ()), "nothing: Keyway stops no array";
     "rd_MD_UUID" "UUID" [Dracut] Some(Reading::md_uuid), "the old name of rd.md.uuid=";
@@ -143,8 +143,7 @@ pub(crate) static PARAMETERS: &[Parameter] = parameters! {
     "rd_LUKS_UUID" "UUID" [Dracut] Some(Reading::uuid), "the old name of rd.luks.uuid=";
     "rd_NO_LUKS" "" [Dracut] Some(|reading, _| reading.luks("no")), "the old name of rd.luks=0";
     "rd.vconsole.keymap" "NAME" [Systemd, Dracut] Some(Reading::keymap),
-        "the keymap: loaded before the first prompt, if the image has it or loadkeys and its text; else a \
-         line says so";
+        "the keymap, loaded before the first prompt if the image has it, or loadkeys and its text; else a line says so";
     "rd.vconsole.keymap_toggle" "NAME" [Systemd] None, "a second map to switch to; the first one is loaded";
     "rd.vconsole.font" "NAME" [Systemd, Dracut] Some(|_, _| ()), "nothing: the prompt is in the kernel's font";
     "rd.vconsole.font_map" "NAME" [Systemd] Some(|_, _| ()), "nothing: the prompt is in the kernel's font";
@@ -160,9 +159,9 @@ pub(crate) static PARAMETERS: &[Parameter] = parameters! {
     "cryptdevice" "DEVICE:NAME[:OPTION,…]" [Encrypt] Some(Reading::cryptdevice),
         "opens DEVICE as NAME; may be repeated. allow-discards is discard";
     "cryptkey" "DEVICE:FILE-SYSTEM:PATH | DEVICE:OFFSET:SIZE | rootfs:PATH" [Encrypt, Alpine] Some(Reading::cryptkey),
-        "the key of the first cryptdevice=: a file on DEVICE, bytes of DEVICE, a file in the image. Without it, \
-         /crypto_keyfile.bin, if the image has that. With cryptroot=, in Alpine's form: FILE[:OFFSET:SIZE], or the word alone";
-    "crypto" "HASH:CIPHER:SIZE:OFFSET:SKIP" [Encrypt] Some(Reading::crypto), "the first cryptdevice= is such a plain volume, unless it has a LUKS header";
+        "the key of the first cryptdevice=: a file on DEVICE, bytes of DEVICE, a file in the image. The default is \
+         /crypto_keyfile.bin, if the image has it. With cryptroot=, in Alpine's form: FILE[:OFFSET:SIZE], or the word alone";
+    "crypto" "HASH:CIPHER:SIZE:OFFSET:SKIP" [Encrypt] Some(Reading::crypto), "the first cryptdevice= is a plain volume with these parameters, unless it has a LUKS header";
     "cryptopts" "target=NAME,source=DEVICE,key=FILE,OPTION,…" [Debian] Some(Reading::cryptopts),
         "a line of crypttab, in place of crypttab; may be repeated. If it is empty, crypttab names nothing";
     "rd.luks.header" "UUID=PATH[:DEVICE]" [Booster] Some(Reading::header), "the option header= for that volume";
@@ -180,9 +179,9 @@ pub(crate) static PARAMETERS: &[Parameter] = parameters! {
     "root_headerdev" "DEVICE" [Gentoo] Some(Reading::root_headerdev), "where root_header= is";
     "root_headerdev_fstype" "TYPE" [Gentoo] Some(|_, _| ()), "nothing: the file system is recognised";
     "crypt_root_options" "OPTION,…" [Gentoo] Some(Reading::root_options),
-        "cryptsetup's options for crypt_root=, those that crypttab(5) has too, but not size; --allow-discards is discard";
-    "real_root" "DEVICE" [Gentoo] Some(|_, _| ()), "the root, in place of root=, which may be /dev/ram0; so are real_rootflags=, real_resume= and real_init=";
-    "root_trim" "yes|no" [Gentoo] Some(Reading::root_trim), "the option discard, if yes";
+        "cryptsetup's options for crypt_root= that crypttab(5) also has, except size; --allow-discards is discard";
+    "real_root" "DEVICE" [Gentoo] Some(|_, _| ()), "the root, in place of root= (which may be /dev/ram0); likewise real_rootflags=, real_resume= and real_init=";
+    "root_trim" "yes|no" [Gentoo] Some(Reading::root_trim), "yes: the option discard";
     "crypt_swap" "DEVICE" [Gentoo] Some(Reading::crypt_swap), "opens DEVICE as swap";
     "crypt_swaps" "DEVICE" [Gentoo] Some(Reading::crypt_swap), "the same, several times: swap, swap1 …";
     "swap_key" "PATH" [Gentoo] Some(Reading::swap_key), "the same for the swap";
@@ -192,7 +191,7 @@ pub(crate) static PARAMETERS: &[Parameter] = parameters! {
     "swap_headerdev" "DEVICE" [Gentoo] Some(Reading::swap_headerdev), "where swap_header= is";
     "swap_headerdev_fstype" "TYPE" [Gentoo] Some(|_, _| ()), "nothing: the file system is recognised";
     "crypt_swap_options" "OPTION,…" [Gentoo] Some(Reading::swap_options), "as crypt_root_options=, for the swap";
-    "keyctl_keydesc" "NAME" [Gentoo] None, "no passphrase is put into the kernel's keyring; what opened a volume is tried on the others anyway";
+    "keyctl_keydesc" "NAME" [Gentoo] None, "passphrases do not go into the kernel's keyring; one that opened a volume is tried on the others anyway";
     "keyctl_keytimeout" "SECONDS" [Gentoo] Some(|_, _| ()), "nothing: it is for keyctl_keydesc=";
     "keyctl_keykeep" "" [Gentoo] Some(|_, _| ()), "nothing: it is for keyctl_keydesc=";
     "keymap" "NAME" [Gentoo] Some(Reading::keymap), "as rd.vconsole.keymap=; also genkernel's own keymaps (lib/keymaps in the image)";
@@ -207,9 +206,9 @@ pub(crate) static PARAMETERS: &[Parameter] = parameters! {
     "keyway.key" "PATH[:DEVICE]" [Keyway] Some(Reading::own_key), "its key file, or a device that is the key";
     "keyway.header" "PATH[:DEVICE]" [Keyway] Some(Reading::own_header), "its header, a file or a device";
     "keyway.options" "OPTION,…" [Keyway] Some(Reading::own_options), "crypttab's options";
-    "keyway.wait" "SECONDS" [Keyway] Some(Reading::own_wait), "how long to wait for devices (30)";
-    "keyway.shell" "" [Keyway] Some(Reading::own_shell), "a shell if no volume can be opened";
-    "keyway.cache" "yes|no" [Keyway] Some(Reading::own_cache), "no: does not try a passphrase that opened a volume on the others";
-    "keyway.require" "POLICY" [Keyway] Some(Reading::own_require), "a policy that every volume must meet: a file, or the word sealed";
-    "keyway.rekey" "yes|before|after|no" [Keyway] Some(Reading::own_rekey), "when a clone gets its own volume key";
+    "keyway.wait" "SECONDS" [Keyway] Some(Reading::own_wait), "seconds to wait for devices (30)";
+    "keyway.shell" "" [Keyway] Some(Reading::own_shell), "a shell if a volume cannot be opened";
+    "keyway.cache" "yes|no" [Keyway] Some(Reading::own_cache), "no: a passphrase that opened a volume is not tried on the others";
+    "keyway.require" "POLICY" [Keyway] Some(Reading::own_require), "every volume must meet it: a file, or the word sealed";
+    "keyway.rekey" "yes|before|after|no" [Keyway] Some(Reading::own_rekey), "when a clone gets a volume key of its own";
 };

@@ -91,7 +91,7 @@ impl<'a> Reader<'a> {
         }
         match self.word()? {
             END => Ok(root),
-            _ => self.wrong("there is something after the root"),
+            _ => self.wrong("data follows the root node"),
         }
     }
 

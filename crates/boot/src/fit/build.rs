@@ -77,7 +77,7 @@ impl Parts {
         let why = match Compression::of(kernel) {
             Some(packed @ (Gzip | Bzip2 | Lzma | Zstd)) if !is_unplaced => return Ok(packed.name()),
             Some(packed @ (Gzip | Bzip2 | Lzma | Zstd)) => {
-                format!("it is compressed with {}, and U-Boot decompresses it only to a load address", packed.name())
+                format!("it is compressed with {}, which U-Boot decompresses only to a load address", packed.name())
             }
             Some(packed) => format!("it is compressed with {}, which U-Boot does not support", packed.name()),
             None if is_arm64 && is_efi_zboot(kernel) => {

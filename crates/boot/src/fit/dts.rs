@@ -157,7 +157,7 @@ impl Parser<'_, '_, '_> {
         };
         self.included += part.len();
         if self.included > MOST_INCLUDED {
-            return self.wrong("with this file, more than 2 GiB of files are included");
+            return self.wrong("with this file, the included files exceed 2 GiB");
         }
         self.expect(")")?;
         Ok(part)

@@ -52,7 +52,7 @@ pub(super) fn fill_in(image: &mut Node<'_>) -> Result<(), Error> {
         let name = node.text("algo").unwrap_or_default().to_owned();
         let Some(algorithm) = Algorithm::find(&name) else {
             let why =
-                format!("\"{name}\" is not a hash of U-Boot's: crc32, md5, sha1, sha256, sha384 or sha512");
+                format!("U-Boot has no hash \"{name}\": it has crc32, md5, sha1, sha256, sha384 and sha512");
             return Err(Error::Node { path: format!("{path}/{}", node.name), why });
         };
         node.set("value", algorithm.value(&data));

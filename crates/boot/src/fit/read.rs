@@ -85,7 +85,7 @@ fn image<'a>(node: &Node<'a>, file: &'a [u8], end: usize, left: &mut usize) -> R
         Some(rest) => *left = rest,
         None => {
             let why = format!(
-                "images that overlap, and their hashes, read the file more than {MOST_OVERLAP} times"
+                "overlapping images and their hashes would read the file more than {MOST_OVERLAP} times"
             );
             return wrong(IMAGES, &node.name, &why);
         }

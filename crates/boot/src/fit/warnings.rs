@@ -87,7 +87,7 @@ fn overlaps(root: &Node<'_>) -> Vec<String> {
             let together = |other: &&&Loaded<'_>| is_named(one) || is_named(other);
             for other in of_it[number + 1..].iter().filter(over).filter(together) {
                 let line = format!(
-                    "{} at {:#x} to {:#x} and {} at {:#x} to {:#x} are loaded over each other",
+                    "{} at {:#x} to {:#x} and {} at {:#x} to {:#x} overlap when loaded",
                     one.name, one.from, one.to, other.name, other.from, other.to
                 );
                 if !found.contains(&line) {
@@ -200,7 +200,7 @@ mod tests {
                  configurations {{ c {{ kernel = \"k\"; fdt = \"f\"; }}; d {{ kernel = \"k\"; fdt = \"f\"; }}; }};"
             ))
         };
-        let over = "k at 0x1000 to 0x1004 and f at 0x1003 to 0x1005 are loaded over each other";
+        let over = "k at 0x1000 to 0x1004 and f at 0x1003 to 0x1005 overlap when loaded";
         assert_eq!(source("0x1003", "kernel"), [over]);
         assert!(source("0x1004", "kernel").is_empty() && source("0x1003", "kernel_noload").is_empty());
     }
@@ -211,7 +211,7 @@ mod tests {
             of("images { u { type = \"firmware\"; os = \"u-boot\"; data = [00 11]; load = <0x800>; };
                         k { type = \"kernel\"; data = [00]; load = <0x801>; }; };
                         configurations { c { kernel = \"k\"; }; };");
-        assert_eq!(found, ["u at 0x800 to 0x802 and k at 0x801 to 0x802 are loaded over each other"]);
+        assert_eq!(found, ["u at 0x800 to 0x802 and k at 0x801 to 0x802 overlap when loaded"]);
     }
 
     /// As on boards of which each has a U-Boot of its own.

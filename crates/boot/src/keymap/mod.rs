@@ -107,7 +107,7 @@ fn typed(value: u16) -> Option<char> {
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Magic => f.write_str("it is no binary keyboard map, which begins with \"bkeymap\""),
+            Self::Magic => f.write_str("it is not a binary keyboard map: those begin with \"bkeymap\""),
             Self::Length { tables, bytes } => {
                 let right = MAGIC.len() + 256 + tables * TABLE;
                 write!(f, "a keyboard map of {tables} tables has {right} bytes, and it has {bytes}")

@@ -178,7 +178,7 @@ impl fmt::Display for Lacking {
         match self {
             Self::Named(name) => write!(f, "the image has no map {name}"),
             Self::Included(name) => write!(f, "the map includes {name}, which is not in the image"),
-            Self::End => f.write_str("its texts include each other without end"),
+            Self::End => f.write_str("its texts include each other in a circle"),
             Self::Unpacked(why) => f.write_str(why),
             Self::Form(why) => why.fmt(f),
         }

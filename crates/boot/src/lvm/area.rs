@@ -26,7 +26,7 @@ impl Default for Budget {
 
 impl Budget {
     fn take(&mut self, length: u64) -> Result<(), Error> {
-        let most = || format!("{length} bytes of metadata; {ALL} at most are read of all devices together");
+        let most = || format!("{length} bytes of metadata; the limit for all devices together is {ALL}");
         self.0 = self.0.checked_sub(length).ok_or_else(|| Error::Field(most()))?;
         Ok(())
     }
@@ -76,7 +76,7 @@ impl Place {
         let field = |at| u64_at(header, at).unwrap_or_default();
         let size = field(32);
         if u32_at(header, 20) != Some(1) || field(24) != area.offset {
-            return Err(Error::Field("the metadata area is of another version or another place".into()));
+            return Err(Error::Field("the metadata area has an unknown version or offset".into()));
         }
         let (offset, length) = (field(TEXT), field(TEXT + 8));
         let flags = u32_at(header, TEXT + 20).unwrap_or_default();
@@ -84,7 +84,7 @@ impl Place {
             return Ok(None);
         }
         if length > LONGEST {
-            return Err(Error::Field(format!("{length} bytes of metadata; {LONGEST} at most are read")));
+            return Err(Error::Field(format!("{length} bytes of metadata; the limit is {LONGEST}")));
         }
         let fits = (SECTOR..size).contains(&offset) && length <= size - SECTOR;
         let start = area.offset.checked_add(offset).filter(|_| area.offset.checked_add(size).is_some());

@@ -108,12 +108,12 @@ fn passed_over(found: &[Found], inside: bool, newest: &Group) -> Vec<String> {
         let of_group = one.groups.iter().filter(|group| group.id == newest.id);
         if let Some(old) = of_group.map(|group| group.seqno).max().filter(|old| *old < seqno) {
             sentences.push(format!(
-                "the metadata of {name} on {device} are older (seqno {old}) than the newest, which count (seqno {seqno})"
+                "the metadata of {name} on {device} are outdated (seqno {old}, the newest have {seqno}) and ignored"
             ));
         }
         let is_its = newest.physical.iter().any(|physical| physical.id == one.id);
         if let Some(why) = one.wrong.as_ref().filter(|_| is_its) {
-            sentences.push(format!("metadata of {name} on {device} do not count: {why}"));
+            sentences.push(format!("metadata of {name} on {device} are ignored: {why}"));
         }
     }
     sentences
@@ -132,7 +132,7 @@ fn device(group: &str, physical: &Physical, inside: bool, there: &[&Found]) -> R
         }
         (Some(one), None) => Ok(Device { path: one.device.clone(), size: one.size, inside: one.inside }),
         (Some(one), Some(other)) => Err(Why::Never(format!(
-            "the physical volume {id} of {group} is there twice, as {} and {}",
+            "the physical volume {id} of {group} appears twice, as {} and {}",
             one.device, other.device
         ))),
     }

@@ -82,14 +82,14 @@ impl Group {
     pub fn parse(text: &[u8]) -> Result<Self, Error> {
         let whole = Section::parse(text)?;
         if whole.text("contents") != Some("Text Format Volume Group") || whole.number("version") != Some(1) {
-            return Err(field("the metadata are of no known version"));
+            return Err(field("the metadata have an unknown version"));
         }
         let mut sections = whole.sections();
         let (Some((name, group)), None) = (sections.next(), sections.next()) else {
-            return Err(field("the metadata are of no group, or of several"));
+            return Err(field("the metadata describe no group, or several"));
         };
         if !is_name(name) {
-            return Err(field(format!("{:?} cannot be the name of a group", brief(name))));
+            return Err(field(format!("{:?} is not a valid name for a group", brief(name))));
         }
         Reader::new(name, group)?.read()
     }
@@ -114,7 +114,7 @@ struct Reader<'a> {
 impl<'a> Reader<'a> {
     fn new(name: &'a str, group: &'a Section) -> Result<Self, Error> {
         let extent = group.number("extent_size").filter(|size| *size > 0);
-        let extent = extent.ok_or_else(|| field("the group has no size of extents"))?;
+        let extent = extent.ok_or_else(|| field("the group has no extent size"))?;
         let mut reader = Self { name, group, extent, places: BTreeMap::new(), physical: Vec::new() };
         within(name, inner(group, "physical_volumes").count(), MOST_PHYSICAL, "physical volumes")?;
         let mut ids = BTreeSet::new();
@@ -125,7 +125,7 @@ impl<'a> Reader<'a> {
                 let missing = volume.has("flags", "MISSING") || volume.has("status", "MISSING");
                 end.and(Some(Physical { id: id(volume)?, start, extents, missing }))
             };
-            let cannot = || field(format!("the physical volume {:?} cannot be", brief(name)));
+            let cannot = || field(format!("the physical volume {:?} has impossible values", brief(name)));
             let physical = read().ok_or_else(cannot)?;
             if !ids.insert(physical.id) {
                 return Err(field(format!("two physical volumes have the UUID {}", physical.id)));
@@ -167,7 +167,7 @@ impl<'a> Reader<'a> {
         let has = |word| group.has("status", word) || group.has("flags", word);
         let said = |name| group.text(name).filter(|value| !value.is_empty()).map(brief);
         match (said("system_id"), said("lock_type").filter(|kind| *kind != "none")) {
-            _ if has("EXPORTED") => Some("is exported: vgimport takes it in".to_owned()),
+            _ if has("EXPORTED") => Some("is exported: vgimport imports it".to_owned()),
             _ if has("CLUSTERED") => Some("belongs to a cluster".to_owned()),
             (Some(system), _) => Some(format!("belongs to the system {system:?} alone (its system_id)")),
             (_, Some(kind)) => Some(format!("is shared by machines (lock_type {kind:?})")),
@@ -186,7 +186,7 @@ impl<'a> Reader<'a> {
         taken: &mut Vec<(usize, u64, u64)>,
     ) -> Result<Logical, Error> {
         if !is_name(name) {
-            return Err(field(format!("{:?} cannot be the name of a volume", brief(name))));
+            return Err(field(format!("{:?} is not a valid name for a volume", brief(name))));
         }
         let cannot = |what: &str| field(format!("the volume {}/{name} {what}", self.name));
         let (mut found, mut other) = (Vec::new(), None);
@@ -200,9 +200,9 @@ impl<'a> Reader<'a> {
             match self.stripes(segment)? {
                 Some(stripes) => {
                     let segment = start.zip(self.segment(segment, stripes, taken));
-                    found.push(segment.ok_or_else(|| cannot("has a segment that cannot be"))?);
+                    found.push(segment.ok_or_else(|| cannot("has an impossible segment"))?);
                 }
-                None => other = Some("stands on another volume, as while pvmove works".to_owned()),
+                None => other = Some("lies on another volume, as during a pvmove".to_owned()),
             }
         }
         let (has, flagged) = (|word| volume.has("status", word), |word| volume.has("flags", word));
@@ -210,10 +210,9 @@ impl<'a> Reader<'a> {
             Some(other) => Some(other),
             None if held.is_some() => held.map(str::to_owned),
             None if !has("VISIBLE") => Some("is a part of another volume".to_owned()),
-            None if has("LOCKED") || flagged("LOCKED") => Some("is locked, as while pvmove works".to_owned()),
+            None if has("LOCKED") || flagged("LOCKED") => Some("is locked, as during a pvmove".to_owned()),
             None if flagged("ACTIVATION_SKIP") || has("ACTIVATION_SKIP") => Some(
-                "is marked not to be activated (lvchange --setactivationskip n takes the mark away)"
-                    .to_owned(),
+                "is marked not to be activated (lvchange --setactivationskip n removes the mark)".to_owned(),
             ),
             None => None,
         };
@@ -321,7 +320,7 @@ fn of_kind(kind: &str) -> String {
         "vdo" | "vdo-pool" => "of the kind VDO",
         "integrity" => "of the kind integrity",
         raid if raid.starts_with("raid") => return format!("is of the kind RAID ({})", raid.escape_debug()),
-        "error" | "zero" => return format!("has a part that is gone (segments of the kind {bare})"),
+        "error" | "zero" => return format!("has lost a part (segments of the kind {bare})"),
         _ => return format!("is of the kind {bare:?}"),
     };
     format!("is {name}")

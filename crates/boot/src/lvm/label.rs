@@ -47,7 +47,7 @@ impl Label {
         let mut labels = sectors.filter(|(_, sector)| sector.starts_with(MAGIC) && &sector[24..32] == KIND);
         let Some((number, sector)) = labels.next() else { return Ok(None) };
         if u64_at(sector, 8) != Some(number as u64) {
-            return Err(Error::Field("the label names another sector than its own".into()));
+            return Err(Error::Field("the label names a sector other than its own".into()));
         }
         if u32_at(sector, 16) != Some(checksum(FIRST, &sector[20..])) {
             return Err(Error::Checksum("the label"));

@@ -115,7 +115,7 @@ fn every_other_kind_is_refused_by_its_name() {
         ("fast_cpool", "is cached"),
         ("slow", "is cached for writing"),
         ("pool_tdata", "is a part of another volume"),
-        ("skipped", "is marked not to be activated (lvchange --setactivationskip n takes the mark away)"),
+        ("skipped", "is marked not to be activated (lvchange --setactivationskip n removes the mark)"),
     ] {
         let said =
             format!("the logical volume kinds/{name} {kind}; keyway activates linear and striped ones");
@@ -141,7 +141,7 @@ fn groups_that_lvm2_leaves_alone() {
             format!("{status}\nsystem_id = \"server\""),
             "belongs to the system \"server\" alone (its system_id)",
         ),
-        ("status = [\"EXPORTED\", \"READ\"]".to_owned(), "is exported: vgimport takes it in"),
+        ("status = [\"EXPORTED\", \"READ\"]".to_owned(), "is exported: vgimport imports it"),
         ("status = [\"CLUSTERED\"]".to_owned(), "belongs to a cluster"),
         (format!("{status}\nlock_type = \"sanlock\""), "is shared by machines (lock_type \"sanlock\")"),
     ] {
@@ -167,7 +167,7 @@ fn a_device_that_is_not_there_or_there_twice() {
     assert_eq!(table(std::slice::from_ref(&one), "root"), Err(lacks));
     assert!(table(std::slice::from_ref(&one), "data-1").is_ok(), "it is whole");
     let twice = [one.clone(), two.clone(), Found { device: "/dev/c".into(), ..two.clone() }];
-    let said = format!("the physical volume {} of my-vg is there twice, as /dev/b and /dev/c", two.id);
+    let said = format!("the physical volume {} of my-vg appears twice, as /dev/b and /dev/c", two.id);
     assert_eq!(table(&twice, "root"), Err(said));
     let short = [Found { size: 20 << 20, ..one.clone() }, two];
     let said = "the logical volume my-vg/root goes beyond the end of /dev/a";
@@ -244,7 +244,7 @@ fn labels_that_cannot_be() {
         Label::find(&start)
     };
     assert_eq!(with(40, b'?', false), Err(Error::Checksum("the label")));
-    assert_eq!(with(8, 2, false), Err(Error::Field("the label names another sector than its own".into())));
+    assert_eq!(with(8, 2, false), Err(Error::Field("the label names a sector other than its own".into())));
     for (at, byte) in [(20, 0xff), (21, 0xff), (23, 0xff), (40, b'/')] {
         assert_eq!(with(at, byte, true), Err(Error::Field("the label is cut off".into())), "{at}");
     }
@@ -275,7 +275,7 @@ fn areas_that_cannot_be() {
         assert!(matches!(with(changes), Err(Error::Field(_))), "{changes:?}");
     }
     let wide = (32, 64 << 20);
-    let too_long = Error::Field("4194305 bytes of metadata; 4194304 at most are read".into());
+    let too_long = Error::Field("4194305 bytes of metadata; the limit is 4194304".into());
     assert_eq!(with(&[(48, (4 << 20) + 1), wide]), Err(too_long));
     assert!(matches!(with(&[(48, 4 << 20), wide]), Err(Error::Unreadable(_))));
     assert_eq!(with(&[(48, 1000)]), Err(Error::Checksum("the metadata")));
@@ -287,34 +287,42 @@ fn areas_that_cannot_be() {
 #[test]
 fn segments_that_cannot_be() {
     for (from, to, wrong) in [
-        ("extent_count = 48", "extent_count = 49", "has a segment that cannot be"),
-        ("extent_count = 48", "extent_count = 0", "has a segment that cannot be"),
-        ("extent_count = 48", "extent_count = 9223372036854775806", "has a segment that cannot be"),
-        ("stripe_size = 128", "stripe_size = 0", "has a segment that cannot be"),
-        ("stripe_size = 128", "stripe_size = 100000", "has a segment that cannot be"),
+        ("extent_count = 48", "extent_count = 49", "has an impossible segment"),
+        ("extent_count = 48", "extent_count = 0", "has an impossible segment"),
+        ("extent_count = 48", "extent_count = 9223372036854775806", "has an impossible segment"),
+        ("stripe_size = 128", "stripe_size = 0", "has an impossible segment"),
+        ("stripe_size = 128", "stripe_size = 100000", "has an impossible segment"),
         ("start_extent = 0", "start_extent = 1", "has gaps"),
-        ("start_extent = 0", "start_extent = -1", "has a segment that cannot be"),
+        ("start_extent = 0", "start_extent = -1", "has an impossible segment"),
         ("stripe_count = 2", "stripe_count = 3", "without its stripes"),
         ("\"pv1\", 0", "\"pv1\"", "without its stripes"),
         ("\"pv1\", 0", "\"pv7\", 0", "no physical volume \"pv7\""),
-        ("\"pv1\", 0", "\"pv1\", 20", "has a segment that cannot be"),
-        ("\"pv1\", 0", "\"pv1\", 9223372036854775807", "has a segment that cannot be"),
+        ("\"pv1\", 0", "\"pv1\", 20", "has an impossible segment"),
+        ("\"pv1\", 0", "\"pv1\", 9223372036854775807", "has an impossible segment"),
         ("\"pv1\", 0", "\"pv1\", 2", "is in use twice"),
         ("\"pv1\", 0", "\"pv0\", 0", "is in use twice"),
-        ("extent_size = 2048", "extent_size = 0", "no size of extents"),
-        ("extent_size = 2048", "extent_size = 9223372036854775807", "the physical volume \"pv0\" cannot be"),
-        ("pe_start = 2048", "pe_start = 9223372036854775807", "the physical volume \"pv0\" cannot be"),
-        ("my-vg {", "../vg {", "cannot be the name of a group"),
-        ("root {", "../root {", "cannot be the name of a volume"),
-        ("version = 1", "version = 2", "of no known version"),
-        ("my-vg {", "other { } my-vg {", "of no group, or of several"),
+        ("extent_size = 2048", "extent_size = 0", "no extent size"),
+        (
+            "extent_size = 2048",
+            "extent_size = 9223372036854775807",
+            "the physical volume \"pv0\" has impossible values",
+        ),
+        (
+            "pe_start = 2048",
+            "pe_start = 9223372036854775807",
+            "the physical volume \"pv0\" has impossible values",
+        ),
+        ("my-vg {", "../vg {", "is not a valid name for a group"),
+        ("root {", "../root {", "is not a valid name for a volume"),
+        ("version = 1", "version = 2", "have an unknown version"),
+        ("my-vg {", "other { } my-vg {", "describe no group, or several"),
     ] {
         let error = changed(from, to).unwrap_err().to_string();
         assert!(error.contains(wrong), "{from} as {to}: {error}");
     }
     let on_another = changed("\"pv1\", 24", "\"swap\", 24").unwrap();
     let why = on_another.volume("swap").unwrap().segments.clone().unwrap_err();
-    assert_eq!(why, "stands on another volume, as while pvmove works");
+    assert_eq!(why, "lies on another volume, as during a pvmove");
 }
 
 #[test]
@@ -323,14 +331,14 @@ fn texts_that_cannot_be() {
     let long = format!("a = \"{}", "x".repeat(1_000_000));
     for (text, what) in [
         (&*deep, "sections nested too deep at byte 26"),
-        (&long, "a string that does not end at byte 4"),
-        ("a = \"\\", "a string that does not end"),
+        (&long, "an unterminated string at byte 4"),
+        ("a = \"\\", "an unterminated string"),
         ("a = [1, 2", "no value at byte 9"),
         ("a = [[1]]", "no name at byte 5"),
-        ("a = 1 a = 2", "a section with a name that was given twice at byte 11"),
-        ("a { b = 1", "a section that is not closed"),
+        ("a = 1 a = 2", "a second section of the same name at byte 11"),
+        ("a { b = 1", "an unclosed section"),
         ("a }", "a name without a value"),
-        ("}", "a bracket that nothing opened"),
+        ("}", "a closing bracket without an opening one"),
         ("a = 99999999999999999999", "no value at byte 4"),
         ("= 1", "no name at byte 0"),
     ] {

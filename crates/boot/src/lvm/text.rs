@@ -43,7 +43,7 @@ impl Section {
         let section = reader.section(0)?;
         match reader.peek() {
             None => Ok(section),
-            Some(_) => Err(reader.wrong("a bracket that nothing opened")),
+            Some(_) => Err(reader.wrong("a closing bracket without an opening one")),
         }
     }
 
@@ -107,7 +107,7 @@ impl Reader<'_> {
                 Some(b'{') if depth < DEEPEST => {
                     self.at += 1;
                     sections.push((name, self.section(depth + 1)?));
-                    self.expect(b'}', "a section that is not closed")?;
+                    self.expect(b'}', "an unclosed section")?;
                 }
                 Some(b'{') => return Err(self.wrong("sections nested too deep")),
                 _ => {
@@ -118,7 +118,7 @@ impl Reader<'_> {
         }
         match (in_order(values), in_order(sections)) {
             (Some(values), Some(sections)) => Ok(Section { values, sections }),
-            _ => Err(self.wrong("a section with a name that was given twice")),
+            _ => Err(self.wrong("a second section of the same name")),
         }
     }
 
@@ -187,7 +187,7 @@ impl Reader<'_> {
                     bytes.push(*byte);
                     self.at += 1;
                 }
-                None => return Err(Error::Syntax { what: "a string that does not end", at: start }),
+                None => return Err(Error::Syntax { what: "an unterminated string", at: start }),
             }
         }
         self.at += 1;
@@ -247,6 +247,6 @@ fn is_fraction(text: &str) -> bool {
 
 /// lvm2 writes one in 16 bytes or so: twice what the longest text has.
 const MOST: usize = 1 << 19;
-const TOO_MANY: &str = "more names and values than the 524288 that are read";
+const TOO_MANY: &str = "more than 524288 names and values";
 /// A volume group is four deep.
 const DEEPEST: usize = 8;

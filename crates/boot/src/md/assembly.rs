@@ -140,7 +140,7 @@ fn array(mut members: Vec<&Found>) -> Option<Array> {
             Counts::Apart => {
                 apart.get_or_insert_with(|| {
                     format!(
-                        "{} and {} each say that the other failed: they were used apart",
+                        "{} and {} each say that the other failed: they were used separately",
                         first.device, one.device
                     )
                 });
@@ -186,7 +186,7 @@ fn counts(one: &Found, first: &Found) -> Counts {
     let has_newest = is_active(own, newest.number) || !is_active(newest, newest.number);
     match (is_active(newest, own.number), has_newest) {
         (false, false) if is_new => Counts::Apart,
-        (_, false) => Counts::No(format!("says that {} failed: they were used apart", first.device)),
+        (_, false) => Counts::No(format!("says that {} failed: they were used separately", first.device)),
         (false, true) => Counts::No(FAILED.to_owned()),
         (true, true) if !is_new => {
             Counts::No(format!("is not fresh ({} events, the newest has {})", own.events, newest.events))
@@ -200,8 +200,8 @@ fn counts(one: &Found, first: &Found) -> Counts {
 fn refused(newest: &Superblock) -> Option<String> {
     let needs = newest.needs.map(str::to_owned);
     needs.or_else(|| match newest.level {
-        Level::Other(_) => Some(format!("it is of {}, which keyway does not bring up", newest.level)),
-        level if !level.runs(newest.members, |_| true) => Some("its layout cannot be".to_owned()),
+        Level::Other(_) => Some(format!("keyway does not assemble {}", newest.level)),
+        level if !level.runs(newest.members, |_| true) => Some("its layout is impossible".to_owned()),
         _ => None,
     })
 }
@@ -234,7 +234,7 @@ fn state(newest: &Superblock, taken: &[&Found]) -> State {
     match lacks {
         lacks if !newest.level.runs(members, |place| full.contains(&place)) => {
             State::Lacking(lacks.unwrap_or_else(|| match &gone[..] {
-                [] => "members of it are not filled yet".to_owned(),
+                [] => "the rebuild of its members is unfinished".to_owned(),
                 _ => format!("{}, which failed", missing(&gone, members)),
             }))
         }
@@ -255,8 +255,8 @@ fn missing(places: &[u32], members: u32) -> String {
     format!("{member} {}{more} of 0 to {} {is} missing", named.join(", "), members - 1)
 }
 
-const FAILED: &str = "failed, as the newest superblock has it";
-const OTHER: &str = "is of another level, layout or number of members";
+const FAILED: &str = "failed, according to the newest superblock";
+const OTHER: &str = "has another level, layout or number of members";
 /// Of the devices that mdadm numbers.
 const LAST_NUMBER: u32 = 511;
 const MOST_NAMED: usize = 8;

@@ -64,7 +64,7 @@ impl fmt::Debug for Uuid {
 /// Why an array is not brought up: it is on its way from one form to another.
 const RESHAPED: &str = "it is being reshaped";
 /// A field that cannot be: how many members there are.
-const NO_COUNT: &str = "the number of members is not one";
+const NO_COUNT: &str = "the number of members is impossible";
 
 /// Why a superblock cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -80,7 +80,7 @@ impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Checksum => f.write_str("the checksum of its md superblock is wrong"),
-            Self::Field(what) => write!(f, "its md superblock cannot be: {what}"),
+            Self::Field(what) => write!(f, "its md superblock is invalid: {what}"),
         }
     }
 }

@@ -142,7 +142,7 @@ fn a_superblock_of_another_place_is_of_another_device() {
     other.resize(LENGTH, 0);
     other.chunks_exact_mut(4).for_each(<[u8]>::reverse);
     let why = on_device(44 << 20, Version::V0, &other).unwrap_err();
-    assert_eq!(why.to_string(), "its md superblock cannot be: a machine with another byte order made it");
+    assert_eq!(why.to_string(), "its md superblock is invalid: a machine with another byte order made it");
 }
 
 #[test]
@@ -184,7 +184,7 @@ fn what_runs_and_what_is_missing() {
         (STALE, &[], "1, member 1 of 0 to 1 is missing"),
         // The one that failed does not know it.
         (STALE, &[0], "degraded: member 0 of 0 to 1 is missing"),
-        (APART, &[], "never: /dev/a and /dev/b each say that the other failed: they were used apart"),
+        (APART, &[], "never: /dev/a and /dev/b each say that the other failed: they were used separately"),
         (APART, &[1], "1, member 1 of 0 to 1 is missing"),
         (JOURNAL, &[], "never: it has a journal of writes"),
         (REBUILDING, &[], "3"),
@@ -200,7 +200,7 @@ fn members_that_do_not_count_are_named() {
     let mut all = found(STALE);
     let stale = array(&all);
     assert_eq!(stale.members, ["/dev/a"]);
-    assert_eq!(stale.left_out, ["/dev/b failed, as the newest superblock has it"]);
+    assert_eq!(stale.left_out, ["/dev/b failed, according to the newest superblock"]);
     // Members that missed writes, and one that missed a single write.
     all = found(PARITY);
     let events = |bytes: &[u8], events: u64| superblock(&changed(bytes, 200, &events.to_le_bytes()));
@@ -214,15 +214,15 @@ fn members_that_do_not_count_are_named() {
     all = found(APART);
     all[1].superblock = events(APART[1], 9);
     let apart = array(&all);
-    assert_eq!(apart.left_out, ["/dev/a says that /dev/b failed: they were used apart"]);
+    assert_eq!(apart.left_out, ["/dev/a says that /dev/b failed: they were used separately"]);
     assert_eq!(apart.state, State::Ready(Some("member 0 of 0 to 1 is missing".into())));
     // One that knows that it failed, and one that says it is of another shape.
     all = found(MIRROR);
     all.iter_mut().for_each(|one| one.superblock.roles[1] = Role::Gone);
-    assert_eq!(array(&all).left_out, ["/dev/b failed, as the newest superblock has it"]);
+    assert_eq!(array(&all).left_out, ["/dev/b failed, according to the newest superblock"]);
     all = found(MIRROR);
     all[1].superblock.members = 3;
-    assert_eq!(array(&all).left_out, ["/dev/b is of another level, layout or number of members"]);
+    assert_eq!(array(&all).left_out, ["/dev/b has another level, layout or number of members"]);
     // A copy of a disk.
     all = found(&[MIRROR[0], MIRROR[1], MIRROR[1]]);
     assert_eq!(array(&all).state, State::Never("/dev/b and /dev/c are the same member".into()));
@@ -251,7 +251,7 @@ fn spares_of_another_shape_and_refused_members_are_left_out() {
     for (at, value) in [(72, 5u32), (76, 7), (88, 64), (92, 9)] {
         let odd = changed(TEN[4], at, &value.to_le_bytes());
         let array = array(&found(&[TEN[0], TEN[1], TEN[2], TEN[3], &odd]));
-        assert_eq!(array.left_out, ["/dev/e is of another level, layout or number of members"], "{at}");
+        assert_eq!(array.left_out, ["/dev/e has another level, layout or number of members"], "{at}");
         assert_eq!((array.members.len(), array.state), (4, State::Ready(None)));
     }
     let mut all = found(MIRROR);
@@ -335,8 +335,8 @@ fn what_needs_more_is_refused_by_name() {
         let all = [0, 1].map(|member| changed(MIRROR[member], 72, &level.to_le_bytes()));
         array(&found(&[&all[0], &all[1]])).state
     };
-    assert_eq!(level(-5), State::Never("it is of level -5, which keyway does not bring up".into()));
-    assert_eq!(level(-4), State::Never("it is of level -4, which keyway does not bring up".into()));
+    assert_eq!(level(-5), State::Never("keyway does not assemble level -5".into()));
+    assert_eq!(level(-4), State::Never("keyway does not assemble level -4".into()));
     // Without a bitmap that tells where, parity that was being written cannot be trusted.
     let torn = [0, 1].map(|member| changed(PARITY[member], 208, &0u64.to_le_bytes()));
     assert_eq!(
@@ -353,18 +353,18 @@ fn what_needs_more_is_refused_by_name() {
 #[test]
 fn hostile_superblocks_are_refused_in_a_sentence() {
     let why = |bytes: &[u8]| on_device(48 << 20, Version::V1Behind, bytes).unwrap_err().to_string();
-    let refused = |what: &str| format!("its md superblock cannot be: {what}");
+    let refused = |what: &str| format!("its md superblock is invalid: {what}");
     for members in [0u32, 1921, u32::MAX] {
         assert_eq!(
             why(&changed(MIRROR[0], 92, &members.to_le_bytes())),
-            refused("the number of members is not one")
+            refused("the number of members is impossible")
         );
     }
     let mut odd = MIRROR[0].to_vec();
     odd[220..224].fill(0xff);
     assert_eq!(why(&odd), refused("it has too many members"));
     // Layouts of copies, of which no array has the first two: the last one has no copies.
-    let none = State::Never("its layout cannot be".into());
+    let none = State::Never("its layout is impossible".into());
     for (layout, state) in [(0u32, &none), (0xffff, &none), (0x0101, &State::Ready(None))] {
         let all = [0, 1, 2, 3].map(|member| changed(TEN[member], 76, &layout.to_le_bytes()));
         let all: Vec<_> = all.iter().map(|bytes| &bytes[..]).collect();

@@ -74,5 +74,5 @@ pub fn is_named(array: &Array, path: &str) -> bool {
     array.paths().iter().any(|own| own == path)
 }
 
-const NOT_NAMED: &str = "is none of those that rd.md.uuid= names";
-const NOT_INSIDE: &str = "is not within an encrypted volume, and the system is only started from there";
+const NOT_NAMED: &str = "is not named by any rd.md.uuid=";
+const NOT_INSIDE: &str = "is outside the encrypted volumes, and the system starts only from inside them";

@@ -205,7 +205,7 @@ impl fmt::Display for Error {
             Self::NotPe32Plus => write!(f, "it is a PE image, but not a 64-bit one (PE32+)"),
             Self::Damaged(why) => write!(f, "it is a damaged PE image: {why}"),
             Self::NoRoom { wanted, room } => {
-                write!(f, "its headers have room for {room} more sections, and {wanted} are to be added")
+                write!(f, "its headers have room for {room} more sections, not for {wanted}")
             }
             Self::Signed => {
                 write!(f, "it is signed, and additions invalidate the signature: remove it first")

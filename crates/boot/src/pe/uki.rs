@@ -43,7 +43,7 @@ impl Unified {
             return Err(part(".initrd", &format!("it is for {found}, but the kernel is for {machine}")));
         }
         if self.cmdline.as_ref().is_some_and(|line| line.contains('\0')) {
-            return Err(part(".cmdline", "it holds a zero"));
+            return Err(part(".cmdline", "it contains a NUL byte"));
         }
         if self.dtb.as_ref().is_some_and(|dtb| crate::fdt::Tree::parse(dtb).is_err()) {
             return Err(part(".dtb", "it is not a device tree"));

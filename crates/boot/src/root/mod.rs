@@ -61,7 +61,7 @@ impl Root {
                 Some(value) if value.split(':').next() == Some(obeyed) => overlay = true,
                 Some(value) if NONE.contains(&value.as_str()) => {}
                 Some(value) => not_obeyed.push(format!(
-                    "{name}={value} is not obeyed: of these, systemd.volatile=overlay and overlayroot=tmpfs are known"
+                    "{name}={value} is ignored: Keyway supports only systemd.volatile=overlay and overlayroot=tmpfs"
                 )),
                 None => {}
             }
@@ -71,7 +71,8 @@ impl Root {
         let offset = pages.as_ref().and_then(|pages| pages.parse().ok());
         let resume = resume.filter(|_| pages.is_none() || offset.is_some());
         if let Some(pages) = pages.filter(|_| offset.is_none()) {
-            not_obeyed.push(format!("resume_offset={pages} is no number of pages: the system starts anew"));
+            not_obeyed
+                .push(format!("resume_offset={pages} is not a number of pages: the system starts anew"));
         }
         Self {
             // What genkernel's guides once wrote names this very image.
@@ -122,8 +123,8 @@ impl Root {
         };
         let (_, what) = NO_DEVICES.iter().find(|(names, _)| names.iter().any(|name| is(name)))?;
         Some(format!(
-            "root={device}: that is {what}; an image of nothing but Keyway mounts a device that root= names: \
-             write that, or wrap the distribution's own image"
+            "root={device} is {what}; an image of Keyway alone mounts only a device: name one with root=, or \
+             wrap the distribution's own image"
         ))
     }
 }
@@ -135,10 +136,10 @@ const NO_DEVICES: &[(&[&str], &str)] = &[
         &["/dev/nfs", "nfs:", "nfs4:", "cifs:", "iscsi:", "nbd:", "nvmf:", "fcoe:", "dhcp", "dhcp6"],
         "a root on the network",
     ),
-    (&["ubi:", "ubi0:", "ubi0_0", "ubi1:", "mtd:"], "raw flash, which is no block device"),
+    (&["ubi:", "ubi0:", "ubi0_0", "ubi1:", "mtd:"], "raw flash, not a block device"),
     (&["virtiofs:", "9p:"], "a folder of the host's"),
     (&["tmpfs"], "memory"),
-    (&["/dev/root"], "what the kernel calls its root, whatever that is"),
+    (&["/dev/root"], "the kernel's own name for its root"),
     (&["live:", "livenet:"], "the image of a live system"),
     (
         &["gpt-auto", "dissect", "gpt-auto-force", "dissect-force"],
@@ -220,14 +221,14 @@ mod tests {
             ("root=gpt-auto", "the partition that systemd finds by its type"),
             ("root=fstab", "the root of a table that systemd reads"),
             ("root=dhcp", "a root on the network"),
-            ("root=ubi0:rootfs rootfstype=ubifs", "raw flash, which is no block device"),
+            ("root=ubi0:rootfs rootfstype=ubifs", "raw flash, not a block device"),
             ("root=virtiofs:tag", "a folder of the host's"),
             ("root=tmpfs", "memory"),
-            ("root=/dev/root", "what the kernel calls its root, whatever that is"),
+            ("root=/dev/root", "the kernel's own name for its root"),
         ] {
             let said = refusal(line).unwrap();
             let word = line.split(' ').next().unwrap();
-            assert!(said.starts_with(&format!("{word}: that is {what}; an image")), "{said}");
+            assert!(said.starts_with(&format!("{word} is {what}; an image")), "{said}");
         }
         for line in ["root=/dev/sda2", "root=UUID=ab", "root=/dev/mapper/zfs", "root=LABEL=fstab", "quiet"] {
             assert_eq!(refusal(line), None, "{line}");

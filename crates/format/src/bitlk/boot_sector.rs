@@ -121,7 +121,7 @@ fn version(bytes: &[u8; BootSector::LEN]) -> Result<Version, Error> {
         (b"\xeb\x52\x90", SIGNATURE) => Ok(Version::Vista),
         (b"\xeb\x58\x90", SIGNATURE) => Ok(Version::Seven),
         (b"\xeb\x58\x90", TO_GO) if scheme_guid(bytes, Version::ToGo).is_known() => Ok(Version::ToGo),
-        _ => Err(Error::invalid("boot sector", "it is not one of BitLocker")),
+        _ => Err(Error::invalid("boot sector", "it is not BitLocker's")),
     }
 }
 
@@ -231,7 +231,7 @@ mod tests {
         assert_eq!(BootSector::parse(&parsed.to_bytes()), Ok(parsed));
 
         let mut to_go = with(3, TO_GO);
-        assert_eq!(refusal(&to_go), "boot sector: it is not one of BitLocker", "a FAT");
+        assert_eq!(refusal(&to_go), "boot sector: it is not BitLocker's", "a FAT");
         to_go.copy_within(160..200, 424);
         to_go[160..200].fill(0);
         let found = BootSector::parse(&to_go).unwrap();
@@ -304,8 +304,8 @@ mod tests {
     #[test]
     fn every_rule_names_its_field() {
         assert_eq!(refusal(&seven()[..511]), "truncated: needs 512 bytes, has 511");
-        assert_eq!(refusal(&with(3, b"NTFS    ")), "boot sector: it is not one of BitLocker");
-        assert_eq!(refusal(&with(0, b"\xeb\x53")), "boot sector: it is not one of BitLocker");
+        assert_eq!(refusal(&with(3, b"NTFS    ")), "boot sector: it is not BitLocker's");
+        assert_eq!(refusal(&with(0, b"\xeb\x53")), "boot sector: it is not BitLocker's");
         assert_eq!(refusal(&with(11, &[0, 4])), "boot sector: bytes per sector: 1024 is not 512 or 4096");
         assert_eq!(BootSector::parse(&with(11, &[0, 0])).unwrap().sector_size, Bytes(512), "before exFAT");
         let mut vista = with(1, b"\x52");

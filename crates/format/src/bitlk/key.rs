@@ -90,7 +90,7 @@ impl Wrapped {
         if !ccm.decrypt(&self.nonce, &[], data.expose_mut(), &self.tag) {
             return Ok(None);
         }
-        let broken = || Error::invalid("wrapped key", "it is right, but what it wraps is not one key");
+        let broken = || Error::invalid("wrapped key", "it unwraps, but not to a single key");
         match Entries::of(data.expose(), 0).next() {
             Some(Ok(entry)) if entry.value == value::KEY && entry.data.len() + 8 == self.data.len() => {
                 Key::of(&entry).map(Some)
@@ -150,7 +150,7 @@ mod tests {
             [&[44, 0, 0, 0, 2, 0, 1, 0][..], &[8, 0, 0, 0, 1, 0, 1, 0, 0], &[], &[12, 0, 0, 0, 1, 0, 1, 0]]
         {
             let error = wrapped(content, &key).unwrap(&key, Cpu::detect()).unwrap_err();
-            assert_eq!(error.to_string(), "wrapped key: it is right, but what it wraps is not one key");
+            assert_eq!(error.to_string(), "wrapped key: it unwraps, but not to a single key");
         }
     }
 }

@@ -192,7 +192,7 @@ impl Metadata {
             key.ok_or_else(|| Error::invalid("volume key", "the volume master key does not unwrap it"))?;
         if key.method != self.encryption.method {
             let why = format!(
-                "it is for method {:#06x}, the volume's is {:#06x}",
+                "it is for method {:#06x}, but the volume uses {:#06x}",
                 key.method, self.encryption.method
             );
             return Err(Error::invalid("volume key", why));

@@ -50,7 +50,7 @@ impl StartupKey {
         if len as usize > file.len() || (len as usize) < HEADER {
             return Err(Error::invalid(
                 "start-up key",
-                format!("it says {len} bytes, and is {} long", file.len()),
+                format!("it states a length of {len} bytes, but has {}", file.len()),
             ));
         }
         for entry in Entries::of(&file[HEADER..len as usize], HEADER) {
@@ -126,8 +126,8 @@ mod tests {
     fn every_rule_names_its_place() {
         assert_eq!(refusal(&usual()[..47]), "truncated: needs 48 bytes, has 47");
         assert_eq!(refusal(&with(4, 2)), "start-up key: version 2 and a header of 48 bytes, not 1 and 48");
-        assert_eq!(refusal(&with(0, 200)), "start-up key: it says 200 bytes, and is 136 long");
-        assert_eq!(refusal(&with(0, 47)), "start-up key: it says 47 bytes, and is 136 long");
+        assert_eq!(refusal(&with(0, 200)), "start-up key: it states a length of 200 bytes, but has 136");
+        assert_eq!(refusal(&with(0, 47)), "start-up key: it states a length of 47 bytes, but has 136");
         assert_eq!(refusal(&with(50, 7)), "start-up key: there is none in the file");
         assert_eq!(
             refusal(&with(48, 7)),

@@ -52,7 +52,7 @@ impl VolumeHeader {
             return Err(Error::Truncated { needs: Self::LEN as u64, has: bytes.len() as u64 });
         };
         if (le16(bytes, 8), le16(bytes, 10), &bytes[88..90]) != (1, 0x10, b"CS") {
-            return Err(Error::invalid("volume header", "it is not one of Core Storage"));
+            return Err(Error::invalid("volume header", "it is not Core Storage's"));
         }
         if crc32::crc32c_register(&bytes[8..], le32(bytes, 4)) != le32(bytes, 0) {
             return Err(Error::Checksum);

@@ -32,7 +32,7 @@ impl MetadataPlaces {
     /// The block is no label; they would be beyond its end.
     pub fn offset(label: &Block<'_>, header: &VolumeHeader) -> Result<Bytes, Error> {
         if label.kind != LABEL {
-            return Err(Error::invalid("label", format!("a block of type {} is none", label.kind)));
+            return Err(Error::invalid("label", format!("a block of type {} is not a label", label.kind)));
         }
         let offset = le32(label.bytes, 220);
         match u64::from(offset) + Self::LEN as u64 {

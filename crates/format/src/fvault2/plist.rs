@@ -88,7 +88,7 @@ impl<'a> Parser<'a> {
             "reference" => self.reference(&tag),
             "true" | "false" if tag.is_empty => Ok(Value::Text(tag.name.into())),
             "string" | "data" | "integer" | "date" | "real" => self.text(&tag),
-            other => Err(broken(&format!("<{other}> is no value"))),
+            other => Err(broken(&format!("<{other}> is not a value"))),
         }
     }
 
@@ -117,7 +117,7 @@ impl<'a> Parser<'a> {
         let to = attribute(tag.attributes, "IDREF");
         let found = self.named.iter().find(|(id, _)| Some(*id) == to);
         let found = found.map(|(_, text)| Value::Text(text.clone()));
-        let value = found.ok_or_else(|| broken("a reference leads to no text"))?;
+        let value = found.ok_or_else(|| broken("a reference does not lead to a text"))?;
         if tag.is_empty || self.ends("reference") {
             Ok(value)
         } else {
@@ -222,8 +222,8 @@ mod tests {
             ("<dict><string>a</string></dict>", "<string> instead of <key>"),
             ("<dict><key>a</key></dict>", "</dict> where a value should be"),
             ("<string>a<b></string>", "<string> does not end"),
-            ("<reference IDREF=\"1\"/>", "a reference leads to no text"),
-            ("<set/>", "<set> is no value"),
+            ("<reference IDREF=\"1\"/>", "a reference does not lead to a text"),
+            ("<set/>", "<set> is not a value"),
         ] {
             let error = Value::parse(text.as_bytes()).unwrap_err();
             assert_eq!(error.to_string(), format!("property list: {why}"), "{text}");

@@ -164,7 +164,8 @@ fn list(block: &[u8; Block::LEN], at: usize) -> Result<Value, Error> {
     let (packed, whole) = (le32(block, at - 8) as usize, le32(block, at - 4) as usize);
     if packed != whole || len < whole {
         let why = format!(
-            "it is packed or goes on in another block ({len} of {packed} bytes, {whole} unpacked), which is not read here"
+            "it is packed or goes on in another block ({len} of {packed} bytes, {whole} unpacked), which is \
+             not supported"
         );
         return Err(Error::invalid("property list", why));
     }

@@ -254,5 +254,5 @@ fn missing(kind: &str, id: u32) -> Error {
 }
 
 pub(super) fn unwritable(kind: &str, id: u32) -> Error {
-    Error::invalid(format!("{kind}.{id}.type"), "is not a type that can be written")
+    Error::invalid(format!("{kind}.{id}.type"), "is a type that cannot be written")
 }

@@ -53,7 +53,7 @@ impl Fields {
         if let Some(len) = len
             && offset.0.checked_add(len.0).is_none()
         {
-            let why = format!("{} bytes from byte {} on are more than any device has", len.0, offset.0);
+            let why = format!("{} bytes from byte {} on exceed any device", len.0, offset.0);
             return Err(Error::invalid("volume size", why));
         }
         let first = match mode {
@@ -78,13 +78,13 @@ impl Fields {
         }
         if self.version >= 4 && self.area_size < self.volume_size {
             let why = format!(
-                "{} of {} bytes: what encrypts or decrypts the volume in place has not ended, let {} end it",
+                "{} of {} bytes: in-place encryption or decryption is unfinished; let {} finish it",
                 self.area_size.0, self.volume_size.0, self.program
             );
             return Err(Error::invalid("size of the encrypted area", why));
         }
         if self.version >= 4 && position.is_hidden() && self.volume_size != len {
-            let why = format!("{} bytes, and the volume size is {}", len.0, self.volume_size.0);
+            let why = format!("{} bytes, but the volume size is {}", len.0, self.volume_size.0);
             return Err(Error::invalid(name, why));
         }
         Ok(Some(len))
@@ -102,5 +102,5 @@ impl Fields {
 }
 
 fn not_sectors(bytes: Bytes) -> alloc::string::String {
-    format!("{} is no multiple of {SECTOR}", bytes.0)
+    format!("{} is not a multiple of {SECTOR}", bytes.0)
 }

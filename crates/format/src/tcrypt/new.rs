@@ -80,11 +80,11 @@ impl Fields {
 pub fn data_of_new(device_len: u64, sector_size: u32) -> Result<Range<u64>, Error> {
     let unit = u64::from(sector_size);
     if device_len < SMALLEST {
-        let why = format!("{device_len} bytes, and VeraCrypt's smallest has {SMALLEST}");
+        let why = format!("{device_len} bytes, but VeraCrypt's smallest has {SMALLEST}");
         return Err(Error::invalid("length of the volume", why));
     }
     if !device_len.is_multiple_of(unit) {
-        let why = format!("{device_len} bytes are no multiple of {unit}");
+        let why = format!("{device_len} bytes are not a multiple of {unit}");
         return Err(Error::invalid("length of the volume", why));
     }
     Ok(RESERVED..device_len - RESERVED)
@@ -104,10 +104,10 @@ pub fn len_of_new(data: u64) -> Option<u64> {
 pub fn data_of_new_hidden(outer: &Range<u64>, device_len: u64, size: u64) -> Result<Range<u64>, Error> {
     let refuse = |why: String| Err(Error::invalid("size of the hidden volume", why));
     if !size.is_multiple_of(HIDDEN_UNIT) {
-        return refuse(format!("{size} bytes are no multiple of {HIDDEN_UNIT}"));
+        return refuse(format!("{size} bytes are not a multiple of {HIDDEN_UNIT}"));
     }
     if size < SMALLEST_DATA {
-        return refuse(format!("{size} bytes, and VeraCrypt's smallest has {SMALLEST_DATA}"));
+        return refuse(format!("{size} bytes, but VeraCrypt's smallest has {SMALLEST_DATA}"));
     }
     // The outer volume's last sectors stay free: FAT writes its last one when it is made.
     let free = if size < FREE_END_ABOVE { FREE_END } else { LARGE_FREE_END };
@@ -118,7 +118,7 @@ pub fn data_of_new_hidden(outer: &Range<u64>, device_len: u64, size: u64) -> Res
         None => {
             let room =
                 if end > outer.end { 0 } else { end.saturating_sub(least) / HIDDEN_UNIT * HIDDEN_UNIT };
-            refuse(format!("{size} bytes, and the outer volume has room for {room}"))
+            refuse(format!("{size} bytes, but the outer volume has room for {room}"))
         }
     }
 }
@@ -191,7 +191,7 @@ fn unknown(program: Program, field: &str, name: &str, known: impl Iterator<Item 
     let known: Vec<&str> = known.collect();
     Error::invalid(
         field,
-        format!("{program} makes no volumes with \"{name}\", but with {}", known.join(", ")),
+        format!("{program} makes no volumes with \"{name}\", only with {}", known.join(", ")),
     )
 }
 

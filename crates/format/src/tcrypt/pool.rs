@@ -83,7 +83,7 @@ impl Program {
         match len <= limit {
             true => Ok(()),
             false => {
-                Err(Error::invalid("passphrase", format!("{len} bytes, and {self} takes at most {limit}")))
+                Err(Error::invalid("passphrase", format!("{len} bytes, but {self} takes at most {limit}")))
             }
         }
     }

@@ -147,23 +147,26 @@ fn what_no_data_area_can_be() {
     use Position::{Hidden, Normal, OldHidden, System};
     assert_eq!(refused(Normal, |it| it.volume_size = Bytes(0)), "volume size: it is 0");
     assert_eq!(refused(Hidden, |_| ()), "size of the hidden volume: it is 0");
-    assert_eq!(refused(Normal, |it| it.volume_size = Bytes(513)), "volume size: 513 is no multiple of 512");
+    assert_eq!(
+        refused(Normal, |it| it.volume_size = Bytes(513)),
+        "volume size: 513 is not a multiple of 512"
+    );
     assert_eq!(
         refused(Normal, |it| it.area_offset = Bytes(131_073)),
-        "start of the encrypted area: 131073 is no multiple of 512"
+        "start of the encrypted area: 131073 is not a multiple of 512"
     );
     assert_eq!(
         refused(Normal, |it| it.area_offset = Bytes(u64::MAX - 511)),
-        "volume size: 1048576 bytes from byte 18446744073709551104 on are more than any device has"
+        "volume size: 1048576 bytes from byte 18446744073709551104 on exceed any device"
     );
     assert_eq!(
         refused(System, |it| it.area_size = Bytes(4096)),
-        "size of the encrypted area: 4096 of 1048576 bytes: what encrypts or decrypts the volume in place has not ended, \
-         let VeraCrypt end it"
+        "size of the encrypted area: 4096 of 1048576 bytes: in-place encryption or decryption is unfinished; \
+         let VeraCrypt finish it"
     );
     assert_eq!(
         refused(Hidden, |it| it.hidden_size = Bytes(4096)),
-        "size of the hidden volume: 4096 bytes, and the volume size is 1048576"
+        "size of the hidden volume: 4096 bytes, but the volume size is 1048576"
     );
     for size in [(4 << 20) - 1536, 1 << 40, u64::MAX - 511] {
         let old = Fields { version: 2, hidden_size: Bytes(size), ..fields() };
@@ -266,10 +269,10 @@ fn key_files_are_mixed_into_the_pool() {
     let long = Secret::zeroed(129);
     assert_eq!(
         pool.with(&long).err().unwrap().to_string(),
-        "passphrase: 129 bytes, and VeraCrypt takes at most 128"
+        "passphrase: 129 bytes, but VeraCrypt takes at most 128"
     );
     let refused = Program::TrueCrypt.check_passphrase(&Secret::zeroed(65)).unwrap_err().to_string();
-    assert_eq!(refused, "passphrase: 65 bytes, and TrueCrypt takes at most 64");
+    assert_eq!(refused, "passphrase: 65 bytes, but TrueCrypt takes at most 64");
 }
 
 #[test]

@@ -60,7 +60,7 @@ fn requirements_are_reported_by_name() {
 #[test]
 fn reencryption() {
     let linear = r#"{"type":"linear","offset":"16777216","size":"dynamic","flags":["backup-final"]}"#;
-    let neither = "segments.0: is mapped neither as before the reencryption nor as after it";
+    let neither = "segments.0: is mapped as neither before nor after the reencryption";
     check(
         REENCRYPT,
         &[

@@ -99,7 +99,7 @@ impl Lines {
                 self.say(severity, format!("{spec} will run on {}{what}{speed}", row.driver.driver));
             }
             (Ok(Choice { driver, .. }), None) => self.note(format!(
-                "{spec} would run on {driver}, made of what is loaded now; a module that is loaded first can change that"
+                "{spec} would run on {driver}, made of what is loaded now; loading another module first can change that"
             )),
             (Err(missing), _) => {
                 let modprobe = match spec.contains("-adiantum-") {
@@ -149,7 +149,8 @@ impl Lines {
             && let Some(module) = faster_module(xray, driver, system, cpu)
         {
             self.warn(format!(
-                "{driver} uses no special instructions of this CPU, which has some: modprobe {module} if the kernel has it, and put it into the initramfs"
+                "{driver} ignores this CPU's special instructions: modprobe {module} if the kernel has it, \
+                 and put it into the initramfs"
             ));
         }
     }
@@ -165,7 +166,7 @@ impl Lines {
                     let during = &wrong.during;
                     let used = match used == Some(driver) {
                         true => {
-                            ". dm-crypt would use it: what is written through it cannot be read anywhere else"
+                            ". dm-crypt would use it: data written through it cannot be read anywhere else"
                         }
                         false => "",
                     };

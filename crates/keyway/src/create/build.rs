@@ -53,7 +53,7 @@ impl Create {
     pub fn build(&self, location: impl Into<Location>, key: &Key, content: Content<'_>) -> Result<Device> {
         let location = location.into();
         if let Some(header) = &self.header {
-            let why = "a volume that is made with its content holds its own header";
+            let why = "a volume created with its content cannot have a detached header";
             return Err(Error::refused(why).at(header));
         }
         match self.find(&location)? {
@@ -143,7 +143,7 @@ impl Create {
     fn content<'a>(&self, source: Source<'a>, holes: Holes, headroom: u64) -> Result<build::Content<'a>> {
         let headroom = Some(headroom).filter(|headroom| *headroom > 0);
         if self.size.is_some() && headroom.is_some() {
-            return Err(Error::refused("a size and headroom exclude each other"));
+            return Err(Error::refused("give a size or headroom, not both"));
         }
         let len = match &source {
             Source::Storage(_, range) => Some(range.end),

@@ -259,7 +259,7 @@ impl Create {
     /// The requested parameters are not possible.
     pub fn in_memory(&self, size: u64, key: &Key) -> Result<Device> {
         if let Some(header) = &self.header {
-            return Err(Error::refused("a volume in memory holds its own header").at(header));
+            return Err(Error::refused("a volume in memory cannot have a detached header").at(header));
         }
         let planned = self.plan(size, key)?;
         let len = planned.len().ok().and_then(|len| usize::try_from(len).ok());

@@ -64,7 +64,7 @@ impl Additions {
             (Version::Luks1, Some(_), _) => Err(Error::refused("a LUKS1 header has no room for a seal")),
             (Version::Luks1, _, true) => Err(Error::refused("a LUKS1 header has no room for a mark")),
             (_, Some(_), true) => Err(Error::refused(
-                "a volume that waits for another volume key cannot be sealed with the one that is to go",
+                "a volume that waits for a new volume key cannot be sealed with the old one",
             )),
             _ => Ok(()),
         }

@@ -110,7 +110,7 @@ pub enum ErrorKind {
     },
     /// The content of a new volume is empty, and neither a size nor headroom gives it room.
     NoContent,
-    /// A new passphrase, or the key file that holds it, is empty: whoever has the volume would open it.
+    /// A new passphrase, or the key file that holds it, is empty: anyone with the volume could open it.
     /// [`Create::allow_empty_passphrase`](crate::Create::allow_empty_passphrase) and
     /// [`NewKeyslot::allow_empty_passphrase`](crate::NewKeyslot::allow_empty_passphrase) set it all
     /// the same.
@@ -263,9 +263,9 @@ impl fmt::Display for ErrorKind {
             }
             Self::NoContent => f.write_str("the content is empty: a size or headroom gives the volume room"),
             Self::EmptyPassphrase => {
-                f.write_str("the new passphrase is empty: whoever has the volume would open it")
+                f.write_str("the new passphrase is empty: anyone with the volume could open it")
             }
-            Self::ReadOnly => f.write_str("it can only be read"),
+            Self::ReadOnly => f.write_str("it is read-only"),
             Self::Exists => f.write_str("it already exists"),
             Self::NotFound => f.write_str("it does not exist"),
             Self::PermissionDenied => f.write_str("permission denied"),

@@ -379,7 +379,7 @@ impl Header {
         self.check_own(&found)?;
         let VolumeKey { secret, digest, keyslot, .. } = found;
         let keyslot = keyslot.ok_or_else(|| {
-            Error::refused("name the passphrase that is to change: a volume key belongs to no keyslot")
+            Error::refused("give the passphrase to change: a volume key belongs to no keyslot")
                 .at(&self.place)
         })?;
         Ok(Unlocked { keyslot, digest, volume_key: secret })

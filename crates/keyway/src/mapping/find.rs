@@ -19,7 +19,7 @@ impl Mapping {
         let found = Self { info };
         match found.is_of_volume() {
             true => Ok(found),
-            false => Err(Error::refused("it is no mapping of an encrypted volume").at(&name)),
+            false => Err(Error::refused("it is not the mapping of an encrypted volume").at(&name)),
         }
     }
 

@@ -105,11 +105,11 @@ impl fmt::Display for Unchanged {
         match self {
             Self::Suspended => f.write_str("it is suspended"),
             Self::NotSuspended => f.write_str("it is not suspended"),
-            Self::Kind(kind) if kind.is_empty() => f.write_str("its kind of volume is not known"),
+            Self::Kind(kind) if kind.is_empty() => f.write_str("its kind of volume is unknown"),
             Self::Kind(kind) => write!(f, "volumes of the kind {kind} do not support that"),
             Self::Table => f.write_str("its table is not one line of dm-crypt's"),
             Self::InReencryption => {
-                f.write_str("it is in the middle of a reencryption, in which its keys stay")
+                f.write_str("it is in the middle of a reencryption, and keeps its keys until that ends")
             }
             Self::NoHeader => f.write_str("it has no LUKS header, or the header is of another volume"),
             Self::OtherHeader => f.write_str("the header describes other data than is mapped"),
@@ -119,15 +119,15 @@ impl fmt::Display for Unchanged {
                 write!(f, "it is open with {mapped} of its {whole} bytes")
             }
             Self::ReadOnly => f.write_str("it is mapped for reading only"),
-            Self::Replaced => f.write_str("another mapping has its name by now"),
+            Self::Replaced => f.write_str("another mapping now has its name"),
             Self::Beyond { device } => {
                 write!(f, "its data would begin after the end of {}", device.display())
             }
             Self::TooSmall { device } => write!(f, "{} is shorter than that", device.display()),
             Self::Unaligned { len, sector_size } => {
-                write!(f, "{len} bytes are no multiple of its sectors of {sector_size} bytes")
+                write!(f, "{len} bytes are not a multiple of its sectors of {sector_size} bytes")
             }
-            Self::UnalignedBlocks => f.write_str("that is no multiple of the device's blocks"),
+            Self::UnalignedBlocks => f.write_str("that is not a multiple of the device's blocks"),
             Self::InUse { by: Some(by) } => write!(f, "it is in use ({by})"),
             Self::InUse { by: None } => f.write_str("it is in use"),
             Self::Foreign { .. } => f.write_str("neither Keyway nor cryptsetup made it"),

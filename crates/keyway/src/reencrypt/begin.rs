@@ -111,7 +111,7 @@ impl Device {
     /// Those of [`Device::begin_reencryption`].
     pub fn begin_decryption(&self, header: Header, how: &Reencrypt, key: VolumeKey) -> Result<Reencryption> {
         header.check_own(&key)?;
-        how.check_nothing_is_skipped("What they held would be noise in plain sight.").at(self.place())?;
+        how.check_nothing_is_skipped("They would be noise in the plaintext.").at(self.place())?;
         self.begin(header.into_luks(), how, &key.secret, Begin::Decrypt)
     }
 
@@ -140,7 +140,7 @@ impl Device {
         self.check_durable(how)?;
         header.check_own(&key)?;
         if header.segments().first().is_none_or(|segment| segment.offset > 0) {
-            return Err(Error::refused("The data would move, and the volume is in use.").at(self.place()));
+            return Err(Error::refused("The volume is in use, and its data would move.").at(self.place()));
         }
         let data = self.data();
         let begun = self.begin_on(header.into_luks(), how, &key.secret, Begin::Decrypt, &data);
@@ -222,7 +222,7 @@ pub(super) fn passphrase_for<'a>(
     })
 }
 
-const MOVES: &str = "The data moves: each block is written where another one is read.";
+const MOVES: &str = "The data moves: each block is written over another one.";
 
 /// The cipher and the sector size of the whole volume; `None` if it has none.
 pub(crate) fn encryption_of(luks: &Luks) -> Option<(String, u32)> {

@@ -53,8 +53,7 @@ impl Admitted {
         let parts = self.ready(key, Arc::clone(&data))?;
         let old = Foreign::new(&parts.layout, parts.volume_key, data.len()).at(&place)?;
         let header = create.header_location().cloned().ok_or_else(|| {
-            let why =
-                "its header has to be in a file of its own, for there is no room for one before the data";
+            let why = "its header needs a file of its own: there is no room before the data";
             Error::refused(why).at(&place)
         })?;
         let keys = begin(&old, &data, &header, create, new, how)?;
@@ -76,7 +75,7 @@ impl Admitted {
             return Err(Error::refused("it is a LUKS volume already").at(place));
         };
         if key.unproven {
-            let why = "a volume key that was given proves nothing: what opens the volume does";
+            let why = "a given volume key is no proof: use what opens the volume";
             return Err(Error::refused(why).at(place));
         }
         self.check_convertible()?;

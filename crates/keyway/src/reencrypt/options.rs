@@ -90,8 +90,7 @@ impl Reencrypt {
             || self.data_len.is_some()
             || self.data_shift > 0
             || self.unused.is_some();
-        let why =
-            "of a conversion, only the hot zone's size can be chosen: the new volume is what Create says";
+        let why = "a conversion takes only the hot zone's size: Create describes the new volume";
         if says_more { Err(Error::refused(why)) } else { Ok(()) }
     }
 

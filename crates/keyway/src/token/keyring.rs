@@ -28,7 +28,7 @@ impl TokenType for Keyring {
 
     fn check(&self, token: &Object) -> Result<(), Wrong> {
         match text(token, DESCRIPTION) {
-            "" => Err(Wrong(DESCRIPTION, "is no description of a key")),
+            "" => Err(Wrong(DESCRIPTION, "is not the description of a key")),
             _ if token.len() != 3 => {
                 Err(Wrong("type", "has type, keyslots and key_description, nothing else"))
             }
@@ -60,11 +60,11 @@ mod tests {
         assert_eq!(Value::from(good.clone()).to_compact(), json);
         assert_eq!(Keyring.check(&good), Ok(()));
         assert_eq!(Keyring.details(&good), [("Key description", "a \"key\"".to_owned())]);
-        let none = Wrong(DESCRIPTION, "is no description of a key");
+        let none = Wrong(DESCRIPTION, "is not the description of a key");
         assert_eq!(Keyring.check(&Keyring::token("")), Err(none));
         let mut number = good.clone();
         number.set(DESCRIPTION, Value::Number("1".into()));
-        assert_eq!(Keyring.check(&number), Err(Wrong(DESCRIPTION, "is no description of a key")));
+        assert_eq!(Keyring.check(&number), Err(Wrong(DESCRIPTION, "is not the description of a key")));
         let why = "has type, keyslots and key_description, nothing else";
         assert_eq!(Keyring.check(&good.with("n", "1")), Err(Wrong("type", why)));
     }

@@ -18,7 +18,7 @@ pub(crate) fn check(token: &Object) -> Result<(), Wrong> {
     match find(name) {
         Some(known) => known.check(token),
         None if name.starts_with("luks2-") => {
-            Err(Wrong("type", "is reserved for cryptsetup's own tokens, and none of them"))
+            Err(Wrong("type", "is reserved for cryptsetup's own tokens, and is not one of them"))
         }
         None => Ok(()),
     }
@@ -45,7 +45,7 @@ mod tests {
     fn types_of_other_programs_are_stored_and_reserved_ones_are_not() {
         let token = |kind: &str| Object::new().with("type", kind).with("keyslots", Vec::new()).with("x", "y");
         assert_eq!(check(&token("systemd-tpm2")), Ok(()));
-        let why = "is reserved for cryptsetup's own tokens, and none of them";
+        let why = "is reserved for cryptsetup's own tokens, and is not one of them";
         assert_eq!(check(&token("luks2-foo")), Err(Wrong("type", why)));
     }
 }

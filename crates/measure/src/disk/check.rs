@@ -87,8 +87,8 @@ impl Check {
     /// Describes this check.
     pub fn words(&self) -> String {
         let what = match self.cipher {
-            Some(_) => "the stored bytes are what the portable code makes of what is read",
-            None => "what is read is what is stored",
+            Some(_) => "the stored bytes equal the portable code's encryption of the bytes read",
+            None => "the bytes read equal the bytes stored",
         };
         format!(
             "{what}: {PLACES} places of {PLACE} bytes after each sample, and known bytes before the first"

@@ -114,7 +114,7 @@ fn weight(workload: &Workload) -> f64 {
 }
 
 fn stopped() -> Outcome {
-    Outcome::not_measured("it was stopped")
+    Outcome::not_measured("the run was stopped")
 }
 
 /// The time available to a workload, in seconds.
@@ -261,8 +261,7 @@ impl Lanes<'_> {
             return Ok(());
         }
         let (what, rounds) = (words(workload), if rounds == 1 { "a round" } else { "three rounds" });
-        let reason =
-            format!("{rounds} of {what} would take about {all:.1} s, of the {left:.1} s left by --time");
+        let reason = format!("{rounds} of {what} would take about {all:.1} s, but --time leaves {left:.1} s");
         Err(Outcome::no_time(reason, None))
     }
 

@@ -54,7 +54,7 @@ impl Results {
             if let Outcome::Measured(measured) = &row.outcome
                 && (measured.samples.is_empty() || measured.samples.iter().any(|sample| *sample <= 0.0))
             {
-                return at(&quoted, format!("the row {id:?} has samples that measure nothing"));
+                return at(&quoted, format!("the row {id:?} has samples without a measurement"));
             }
             if !seen.insert(id.clone()) {
                 return at(&quoted, format!("the row {id:?} is a duplicate"));
@@ -176,7 +176,7 @@ pub(super) mod tests {
         assert_eq!(refused("\"kdf\":\"pbkdf2\"", "\"kdf\":2").line, row);
         assert!(refused("keyway-bench/1", "keyway-bench/2").reason.contains("this version reads"));
         assert!(refused("\"lanes\":1", "\"lanes\":2").reason.contains("holds the case"));
-        assert!(refused("1000000000.0", "0.0").reason.contains("measure nothing"));
+        assert!(refused("1000000000.0", "0.0").reason.contains("without a measurement"));
         let cut = Results::parse(&good[..good.len() / 2]).unwrap_err();
         assert_eq!(cut.line, good[..good.len() / 2].lines().count());
     }

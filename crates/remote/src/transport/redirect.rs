@@ -24,7 +24,7 @@ pub(super) fn check(asked: &[Url], next: &Url, status: StatusCode) -> Result<(),
     let why = if came_by_tls && next.scheme() != "https" {
         format!("the server redirects from https to an unprotected address (status {status})")
     } else if asked.contains(next) || asked.len() > REDIRECTS {
-        format!("the server redirects without end (status {status})")
+        format!("the server redirects endlessly (status {status})")
     } else if !matches!(next.scheme(), "http" | "https") {
         "the server redirects without a target".into()
     } else {
@@ -80,11 +80,11 @@ mod tests {
         assert_eq!(why(&[url("http://h/")], "http://h/2"), "nothing");
         assert_eq!(why(&[url("http://h/")], "https://h/"), "nothing");
         assert!(why(&[url("https://h/")], "http://h/2").contains("unprotected address (status 302)"));
-        assert!(why(&[url("http://h/")], "http://h/").contains("without end"));
+        assert!(why(&[url("http://h/")], "http://h/").contains("endlessly"));
         assert!(why(&[url("http://h/")], "ftp://h/").contains("without a target"));
         let many: Vec<Url> = (0..11).map(|i| url(&format!("http://h/{i}"))).collect();
         assert_eq!(why(&many[..10], "http://h/x"), "nothing");
-        assert!(why(&many, "http://h/x").contains("without end"));
+        assert!(why(&many, "http://h/x").contains("endlessly"));
     }
 
     #[test]

@@ -137,13 +137,13 @@ impl fmt::Display for Finding {
             ),
             Rule::ShiftedIv { iv_tweak, sector } => write!(
                 f,
-                "segment {segment} starts with the IV {iv_tweak} at sector {sector}, though no reencryption is under way: \
-                 what was written to one place would be read at another"
+                "segment {segment} starts with the IV {iv_tweak} at sector {sector}, though no reencryption \
+                 is under way: data would be read from other places than it was written to"
             ),
             Rule::Unvouched => write!(
                 f,
-                "it is a BitLocker volume of Windows Vista by its metadata, for which nothing vouches: somebody without the key \
-                 can pass off a newer volume as one"
+                "its metadata call it a BitLocker volume of Windows Vista, but are not authenticated: without \
+                 any key, a newer volume can be disguised as one"
             ),
             Rule::BeyondDevice { needs, has } => write!(
                 f,

@@ -207,8 +207,8 @@ impl Refusal {
 pub(crate) fn unaligned_start(start: u64, sector: u64) -> Error {
     let smaller = fitting_sector(start);
     Refusal::Geometry.because(format!(
-        "Device size is not aligned to requested sector size: the data begins at byte {start}, which is no multiple of \
-         {sector}{smaller}."
+        "Device size is not aligned to requested sector size: the data begins at byte {start}, which is not a \
+         multiple of {sector}{smaller}."
     ))
 }
 
@@ -224,8 +224,8 @@ fn fitting_sector(len: u64) -> String {
 pub(crate) fn unaligned(len: u64, sector: u64) -> Error {
     let (less, smaller) = (len / sector * sector, fitting_sector(len));
     Refusal::Geometry.because(format!(
-        "Device size is not aligned to requested sector size: {len} bytes of data are no multiple of {sector}; {less} \
-         are{smaller}."
+        "Device size is not aligned to requested sector size: {len} bytes of data are not a multiple of \
+         {sector}; {less} are{smaller}."
     ))
 }
 
@@ -269,7 +269,7 @@ impl fmt::Display for Error {
             }
             Self::WrongVolumeKey => f.write_str("Volume key does not match the volume."),
             Self::LastKeyslot(slot) => {
-                write!(f, "keyslot {slot} is the last one that opens the volume: without it its data is gone")
+                write!(f, "keyslot {slot} is the last one that opens the volume: without it the data is lost")
             }
             Self::Busy(what) => write!(f, "{what} is in use"),
             Self::NotAdmitted(finding) => finding.fmt(f),

@@ -66,13 +66,12 @@ pub(crate) fn backup_not_written(file: &Path, source: io::Error) -> Error {
 
 /// A zoned device, for something that is written in place ("a volume").
 pub(crate) fn zoned(what: &str) -> Error {
-    Refusal::Zoned
-        .because(format!("Its zones can only be written from start to end, so that it cannot hold {what}."))
+    Refusal::Zoned.because(format!("Its zones can only be written from start to end: it cannot hold {what}."))
 }
 
 /// A new XTS key that proves the random numbers to be none.
 pub(crate) fn equal_halves() -> Error {
-    Refusal::Unusable.because("both halves of an XTS key are equal: random bytes are not random here")
+    Refusal::Unusable.because("both halves of an XTS key are equal: the system's random bytes are not random")
 }
 
 /// A TrueCrypt or VeraCrypt volume that an empty password would open.

@@ -127,7 +127,7 @@ impl fmt::Display for Difference {
         match (&self.sealed, &self.now) {
             (Some(sealed), Some(now)) => write!(f, "{field} is {}, sealed as {}", Shown(now), Shown(sealed)),
             (Some(sealed), None) => write!(f, "{field} is missing, sealed as {}", Shown(sealed)),
-            (None, Some(now)) => write!(f, "{field} is {}, and was absent when it was sealed", Shown(now)),
+            (None, Some(now)) => write!(f, "{field} is {}, sealed as absent", Shown(now)),
             (None, None) => field.fmt(f),
         }
     }

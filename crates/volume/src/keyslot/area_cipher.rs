@@ -37,7 +37,7 @@ impl Areas<'_> {
         match self {
             Self::StrongOr { cipher, key_len: len } if len == key_len && is(spec, cipher) => Ok(()),
             _ => Err(format!(
-                "its area uses {spec}{why}: whoever can write the header could have made it without a passphrase"
+                "its area uses {spec}{why}: anyone who can write the header could have forged it without a passphrase"
             )),
         }
     }

@@ -30,12 +30,13 @@ impl KeyDigest {
 
     pub(crate) fn of_luks2(id: u32, digest: &luks2::Digest) -> Result<Self> {
         let luks2::DigestKind::Pbkdf2 { hash, iterations, salt, value } = &digest.kind else {
-            return Err(Refusal::Unusable
-                .because(format!("digest {id} is of a type that this version does not support")));
+            return Err(
+                Refusal::Unusable.because(format!("this version does not support the type of digest {id}"))
+            );
         };
         let (iterations, salt, value) = (*iterations, salt.clone(), value.clone());
         if value.len() < LEAST_LEN {
-            let why = format!("{} bytes cannot identify a key: {LEAST_LEN} are needed", value.len());
+            let why = format!("{} bytes are too few to identify a key: {LEAST_LEN} are needed", value.len());
             return Err(Refusal::Unusable.because(format!("digest {id} cannot be used: {why}")));
         }
         Ok(Self { id, hash: Hash::parse(hash)?, iterations, salt, value })
@@ -107,7 +108,7 @@ mod tests {
             let why = of_len(len).unwrap_err().to_string();
             assert_eq!(
                 why,
-                format!("digest 3 cannot be used: {len} bytes cannot identify a key: 16 are needed")
+                format!("digest 3 cannot be used: {len} bytes are too few to identify a key: 16 are needed")
             );
         }
         for len in [16, 17, 32] {

@@ -44,7 +44,7 @@ pub trait Kind: fmt::Debug + Send + Sync {
     /// # Errors
     /// [`Refusal::NotConvertible`]: such a volume never does; there is no such volume, or it cannot be opened.
     fn convertible(&self, _data: &Arc<dyn Storage>) -> Result<Convertible> {
-        let why = "Only TrueCrypt, VeraCrypt and BitLocker volumes become LUKS2 in place.";
+        let why = "Only TrueCrypt, VeraCrypt and BitLocker volumes can be converted to LUKS2 in place.";
         Err(Refusal::NotConvertible.because(why))
     }
 }

@@ -89,7 +89,7 @@ pub(super) fn described(segments: &[MappedSegment]) -> Result<Described<'_>> {
     }
     match in_its_place(segments) {
         Some(described) => Ok(described),
-        None => refuse("It keeps metadata of its own amid the data, which LUKS2 has no room for."),
+        None => refuse("It keeps its own metadata amid the data, where LUKS2 has no room for them."),
     }
 }
 

@@ -274,7 +274,7 @@ pub(super) fn settle(what: &mut Reencryption, metadata: &Metadata, len: u64, ter
     what.keyslot = metadata.free_keyslot().ok_or_else(shared::no_free_keyslot)?;
     let gap = metadata.largest_gap();
     let mut area = gap.ok_or_else(|| {
-        Refusal::NoRoom.because("no room is left between the keyslots for what protects a reencryption")
+        Refusal::NoRoom.because("there is no room between the keyslots to protect a reencryption")
     })?;
     let checksum = || {
         Hash::parse(&terms.hash)?;

@@ -128,7 +128,7 @@ pub(super) fn convert(
 ) -> Result<(Reencryption, State)> {
     let (segment, new) = only_segment(metadata)?;
     if segment.offset.0 != 0 {
-        return Err(Refusal::Geometry.because("The data of what is converted starts where its device does."));
+        return Err(Refusal::Geometry.because("A conversion needs data that starts where its device does."));
     }
     let hot = old.amid.as_ref().map(Amid::start);
     if let SegmentKind::Crypt { sector_size, .. } = segment.kind {
@@ -151,7 +151,7 @@ fn described(layout: &Layout, device_len: u64) -> Result<Described<'_>> {
     };
     let spec = described.spec;
     if spec.weakness().is_some() {
-        let why = format!("It is encrypted with {spec}, a weak cipher, and would not open meanwhile.");
+        let why = format!("It is encrypted with {spec}, a weak cipher, and could not be opened meanwhile.");
         return Err(Refusal::NotConvertible.because(why));
     }
     Ok(described)
@@ -165,7 +165,7 @@ fn behind_headers(segment: &MappedSegment, device_len: u64) -> Result<Described<
             Mapping::Chain { ciphers, .. } => {
                 format!("It is encrypted by a chain of ciphers ({ciphers}), and LUKS2 describes one.")
             }
-            _ => "It is encrypted in a way that LUKS2 does not describe.".into(),
+            _ => "LUKS2 has no name for its encryption.".into(),
         });
     };
     let offset = segment.storage_offset;

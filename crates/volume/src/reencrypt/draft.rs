@@ -38,7 +38,7 @@ pub(super) fn only_segment(metadata: &Metadata) -> Result<(&Segment, u32)> {
                 let digest = metadata.digest_of_segment(0);
                 Ok((segment, digest.ok_or_else(|| refuse("no digest verifies the key of segment 0"))?))
             }
-            _ => Err(refuse("segment 0 is not encrypted in a way that can be reencrypted")),
+            _ => Err(refuse("segment 0 has an encryption that cannot be reencrypted")),
         },
         _ => Err(refuse("only a volume of one segment can be reencrypted")),
     }

@@ -135,7 +135,7 @@ impl HotZone<'_> {
                 let Range { start, end } = self.zone;
                 Err(Refusal::NotRecoverable.because(format!(
                     "bytes {start} to {end} of the volume were being written when the reencryption was cut off, and \
-                     --resilience none keeps nothing to recover them from: nothing was changed"
+                     --resilience none keeps no copy to recover them from: nothing was changed"
                 )))
             }
             Protection::Checksum(checksum) => {

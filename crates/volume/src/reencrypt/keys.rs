@@ -126,10 +126,10 @@ impl VolumeKeys {
         let forged = |why: &str| Refusal::Forged.because(format!("Reencryption metadata is invalid: {why}"));
         check_version(what)?;
         let id =
-            metadata.digest_of_keyslot(what.keyslot).ok_or_else(|| forged("no digest vouches for it."))?;
-        let digest = metadata.digests.get(&id).ok_or_else(|| forged("no digest vouches for it."))?;
+            metadata.digest_of_keyslot(what.keyslot).ok_or_else(|| forged("no digest authenticates it."))?;
+        let digest = metadata.digests.get(&id).ok_or_else(|| forged("no digest authenticates it."))?;
         if !KeyDigest::of_luks2(id, digest)?.matches(&self.vouched(what), &Stop::new())? {
-            return Err(forged("the volume keys do not vouch for it. Somebody else may have written it."));
+            return Err(forged("the volume keys do not authenticate it. Somebody else may have written it."));
         }
         Ok(())
     }

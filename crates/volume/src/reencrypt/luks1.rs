@@ -156,10 +156,10 @@ pub fn advance(file: Arc<dyn Storage>, done: Done, device_len: u64, rng: &mut dy
         // Before the first part, cryptsetup writes the largest number.
         (Done::From(start), Direction::Backward) if start >= len => return Ok(()),
         (Done::From(start), Direction::Backward) => start..state.total,
-        _ => return Err(Refusal::Geometry.because("the log goes the other way than the data")),
+        _ => return Err(Refusal::Geometry.because("the log and the data go in opposite directions")),
     };
     if !done.start.is_multiple_of(512) || (done.end < len && !done.end.is_multiple_of(512)) {
-        return Err(Refusal::Geometry.because("the log ends inside of a sector"));
+        return Err(Refusal::Geometry.because("the log ends inside a sector"));
     }
     metadata.set_reencryption_state(&what, &State { done, ..state })?;
     let lock = luks.lock_for(Edit::Reencryption)?;

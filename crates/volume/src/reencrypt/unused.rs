@@ -63,7 +63,7 @@ impl Skip {
     ) -> Result<Self> {
         check_way(what)?;
         if state.done.end < len && !state.done.end.is_multiple_of(unit) {
-            let message = "Unused blocks cannot be skipped of a reencryption that stopped within a block.";
+            let message = "Unused blocks cannot be skipped in a reencryption that stopped inside a block.";
             return Err(Refusal::Unusable.because(message));
         }
         let cpu = Cpu::detect();
@@ -242,16 +242,16 @@ fn write_noise(
 fn check_way(what: &Reencryption) -> Result<()> {
     let refuse = |why: &str| Err(Refusal::Unusable.because(format!("Unused blocks cannot be skipped {why}")));
     if what.mode == Mode::Decrypt {
-        return refuse("where a volume becomes plaintext: what they held would be noise in plain sight.");
+        return refuse("where a volume becomes plaintext: they would be noise in the plaintext.");
     }
     if what.moved.is_some()
         || what.resilience.shift() > 0
         || what.old.segment.offset != what.new.segment.offset
     {
-        return refuse("where the data moves: each block is written where another one is read.");
+        return refuse("where the data moves: each block is written over another one.");
     }
     if what.direction == Direction::Backward {
-        return refuse("of a reencryption that goes backward.");
+        return refuse("in a reencryption that goes backward.");
     }
     Ok(())
 }

@@ -134,7 +134,7 @@ fn what_is_refused_changes_nothing() {
     let by_key = |it: &Arc<Memory>| {
         Opened::open(it.clone(), Key::Volume(&volume_key), &UnlockOptions::default()).map(drop)
     };
-    let why = "a volume key does not open the metadata: a passphrase, recovery password or start-up key does";
+    let why = "a volume key does not open the metadata: use a passphrase, recovery password or start-up key";
     assert_eq!(refused(&image, by_key), why);
 }
 
@@ -205,7 +205,7 @@ fn damaged_copies_cost_nothing() {
     });
 }
 
-const DIFFERED: &str = "the copies of its metadata differed (a change that was cut off, or damage): ";
+const DIFFERED: &str = "the copies of its metadata differed (an interrupted change, or damage): ";
 
 /// Before anything else is done: a number is that of another protector once one before it was removed.
 #[test]

@@ -130,7 +130,7 @@ fn what_windows_does_not_make() {
     make(&quick(), &Memory::zeroed(LEN), "sevenäöü", None).unwrap();
     assert_eq!(refused(&quick(), LEN, &"x".repeat(257)), length(257));
     let digits = "471207-278498-422125-177177-561902-537405-468006-693451";
-    let form = "the passphrase has the form of a recovery password, and would be taken for one";
+    let form = "the passphrase looks like a recovery password, and would be taken for one";
     assert_eq!(refused(&quick(), LEN, digits), form);
     let long = NewBitlk { description: Some("x".repeat(256)), ..quick() };
     let description = "description: at most 255 characters of UTF-16, none of them NUL, fit";
@@ -138,7 +138,7 @@ fn what_windows_does_not_make() {
     let device = Memory::zeroed(LEN);
     let keys = NewKeys { passphrase: Some(&Secret::copy_from(b"\xffnot UTF-8")), recovery: None };
     let why = quick().make(&device, keys, (&mut OsRandom, &UnlockOptions::default()), &Meter::new());
-    assert_eq!(why.unwrap_err().to_string(), "the passphrase is not UTF-8: BitLocker's are texts");
+    assert_eq!(why.unwrap_err().to_string(), "the passphrase is not UTF-8, as BitLocker requires");
 }
 
 #[test]
@@ -160,7 +160,10 @@ fn equal_halves_of_a_key_are_refused() {
     let keys = NewKeys { passphrase: Some(&passphrase), recovery: None };
     let costs: (&mut dyn Random, _) = (&mut Same, &UnlockOptions::default());
     let why = quick().make(&Memory::zeroed(LEN), keys, costs, &Meter::new()).unwrap_err();
-    assert_eq!(why.to_string(), "both halves of an XTS key are equal: random bytes are not random here");
+    assert_eq!(
+        why.to_string(),
+        "both halves of an XTS key are equal: the system's random bytes are not random"
+    );
 }
 
 /// At each stop the old volume is whole, or the new one, or there is none.

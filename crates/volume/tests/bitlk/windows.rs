@@ -48,7 +48,7 @@ fn with(protection: u16) -> Vec<u8> {
 #[test]
 fn what_only_windows_changes_stays() {
     let (image, key, recovery) = (with(0x0100), secret(KEY), RecoveryKey::random(&mut OsRandom).unwrap());
-    assert_eq!(refused(&image, |it| remove(it, &key, 1)), "protector 1 is Windows' to remove (TPM)");
+    assert_eq!(refused(&image, |it| remove(it, &key, 1)), "only Windows can remove protector 1 (TPM)");
     let last = "protector 0 (passphrase) is the last that opens the volume: add another one first";
     assert_eq!(refused(&image, |it| remove(it, &key, 0)), last);
     let device = Arc::new(Memory::from(image));
@@ -67,7 +67,8 @@ fn what_only_windows_changes_stays() {
 
 #[test]
 fn suspended_protection_is_left_to_windows() {
-    let why = "its protection is suspended: a key in the clear opens it. Let Windows resume it first (manage-bde -protectors \
+    let why = "its protection is suspended: an unprotected key opens it. Let Windows resume it first \
+        (manage-bde -protectors \
                -enable)";
     assert_eq!(refused(&with(0), |it| Opened::check(&**it).map(drop)), why);
 }

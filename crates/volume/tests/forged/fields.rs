@@ -170,7 +170,8 @@ const LUKS2: &[(&str, &str, Outcome)] = &[
      "\"size\":\"4096\",\"iv_tweak\":\"0\",\"encryption\":\"aes-xts-plain64\",\"sector_size\":512},\"1\":{\"type\":\"crypt\",\"offset\":\"9441280\",\"size\":\"dynamic\",\"iv_tweak\":\"8\",\"encryption\":\"aes-xts-plain64\",\"sector_size\":512}",
      Refused("no digest verifies its key")),
     // Digests.
-    ("\"type\":\"pbkdf2\",\"keyslots\":[\"0\"]", "\"type\":\"other\",\"keyslots\":[\"0\"]", Refused("digest 0 is of a type")),
+    ("\"type\":\"pbkdf2\",\"keyslots\":[\"0\"]", "\"type\":\"other\",\"keyslots\":[\"0\"]", Refused("does not \
+        support the type of digest 0")),
     ("\"type\":\"pbkdf2\",\"keyslots\":[\"0\"]", "\"type\":\"pbkdf2\",\"keyslots\":[]", Refused("0 digests, not one")),
     ("\"segments\":[\"0\"]", "\"segments\":[]", Refused("no digest verifies its key")),
     ("\"digest\":\"", "\"digest\":\"AAAA", Refused("digests.0.digest")),

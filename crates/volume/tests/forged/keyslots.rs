@@ -27,7 +27,7 @@ fn keyslots_under_keys_of_eight_bits_open_nothing() {
         assert_eq!(
             why,
             "keyslot 1 cannot be used: its area uses arc4-ecb, which uses the same key stream for each version \
-             of a sector: whoever can write the header could have made it without a passphrase"
+             of a sector: anyone who can write the header could have forged it without a passphrase"
         );
     }
     // What they say who look, and what opens all the same: the owner's keyslot.
@@ -59,7 +59,7 @@ fn nor_do_they_when_digest_and_segment_are_the_forgers_too() {
         });
         for number in 0..30 {
             let why = disk.open(&format!("whatever {number}"), &Terms::default()).err().unwrap().to_string();
-            assert!(why.contains("could have made it without a passphrase"), "{cipher}: {why}");
+            assert!(why.contains("could have forged it without a passphrase"), "{cipher}: {why}");
         }
     }
 }

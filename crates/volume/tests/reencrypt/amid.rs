@@ -114,7 +114,7 @@ fn what_is_elsewhere_is_refused() {
         Foreign::check(&layout, 160 << 10).map_err(|error| error.to_string())
     };
     assert_eq!(said(&|_| {}), Ok(()));
-    let amid = "It keeps metadata of its own amid the data, which LUKS2 has no room for.";
+    let amid = "It keeps its own metadata amid the data, where LUKS2 has no room for them.";
     let numbered = |segment: &mut MappedSegment, first: u64| match &mut segment.mapping {
         Mapping::Crypt { iv_tweak, .. } => *iv_tweak = first,
         _ => unreachable!("it is encrypted"),

@@ -222,7 +222,10 @@ const FORGED: &[Row] = &[
     (&[("\"forward\"", "\"backward\"")], "does not do what"),
     (&[("online-reencrypt-v2", "online-reencrypt")], "does not do what"),
     // The length of the data, behind which noise goes over the old headers' copies.
-    (&[("\"size\":\"163840\"", "\"size\":\"159744\"")], "they have 163840 bytes, and what was there 159744"),
+    (
+        &[("\"size\":\"163840\"", "\"size\":\"159744\"")],
+        "they have 163840 bytes, but the old data had 159744",
+    ),
     (
         &[
             ("\"size\":\"163840\"", "\"size\":\"159744\""),

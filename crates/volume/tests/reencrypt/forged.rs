@@ -11,7 +11,7 @@ use keyway_volume::reencrypt::Purpose;
 /// What is replaced in the header's document, and what is said of it.
 pub(crate) type Row = (&'static [(&'static str, &'static str)], &'static str);
 
-pub(crate) const VOUCH: &str = "the volume keys do not vouch for it. Somebody else may have written it.";
+pub(crate) const VOUCH: &str = "the volume keys do not authenticate it. Somebody else may have written it.";
 
 #[test]
 fn every_field_of_a_key_that_is_replaced() {
@@ -186,7 +186,7 @@ const REENCRYPT: &[Row] = &[
     (&[("online-reencrypt-v2", "online-reencrypt-v3")], VOUCH),
     (&[("online-reencrypt-v2", "online-reencrypt")], "run \"keyway repair\" once"),
     (&[("online-reencrypt-v2", "online-reencrypt-v4")], "requirement \"online-reencrypt-v4\" is unknown"),
-    (&[("\"keyslots\":[\"2\"]", "\"keyslots\":[]")], "no digest vouches for it."),
+    (&[("\"keyslots\":[\"2\"]", "\"keyslots\":[]")], "no digest authenticates it."),
 ];
 
 const ENCRYPT: &[Row] = &[

@@ -86,7 +86,7 @@ fn what_cannot_be_protected_is_not_gone_on_with() {
             ("online-reencrypt-v2", "\"size\":\"98304\""),
             keys(1, 2),
             Refusal::Geometry,
-            "its hot zone has 32768 bytes, but 4096 at most can be protected",
+            "its hot zone has 32768 bytes, but at most 4096 can be protected",
         ),
         (
             simple(Kind::Decrypt { moves: true }, "journal"),

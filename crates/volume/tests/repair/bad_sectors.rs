@@ -47,9 +47,9 @@ fn bad_sectors_of_the_disk_are_damage() {
     assert_eq!(
         repair.warnings(),
         [
-            "Bytes 4096 to 8192 cannot be read, and are taken as lost.",
-            "Bytes 24576 to 28672 cannot be read, and are taken as lost.",
-            "Bytes 32768 to 36864 cannot be read, and are taken as lost.",
+            "Bytes 4096 to 8192 are unreadable, and count as lost.",
+            "Bytes 24576 to 28672 are unreadable, and count as lost.",
+            "Bytes 32768 to 36864 are unreadable, and count as lost.",
         ]
     );
     assert_eq!(repair.keyslots()[0].unreadable, [32768..36864]);

@@ -222,7 +222,7 @@ fn copies_damaged_in_sectors_side_by_side() {
     );
     assert_eq!(
         repair.found()[1].to_string(),
-        "Secondary LUKS2 header at byte 16384: damaged, but its checksum confirms it once this is put back: JSON area \
+        "Secondary LUKS2 header at byte 16384: damaged, but its checksum is right after restoring: JSON area \
          (from the primary); sequence id 1."
     );
 }
@@ -269,7 +269,7 @@ fn of_what_is_confirmed_the_newest_counts() {
     assert!(is_rewritten(&now, &new, size));
     assert_eq!(
         repair.lost(),
-        ["The secondary header, which is older than sequence id 2: an edit was cut off."]
+        ["The secondary header, which is older than sequence id 2: an edit was interrupted."]
     );
     // Nothing of the newer one is confirmed: the older one stands, and the loss is told.
     let lost = with_noise(&torn, &[0..4096]);
@@ -277,10 +277,8 @@ fn of_what_is_confirmed_the_newest_counts() {
     assert!(is_rewritten(&now, &old, 0));
     assert_eq!(
         repair.lost(),
-        [
-            "What the primary header said. That is the same as sequence id 1, unless an edit was cut off after it was \
-          written: then that edit."
-        ]
+        ["The primary header. It equals sequence id 1, unless an edit was cut off after writing it; then \
+             that edit is lost."]
     );
 }
 

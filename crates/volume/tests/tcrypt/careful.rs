@@ -121,7 +121,7 @@ fn a_pim_does_not_stay_from_pbkdf2_to_argon2id_and_back() {
     let (before, of) = (made(), narrow(false, false));
     let device = Memory::from(before.clone());
     let why = change(&device, &of, (OLD, NEW), &argon2id(None)).unwrap_err().to_string();
-    assert!(why.starts_with("argon2id counts a PIM in another way than other hashes do"), "{why}");
+    assert!(why.starts_with("a PIM means something else with argon2id than with other hashes"), "{why}");
     assert!(bytes(&device) == before);
     change(&device, &of, (OLD, NEW), &argon2id(Some(Some(2)))).unwrap();
     let of = Tcrypt { pim: Some(2), hash: Some("argon2id".into()), ..of };
@@ -143,7 +143,7 @@ fn a_new_file_does_not_go_into_its_own_folder_of_key_files() {
         let new = NewVolume { key_files: vec![named.clone()], ..NewVolume::default() };
         for path in [folder.0.join("disk.hc"), link.join("disk.hc"), file_link.clone()] {
             let why = check(&new, path).unwrap_err().to_string();
-            assert!(why.ends_with("the volume would be one of them: nothing would open it"), "{why}");
+            assert!(why.ends_with("the volume would become one of them: nothing would open it"), "{why}");
         }
         // Hidden files are no key files, nor are those of other folders.
         for path in [folder.0.join(".disk.hc"), links.0.join("other.hc")] {

@@ -136,12 +136,12 @@ fn truecrypt_has_its_own_hashes_and_no_pim() {
         let new = NewKey { hash: hash.map(Into::into), pim, key_files: None };
         change(&device, &of, ("correct horse", key), &new).map_err(|error| error.to_string())
     };
-    let known = "hash: TrueCrypt makes no volumes with \"sha256\", but with sha512, ripemd160, whirlpool";
+    let known = "hash: TrueCrypt makes no volumes with \"sha256\", only with sha512, ripemd160, whirlpool";
     assert_eq!(change(Some("sha256"), None, NEW).unwrap_err(), known);
-    let pim = "it is a TrueCrypt volume, and a PIM is VeraCrypt's";
+    let pim = "it is a TrueCrypt volume, but a PIM is for VeraCrypt";
     assert_eq!(change(None, Some(Some(1)), NEW).unwrap_err(), pim);
     let long = change(None, None, &"x".repeat(65)).unwrap_err();
-    assert_eq!(long, "passphrase: 65 bytes, and TrueCrypt takes at most 64");
+    assert_eq!(long, "passphrase: 65 bytes, but TrueCrypt takes at most 64");
     change(Some("whirlpool"), Some(None), "short").unwrap();
     for backup in [false, true] {
         let of = Tcrypt { hash: Some("whirlpool".into()), ..place(false, backup) };
@@ -184,17 +184,15 @@ fn what_is_refused_changes_nothing() {
     let of = Tcrypt { hash: Some("sha512".into()), ..place(false, false) };
     let keys = ("correct horse", NEW);
     let system = Made::quick().with(|it| it.fields.flags = 1).device();
-    assert!(
-        refused(system, &of, keys, &same).starts_with("its system is encrypted, and boots by this header")
-    );
+    assert!(refused(system, &of, keys, &same).starts_with("this header boots an encrypted system"));
     let old = Made::new(kdf(Program::TrueCrypt, "sha512", false), cipher("aes", CascadeMode::Lrw)).device();
     assert!(refused(old, &of, keys, &same).starts_with("it was created by TrueCrypt 5 or earlier"));
     let long = Made::quick().with(|it| {
         it.fields.volume_size = Bytes(196_608);
         it.fields.area_size = Bytes(196_608);
     });
-    let why = "its data is bytes 131072 to 327680 of the device, and a device of 327680 bytes has room for it only up to \
-               byte 196608: the header is another device's";
+    let why = "its data is bytes 131072 to 327680 of the device, and a device of 327680 bytes has room for it \
+        only up to byte 196608: the header belongs to another device";
     assert_eq!(refused(long.device(), &of, keys, &same), why);
 }
 
@@ -206,8 +204,7 @@ fn a_new_key_that_costs_too_much_is_refused() {
     let options = without_argon2id();
     let new = NewKey { hash: Some("argon2id".into()), pim: Some(Some(1)), ..NewKey::default() };
     let why = opened.change_key(&device, &new, &secret(NEW), (&mut OsRandom, &options)).unwrap_err();
-    let expected =
-        "Argon2id would need about 65536 KiB whenever the volume is opened, and the limit is 1024 KiB";
+    let expected = "Argon2id would need about 65536 KiB at each opening, and the limit is 1024 KiB";
     assert_eq!(why.to_string(), expected);
     assert!(opens(&bytes(&device), &narrow(false, false), OLD));
 }

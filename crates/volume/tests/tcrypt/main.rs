@@ -149,7 +149,7 @@ fn a_header_on_another_device() {
     let found = judged.open(Key::Passphrase(&key), &UnlockOptions::default()).unwrap();
     assert_eq!((found.volume_key.len(), found.layout.segments[0].length), (64, Some(DATA as u64)));
     let why = judged.open(Key::Volume(&found.volume_key), &UnlockOptions::default()).unwrap_err().to_string();
-    assert!(why.starts_with("a TCRYPT volume cannot be opened by its volume key:"), "{why}");
+    assert!(why.starts_with("a TCRYPT volume cannot be opened with its volume key:"), "{why}");
 }
 
 /// A folder of key files that is removed with the test.
@@ -204,7 +204,7 @@ fn key_files_with_and_without_a_passphrase() {
     std::fs::remove_file(folder.0.join("empty")).unwrap();
     assert!(opens(&["."], "pw", &both), "all files that are not hidden");
     std::fs::rename(folder.0.join("folder/deep"), folder.0.join("folder/.deep")).unwrap();
-    assert_eq!(refusal(&["folder"]), format!("{at}/folder has no key files: none that is not hidden"));
+    assert_eq!(refusal(&["folder"]), format!("{at}/folder has no key files (hidden files do not count)"));
     // What a key file alone opens.
     let data: Arc<dyn Storage> = device(b"", &[one, two]);
     let subject = Subject { data: &data, device: "data", writes: false, weak_ciphers: false };

@@ -144,13 +144,13 @@ fn what_veracrypt_does_not_make() {
     let pim = |pim| NewVolume { pim: Some(pim), ..quick() };
     for name in ["ripemd160", "md5", "sha", ""] {
         let known = "sha512, sha256, argon2id, whirlpool, blake2s-256, stribog512";
-        let expected = format!("hash: VeraCrypt makes no volumes with \"{name}\", but with {known}");
+        let expected = format!("hash: VeraCrypt makes no volumes with \"{name}\", only with {known}");
         assert_eq!(refused(&hash(name), LEN, KEY), expected);
     }
     for name in ["blowfish_le", "aes-twofish", "cast5"] {
         let why = refused(&cipher(name), LEN, KEY);
         assert!(
-            why.starts_with(&format!("cipher: VeraCrypt makes no volumes with \"{name}\", but with aes, ")),
+            why.starts_with(&format!("cipher: VeraCrypt makes no volumes with \"{name}\", only with aes, ")),
             "{why}"
         );
     }
@@ -161,15 +161,15 @@ fn what_veracrypt_does_not_make() {
     assert_eq!(refused(&pim(0), LEN, KEY), "PIM: 0 is not one of 1 to 2147468");
     assert_eq!(
         refused(&quick(), LEN, &"x".repeat(129)),
-        "passphrase: 129 bytes, and VeraCrypt takes at most 128"
+        "passphrase: 129 bytes, but VeraCrypt takes at most 128"
     );
     assert_eq!(refused(&NewVolume { pim: None, ..quick() }, LEN, ""), "an empty passphrase needs key files");
     let length = "length of the volume: ";
     assert_eq!(
         refused(&quick(), 299_007, KEY),
-        format!("{length}299007 bytes, and VeraCrypt's smallest has 299008")
+        format!("{length}299007 bytes, but VeraCrypt's smallest has 299008")
     );
-    assert_eq!(refused(&quick(), LEN + 1, KEY), format!("{length}327681 bytes are no multiple of 512"));
+    assert_eq!(refused(&quick(), LEN + 1, KEY), format!("{length}327681 bytes are not a multiple of 512"));
     make(&pim(1), &Memory::zeroed(299_008), "just twenty letters!").unwrap();
     make(&pim(1), &Memory::zeroed(LEN), &"x".repeat(128)).unwrap();
 }
@@ -186,7 +186,7 @@ fn equal_halves_of_a_key_are_refused() {
     }
     let made = quick().make(&Memory::zeroed(LEN), &secret(KEY), &mut Same, &Meter::new());
     let why = made.unwrap_err().to_string();
-    assert_eq!(why, "both halves of an XTS key are equal: random bytes are not random here");
+    assert_eq!(why, "both halves of an XTS key are equal: the system's random bytes are not random");
 }
 
 fn hide(device: &dyn Storage, size: u64, new: &NewVolume, key: &str) -> Result<()> {
@@ -216,12 +216,12 @@ fn a_volume_is_hidden_in_another() {
     device.read_at(&mut before, 0).unwrap();
     let refused = |size, new: &NewVolume, key: &str| hide(&*device, size, new, key).unwrap_err().to_string();
     let size = "size of the hidden volume: ";
-    assert_eq!(refused(65537, &quick(), OTHER), format!("{size}65537 bytes are no multiple of 4096"));
+    assert_eq!(refused(65537, &quick(), OTHER), format!("{size}65537 bytes are not a multiple of 4096"));
     assert_eq!(
         refused(32768, &quick(), OTHER),
-        format!("{size}32768 bytes, and VeraCrypt's smallest has 36864")
+        format!("{size}32768 bytes, but VeraCrypt's smallest has 36864")
     );
-    let room = "and the outer volume has room for 745472";
+    let room = "but the outer volume has room for 745472";
     assert_eq!(refused(749_568, &quick(), OTHER), format!("{size}749568 bytes, {room}"));
     assert!(
         refused(65536, &quick(), KEY)

@@ -49,9 +49,9 @@ fn what_does_not_open() {
 fn long_passphrases() {
     let device = Arc::new(Memory::zeroed(1 << 20));
     let said = |of: Tcrypt, len| open(&of, &device, &"x".repeat(len)).err().unwrap().to_string();
-    assert_eq!(said(truecrypt(), 65), "passphrase: 65 bytes, and TrueCrypt takes at most 64");
+    assert_eq!(said(truecrypt(), 65), "passphrase: 65 bytes, but TrueCrypt takes at most 64");
     let pim = Tcrypt { pim: Some(1), ..Tcrypt::default() };
-    assert_eq!(said(pim, 129), "passphrase: 129 bytes, and VeraCrypt takes at most 128");
+    assert_eq!(said(pim, 129), "passphrase: 129 bytes, but VeraCrypt takes at most 128");
 }
 
 #[test]
@@ -59,18 +59,18 @@ fn what_nobody_can_have_meant() {
     let said = |of: Tcrypt| of.read(&Memory::zeroed(1 << 20)).err().unwrap().to_string();
     assert_eq!(
         said(Tcrypt { pim: Some(5), ..truecrypt() }),
-        "a PIM is VeraCrypt's, and only TrueCrypt's headers are to be tried"
+        "a PIM is for VeraCrypt, but only TrueCrypt's headers are tried"
     );
     let pim = |pim, of: Tcrypt| said(Tcrypt { pim: Some(pim), ..of });
     assert_eq!(pim(2_147_469, Tcrypt::default()), "PIM: 2147469 is not one of 1 to 2147468");
     assert_eq!(pim(65536, system(None)), "PIM: 65536 is not one of 1 to 65535 for an encrypted system");
     assert_eq!(
         said(Tcrypt { hash: Some("md5".into()), ..truecrypt() }),
-        "no such header's KDF is \"md5\": sha512, ripemd160, whirlpool, sha1"
+        "no such header uses the KDF \"md5\": sha512, ripemd160, whirlpool, sha1"
     );
     assert!(
         said(Tcrypt { cipher: Some("rc4".into()), ..truecrypt() })
-            .starts_with("no such header's ciphers are \"rc4\": aes, serpent, twofish, twofish-aes, ")
+            .starts_with("no such header uses the cipher \"rc4\": aes, serpent, twofish, twofish-aes, ")
     );
     assert!(said(Tcrypt { cipher: Some("kuznyechik".into()), ..truecrypt() }).contains("\"kuznyechik\""));
 }
@@ -112,19 +112,19 @@ fn damaged_headers() {
 fn volumes_that_cannot_be() {
     let said = |change: fn(&mut Made)| refusal(&truecrypt(), &Made::quick().with(change));
     assert_eq!(said(|it| it.fields.volume_size = Bytes(0)), "volume size: it is 0");
-    assert_eq!(said(|it| it.fields.volume_size = Bytes(700)), "volume size: 700 is no multiple of 512");
+    assert_eq!(said(|it| it.fields.volume_size = Bytes(700)), "volume size: 700 is not a multiple of 512");
     assert_eq!(
         said(|it| it.fields.area_offset = Bytes(u64::MAX - 511)),
-        "volume size: 20480 bytes from byte 18446744073709551104 on are more than any device has"
+        "volume size: 20480 bytes from byte 18446744073709551104 on exceed any device"
     );
     assert_eq!(
         said(|it| it.fields.area_offset = Bytes(u64::MAX)),
-        "start of the encrypted area: 18446744073709551615 is no multiple of 512"
+        "start of the encrypted area: 18446744073709551615 is not a multiple of 512"
     );
     assert_eq!(
         said(|it| it.fields.area_size = Bytes(512)),
-        "size of the encrypted area: 512 of 20480 bytes: what encrypts or decrypts the volume in place has not ended, let \
-         TrueCrypt end it"
+        "size of the encrypted area: 512 of 20480 bytes: in-place encryption or decryption is unfinished; let \
+         TrueCrypt finish it"
     );
     assert_eq!(
         said(|it| it.fields.area_offset = Bytes(639 * 512)),
@@ -136,7 +136,7 @@ fn volumes_that_cannot_be() {
     );
     let hidden = Tcrypt { programs: Programs::TrueCrypt, ..place(true, false) };
     let made = Made::quick().hidden(Position::Hidden).with(|it| it.fields.hidden_size = Bytes(512));
-    assert_eq!(refusal(&hidden, &made), "size of the hidden volume: 512 bytes, and the volume size is 20480");
+    assert_eq!(refusal(&hidden, &made), "size of the hidden volume: 512 bytes, but the volume size is 20480");
     let old = cipher("aes", CascadeMode::Lrw);
     let made = Made::new(kdf(Program::TrueCrypt, "sha1", false), old).hidden(Position::OldHidden);
     let made = made.with(|it| it.fields.hidden_size = Bytes(1 << 30));

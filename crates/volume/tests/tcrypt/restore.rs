@@ -134,7 +134,7 @@ fn what_a_restore_says_before_it_writes() {
         |len: usize| restore(&device, Some(&Memory::zeroed(len)), false, OLD).err().unwrap().to_string();
     assert_eq!(
         lengths(131_071),
-        "no header backup of TrueCrypt or VeraCrypt has 131071 bytes: theirs have 131072"
+        "it has 131071 bytes, but header backups of TrueCrypt and VeraCrypt have 131072"
     );
     assert!(lengths(1024).starts_with("it is a header backup of TrueCrypt 5 or earlier"));
     assert!(bytes(&device) == before);

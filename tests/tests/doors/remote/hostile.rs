@@ -81,7 +81,7 @@ fn no_version_is_said_once() {
 fn a_permanent_fault_ends_at_once() {
     let volume = Volume::new(1);
     for (manner, words) in [
-        (Manner::Loop, "the server redirects without end (status 302)"),
+        (Manner::Loop, "the server redirects endlessly (status 302)"),
         (Manner::Ranged(None), "status 206 without Content-Range"),
         (Manner::Ranged(Some("bytes 5-10/4000")), "bytes 5-10 instead of 0-3999"),
         (Manner::Ranged(Some("bytes 0-262143/*")), "a Content-Range without bytes or total length"),

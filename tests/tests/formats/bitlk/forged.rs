@@ -31,13 +31,14 @@ fn states_that_cannot_be_opened_are_named() {
     let state = |now: u8, then: u8| refusal(&storage(&with(12, &[now, 0, then, 0])), PASSPHRASE);
     let being = |what: &str| {
         format!(
-            "the volume was in the middle of being {what} when it was last used: let Windows finish or pause that (manage-bde -pause)"
+            "the volume was in the middle of being {what} when it was last used: let Windows finish or pause \
+             it (manage-bde -pause)"
         )
     };
     assert_eq!(state(2, 4), being("encrypted"));
     assert_eq!(state(2, 1), being("decrypted"));
     assert_eq!(state(3, 4), "the volume is partly encrypted, and its metadata do not say how far (state 3)");
-    assert_eq!(state(9, 4), "the volume is in a state that is not known, 9");
+    assert_eq!(state(9, 4), "the volume is in an unknown state, 9");
     assert_eq!([state(4, 4), state(4, 1), state(5, 1)], ["opened"; 3]);
 }
 
@@ -45,12 +46,12 @@ fn states_that_cannot_be_opened_are_named() {
 fn schemes_that_cannot_be_opened_are_named() {
     let on_write = boot(160, b"\x3b\x4d\xa8\x92\x80\xdd\x0e\x4d\x9e\x4e\xb1\xe3\x28\x4e\xae\xd8");
     let why = refusal(&storage(&on_write), PASSPHRASE);
-    assert!(why.starts_with("the volume is encrypted on write: which parts are encrypted"), "{why}");
-    let why = refusal(&storage(&boot(160, &[0x11; 16])), PASSPHRASE);
-    assert_eq!(
-        why,
-        "the volume is encrypted by a scheme that is not known, 11111111-1111-1111-1111-111111111111"
+    assert!(
+        why.starts_with("the volume is encrypted on write, and the maps of its encrypted parts"),
+        "{why}"
     );
+    let why = refusal(&storage(&boot(160, &[0x11; 16])), PASSPHRASE);
+    assert_eq!(why, "the volume is encrypted by an unknown scheme, 11111111-1111-1111-1111-111111111111");
 }
 
 #[test]
@@ -85,10 +86,13 @@ fn what_is_not_within_the_volume_is_refused_with_its_figure() {
         moved(1000, 512),
         refused("the first sectors: 512 bytes at byte 1000 are not whole sectors of 512")
     );
-    assert_eq!(moved(1 << 20, 512), refused("what is at byte 1048576 overlaps what ends at byte 1114112"));
+    assert_eq!(
+        moved(1 << 20, 512),
+        refused("the area at byte 1048576 overlaps the one that ends at byte 1114112")
+    );
     assert_eq!(
         moved(3 << 19, 2 << 20),
-        refused("what is at byte 1048576 overlaps what ends at byte 2097152")
+        refused("the area at byte 1048576 overlaps the one that ends at byte 2097152")
     );
 
     let mut far = with(32, &u64::MAX.to_le_bytes());
@@ -163,7 +167,8 @@ fn the_first_valid_copy_is_used_and_the_others_are_named() {
     );
     let mut cut = Bitlk::default().make(&plain);
     cut.truncate(METADATA[2]);
-    let beyond = "copy 3 of the metadata, at byte 3145728: damaged (it would be beyond the end of the device, byte 3145728)";
+    let beyond = "copy 3 of the metadata, at byte 3145728: damaged (it lies beyond the end of the device, \
+        byte 3145728)";
     let header = Header::read(&*storage(&cut)).unwrap();
     assert_eq!(header.troubles().collect::<Vec<_>>(), [beyond]);
     let mut one = with(104, &[1]);

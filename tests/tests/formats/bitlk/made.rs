@@ -144,7 +144,7 @@ fn protectors_of_other_volumes_are_changed() {
         let remove = |line: &str| keyway(&format!("bitlkRemoveKey {line}")).arg(&file);
         remove("-v").arg("-d").arg(&startup).ok().says("Protector 0 removed.");
         let tpm = remove("-S 0").stdin(OTHER).fails(1).errors();
-        assert!(tpm.contains("rotector 0 is Windows' to remove (TPM)"), "{tpm}");
+        assert!(tpm.contains("nly Windows can remove protector 0 (TPM)"), "{tpm}");
         remove("").stdin(&*recovery).ok().quiet();
         let last = remove("").stdin(OTHER).fails(1).errors();
         let why = "rotector 1 (passphrase) is the last that opens the volume: add another one first";
@@ -167,7 +167,7 @@ fn whose_protectors_are_not_changed() {
     let add = "bitlkAddKey --recovery-password";
     let suspended = vec![Protector::Clear, Protector::Passphrase(PASSPHRASE)];
     let why = refused(Bitlk { protectors: suspended, ..Bitlk::default() }, add, PASSPHRASE);
-    assert!(why.contains(" protection is suspended: a key in the clear opens it."), "{why}");
+    assert!(why.contains(" protection is suspended: an unprotected key opens it."), "{why}");
     let paused = Bitlk { state: [5, 4], encrypted: 3 << 20, ..Bitlk::default() };
     let why = refused(paused, add, PASSPHRASE);
     assert!(why.contains(" volume is only partly encrypted"), "{why}");
@@ -184,7 +184,7 @@ fn whose_protectors_are_not_changed() {
     assert!(missing.contains("does not exist or access denied."), "{missing}");
     let luks = scratch.file("other", vec![0; LEN]);
     let why = keyway(add).arg(&luks).stdin(KEY).fails(1).errors();
-    assert!(why.contains("is not a valid BITLK device: boot sector: it is not one of BitLocker."), "{why}");
+    assert!(why.contains("is not a valid BITLK device: boot sector: it is not BitLocker's."), "{why}");
     let both = keyway(add).arg(&file).arg(&luks).fails(1).errors();
     assert!(both.contains("Option --recovery-password generates the key: omit the key file."), "{both}");
 }
@@ -222,7 +222,7 @@ fn what_is_there_is_not_lost_unasked() {
     assert_eq!(asked.finish().code, Some(1));
     for (typed, why) in [
         ("short", " passphrase has 5 characters, and Windows takes 8 to 256"),
-        (RECOVERY, " passphrase has the form of a recovery password, and would be taken for one"),
+        (RECOVERY, " passphrase looks like a recovery password, and would be taken for one"),
     ] {
         let refused = keyway("bitlkFormat -q --quick").arg(&file).stdin(typed).fails(1).errors();
         assert!(refused.contains(why), "{refused}");

@@ -42,7 +42,7 @@ fn what_was_being_converted_is_neither_read_nor_written() {
     let mut fields = vec![5, 0, 4, 0];
     fields.extend((1_u64 << 20).to_le_bytes());
     fields.extend([0, 2, 0, 0]);
-    let why = "512 bytes behind byte 1048576 were being converted when the volume was last used: let Windows finish that";
+    let why = "512 bytes from byte 1048576 on were being converted when the volume was last used: let Windows finish";
     assert_eq!(refusals(&with(12, &fields)), [why; 2]);
 }
 

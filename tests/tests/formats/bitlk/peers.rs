@@ -229,10 +229,10 @@ fn a_wrong_secret_is_told_from_a_mistyped_one() {
 
     let file = secret(Bitlk::startup_key());
     let error = open(&data, Key::File(&file)).err().unwrap().to_string();
-    assert_eq!(error, "protector 0 takes more than a start-up key (passphrase)");
+    assert_eq!(error, "protector 0 needs more than a start-up key (passphrase)");
     let others = vec![Protector::Other(0x0100), Protector::Other(0x0700)];
     let data = storage(&Bitlk { protectors: others, ..Bitlk::default() }.make(&vec![0; LEN]));
-    let why = "the volume is not protected by a passphrase, but by: TPM, TPM, PIN and start-up key";
+    let why = "the volume has no passphrase; it is protected by: TPM, TPM, PIN and start-up key";
     assert_eq!(refusal(&data, PASSPHRASE), why);
     assert_eq!(judge(&data).unwrap().open_unprotected().unwrap().unwrap_err().to_string(), why);
     assert!(open(&data, Key::Volume(&Bitlk::default().volume_key())).is_ok());

@@ -98,7 +98,7 @@ fn what_is_no_such_volume_is_refused_in_one_line() {
     // Nobody is asked: nothing is there to be read.
     for line in ["read --type bitlk", "bitlkDump -q --dump-volume-key"] {
         let errors = keyway(line).arg(&tpm).stdin("").fails(1).errors();
-        assert_eq!(errors, "The volume is not protected by a passphrase, but by: TPM.\n", "{line}");
+        assert_eq!(errors, "The volume has no passphrase; it is protected by: TPM.\n", "{line}");
     }
     let errors = keyway("read --type bitlk --header x").arg(&tpm).stdin("x").fails(1).errors();
     assert!(errors.contains("--header does not apply to BitLocker volumes."), "{errors}");

@@ -139,7 +139,7 @@ fn what_cannot_be_converted_is_refused() {
     let suspended = Bitlk { protectors: vec![Protector::Clear], ..Bitlk::default() };
     for (name, made, code, words) in [
         ("large", &large, 1, "Its IVs count sectors of more than 512 bytes, which LUKS2 does not describe."),
-        ("partly", &partly, 1, "let Windows finish or pause that (manage-bde -pause)."),
+        ("partly", &partly, 1, "let Windows finish or pause it (manage-bde -pause)."),
         ("paused", &paused, 1, "he volume is only partly encrypted"),
         ("wrong", &whole, 2, "No key available with this passphrase."),
         (
@@ -178,6 +178,6 @@ fn a_volume_key_converts_nothing() {
     let create = keyway::Create::luks2().header(&header);
     let new = keyway::Key::passphrase(NEW);
     let refused = admitted.begin_conversion(found, &create, &new, &keyway::Reencrypt::new()).unwrap_err();
-    assert!(refused.to_string().contains("a volume key that was given proves nothing"), "{refused}");
+    assert!(refused.to_string().contains("a given volume key is no proof"), "{refused}");
     assert!(fs::read(&volume).unwrap() == before && !header.exists());
 }

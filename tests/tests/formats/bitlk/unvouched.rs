@@ -23,7 +23,8 @@ fn metadata_that_the_master_key_does_not_vouch_for_are_refused() {
     with_checksum(&mut volume, |copy| copy[104] ^= 1);
     let data = storage(&volume);
     assert!(judge(&data).is_ok(), "nothing that needs no key tells");
-    let why = "the BitLocker metadata were changed by somebody without the key: the volume master key does not vouch for them";
+    let why = "somebody without the key has changed the BitLocker metadata: the volume master key does not \
+        authenticate them";
     assert_eq!(refusal(&data, PASSPHRASE), why);
 }
 
@@ -31,8 +32,8 @@ fn metadata_that_the_master_key_does_not_vouch_for_are_refused() {
 #[test]
 fn metadata_whose_digest_was_cut_off_are_refused() {
     let len = Bitlk::default().headers_len();
-    let why = "the digest of the BitLocker metadata is missing: nothing vouches for them, somebody without the key may \
-               have changed them";
+    let why =
+        "the digest of the BitLocker metadata is missing: somebody without the key may have changed them";
     for state in [4, 5] {
         let mut volume = Bitlk::default().make(&vec![0; LEN]);
         with_checksum(&mut volume, |copy| {
@@ -56,8 +57,8 @@ fn a_volume_key_opens_only_what_is_encrypted_as_a_whole() {
     let partly = Bitlk { state: [5, 4], encrypted: 1 << 20, ..Bitlk::default() };
     assert_eq!(
         outcome(partly),
-        "the volume is partly encrypted, and a volume key does not vouch for how far: open it with a passphrase, a \
-         recovery password or a start-up key"
+        "the volume is partly encrypted, and a volume key does not prove how far: open it with a passphrase, \
+         a recovery password or a start-up key"
     );
 }
 
@@ -69,8 +70,8 @@ fn a_boot_sector_that_contradicts_the_metadata_is_refused() {
     volume.copy_within(METADATA[1]..METADATA[1] + (64 << 10), other);
     assert_eq!(
         refusal(&storage(&volume), PASSPHRASE),
-        "the BitLocker volume cannot be mapped: its metadata say that their copies are at bytes 1048576, 2097152 and \
-         3145728, its boot sector says 1048576, 2621440 and 3145728"
+        "the BitLocker volume cannot be mapped: its metadata place their copies at bytes 1048576, 2097152 and \
+         3145728, its boot sector at 1048576, 2621440 and 3145728"
     );
 }
 

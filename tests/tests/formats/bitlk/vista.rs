@@ -58,10 +58,10 @@ fn notes(volume: &[u8]) -> Vec<String> {
     notes[1..].to_vec()
 }
 
-const NOTE: &str = "It is a BitLocker volume of Windows Vista: nothing vouches for its metadata, nor for its first 8 KiB, which \
-                    are not encrypted.";
-const UNVOUCHED: &str = "it is a BitLocker volume of Windows Vista by its metadata, for which nothing vouches: somebody without \
-                         the key can pass off a newer volume as one";
+const NOTE: &str = "It is a BitLocker volume of Windows Vista: its metadata and its first 8 KiB are not \
+    authenticated, and the latter are not encrypted either.";
+const UNVOUCHED: &str = "its metadata call it a BitLocker volume of Windows Vista, but are not authenticated: \
+    without any key, a newer volume can be disguised as one";
 
 /// Its metadata are found from the cluster that the boot sector says.
 #[test]
@@ -165,7 +165,7 @@ fn what_is_not_the_same_is_no_copy() {
 }
 
 fn no_copy(at: usize) -> String {
-    format!("NTFS's copy of its boot sector, at byte {at}, is not one: what is there is taken for data.")
+    format!("There is no copy of NTFS's boot sector at byte {at}: those bytes are taken for data.")
 }
 
 /// NTFS has its metadata within it.
@@ -187,7 +187,7 @@ fn a_device_that_was_cut_shows_what_is_left() {
         let read = shown(&opened(&storage(cut), PASSPHRASE).unwrap());
         assert!(read == visible[..len - len % 512], "{len}");
         let note = match len < copy {
-            true => format!("NTFS ends at byte {copy}, but the device at byte {len}."),
+            true => format!("NTFS ends at byte {copy}, but the device ends at byte {len}."),
             false => format!(
                 "NTFS's copy of its boot sector, at byte {copy}, is not on the device, which ends at byte {len}."
             ),
@@ -228,7 +228,7 @@ fn a_digest_is_not_passed_over() {
     };
     assert_eq!(outcome(|_| ()), "opened");
     let why = outcome(|metadata| metadata[104] ^= 1);
-    assert!(why.ends_with("the volume master key does not vouch for them"), "{why}");
+    assert!(why.ends_with("the volume master key does not authenticate them"), "{why}");
 }
 
 /// One whose copies are `len` bytes long with their checksum, by an entry that means nothing.
@@ -254,7 +254,7 @@ fn metadata_longer_than_their_area_are_refused() {
     assert_eq!(refused(&with_metadata_of(16384)), "opened");
     assert_eq!(
         refused(&with_metadata_of(16400)),
-        "the BitLocker volume cannot be mapped: its metadata are 16400 bytes long, and their area 16384"
+        "the BitLocker volume cannot be mapped: its metadata need 16400 bytes, but their area has 16384"
     );
 }
 
@@ -283,13 +283,13 @@ fn a_newer_volume_is_not_passed_off_as_one() {
 fn what_windows_vista_did_not_make_is_refused() {
     let plain = plaintext();
     assert_eq!(refused(&with(&made(), 0, b"")), "opened");
-    let partly = "not all of it is encrypted, and nothing vouches for what its metadata say of how far";
+    let partly = "it is only partly encrypted, and its metadata, which say how far, are not authenticated";
     for state in [[5, 0, 4], [4, 0, 1], [1, 0, 1]] {
         assert_eq!(refused(&with(&made(), 12, &state)), partly);
     }
     let newer = Bitlk { vista: true, ..Bitlk::default() };
-    assert_eq!(refused(&with(&newer, 0, b"")), "it is encrypted in a way that Windows Vista did not know");
-    let other = "its boot sector is of another version than its metadata";
+    assert_eq!(refused(&with(&newer, 0, b"")), "its encryption is newer than Windows Vista");
+    let other = "its boot sector and its metadata have different versions";
     let seven = Bitlk::default().make(&plain);
     let mut of_vista = made().make(&plain);
     of_vista[..512].copy_from_slice(&seven[..512]);
@@ -301,9 +301,9 @@ fn what_windows_vista_did_not_make_is_refused() {
     let mut large = made().make(&plain);
     // Sectors of 4096 bytes, one a cluster.
     large[11..14].copy_from_slice(&[0, 16, 1]);
-    assert_eq!(refused(&large), "its sectors have 4096 bytes, as no volume of Windows Vista has");
+    assert_eq!(refused(&large), "its sectors have 4096 bytes, but Windows Vista supports only 512");
     let overlaps = refused(&with(&made(), 40, &(METADATA[0] as u64 + 4096).to_le_bytes()));
-    assert!(overlaps.contains("overlaps what ends at byte"), "{overlaps}");
+    assert!(overlaps.contains("overlaps the one that ends at byte"), "{overlaps}");
     let why =
         judge_as(&bitlk::Bitlk { allows_vista: true }, &storage(&made().make(&plain)), true).err().unwrap();
     assert_eq!(why.to_string(), NOT_WRITTEN);

@@ -108,7 +108,7 @@ fn what_open_refuses_is_not_said_to_open() {
             "tpm",
             of(vec![Protector::Other(0x100)], [4, 4]),
             ["no", "no", "yes", "some"],
-            "the volume is not protected by a passphrase, but by: TPM",
+            "the volume has no passphrase; it is protected by: TPM",
         ),
         (
             "clear",
@@ -144,13 +144,13 @@ fn what_open_refuses_is_not_said_to_open() {
             }
             .make(&vec![0; bitlk::LEN]),
             ["no", "no", "no", "some"],
-            "the volume is not protected by a passphrase, but by: TPM",
+            "the volume has no passphrase; it is protected by: TPM",
         ),
         (
             "on-write",
             with(160, on_write),
             ["no", "no", "no", "some"],
-            "the volume is encrypted on write: which parts",
+            "the volume is encrypted on write, and the maps",
         ),
     ] {
         let volume = scratch.file(name, volume);
@@ -273,7 +273,7 @@ fn what_does_not_apply_is_refused() {
             "--type bitlk --hash sha512",
             "Options --hash, --cipher and --key-size describe a volume of --type tcrypt",
         ),
-        ("--type tcrypt --hash md4", "No such header's KDF is \"md4\": sha512, ripemd160, "),
+        ("--type tcrypt --hash md4", "No such header uses the KDF \"md4\": sha512, ripemd160, "),
         (
             "--type tcrypt --veracrypt-pim 1 --disable-veracrypt",
             "--veracrypt-pim is supported only for VeraCrypt",

@@ -147,7 +147,7 @@ impl Peer<'_> {
         match self.answer(option)?.0 {
             reply::ACK => Ok(true),
             kind if kind & reply::ERROR != 0 => Ok(false),
-            _ => Err(garbage("an option was answered with something else")),
+            _ => Err(garbage("an option got an unexpected reply")),
         }
     }
 
@@ -171,7 +171,7 @@ impl Peer<'_> {
                 }
                 (reply::ACK, _) => return Ok(id),
                 (kind, _) if kind & reply::ERROR != 0 => return Ok(None),
-                _ => return Err(garbage("a metadata context was answered with something else")),
+                _ => return Err(garbage("a metadata context got an unexpected reply")),
             }
         }
         Err(garbage("the server's list of metadata contexts does not end"))

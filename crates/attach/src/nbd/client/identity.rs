@@ -74,7 +74,7 @@ impl Identity {
         for (at, bytes) in known {
             let now = read(connection, &(at..at + bytes.len() as u64))?;
             if !are_alike(&bytes, &now) {
-                let text = "another volume is behind this address now: it is not the one that was opened";
+                let text = "this address now serves another volume than the one that was opened";
                 return Err(io::Error::new(ErrorKind::InvalidData, text));
             }
         }

@@ -69,9 +69,7 @@ impl Journal {
         let mut writes = self.writes();
         if writes.sent > writes.flushed {
             writes.lost.get_or_insert_with(|| {
-                format!(
-                    "the connection was lost ({why}), and with it perhaps writes that had not been flushed"
-                )
+                format!("the connection was lost ({why}); writes since the last flush may be lost too")
             });
         }
     }
@@ -110,6 +108,6 @@ mod tests {
         // The flush began before the answer, so it need not have covered the write.
         journal.flush_succeeded(mark);
         journal.connection_lost(&lost());
-        assert!(journal.check().unwrap_err().to_string().contains("not been flushed"));
+        assert!(journal.check().unwrap_err().to_string().contains("since the last flush"));
     }
 }

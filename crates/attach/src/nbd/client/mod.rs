@@ -337,8 +337,8 @@ impl Client {
             }
         }
         let text = format!(
-            "the server describes nothing but holes from byte {offset} to byte {at} of an export of {} bytes, in {most} \
-             answers: it is given up; work on a part of the export, or do not ask for its holes",
+            "the server needed {most} answers to describe bytes {offset} to {at} of {} as holes, and is not \
+             asked further; work on a part of the export, or do not ask for its holes",
             self.len()
         );
         Err(io::Error::new(ErrorKind::TimedOut, text))

@@ -90,7 +90,7 @@ impl Reply {
     /// Processes one chunk with its payload.
     pub(super) fn take_chunk(&mut self, from: &mut Arrival<'_>, header: &Chunk) -> io::Result<()> {
         if from.headers == Headers::Extended && header.offset != from.request.offset {
-            return Err(garbage("a chunk names another offset than its request"));
+            return Err(garbage("a chunk's offset is not that of its request"));
         }
         let reads = from.request.kind == command::READ;
         let asks = from.request.kind == command::BLOCK_STATUS;
@@ -143,10 +143,10 @@ impl Reply {
         let head = &mut bytes[..front as usize];
         from.inbox.read_exact(from.transport, head)?;
         if Some(number(&head[..4])) != from.allocation.map(u64::from) {
-            return Err(garbage("a list of extents in a context that was not requested"));
+            return Err(garbage("a list of extents is for a context that was not requested"));
         }
         if extended && number(&head[4..]) != count {
-            return Err(garbage("a list of extents that is not as long as stated"));
+            return Err(garbage("a list of extents is not as long as stated"));
         }
         // One at a time, so that memory is allocated only for data that has arrived.
         for _ in 0..count {
@@ -169,7 +169,7 @@ impl Reply {
         from.inbox.read_exact(from.transport, &mut payload)?;
         let errno = Errno(u32::from_be_bytes([payload[0], payload[1], payload[2], payload[3]]));
         let message = payload.get(6..6 + usize::from(u16::from_be_bytes([payload[4], payload[5]])));
-        let message = message.ok_or_else(|| garbage("an error whose message is longer than itself"))?;
+        let message = message.ok_or_else(|| garbage("an error's message is longer than the error"))?;
         let error = errno.to_io();
         let words = words(message);
         let error =
@@ -182,7 +182,7 @@ impl Reply {
     fn check_complete(&self, request: &Request) -> io::Result<()> {
         match request.kind {
             command::READ if !self.covered.is(request.length) => {
-                Err(garbage("a reply ended before all of the data had come"))
+                Err(garbage("a reply ended before all of its data arrived"))
             }
             command::BLOCK_STATUS if self.extents.is_empty() => Err(garbage("a reply without extents")),
             _ => Ok(()),
@@ -208,7 +208,7 @@ impl Covered {
             }
             Some(previous) => self.0[previous].end = range.end,
             None if touches_next => self.0[next].start = range.start,
-            None if self.0.len() >= MOST_PIECES => return Err(garbage("a reply in too many pieces")),
+            None if self.0.len() >= MOST_PIECES => return Err(garbage("a reply has too many pieces")),
             None => self.0.insert(next, range),
         }
         Ok(())

@@ -55,7 +55,7 @@ impl Connection<'_> {
         }
         let writes = matches!(request.kind, command::WRITE | command::TRIM | command::WRITE_ZEROES);
         if request.flags & !allowed_flags(request.kind, self.headers) != 0 {
-            return Some((Errno::INVAL, "a flag that this command does not have"));
+            return Some((Errno::INVAL, "this command does not take that flag"));
         }
         if writes && (self.export.rights.read_only || self.export.storage.is_read_only()) {
             return Some((Errno::PERM, "the export is read-only"));

@@ -70,7 +70,7 @@ impl Listening {
         let node = Node::find(path).map_err(at)?.ok_or_else(|| at(io::ErrorKind::NotFound.into()))?;
         if node.mode().is_none_or(|mode| !private.contains(mode)) {
             let _ = node.remove();
-            return Err(Error::Permission(format!("{}: others could connect", path.display())));
+            return Err(Error::Permission(format!("{}: other users could connect", path.display())));
         }
         rustix::net::listen(&fd, BACKLOG).map_err(|e| at(e.into()))?;
         let socket = percent_encoded(std::path::absolute(path).map_err(at)?.as_os_str().as_bytes());
@@ -86,7 +86,7 @@ impl Listening {
         if let Some(open) = exposed(addresses, &options.encryption)
             && !options.insecure_network
         {
-            let why = "whoever can reach it would get the plaintext, unencrypted";
+            let why = "anyone who can connect would get the plaintext, over an unencrypted connection";
             return Err(Refusal::Exposed.because(format!("listening on {open} without TLS: {why}")));
         }
         let listener = TcpListener::bind(addresses).map_err(at)?;

@@ -81,7 +81,7 @@ impl Reading {
         match key.as_deref() {
             None | Some("" | "yes") => {}
             Some(command) if command.starts_with("EXEC=") => {
-                self.undone(&format!("cryptkey={command}"), "no program is run for a key here")
+                self.undone(&format!("cryptkey={command}"), "keys from a program are not supported")
             }
             Some(key) => match range(key) {
                 Some((file, offset, size)) => part(&mut entry, file, offset, size),
@@ -98,7 +98,7 @@ impl Reading {
             _ => format!("crypt{option}={value}"),
         });
         for word in name.map(|name| format!("cryptdm={name}")).into_iter().chain(options) {
-            self.undone(&word, "there is no cryptroot= that it is for");
+            self.undone(&word, "it needs a cryptroot=");
         }
     }
 
@@ -106,10 +106,7 @@ impl Reading {
         if let Some(value) = self.cryptkey.take() {
             let first = self.volumes.iter_mut().find(|volume| volume.usual_key);
             if !first.is_some_and(|volume| give_cryptkey(&mut volume.entry, &value)) {
-                self.undone(
-                    &format!("cryptkey={value}"),
-                    "no cryptdevice= that it is for, or not in its form",
-                );
+                self.undone(&format!("cryptkey={value}"), "it needs a cryptdevice=, or is malformed");
             }
         }
         if let Some(value) = self.crypto.take() {

@@ -100,7 +100,7 @@ impl Reading {
                     given.options.push((name.to_owned(), value.to_owned()));
                     given.words.push(word);
                 }
-                false => self.undone(&word, "no option of crypttab(5) does that"),
+                false => self.undone(&word, "crypttab(5) has no such option"),
             }
         }
     }
@@ -109,7 +109,7 @@ impl Reading {
         for (given, name) in std::mem::take(&mut self.gentoo).into_iter().zip(NAMES) {
             match given.devices.is_empty() {
                 true => given.words.iter().for_each(|word| {
-                    self.undone(word, &format!("there is no crypt_{name}= that it is for"));
+                    self.undone(word, &format!("it needs a crypt_{name}="));
                 }),
                 false => self.gentoos_volumes(given, name),
             }
@@ -121,10 +121,7 @@ impl Reading {
             self.undone(&format!("{name}_key="), ENCRYPTED_KEY);
             given.key = None;
         } else if let (None, Some(device)) = (&given.key, &given.key_device) {
-            self.undone(
-                &format!("{name}_keydev={device}"),
-                &format!("there is no {name}_key= that is on it"),
-            );
+            self.undone(&format!("{name}_keydev={device}"), &format!("it needs a {name}_key="));
         }
         for (number, device) in given.devices.iter().enumerate() {
             let number = if number == 0 { String::new() } else { number.to_string() };

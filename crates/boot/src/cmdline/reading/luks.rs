@@ -19,7 +19,7 @@ impl Reading {
         match value.strip_prefix("keysource:") {
             Some(_) => self.undone(
                 &format!("rd.luks.uuid={value}"),
-                "a volume that holds the key of others is not opened here",
+                "a volume that holds other volumes' keys is not supported",
             ),
             None => self.named(&uuid_spec("UUID", value), ""),
         }

@@ -12,7 +12,7 @@ impl Reading {
     pub(in crate::cmdline) fn lvm_group(&mut self, value: &str) {
         match is_name(value) {
             true => self.line.lvm.groups.push(value.to_owned()),
-            false => self.undone(&format!("rd.lvm.vg={value}"), "that is no name of a volume group"),
+            false => self.undone(&format!("rd.lvm.vg={value}"), "not a valid name for a volume group"),
         }
     }
 

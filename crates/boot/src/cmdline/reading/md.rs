@@ -15,7 +15,8 @@ impl Reading {
             Some(uuid) => arrays.push(uuid),
             None => self.undone(
                 &format!("rd.md.uuid={value}"),
-                "that is no UUID of an array, as mdadm --detail prints it: no array is assembled for it, and none that is not named"
+                "not an array's UUID as mdadm --detail prints it: it selects no array, and arrays without \
+                 rd.md.uuid= are not assembled either",
             ),
         }
     }

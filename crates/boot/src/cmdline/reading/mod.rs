@@ -18,7 +18,7 @@ use std::time::Duration;
 /// Why a value is no time to wait.
 const NO_TIME: &str = "a number of seconds is needed";
 /// Why a key file whose name ends in ".gpg" is none.
-const ENCRYPTED_KEY: &str = "a key that GPG encrypted is not read here";
+const ENCRYPTED_KEY: &str = "GPG-encrypted keys are not supported";
 
 /// What was read so far.
 #[derive(Default)]

@@ -77,7 +77,7 @@ impl Reading {
             words.push(format!("keyway.options={}", list_of(&options)));
         }
         for word in words {
-            self.undone(&word, "there is no keyway.device= that it is for");
+            self.undone(&word, "it needs a keyway.device=");
         }
     }
 }

@@ -177,7 +177,7 @@ fn ours_without_a_device_is_said() {
     let found = CommandLine::parse(
         "keyway.name=n keyway.key=/k keyway.header=/h keyway.options=tries=1,x-keyway.require=p",
     );
-    let why = "there is no keyway.device= that it is for.";
+    let why = "it needs a keyway.device=.";
     let words = ["keyway.name=n", "keyway.key=/k", "keyway.header=/h", "keyway.options=tries=1"];
     assert_eq!(found.undone, words.map(|word| format!("{word}: {why}")));
     assert!(found.entries.is_empty() && found.unknown.is_empty());
@@ -241,11 +241,11 @@ fn what_is_said_of_all_goes_behind_a_tables_line() {
 #[rustfmt::skip]
 const BEHIND: &[Behind] = &[
     ("systemd(8): without an entry in /etc/crypttab", "rd.luks.uuid=$A rd.luks.options=discard,tries=1", "r UUID=$A none tries=5", "",
-        "r UUID=$A none tries=5", "rd.luks.options=discard,tries=1: no volume that it is for."),
+        "r UUID=$A none tries=5", "rd.luks.options=discard,tries=1: applies to no volume."),
     ("systemd(8): one of two", "rd.luks.uuid=$A rd.luks.uuid=$B rd.luks.options=discard", "r UUID=$A none tries=5", "",
         "r UUID=$A none tries=5 | luks-$B UUID=$B none discard", ""),
     ("systemd(8): for one, in its place", "rd.luks.uuid=$A rd.luks.options=$A=tries=1 rd.luks.options=discard", "r UUID=$A none tries=5,luks", "",
-        "r UUID=$A none tries=1,luks", "rd.luks.options=discard: no volume that it is for."),
+        "r UUID=$A none tries=1,luks", "rd.luks.options=discard: applies to no volume."),
     ("systemd's generator: crypttab's key", "rd.luks.uuid=$A rd.luks.key=/all", "r UUID=$A /own", "", "r UUID=$A /own", ""),
     ("dracut(7): a key for all, crypttab has none", "rd.luks.uuid=$A rd.luks.key=/all", "r UUID=$A", "", "r UUID=$A /all", ""),
     ("systemd(8): the key of the UUID, else the one for all", "rd.luks.uuid=$A rd.luks.uuid=$B rd.luks.key=/all rd.luks.key=$A=/a", "r UUID=$A /own", "",
@@ -257,9 +257,9 @@ const BEHIND: &[Behind] = &[
         "r UUID=$A /own tries=5,discard", ""),
     ("systemd(8): crypttab off", "rd.luks.crypttab=0 rd.luks.uuid=$A rd.luks.options=discard", "r UUID=$A none tries=5", "", "luks-$A UUID=$A none discard", ""),
     ("mkinitcpio's encrypt beside a general key", "cryptdevice=UUID=$A:r:discard rd.luks.options=tries=1", "x UUID=$A none luks", "",
-        "r UUID=$A none discard,luks", "rd.luks.options=tries=1: no volume that it is for."),
+        "r UUID=$A none discard,luks", "rd.luks.options=tries=1: applies to no volume."),
     ("demands of a list for all hold all the same", "rd.luks.uuid=$A rd.luks.options=x-keyway.require=sealed,discard", "r UUID=$A none tries=5", "",
-        "r UUID=$A none tries=5,x-keyway.require=sealed", "rd.luks.options=x-keyway.require=sealed,discard: no volume that it is for."),
+        "r UUID=$A none tries=5,x-keyway.require=sealed", "rd.luks.options=x-keyway.require=sealed,discard: applies to no volume."),
 ];
 
 #[test]
@@ -286,27 +286,27 @@ fn what_dracut_gives_all_volumes_a_tables_get_too() {
             "rd.luks.allow-discards=0a1b",
             "r UUID=$A",
             "r UUID=$A none",
-            "rd.luks.allow-discards=0a1b: no volume that it is for.",
+            "rd.luks.allow-discards=0a1b: applies to no volume.",
         ),
         (
             "rd.luks.timeout=60 rd.luks.allow-discards",
             "",
             "",
-            "rd.luks.timeout=60: no volume that it is for. | rd.luks.allow-discards: no volume that it is for.",
+            "rd.luks.timeout=60: applies to no volume. | rd.luks.allow-discards: applies to no volume.",
         ),
         ("rd.luks=0 rd.luks.timeout=60", "", "", ""),
-        ("rd.luks.options=", "", "", "rd.luks.options=: no volume that it is for."),
+        ("rd.luks.options=", "", "", "rd.luks.options=: applies to no volume."),
         (
             "rd.luks.options=discard",
             "r /dev/a",
             "r /dev/a none",
-            "rd.luks.options=discard: no volume that it is for.",
+            "rd.luks.options=discard: applies to no volume.",
         ),
         (
             "rd.luks.options=$A=discard",
             "r /dev/a",
             "r /dev/a none",
-            "rd.luks.options=$A=discard: no volume that it is for.",
+            "rd.luks.options=$A=discard: applies to no volume.",
         ),
     ] {
         assert_eq!(planned(line, table), (entries.to_owned(), undone.to_owned()), "{line}, {table}");

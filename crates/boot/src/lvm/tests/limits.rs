@@ -68,7 +68,7 @@ fn more_than_a_text_may_have() {
         (many(MOST / 8, |number| format!("{number}{}{{{}", "{a".repeat(7), "}".repeat(8))), None),
         (many(MOST + 1, |number| format!("{number:06}=1 ")), Some(9 * MOST)),
     ] {
-        let too_many = "more names and values than the 524288 that are read";
+        let too_many = "more than 524288 names and values";
         let error = Section::parse(text.as_bytes()).err().map(|error| error.to_string());
         assert_eq!(error, at.map(|at| format!("{too_many} at byte {at} of the metadata")));
     }
@@ -82,7 +82,7 @@ fn more_than_all_devices_may_have() {
     for _ in 0..many {
         assert!(text_within(ONE, &mut budget).unwrap().is_some());
     }
-    let too_many = format!("{length} bytes of metadata; 33554432 at most are read of all devices together");
+    let too_many = format!("{length} bytes of metadata; the limit for all devices together is 33554432");
     assert_eq!(text_within(ONE, &mut budget), Err(Error::Field(too_many)));
 }
 
@@ -191,7 +191,7 @@ fn older_and_damaged_metadata_are_passed_over_by_name() {
     let older = |device| {
         let newest = seqno + 2;
         format!(
-            "the metadata of my-vg on {device} are older (seqno {seqno}) than the newest, which count (seqno {newest})"
+            "the metadata of my-vg on {device} are outdated (seqno {seqno}, the newest have {newest}) and ignored"
         )
     };
     assert_eq!(passed_over(&[one.clone(), two.clone()]), (seqno, Vec::new()));
@@ -204,7 +204,7 @@ fn older_and_damaged_metadata_are_passed_over_by_name() {
     let outside = Found { inside: false, ..two.clone() };
     assert_eq!(passed_over(&[ahead, outside]), (seqno + 2, Vec::new()));
     let damaged = Found { groups: Vec::new(), wrong: Some("it is odd".into()), ..two.clone() };
-    let said = "metadata of my-vg on /dev/b do not count: it is odd".to_owned();
+    let said = "metadata of my-vg on /dev/b are ignored: it is odd".to_owned();
     assert_eq!(passed_over(&[one.clone(), damaged.clone()]), (seqno, vec![said]));
     let others = Found { id: Id::of_bytes(&[b'z'; 32]).unwrap(), ..damaged };
     assert_eq!(passed_over(&[one, two, others]), (seqno, Vec::new()));

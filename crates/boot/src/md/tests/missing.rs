@@ -20,7 +20,7 @@ fn of_many_members_that_are_missing_the_first_are_named() {
 fn members_that_are_not_filled_do_not_carry_an_array() {
     let mut all = found(PARITY);
     all.iter_mut().take(2).for_each(|one| one.superblock.is_filling = true);
-    assert_eq!(array(&all).state, State::Lacking("members of it are not filled yet".into()));
+    assert_eq!(array(&all).state, State::Lacking("the rebuild of its members is unfinished".into()));
 }
 
 /// Both copies of the second half of the stripes, and not only those of the first.

@@ -13,7 +13,7 @@ fn which_arrays_start_and_which_are_waited_for() {
         array(&all)
     };
     let not_inside =
-        Verdict::LeftAlone("is not within an encrypted volume, and the system is only started from there");
+        Verdict::LeftAlone("is outside the encrypted volumes, and the system starts only from inside them");
     for (members, inside, inside_only, is_late, verdict) in [
         (MIRROR, false, false, false, start(None)),
         (MIRROR, false, true, true, not_inside),
@@ -38,7 +38,7 @@ fn which_arrays_start_and_which_are_waited_for() {
     let (mirror, old) = (array(&found(MIRROR)), array(&found(OLD)));
     let only = [old.newest.uuid];
     let wanted = |only| Wanted { only, inside_only: false, is_late: false };
-    let not_named = Verdict::LeftAlone("is none of those that rd.md.uuid= names");
+    let not_named = Verdict::LeftAlone("is not named by any rd.md.uuid=");
     assert_eq!(wanted(Some(&only)).judge(&mirror), not_named);
     assert_eq!(wanted(Some(&only)).judge(&old), start(None));
     assert_eq!(wanted(Some(&[])).judge(&old), not_named, "all names were mistyped");
@@ -55,7 +55,7 @@ fn nothing_is_never_there_because_of_an_array_of_the_same_name() {
     let (apart, late) = (array(&found(APART)), wanted(true));
     let path = &*apart.paths()[0];
     let why = late.never(std::slice::from_ref(&apart), path).unwrap();
-    assert!(why.ends_with("each say that the other failed: they were used apart"), "{why}");
+    assert!(why.ends_with("each say that the other failed: they were used separately"), "{why}");
     assert_eq!(wanted(false).never(std::slice::from_ref(&apart), path), None, "devices come and go");
     assert_eq!(late.never(std::slice::from_ref(&apart), "/dev/md/other"), None);
     let mut other = array(&found(&MIRROR[..1]));

@@ -138,7 +138,8 @@ fn explain_mapping(found: &Mapping, error: &keyway::Error) -> Failure {
         }
         Some(Unchanged::TooSmall { device }) => format!("Device {} is too small.", device.display()),
         Some(Unchanged::Unaligned { len, sector_size }) => format!(
-            "Device size is not aligned to requested sector size: {len} bytes are no multiple of {sector_size}, {} are.",
+            "Device size is not aligned to requested sector size: {len} bytes are not a multiple of \
+             {sector_size}, {} are.",
             len / sector_size * sector_size
         ),
         Some(Unchanged::UnalignedBlocks) => {

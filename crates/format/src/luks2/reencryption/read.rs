@@ -72,7 +72,7 @@ impl Metadata {
                 return Err(Error::invalid(place(".iv_tweak"), format!("{iv_tweak} is not 0")));
             }
             SegmentKind::Crypt { .. } if digest.is_none() || digests.next().is_some() => {
-                return Err(Error::invalid(place(""), "has not one digest"));
+                return Err(Error::invalid(place(""), "does not have exactly one digest"));
             }
             SegmentKind::Linear if digest.is_some() => {
                 return Err(Error::invalid(place(""), "is linear, but has a digest"));
@@ -98,7 +98,7 @@ impl Reencryption {
         };
         let refuse = |why: String| Err(Error::invalid(format!("keyslots.{}", self.keyslot), why));
         if (crypt(&self.old), crypt(&self.new)) != wanted {
-            let why = "does not fit the backup segments: what is encrypted there is not";
+            let why = "does not fit the backup segments: they disagree on what is encrypted";
             return refuse(format!("its mode {} {why}", self.mode.name()));
         }
         if self.new.segment.size != SegmentSize::Dynamic {
@@ -164,7 +164,7 @@ impl Reencryption {
             (one, other) => one == other,
         };
         if size.0 > shift || !same_mapping || first.digest != self.old.digest {
-            return Err("its backup-moved-segment is not the first part of what was".to_owned());
+            return Err("its backup-moved-segment is not the first part of the old data".to_owned());
         }
         let fits = match (self.mode, self.direction) {
             // The old data is read `shift` bytes below where it is written.

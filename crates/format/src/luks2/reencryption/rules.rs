@@ -49,7 +49,7 @@ fn check_segments(segments: &BTreeMap<u32, Segment>) -> Result<(), Error> {
     for (id, segment) in segments.iter().filter(|(_, segment)| !segment.is_backup()) {
         let under_way = segment.flags.iter().any(|flag| flag == "in-reencryption");
         if !same_mapping(segment, after) && (under_way || !same_mapping(segment, before)) {
-            let why = "is mapped neither as before the reencryption nor as after it";
+            let why = "is mapped as neither before nor after the reencryption";
             return Err(Error::invalid(format!("segments.{id}"), why));
         }
     }

@@ -127,7 +127,7 @@ impl Reencryption {
     fn check_total(&self, state: &State) -> Result<(), Error> {
         match self.old.segment.size {
             SegmentSize::Fixed(size) if self.old.first_sector() > 0 && size.0 != state.total => {
-                let why = format!("they have {} bytes, and what was there {}", state.total, size.0);
+                let why = format!("they have {} bytes, but the old data had {}", state.total, size.0);
                 Err(Error::invalid("segments", why))
             }
             _ => Ok(()),

@@ -77,7 +77,7 @@ pub(super) fn left_header(
     let is_given = how.new_key.as_ref().is_none_or(|given| given.0.ct_eq(found.volume_key.expose()));
     match is_given {
         true => Ok((luks, found.volume_key)),
-        false => Err(keep("It has another volume key than the one that is given")),
+        false => Err(keep("Its volume key is not the one that was given")),
     }
 }
 

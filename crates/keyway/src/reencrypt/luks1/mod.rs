@@ -321,5 +321,5 @@ impl Device {
 }
 
 /// After the name of a header's file that nothing says what it belongs to.
-const KEEP_IT: &str = " is there already, and may hold the only key of a volume: keep it in another place, or begin in \
-                       another directory. Nothing was changed";
+const KEEP_IT: &str = " already exists, and may hold the only key of a volume: move it elsewhere, or begin in \
+    another directory. Nothing was changed";

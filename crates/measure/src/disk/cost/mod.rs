@@ -125,9 +125,9 @@ impl Cost {
         let ((low, high), expected) = (self.interval()?, model.cost());
         let (whose, cipher) = (model.whose, model.cipher / f64::from(1 << 20));
         let verdict = if expected < low {
-            "more than the cipher stands in the way"
+            "something besides the cipher slows it down"
         } else if expected > high {
-            "disk and cipher work at the same time, or the cipher on more cores"
+            "disk and cipher work at the same time, or the cipher uses more cores"
         } else {
             "the cipher alone explains it"
         };

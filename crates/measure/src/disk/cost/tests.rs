@@ -63,15 +63,13 @@ fn a_cost_that_the_cipher_does_not_explain_is_not_the_disks() {
     let words = |cipher| cost.beside_model(&model(cipher)).unwrap();
     assert_eq!(
         words(6000.0),
-        "first the disk, then Keyway's cipher at the 6000 MiB/s that it reached in memory, would cost 2.1 %: more than \
-         the cipher stands in the way"
+        "first the disk, then Keyway's cipher at the 6000 MiB/s that it reached in memory, would cost 2.1 %: \
+         something besides the cipher slows it down"
     );
     assert!(words(190.0).ends_with("would cost 40.6 %: the cipher alone explains it"), "{}", words(190.0));
-    assert!(
-        words(60.0).ends_with(
-            "would cost 68.4 %: disk and cipher work at the same time, or the cipher on more cores"
-        )
-    );
+    assert!(words(60.0).ends_with(
+        "would cost 68.4 %: disk and cipher work at the same time, or the cipher uses more cores"
+    ));
 }
 
 #[test]

@@ -63,7 +63,7 @@ impl fmt::Display for Model {
         write!(
             f,
             "c·d/(c+d) = {expected:.1} MiB/s of c = {cipher:.1} ({whose} in memory) and d = {disk:.1} (plain): \
-             measured is {off:+.0} % of it off"
+             the measured rate is off by {off:+.0} %"
         )
     }
 }

@@ -38,7 +38,8 @@ fn disk_and_cipher_add_up() {
     let model = Model { disk: 300.0 * mib, cipher: 600.0 * mib, whose: Whose::Keyway, measured: 190.0 * mib };
     assert_eq!(
         model.to_string(),
-        "c·d/(c+d) = 200.0 MiB/s of c = 600.0 (Keyway's cipher in memory) and d = 300.0 (plain): measured is -5 % of it off"
+        "c·d/(c+d) = 200.0 MiB/s of c = 600.0 (Keyway's cipher in memory) and d = 300.0 (plain): the measured \
+         rate is off by -5 %"
     );
 }
 

@@ -19,7 +19,8 @@ pub(super) fn ranking(run: &Run<'_>) -> Markup {
     html! {
         h2 { "Ciphers in memory" }
         p {
-            "How fast ciphers are where the disk is not the limit. Thin lines across the ends of bars are the 95 % intervals of "
+            "The speed of ciphers when the disk is not the limit. Thin lines across the ends of bars are the \
+             95 % intervals of "
             "the medians. Places are by encryption speed; ciphers that noise alone could have put in another \
             order share one. "
             b { "Bold" } " is the tool's default."

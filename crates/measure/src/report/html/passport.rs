@@ -104,7 +104,7 @@ fn search(page: &PassportPage) -> Markup {
     }
     html! {
         h2 { "What a search costs" }
-        p { "Until half of all passphrases of that entropy are tried, on the hardware named below." }
+        p { "The time and cost to try half of all passphrases of that entropy, on the hardware named below." }
         (table.markup("What a search costs"))
     }
 }

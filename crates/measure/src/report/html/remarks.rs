@@ -14,7 +14,7 @@ pub(super) fn warnings(run: &Run<'_>) -> Markup {
         @if !wrong.is_empty() {
             div.bad role="note" {
                 h3 { "Wrong output" }
-                p { "This code computed a wrong result. It has no figures, and should not be used." }
+                p { "This code computed a wrong result. It has no figures: do not use it." }
                 ul { @for line in wrong { li { (line) } } }
             }
         }

@@ -25,8 +25,9 @@ pub enum Midway {
 pub fn check_settled(header: &Header) -> Result<()> {
     match is_under_way(header) {
         true => Err(Refusal::Reencrypting.because(
-            "The volume is in the middle of a reencryption: a backup made now would be wrong to restore as soon as it \
-             goes on. \"keyway reencrypt --resume-only\" finishes it; back up the header then. Nothing was written.",
+            "The volume is in the middle of a reencryption: a backup made now would be unusable as soon as \
+             that goes on. \"keyway reencrypt --resume-only\" finishes it; back up the header then. Nothing \
+             was written.",
         )),
         false => Ok(()),
     }
@@ -116,14 +117,14 @@ fn first_key(header: &Header) -> Option<(&[u8], &[u8])> {
     }
 }
 
-const DEVICE_IN_THE_MIDDLE: &str = "The volume on the device is in the middle of a reencryption: only the header on it \
-     has the new volume key and knows how far it is; with the backup, the data under that key would be lost. \"keyway \
+const DEVICE_IN_THE_MIDDLE: &str = "The volume on the device is in the middle of a reencryption: only its own \
+    header has the new volume key and the progress; with the backup, the data under that key would be lost. \"keyway \
      reencrypt --resume-only\" finishes it. Nothing was changed.";
 const LUKS1_IN_THE_MIDDLE: &str = "The LUKS1 volume on the device is in the middle of a reencryption, and with the backup \
      the data that was re-encrypted would be lost. \"keyway reencrypt\" finishes it, in the directory that has its files. Nothing was \
      changed.";
-const BACKUP_FROM_THE_MIDDLE: &str = "The backup was made in the middle of a reencryption that has gone further since: going \
-     on from the backup would encrypt a part of the data twice. Nothing was changed.";
+const BACKUP_FROM_THE_MIDDLE: &str = "The backup was made in the middle of a reencryption that has gone \
+    further since: resuming from the backup would encrypt a part of the data twice. Nothing was changed.";
 const ONLY_BACKUP_FROM_THE_MIDDLE: &str = "The backup was made in the middle of a reencryption, and fits the data only if \
      nothing was written to the device since: then \"keyway reencrypt --resume-only\" goes on with it as --header. Nothing \
      was changed.";

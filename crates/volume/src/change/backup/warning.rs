@@ -72,7 +72,7 @@ impl Warning {
             }
             Self::OtherVolumeKey => {
                 "WARNING: real device header has another volume key than backup: the volume was \
-                 reencrypted or formatted since. With the backup nothing on it could be read!"
+                 reencrypted or formatted since. With the backup, nothing on it would be readable!"
                     .into()
             }
             Self::CancelsReencryption => {

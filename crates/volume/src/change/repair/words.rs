@@ -43,16 +43,10 @@ impl fmt::Display for Found {
         match &self.state {
             State::Sound => f.write_str("sound")?,
             State::Confirmed(parts) => {
-                write!(
-                    f,
-                    "damaged, but its checksum confirms it once this is put back: {}",
-                    parts.join(", ")
-                )?;
+                write!(f, "damaged, but its checksum is right after restoring: {}", parts.join(", "))?;
             }
             State::Unconfirmed => {
-                f.write_str(
-                    "its magic is lost; LUKS1 has no checksum, so that only a passphrase confirms it",
-                )?;
+                f.write_str("its magic is lost; LUKS1 has no checksum, so only a passphrase can confirm it")?;
             }
             State::Damaged(why) => write!(f, "nothing in it is confirmed ({why})")?,
         }
@@ -131,11 +125,11 @@ pub(super) fn lost(recovery: &Recovery) -> Vec<String> {
             let (it, id) = (short(*copy), recovery.winner.binary.sequence_id);
             Some(match other {
                 Some(_) => {
-                    format!("The {it} header, which is older than sequence id {id}: an edit was cut off.")
+                    format!("The {it} header, which is older than sequence id {id}: an edit was interrupted.")
                 }
                 None => format!(
-                    "What the {it} header said. That is the same as sequence id {id}, unless an edit was cut off after \
-                     it was written: then that edit."
+                    "The {it} header. It equals sequence id {id}, unless an edit was cut off after writing \
+                     it; then that edit is lost."
                 ),
             })
         }
@@ -179,7 +173,7 @@ pub(super) fn signatures(storage: &dyn Storage, written: &[Range<u64>]) -> Vec<S
 }
 
 pub(super) fn unreadable(range: &Range<u64>) -> String {
-    format!("Bytes {} to {} cannot be read, and are taken as lost.", range.start, range.end)
+    format!("Bytes {} to {} are unreadable, and count as lost.", range.start, range.end)
 }
 
 pub(super) fn differing_uuids(winner: &HeaderCopy, other: &str) -> String {

@@ -34,14 +34,14 @@ impl Protection {
         if range.start < end && range.end > start && !range.is_empty() {
             self.tried.store(true, Ordering::Release);
             let why = format!(
-                "a hidden volume is at bytes {start} to {}: nothing was written there, nor will be anywhere else \
+                "a hidden volume is at bytes {start} to {}: the write was refused, and so is every other \
                  until this volume is opened again",
                 end - 1
             );
             return Err(io::Error::new(io::ErrorKind::PermissionDenied, why));
         }
         if self.has_ended_writing() {
-            let why = "the volume is read-only since a write to the hidden volume in it was refused";
+            let why = "the volume is read-only, since a write to its hidden volume was refused";
             return Err(io::Error::new(io::ErrorKind::ReadOnlyFilesystem, why));
         }
         Ok(())

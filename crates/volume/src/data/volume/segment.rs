@@ -96,9 +96,7 @@ impl Stored {
     fn shown(bytes: &Arc<[u8]>, length: Option<u64>) -> Result<Self> {
         match length {
             Some(length) if length == bytes.len() as u64 => Ok(Self::Bytes(Arc::clone(bytes))),
-            _ => {
-                Err(Refusal::Geometry.because("a segment has another length than the bytes that it reads as"))
-            }
+            _ => Err(Refusal::Geometry.because("a segment's length is not that of its bytes")),
         }
     }
 }

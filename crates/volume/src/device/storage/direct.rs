@@ -33,13 +33,13 @@ impl Direct {
         if !file.len().is_multiple_of(block) {
             let len = file.len();
             let what =
-                format!("its length, {len} bytes, is not a multiple of {block}, as direct access needs it");
+                format!("its length, {len} bytes, is not a multiple of {block}, as direct access requires");
             return Err(io::Error::new(io::ErrorKind::InvalidInput, what));
         }
         if !file.start().is_multiple_of(block) {
             let start = file.start();
             let what =
-                format!("it begins at byte {start}, not at a multiple of {block}, as direct access needs it");
+                format!("it begins at byte {start}, not at a multiple of {block}, as direct access requires");
             return Err(io::Error::new(io::ErrorKind::InvalidInput, what));
         }
         let flags = rustix::fs::fcntl_getfl(file.as_file())?;

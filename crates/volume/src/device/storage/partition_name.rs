@@ -121,11 +121,11 @@ impl fmt::Display for NoPartition {
             Some(_) if self.shares => {
                 write!(
                     f,
-                    "partition {number} of {image} shares bytes with another one: it is unclear whose these are"
+                    "partition {number} of {image} shares bytes with another one: whose they are is unclear"
                 )
             }
             Some(table) if table.all.is_empty() => {
-                write!(f, "{image} has no partition {number}, nor any other that can be read")
+                write!(f, "{image} has no partition {number}, nor any readable one")
             }
             Some(table) => {
                 let numbers: Vec<_> = table.all.iter().map(|it| it.number.to_string()).collect();

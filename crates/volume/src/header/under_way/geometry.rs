@@ -70,8 +70,8 @@ pub(crate) fn check_whole_sectors(
     }
     let sector = what.sector_size();
     Err(Refusal::Geometry.because(format!(
-        "the device ends inside a sector of {sector} bytes: give the device back the length that it had; or, for a \
-         volume that is not open, leave out its last {rest} bytes with --device-size {len}. Nothing was changed"
+        "the device ends inside a sector of {sector} bytes: restore the device's length or, if the volume is \
+         not open, leave out its last {rest} bytes with --device-size {len}. Nothing was changed"
     )))
 }
 
@@ -141,7 +141,7 @@ pub(crate) fn check_hot_zone(what: &Reencryption, state: &State) -> Result<()> {
     let (len, most) = (hot.end - hot.start, largest_zone(what)?);
     if hot.start >= what.moved_len() && len > most {
         return Err(Refusal::Geometry
-            .because(format!("its hot zone has {len} bytes, but {most} at most can be protected")));
+            .because(format!("its hot zone has {len} bytes, but at most {most} can be protected")));
     }
     Ok(())
 }

@@ -155,7 +155,7 @@ impl UnderWay {
 pub(crate) fn check_version(what: &Reencryption) -> Result<()> {
     match what.version {
         0 | 1 => Err(Refusal::NeedsRepair.because(
-            "The reencryption was begun by a cryptsetup that did not protect it from forgery: run \"keyway repair\" \
+            "An old cryptsetup began the reencryption without protection from forgery: run \"keyway repair\" \
              once, if this is your volume.",
         )),
         _ => Ok(()),

@@ -86,8 +86,9 @@ impl Opener {
         };
         match known {
             true => Ok(()),
-            false => Err(Refusal::Cost
-                .because(format!("No time is known for {what} {}, or it lacks that.", speed.place))),
+            false => {
+                Err(Refusal::Cost.because(format!("{what} is missing {}, or was never timed.", speed.place)))
+            }
         }
     }
 }

@@ -42,7 +42,7 @@ impl Opened {
         let unlocked = unlock::unlock(&header, key, options)?;
         let (Some(protector), Some(master_key)) = (unlocked.protector, unlocked.master_key) else {
             return refuse(
-                "a volume key does not open the metadata: a passphrase, recovery password or start-up key does",
+                "a volume key does not open the metadata: use a passphrase, recovery password or start-up key",
             );
         };
         match header.is_whole() {
@@ -64,7 +64,8 @@ impl Opened {
         match header.metadata.protectors.iter().any(|it| it.protection == Protection::ClearKey) {
             false => Ok(header),
             true => refuse(
-                "its protection is suspended: a key in the clear opens it. Let Windows resume it first (manage-bde -protectors \
+                "its protection is suspended: an unprotected key opens it. Let Windows resume it first \
+                 (manage-bde -protectors \
                  -enable)",
             ),
         }
@@ -118,7 +119,7 @@ impl Opened {
         };
         if !opens_anywhere(removed.protection) {
             return refuse(format!(
-                "protector {number} is Windows' to remove ({})",
+                "only Windows can remove protector {number} ({})",
                 removed.protection.name()
             ));
         }
@@ -182,9 +183,9 @@ const SIGNATURE_LEN: usize = 8;
 /// What is written to sign one: a sector, however long these are.
 const START: usize = 4096;
 
-const MADE_SAME: &str = "the copies of its metadata differed (a change that was cut off, or damage): the one that opens the \
-                         volume was written over the others, and nothing else was changed. Protectors may have other numbers \
-                         now: check with \"keyway bitlkDump\", then repeat what was to be changed";
+const MADE_SAME: &str = "the copies of its metadata differed (an interrupted change, or damage): the one that \
+    opens the volume replaced the others, and nothing else was changed. Protectors may be renumbered: check \
+    with \"keyway bitlkDump\", then repeat the change";
 
 fn refuse<T>(why: impl Into<String>) -> Result<T> {
     Err(Refusal::Unusable.because(why))

@@ -121,7 +121,7 @@ fn places(storage: &dyn Storage, boot: &BootSector) -> [Bytes; 3] {
 /// A copy of the metadata; only as much is read as one can take.
 fn copy(storage: &dyn Storage, at: Bytes) -> Result<Metadata> {
     let Some(room) = storage.len().checked_sub(at.0).filter(|room| *room > 0) else {
-        let why = format!("it would be beyond the end of the device, byte {}", storage.len());
+        let why = format!("it lies beyond the end of the device, byte {}", storage.len());
         return Err(Refusal::Geometry.because(why));
     };
     let mut bytes = vec![0; (METADATA_LEN as u64).min(room) as usize];

@@ -24,7 +24,7 @@ pub(super) fn layout(header: &Header, extent: Extent, device_len: u64) -> Result
     let sector = header.boot.sector_size.0;
     let end = device_len - device_len % sector;
     let moved = header.metadata.boot_sectors;
-    let moved = moved.ok_or_else(|| refused("the metadata do not say where its first sectors are".into()))?;
+    let moved = moved.ok_or_else(|| refused("the metadata do not locate its first sectors".into()))?;
     let copies = copies(header)?.map(|at| (at.0, METADATA_LEN as u64, "a copy of the metadata"));
     let [one, two, three] = copies;
     let first_sectors = (moved.offset.0, moved.len.0, "the first sectors");
@@ -55,9 +55,7 @@ pub(super) fn copies(header: &Header) -> Result<[Bytes; 3]> {
         return Ok(own);
     }
     let [own, boot] = [own, boot].map(|[one, two, three]| format!("{}, {} and {}", one.0, two.0, three.0));
-    Err(refused(format!(
-        "its metadata say that their copies are at bytes {own}, its boot sector says {boot}"
-    )))
+    Err(refused(format!("its metadata place their copies at bytes {own}, its boot sector at {boot}")))
 }
 
 /// What reads as zeros, by place, behind the `first` bytes of the volume: areas by their start, length and name.
@@ -86,7 +84,7 @@ pub(super) fn hidden<const N: usize>(
     for (area, end_before) in hidden.iter().zip(before) {
         if area.start < end_before {
             return Err(refused(format!(
-                "what is at byte {} overlaps what ends at byte {end_before}",
+                "the area at byte {} overlaps the one that ends at byte {end_before}",
                 area.start
             )));
         }

@@ -170,7 +170,7 @@ impl NewBitlk {
         let sector_size = self.sector_size.unwrap_or(if topology.logical_size == 4096 { 4096 } else { 512 });
         if sector_size < topology.logical_size {
             return Err(Refusal::Unusable.because(format!(
-                "the sectors of the device have {} bytes, and those of its volume cannot be shorter",
+                "the device has sectors of {} bytes, and those of its volume cannot be shorter",
                 topology.logical_size
             )));
         }

@@ -96,7 +96,7 @@ impl Stretched {
 fn checked_digest(text: &Secret) -> Result<Secret> {
     let refused = |why: &str| Err(Refusal::Unusable.because(why));
     let Some(digest) = passphrase_digest(text) else {
-        return refused("the passphrase is not UTF-8: BitLocker's are texts");
+        return refused("the passphrase is not UTF-8, as BitLocker requires");
     };
     let units = str::from_utf8(text.expose()).map_or(0, |text| text.encode_utf16().count());
     if !LENGTHS.contains(&units) {
@@ -108,7 +108,7 @@ fn checked_digest(text: &Secret) -> Result<Secret> {
     }
     match RecoveryPassword::parse(text) {
         RecoveryPassword::Not => Ok(digest),
-        _ => refused("the passphrase has the form of a recovery password, and would be taken for one"),
+        _ => refused("the passphrase looks like a recovery password, and would be taken for one"),
     }
 }
 

@@ -28,7 +28,7 @@ pub(super) fn encrypted(header: &Header) -> Result<Extent> {
         Conversion::Encrypted if then == Conversion::Encrypted => Ok(Extent::All),
         Conversion::Encrypted | Conversion::Paused | Conversion::Decrypted if converting.0 != 0 => {
             refuse(format!(
-                "{} bytes behind byte {} were being converted when the volume was last used: let Windows finish that",
+                "{} bytes from byte {} on were being converted when the volume was last used: let Windows finish",
                 converting.0, encrypted.0
             ))
         }
@@ -37,16 +37,14 @@ pub(super) fn encrypted(header: &Header) -> Result<Extent> {
         Conversion::Converting => {
             let what = if then == Conversion::Encrypted { "encrypted" } else { "decrypted" };
             refuse(format!(
-                "the volume was in the middle of being {what} when it was last used: let Windows finish or pause that \
-                 (manage-bde -pause)"
+                "the volume was in the middle of being {what} when it was last used: let Windows finish or \
+                 pause it (manage-bde -pause)"
             ))
         }
         Conversion::Partly => {
             refuse("the volume is partly encrypted, and its metadata do not say how far (state 3)")
         }
-        Conversion::Unknown(number) => {
-            refuse(format!("the volume is in a state that is not known, {number}"))
-        }
+        Conversion::Unknown(number) => refuse(format!("the volume is in an unknown state, {number}")),
     }
 }
 
@@ -82,13 +80,13 @@ pub(super) fn check_writable(header: &Header, extent: Extent) -> Result<()> {
 pub(super) fn check_without_digest(header: &Header, extent: Extent) -> Result<()> {
     match extent {
         _ if header.is_vistas() => refuse(
-            "the start of a volume of Windows Vista is not encrypted, and a volume key does not vouch that it is one: open \
-             it with a passphrase, a recovery password or a start-up key",
+            "the start of a volume of Windows Vista is not encrypted, and a volume key does not prove that it \
+             is one: open it with a passphrase, a recovery password or a start-up key",
         ),
         Extent::All => Ok(()),
         Extent::Until(_) => refuse(
-            "the volume is partly encrypted, and a volume key does not vouch for how far: open it with a passphrase, a \
-             recovery password or a start-up key",
+            "the volume is partly encrypted, and a volume key does not prove how far: open it with a \
+             passphrase, a recovery password or a start-up key",
         ),
     }
 }
@@ -97,20 +95,17 @@ fn check_format(header: &Header) -> Result<()> {
     check_vista(header)?;
     if header.needs_digest() && !header.metadata.has_digest() {
         return Err(Refusal::Forged.because(
-            "the digest of the BitLocker metadata is missing: nothing vouches for them, somebody without the key may have \
-             changed them",
+            "the digest of the BitLocker metadata is missing: somebody without the key may have changed them",
         ));
     }
     match header.boot.scheme {
         Scheme::Normal => Ok(()),
         Scheme::EncryptOnWrite([one, two]) => refuse(format!(
-            "the volume is encrypted on write: which parts are encrypted by now is in maps at bytes {} and {}, which are not \
-             read here; let Windows finish the encryption (manage-bde -status)",
+            "the volume is encrypted on write, and the maps of its encrypted parts, at bytes {} and {}, are \
+             not supported; let Windows finish the encryption (manage-bde -status)",
             one.0, two.0
         )),
-        Scheme::Unknown(guid) => {
-            refuse(format!("the volume is encrypted by a scheme that is not known, {guid}"))
-        }
+        Scheme::Unknown(guid) => refuse(format!("the volume is encrypted by an unknown scheme, {guid}")),
     }
 }
 
@@ -119,22 +114,22 @@ fn check_format(header: &Header) -> Result<()> {
 fn check_vista(header: &Header) -> Result<()> {
     let metadata = &header.metadata;
     if header.is_vistas() != (metadata.version == 1) {
-        return not_vistas("its boot sector is of another version than its metadata");
+        return not_vistas("its boot sector and its metadata have different versions");
     }
     if !header.is_vistas() {
         return Ok(());
     }
     if header.boot.sector_size.0 != BootSector::LEN as u64 {
-        return not_vistas("its sectors have 4096 bytes, as no volume of Windows Vista has");
+        return not_vistas("its sectors have 4096 bytes, but Windows Vista supports only 512");
     }
     if metadata.encryption.chaining == Chaining::Xts {
-        return not_vistas("it is encrypted in a way that Windows Vista did not know");
+        return not_vistas("its encryption is newer than Windows Vista");
     }
     match (metadata.state.now, metadata.state.then) {
         (Conversion::Encrypted, Conversion::Encrypted) => Ok(()),
-        _ => {
-            not_vistas("not all of it is encrypted, and nothing vouches for what its metadata say of how far")
-        }
+        _ => not_vistas(
+            "it is only partly encrypted, and its metadata, which say how far, are not authenticated",
+        ),
     }
 }
 

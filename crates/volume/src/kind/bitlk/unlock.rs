@@ -61,15 +61,13 @@ fn with_startup_key(header: &Header, file: &Secret) -> Result<Unlocked> {
     let startup = StartupKey::parse(file.expose())?;
     let mut own = header.metadata.protectors.iter().enumerate();
     let Some((number, protector)) = own.find(|(_, protector)| protector.guid == startup.protector) else {
-        let why = format!(
-            "the start-up key is for a protector {}, which the volume does not have",
-            startup.protector
-        );
+        let why =
+            format!("the start-up key is for the protector {}, which the volume lacks", startup.protector);
         return Err(Refusal::Unusable.because(why));
     };
     if protector.protection != Protection::StartupKey {
         let why =
-            format!("protector {number} takes more than a start-up key ({})", protector.protection.name());
+            format!("protector {number} needs more than a start-up key ({})", protector.protection.name());
         return Err(Refusal::Unusable.because(why));
     }
     match master_key(protector, &startup.key.bytes)? {
@@ -121,7 +119,7 @@ fn unusable(header: &Header) -> Error {
     match &names[..] {
         [] => Error::NoUsableKeyslot,
         names => Refusal::Unusable
-            .because(format!("the volume is not protected by a passphrase, but by: {}", names.join(", "))),
+            .because(format!("the volume has no passphrase; it is protected by: {}", names.join(", "))),
     }
 }
 
@@ -193,7 +191,8 @@ fn volume_key(header: &Header, number: usize, master_key: &Secret) -> Result<Unl
     let cpu = Cpu::detect();
     if header.needs_digest() && !header.metadata.is_vouched_for(master_key, cpu)? {
         return Err(Refusal::Forged.because(
-            "the BitLocker metadata were changed by somebody without the key: the volume master key does not vouch for them",
+            "somebody without the key has changed the BitLocker metadata: the volume master key does not \
+             authenticate them",
         ));
     }
     let volume_key = header.metadata.unwrap_volume_key(master_key, cpu)?;

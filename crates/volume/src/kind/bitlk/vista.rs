@@ -28,11 +28,11 @@ pub(super) fn notes(header: &Header, device_len: u64) -> Vec<String> {
         return notes;
     };
     notes.push(if at > device_len {
-        format!("NTFS ends at byte {at}, but the device at byte {device_len}.")
+        format!("NTFS ends at byte {at}, but the device ends at byte {device_len}.")
     } else if device_len - at < SECTOR {
         format!("NTFS's copy of its boot sector, at byte {at}, is not on the device, which ends at byte {device_len}.")
     } else {
-        format!("NTFS's copy of its boot sector, at byte {at}, is not one: what is there is taken for data.")
+        format!("There is no copy of NTFS's boot sector at byte {at}: those bytes are taken for data.")
     });
     notes
 }
@@ -74,7 +74,7 @@ fn areas(header: &Header) -> Result<[(u64, u64, &'static str); 3]> {
     let len = METADATA_LEN.next_multiple_of(header.boot.cluster_size.0);
     let needs = header.metadata.to_bytes().len() as u64;
     if needs > len {
-        let why = format!("its metadata are {needs} bytes long, and their area {len}");
+        let why = format!("its metadata need {needs} bytes, but their area has {len}");
         return Err(layout::refused(why));
     }
     Ok(layout::copies(header)?.map(|at| (at.0, len, "a copy of the metadata")))
@@ -94,5 +94,5 @@ const IN_THE_CLEAR: u64 = 8192;
 /// An area of metadata, which takes whole clusters.
 const METADATA_LEN: u64 = 16 << 10;
 /// What its users should always know.
-const NOTE: &str = "It is a BitLocker volume of Windows Vista: nothing vouches for its metadata, nor for its first 8 KiB, \
-                    which are not encrypted.";
+const NOTE: &str = "It is a BitLocker volume of Windows Vista: its metadata and its first 8 KiB are not \
+    authenticated, and the latter are not encrypted either.";

@@ -40,8 +40,10 @@ impl Header {
                 Err(Refusal::Unusable.because("the metadata of Core Storage describe no logical volume"))
             }
             (Some(_), others) => {
-                let why =
-                    format!("Core Storage has {} logical volumes here, and only one is opened", others + 1);
+                let why = format!(
+                    "Core Storage has {} logical volumes here, but only one is supported",
+                    others + 1
+                );
                 Err(Refusal::Unusable.because(why))
             }
         }

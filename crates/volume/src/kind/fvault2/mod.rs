@@ -100,14 +100,15 @@ impl Judged for JudgedFvault2 {
 fn check_encrypted(logical: &LogicalVolume) -> Result<()> {
     if logical.users.is_empty() {
         return refuse(
-            "its metadata name nobody who can open it: it is not encrypted, or a system's volume, whose keys are in \
+            "its metadata list no user: it is not encrypted, or a system volume with its keys in \
              EncryptedRoot.plist.wipekey on its recovery partition",
         );
     }
     match &*logical.conversion {
         "Complete" | "NoConversion" => Ok(()),
         other => refuse(format!(
-            "its conversion is \"{other}\", not complete: parts of it may be in the clear; let macOS end it (diskutil cs list)"
+            "its conversion is \"{other}\", not complete: parts of it may be unencrypted; let macOS finish it \
+             (diskutil cs list)"
         )),
     }
 }
@@ -116,7 +117,7 @@ fn check_encrypted(logical: &LogicalVolume) -> Result<()> {
 fn layout(logical: &LogicalVolume, device_len: u64) -> Result<Layout> {
     let [extent] = logical.extents[..] else {
         return refuse(format!(
-            "its data are in {} places, and only one is read here",
+            "its data are in {} places, but only one is supported",
             logical.extents.len()
         ));
     };
@@ -127,7 +128,7 @@ fn layout(logical: &LogicalVolume, device_len: u64) -> Result<Layout> {
     let size = logical.size.0;
     if extent.start.0 != 0 || size == 0 || !size.is_multiple_of(sector) || size > extent.len.0 {
         return refuse(format!(
-            "it has {size} bytes by its metadata, and {} at byte {} by its place on the disk",
+            "its metadata give it {size} bytes, but its place on the disk has {} at byte {}",
             extent.len.0, extent.start.0
         ));
     }

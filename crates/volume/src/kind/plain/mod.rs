@@ -202,7 +202,8 @@ mod tests {
         assert_eq!(refusal(&volume(), 1536), "Requested offset is beyond real size of device disk.");
         assert_eq!(
             refusal(&volume(), 512 * 20),
-            "Device size is not aligned to requested sector size: 8704 bytes of data are no multiple of 4096; 8192 are, and \
+            "Device size is not aligned to requested sector size: 8704 bytes of data are not a multiple of \
+             4096; 8192 are, and \
              --sector-size 512 fits."
         );
         let larger = PlainVolume { size: Some(Sectors(17)), ..volume() };

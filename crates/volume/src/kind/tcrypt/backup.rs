@@ -68,7 +68,7 @@ impl Restore {
         options: &UnlockOptions,
     ) -> Result<Self> {
         let Place::Volume { hidden, .. } = of.place else {
-            return Err(Refusal::Unusable.because("an encrypted system has no such backup"));
+            return Err(Refusal::Unusable.because("an encrypted system has no header backup"));
         };
         let place = Place::Volume { hidden, backup: backup.is_none() };
         backup.map_or(Ok(()), |backup| check_len(backup.len()))?;
@@ -109,10 +109,10 @@ fn check_len(len: u64) -> Result<()> {
     match len {
         _ if len == BACKUP_FILE_LEN as u64 => Ok(()),
         OLD_LEN => Err(Refusal::Backup.because(
-            "it is a header backup of TrueCrypt 5 or earlier, which has no second header: VeraCrypt restores it",
+            "it is a header backup of TrueCrypt 5 or earlier, which has no second header: restore it with VeraCrypt",
         )),
         _ => Err(Refusal::Backup.because(format!(
-            "no header backup of TrueCrypt or VeraCrypt has {len} bytes: theirs have {BACKUP_FILE_LEN}"
+            "it has {len} bytes, but header backups of TrueCrypt and VeraCrypt have {BACKUP_FILE_LEN}"
         ))),
     }
 }

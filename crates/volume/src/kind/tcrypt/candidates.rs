@@ -17,7 +17,7 @@ impl Candidates {
     /// None are left.
     pub(super) fn new(of: &Tcrypt) -> Result<Self> {
         if of.pim.is_some() && of.programs == Programs::TrueCrypt {
-            return refuse("a PIM is VeraCrypt's, and only TrueCrypt's headers are to be tried");
+            return refuse("a PIM is for VeraCrypt, but only TrueCrypt's headers are tried");
         }
         let contains =
             |name: &str, wanted: &Option<String>| wanted.as_ref().is_none_or(|w| name.contains(&**w));
@@ -34,14 +34,14 @@ impl Candidates {
             let known =
                 listed(KDFS.iter().filter(|kdf| of.programs.include(kdf.program)).map(|kdf| kdf.name));
             return refuse(format!(
-                "no such header's KDF is \"{}\": {known}",
+                "no such header uses the KDF \"{}\": {known}",
                 of.hash.as_deref().unwrap_or("")
             ));
         }
         if ciphers.is_empty() {
             let known = listed(CIPHERS.iter().map(|cipher| cipher.chain));
             let wanted = of.cipher.as_deref().unwrap_or("");
-            return refuse(format!("no such header's ciphers are \"{wanted}\": {known}"));
+            return refuse(format!("no such header uses the cipher \"{wanted}\": {known}"));
         }
         Ok(Self { kdfs, ciphers })
     }

@@ -83,13 +83,13 @@ impl Opened {
         let old = self.sealing();
         let program = self.unlocked.header.program;
         if program == Program::TrueCrypt && matches!(new.pim, Some(Some(_))) {
-            return Err(Refusal::Unusable.because("it is a TrueCrypt volume, and a PIM is VeraCrypt's"));
+            return Err(Refusal::Unusable.because("it is a TrueCrypt volume, but a PIM is for VeraCrypt"));
         }
         let named = new.hash.as_deref().map(|hash| kdf_of_program(program, hash));
         let kdf = named.transpose().map_err(refused(Refusal::Unusable))?.unwrap_or(old.kdf);
         if old.pim.is_some() && new.pim.is_none() && !kdf.counts_pim_as(old.kdf) {
-            let why = "argon2id counts a PIM in another way than other hashes do, so the volume's PIM cannot stay: give \
-                       a new one, or 0 for the default";
+            let why = "a PIM means something else with argon2id than with other hashes: give a new one, or 0 \
+                for the default";
             return Err(Refusal::Unusable.because(why));
         }
         Ok(Sealing { kdf, pim: new.pim.unwrap_or(old.pim), cipher: old.cipher })

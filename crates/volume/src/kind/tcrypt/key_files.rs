@@ -61,7 +61,8 @@ impl KeyFiles {
             None => Ok(()),
             Some((path, _)) => {
                 let why = format!(
-                    "key file {} is the volume itself: with its header the key changes, and nothing would open it",
+                    "key file {} is the volume itself: a new header would change the key, and nothing would \
+                     open the volume",
                     path.display()
                 );
                 Err(Refusal::Unusable.because(why))
@@ -94,7 +95,7 @@ pub(super) fn check_new_file(paths: &[PathBuf], new: &NewFile) -> Result<()> {
         let folder = fs::metadata(path).map(|folder| (folder.dev(), folder.ino()));
         if folder.and_then(|folder| new.will_be_seen_in(folder)).map_err(|source| failed(path, source))? {
             let why = format!(
-                "the files in {} are its key files, and the volume would be one of them: nothing would open it",
+                "the files in {} are its key files, and the volume would become one of them: nothing would open it",
                 path.display()
             );
             return Err(Refusal::Unusable.because(why));
@@ -119,7 +120,7 @@ fn folder(path: &Path) -> Result<Vec<PathBuf>> {
     };
     let files = read().map_err(|source| failed(path, source))?;
     if files.is_empty() {
-        let why = format!("{} has no key files: none that is not hidden", path.display());
+        let why = format!("{} has no key files (hidden files do not count)", path.display());
         return Err(Refusal::Unusable.because(why));
     }
     Ok(files)

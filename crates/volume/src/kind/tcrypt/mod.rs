@@ -316,7 +316,8 @@ impl Judged for JudgedTcrypt {
             Key::Passphrase(passphrase) => self.locked.unlock(passphrase, options)?,
             Key::File(content) => self.locked.unlock_by_file(content, options)?,
             Key::Volume(_) => {
-                let why = "a TCRYPT volume cannot be opened by its volume key: the header says which sectors it has";
+                let why = "a TCRYPT volume cannot be opened with its volume key: only its header says where \
+                    its data is";
                 return Err(Refusal::Unusable.because(why));
             }
         };
@@ -325,7 +326,7 @@ impl Judged for JudgedTcrypt {
             Ok(hidden) => unlocked.found_around(&hidden, self.data_len),
             Err(Error::WrongPassphrase) => {
                 let why =
-                    "no hidden volume opens with this passphrase, PIM and key files: it cannot be protected";
+                    "no hidden volume opens with this passphrase, PIM and key files: none can be protected";
                 Err(Refusal::Unusable.because(why))
             }
             Err(error) => Err(error),

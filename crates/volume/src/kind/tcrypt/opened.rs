@@ -59,12 +59,12 @@ impl Opened {
     pub(super) fn positions(&self) -> Result<[Position; 2]> {
         let Unlocked { header, position, cipher, device_len, .. } = &self.unlocked;
         if header.is_of_system() || *position == Position::System {
-            let why = "its system is encrypted, and boots by this header: change that in the system itself";
+            let why = "this header boots an encrypted system: change it in that system";
             return Err(Refusal::Unusable.because(why));
         }
         if !header.has_backup() || *position == Position::OldHidden {
-            let why = "it was created by TrueCrypt 5 or earlier, which has no second header: a power cut while the only one is \
-                       written would lose the volume";
+            let why = "it was created by TrueCrypt 5 or earlier, which has no second header: a power cut \
+                while writing the only one would lose the volume";
             return Err(Refusal::Unusable.because(why));
         }
         let area = header.data_area(*position, cipher.mode, Bytes(*device_len))?;
@@ -72,8 +72,8 @@ impl Opened {
         let room = Position::Hidden.offset(*device_len).unwrap_or(0)..room_end(*device_len);
         if area.offset.0 <= room.start || end > room.end {
             return Err(Refusal::Geometry.because(format!(
-                "its data is bytes {} to {end} of the device, and a device of {device_len} bytes has room for it only up \
-                 to byte {}: the header is another device's",
+                "its data is bytes {} to {end} of the device, and a device of {device_len} bytes has room for \
+                 it only up to byte {}: the header belongs to another device",
                 area.offset.0, room.end
             )));
         }

@@ -52,7 +52,7 @@ impl Sealing {
     pub fn check_cost(&self, options: &UnlockOptions) -> Result<()> {
         let over = |kdf: &str, needs: u64, unit: &str, limit: u64| {
             let why = format!(
-                "{kdf} would need about {needs} {unit} whenever the volume is opened, and the limit is {limit} {unit}"
+                "{kdf} would need about {needs} {unit} at each opening, and the limit is {limit} {unit}"
             );
             Refusal::Cost.because(why)
         };

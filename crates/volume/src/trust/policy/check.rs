@@ -108,7 +108,7 @@ fn argon2(header: &Header, fits: impl Fn(u64, u64) -> bool) -> Judgement {
     let others: Vec<String> = others.iter().map(ToString::to_string).collect();
     match others.is_empty() || verdict != Verdict::Met {
         true => (found, verdict),
-        false => (format!("{found}; not covered by this rule: {}", others.join(", ")), verdict),
+        false => (format!("{found}; this rule does not cover {}", others.join(", ")), verdict),
     }
 }
 

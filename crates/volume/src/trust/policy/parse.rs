@@ -93,7 +93,7 @@ fn unknown() -> String {
 fn only(value: &DeValue<'_>, wanted: bool) -> Result<(), String> {
     match value.as_bool() {
         Some(is) if is == wanted => Ok(()),
-        Some(_) => Err(format!("only {wanted} is a demand; otherwise omit it")),
+        Some(_) => Err(format!("only {wanted} is allowed; omit it otherwise")),
         None => Err(format!("{wanted} is needed")),
     }
 }

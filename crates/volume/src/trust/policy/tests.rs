@@ -232,8 +232,8 @@ fn a_policy_that_cannot_be_meant_is_refused_with_its_line() {
     for (text, line, why) in [
         ("", 1, "it demands nothing"),
         ("# sealed = true\n", 1, "it demands nothing"),
-        ("\nsealed = false", 2, "sealed: only true is a demand; otherwise omit it"),
-        ("linear-segments = true", 1, "linear-segments: only false is a demand; otherwise omit it"),
+        ("\nsealed = false", 2, "sealed: only true is allowed; omit it otherwise"),
+        ("linear-segments = true", 1, "linear-segments: only false is allowed; omit it otherwise"),
         ("sealed = 1", 1, "sealed: true is needed"),
         ("uuid = 7", 1, "uuid: a string in quotes is needed"),
         ("\n\nmin-key-bits = \"x\"", 3, "min-key-bits: a whole number is needed"),

@@ -115,8 +115,7 @@ impl Search {
     fn with_outside(&self, why: Why, all: &[Assembled], name: &str) -> Why {
         match (why, assembly::group(all, name, true)) {
             (Why::Yet(_), Ok(_)) => Why::Yet(format!(
-                "the volume group {name} is not within an encrypted volume, and the system is only started \
-                 from there"
+                "the volume group {name} is outside the encrypted volumes, and the system starts only from inside them"
             )),
             (why, _) => why,
         }

@@ -24,9 +24,9 @@ pub(super) fn storage(run: &Run<'_>) -> Markup {
     html! {
         h2 { "Storage, plain and encrypted" }
         p {
-            "Plain and encrypted storage in the same run, on the same bytes, in turn. What encryption costs is the part of \
-             plain's speed that is lost in the same rounds, with its 95 % interval; where both are alike, it costs only \
-             processor time. The comparison is between requests of one program to the same storage."
+            "Plain and encrypted storage in the same run, on the same bytes, in turn. The cost of encryption \
+             is the part of plain's speed lost in the same rounds, with its 95 % interval; where both are \
+             alike, it is processor time alone. The comparison is between requests of one program to the same storage."
         }
         @for (number, one) in all.iter().enumerate() {
             @let like = |other: &&Comparison<'_>| other.short() == one.short();
@@ -105,13 +105,13 @@ impl Comparison<'_> {
         let has = |flag: &str| self.items.iter().any(|it| it.case.flags.iter().any(|known| known == flag));
         if has("no_read_workqueue") && has("no_write_workqueue") {
             text += " “No queues” is dm-crypt with no_read_workqueue and no_write_workqueue: the requesting \
-                thread does the work.";
+                thread encrypts.";
         }
         if has("buffered") {
             text += " Through the page cache, which was dropped before each read.";
         }
         if self.items.iter().any(|it| it.measured.checked.starts_with("nothing")) {
-            text += " This device stores no data: what was written could not be checked.";
+            text += " This device stores no data: written data could not be checked.";
         }
         text
     }

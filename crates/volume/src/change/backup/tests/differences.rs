@@ -45,7 +45,7 @@ fn what_differs_is_refused_or_said_luks2() {
     );
     let size = "WARNING: real device header has another key size than backup!";
     let key = "WARNING: real device header has another volume key than backup: the volume was reencrypted or formatted \
-               since. With the backup nothing on it could be read!";
+               since. With the backup, nothing on it would be readable!";
     assert_eq!(warnings(long, &short), [replaces, size, key]);
     assert_eq!(refused(luks2(&Luks2Params { data_offset: Some(2056), ..params2() }), &short), GEOMETRY);
     let larger = luks2(&Luks2Params { keyslots_size: Some(768 << 10), data_offset: at, ..params2() });

@@ -58,8 +58,8 @@ fn a_write_that_reaches_it_ends_all_writing() {
     assert_eq!(error.kind(), PermissionDenied);
     assert_eq!(
         error.to_string(),
-        "a hidden volume is at bytes 102400 to 184319: nothing was written there, nor will be anywhere else \
-         until this volume is opened again"
+        "a hidden volume is at bytes 102400 to 184319: the write was refused, and so is every other until \
+         this volume is opened again"
     );
     assert!(volume.is_read_only());
     for (at, kind) in [(0, ReadOnlyFilesystem), (at, PermissionDenied)] {

@@ -174,7 +174,7 @@ fn bytes_of_the_format_are_data_that_no_discard_reaches() {
 fn bytes_of_the_format_have_their_segments_length() {
     for length in [None, Some(0), Some(1024), Some(511)] {
         let error = with_bytes(length).0.err().unwrap().to_string();
-        assert_eq!(error, "a segment has another length than the bytes that it reads as", "{length:?}");
+        assert_eq!(error, "a segment's length is not that of its bytes", "{length:?}");
     }
 }
 

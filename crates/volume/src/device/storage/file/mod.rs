@@ -137,7 +137,10 @@ impl File {
     /// It is a block device or a partition, or the file system refuses.
     pub fn set_len(&self, len: u64) -> io::Result<()> {
         if self.part.is_some() {
-            return Err(io::Error::new(io::ErrorKind::InvalidInput, "a partition's length is its table's"));
+            return Err(io::Error::new(
+                io::ErrorKind::InvalidInput,
+                "the partition table sets a partition's length",
+            ));
         }
         self.file.set_len(len)?;
         self.len.store(len, Ordering::Release);

@@ -71,7 +71,7 @@ impl Outer {
         let opens_outer = self.kdf.stretch(new.pim) == self.kdf.stretch(self.pim);
         if password.ct_eq(self.password.expose()) && opens_outer {
             let why = "the hidden volume needs another passphrase, PIM or key files than the outer one: \
-                       VeraCrypt would open that one";
+                       VeraCrypt would open the outer one";
             return Err(Refusal::Unusable.because(why));
         }
         self.refuse_another(storage, sealing.pim, &password, options)?;
