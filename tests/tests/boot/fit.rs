@@ -154,11 +154,11 @@ const MISTYPED: &[(&str, &str, &str)] = &[
     ("\"sha256\"", "\"sha999\"", "/images/k/hash-1: U-Boot has no hash \"sha999\""),
     ("default = \"c\"", "default = \"d\"", "/configurations: the default, d, does not exist."),
     ("kernel = \"k\"", "kernel = \"l\"", "/configurations/c: kernel is l, but there is no such image."),
-    ("<0x8000>", "<0x8000", "line 3: here a number is expected."),
-    ("<0x8000>", "<zz>", "line 3: here a number is expected."),
+    ("<0x8000>", "<0x8000", "line 3: a number is expected here."),
+    ("<0x8000>", "<zz>", "line 3: a number is expected here."),
     ("images {", "imagez {", "/images: there are no images."),
-    ("images {", "/include/ \"none.dtsi\" images {", "line 2: here a name is expected."),
-    ("}; };", "};", "here a name is expected."),
+    ("images {", "/include/ \"none.dtsi\" images {", "line 2: a name is expected here."),
+    ("}; };", "};", "a name is expected here."),
 ];
 
 #[test]
@@ -201,7 +201,7 @@ fn sources_and_images_that_are_wrong() {
         .says("No such file");
     keyway("boot fit -o").arg(&out).fails(1).says("boot fit needs an image source or --kernel FILE");
     let source = scratch.file("short.its", "/dts-v1/; / { images { } }");
-    keyway("boot fit").arg(source).arg("-o").arg(&out).fails(1).says("line 1: here \";\" is expected");
+    keyway("boot fit").arg(source).arg("-o").arg(&out).fails(1).says("line 1: \";\" is expected here");
     let noise = scratch.file("noise", "neither");
     keyway("boot fit --list").arg(noise).fails(1).says("it does not start with a device tree's header");
     keyway("boot fit --kernel /dev/null --arch z80 -o").arg(&out).fails(1).says("one of arm, x86");

@@ -84,7 +84,7 @@ fn lz4_in_tiny_blocks() {
 fn a_link_of_four_gigabytes() {
     let scratch = Scratch::new();
     let image = scratch.file("link", gzip(&entry("init", 0o120_777, u32::MAX as usize), 4 << 10));
-    let why = "no cpio entry at byte 0: its link leads to more than 4096 bytes, longer than any path";
+    let why = "no cpio entry at byte 0: its link's target has more than 4096 bytes, longer than any path";
     refused(&scratch, &image, why);
 }
 

@@ -185,7 +185,7 @@ impl fmt::Display for Error {
             Self::Silent { name, pid, source } => {
                 write!(f, "{name} (process {pid}) does not answer: {source}")
             }
-            Self::OtherVersion => f.write_str("the session is of another version"),
+            Self::OtherVersion => f.write_str("the session runs another version of Keyway"),
             Self::Answered(answer) => f.write_str(&answer.sentence),
             Self::StillUsed { error, users } => write!(f, "{error}; it is used by {}", users.join(", ")),
         }

@@ -48,7 +48,7 @@ pub fn parse(source: &str, include: &mut Include<'_>) -> Result<Tree<'static>, E
             parser.expect(";")?;
             seen = true;
         } else {
-            return parser.wrong("here a node \"/ { … };\" is expected");
+            return parser.wrong("a node \"/ { … };\" is expected here");
         }
     }
     if seen { Ok(tree) } else { parser.wrong("it has no root node \"/ { … };\"") }
@@ -127,7 +127,7 @@ impl Parser<'_, '_, '_> {
                 Some(b'[') => value.extend(self.bytes()?),
                 _ if self.takes("/incbin/")? => value.extend(self.included()?),
                 _ => {
-                    return self.wrong("here a \"text\", <cells>, [bytes] or /incbin/(\"file\") is expected");
+                    return self.wrong("a \"text\", <cells>, [bytes] or /incbin/(\"file\") is expected here");
                 }
             }
             if !self.takes(",")? {
@@ -218,7 +218,7 @@ impl Parser<'_, '_, '_> {
             None => text.parse(),
         };
         self.blank()?;
-        number.or_else(|_| self.wrong("here a number is expected"))
+        number.or_else(|_| self.wrong("a number is expected here"))
     }
 
     fn name(&mut self) -> Result<String, Error> {
@@ -230,7 +230,7 @@ impl Parser<'_, '_, '_> {
         let name = String::from_utf8_lossy(&self.source[start..self.at]).into_owned();
         self.blank()?;
         match name.len() {
-            0 => self.wrong("here a name is expected"),
+            0 => self.wrong("a name is expected here"),
             1..=LONGEST_NAME => Ok(name),
             _ => self.wrong(NAME_TOO_LONG),
         }
@@ -249,14 +249,14 @@ impl Parser<'_, '_, '_> {
     fn expect(&mut self, text: &str) -> Result<(), Error> {
         match self.takes(text)? {
             true => Ok(()),
-            false => self.wrong(&format!("here \"{text}\" is expected")),
+            false => self.wrong(&format!("\"{text}\" is expected here")),
         }
     }
 
     fn expect_here(&mut self, byte: u8) -> Result<(), Error> {
         match self.next() {
             Some(found) if found == byte => Ok(()),
-            _ => self.wrong(&format!("here {} is expected", byte as char)),
+            _ => self.wrong(&format!("{} is expected here", byte as char)),
         }
     }
 
@@ -351,19 +351,19 @@ mod tests {
         assert_eq!(why(""), "line 1: it has no root node \"/ { … };\"");
         assert_eq!(
             why("/dts-v1/;\n/ { a = 1; };"),
-            "line 2: here a \"text\", <cells>, [bytes] or /incbin/(\"file\") is expected"
+            "line 2: a \"text\", <cells>, [bytes] or /incbin/(\"file\") is expected here"
         );
         assert_eq!(why("/ { a = \"x };"), "line 1: a string is not terminated");
-        assert_eq!(why("/ { a = <1 2x>; };"), "line 1: here a number is expected");
+        assert_eq!(why("/ { a = <1 2x>; };"), "line 1: a number is expected here");
         assert_eq!(
             why("/ { a = <0x100000000>; };"),
             "line 1: a cell has 32 bits; a longer number is two cells"
         );
         assert_eq!(why("/ { a = [0]; };"), "line 1: bytes are written as two hexadecimal digits each");
         assert_eq!(why("/ { d =\n/incbin/(\"gone\"); };"), "line 2: gone is not there");
-        assert_eq!(why("/ { a }"), "line 1: here \";\" is expected");
+        assert_eq!(why("/ { a }"), "line 1: \";\" is expected here");
         assert_eq!(why("/* "), "line 1: a comment is not terminated");
-        assert_eq!(why(&"/ {a".repeat(3)), "line 1: here \";\" is expected");
+        assert_eq!(why(&"/ {a".repeat(3)), "line 1: \";\" is expected here");
         assert!(why(&format!("/ {{{}", "a {".repeat(100))).contains("nested deeper"));
         let named = |length: usize| format!("/ {{\n {} {{}};\n}};", "n".repeat(length));
         assert!(read(&named(256)).is_ok());

@@ -95,7 +95,7 @@ impl<R: BufRead> Archive<R> {
             return not("its name contains a NUL byte");
         }
         if mode & newc::TYPE == newc::LINK && size > LONGEST_NAME {
-            return not("its link leads to more than 4096 bytes, longer than any path");
+            return not("its link's target has more than 4096 bytes, longer than any path");
         }
         (self.left, self.padding) = (u64::from(size), padding(u64::from(size)));
         self.discard(padding(HEADER as u64 + u64::from(name_length)))?;

@@ -122,7 +122,7 @@ fn listed(image: &[u8]) -> Result<usize, String> {
 fn links_are_no_longer_than_paths() {
     let link = |size: usize| [entry("link", 0o120_777, size), vec![b'a'; size.min(1 << 20)]].concat();
     assert_eq!(listed(&link(4096)), Ok(1));
-    let why = "no cpio entry at byte 0: its link leads to more than 4096 bytes, longer than any path";
+    let why = "no cpio entry at byte 0: its link's target has more than 4096 bytes, longer than any path";
     assert_eq!(listed(&link(4097)), Err(format!("the archive at byte 0: {why}")));
     let bomb = zeros(&entry("link", 0o120_777, u32::MAX as usize), 1 << 15);
     assert_eq!(listed(&bomb), Err(format!("the archive at byte 0, decompressed (zstd): {why}")));

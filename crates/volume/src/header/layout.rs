@@ -116,8 +116,9 @@ impl Layout {
         let mut segments: Vec<MappedSegment> = Vec::new();
         let mut start = Some(0u64);
         for (number, segment) in metadata.segments.iter().filter(|(_, segment)| !segment.is_backup()) {
-            let plaintext_start = start
-                .ok_or_else(|| refused(*number, "it follows one that reaches to the end of the device"))?;
+            let plaintext_start = start.ok_or_else(|| {
+                refused(*number, "it follows a segment that reaches to the end of the device")
+            })?;
             let length = match segment.size {
                 SegmentSize::Dynamic => None,
                 SegmentSize::Fixed(bytes) => Some(bytes.0),

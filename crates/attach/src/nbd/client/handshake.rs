@@ -118,7 +118,7 @@ impl Peer<'_> {
         let header = OptionReply::parse(&header)
             .ok_or_else(|| garbage("a reply to an option lacks its magic number"))?;
         if header.option != option {
-            return Err(garbage("the server answers an option that was not sent"));
+            return Err(garbage("the server answers an option that was not requested"));
         }
         if header.length > LONGEST_ANSWER {
             return Err(garbage("a reply to an option is too long"));

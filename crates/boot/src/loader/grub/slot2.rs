@@ -52,7 +52,7 @@ impl Parsed {
 
 /// The keyslot, or the rest of a sentence about the problem.
 pub(super) fn parse(root: &Object, number: u64, slot: &Value) -> Result<Parsed, String> {
-    let missing = || "lacks what a keyslot has".to_owned();
+    let missing = || "lacks fields of a keyslot".to_owned();
     let slot = slot.as_object().ok_or_else(missing)?;
     let kind = text(slot, "type").ok_or_else(missing)?;
     if kind != "luks2" {
@@ -88,7 +88,7 @@ pub(super) fn parse(root: &Object, number: u64, slot: &Value) -> Result<Parsed, 
 }
 
 fn read_kdf(kdf: &Object) -> Result<Kdf, String> {
-    let missing = || "lacks what its key derivation needs".to_owned();
+    let missing = || "lacks parameters of its key derivation".to_owned();
     let number = |name| kdf.get(name).and_then(whole).ok_or_else(missing);
     match text(kdf, "type").as_deref() {
         Some("pbkdf2") => Ok(Kdf::Pbkdf2 {

@@ -49,7 +49,7 @@ impl Seal {
             (Some(number), None) => Self::parse(&metadata.token_json(number).unwrap_or_default())
                 .map(Some)
                 .map_err(Broken::Unreadable),
-            (Some(_), Some(_)) => Err(Broken::Unreadable("the header has two".into())),
+            (Some(_), Some(_)) => Err(Broken::Unreadable("the header has two seals".into())),
         }
     }
 

@@ -232,7 +232,7 @@ fn a_token_that_is_no_seal_is_unreadable() {
     let twice = forge(&luks, |json| {
         json.replacen("\"tokens\":{", "\"tokens\":{\"9\":{\"type\":\"keyway-seal\",\"keyslots\":[]},", 1)
     });
-    assert_eq!(verify(&twice, &key, None), Err(Broken::Unreadable("the header has two".into())));
+    assert_eq!(verify(&twice, &key, None), Err(Broken::Unreadable("the header has two seals".into())));
 }
 
 #[test]
