@@ -168,7 +168,7 @@ fn the_header_is_backed_up_before_and_the_backup_goes_with_the_old_key() {
     f.reencrypt(keyway, "--encrypt --header").ok().lacks("The current header");
     let name =
         format!("LUKS-{}-before-reencrypt.header", keyway("luksUUID").arg(f.header()).ok().text().trim());
-    f.reencrypt(keyway, "--header").ok().says(&format!("is in {name}")).says("is removed");
+    f.reencrypt(keyway, "--header").ok().says(&format!("is saved in {name}")).says("is removed");
     assert_eq!(files(&f), ["header"]);
     f.reads(true);
 }
@@ -181,14 +181,14 @@ fn a_backup_may_be_named_kept_or_not_made() {
     assert!(files(&f).is_empty());
     std::fs::write(&f.device, &before).unwrap();
     let run = f.reencrypt(keyway, "--header-backup-file before.one --keep-header-backup").ok();
-    run.says("is in before.one, and stays there.")
+    run.says("is saved in before.one, and stays there.")
         .says("WARNING: the header backup before.one has the old volume key: restored now,");
     assert_eq!(files(&f), ["before.one"]);
     f.reads(false);
     // Never overwritten.
     let device = std::fs::read(&f.device).unwrap();
     let refused = f.reencrypt(keyway, "--header-backup-file before.one").fails(1);
-    refused.says("Header backup file before.one exists already").says("Nothing was changed.");
+    refused.says("Header backup file before.one already exists").says("Nothing was changed.");
     assert!(std::fs::read(&f.device).unwrap() == device);
     assert!(std::fs::read(f.scratch.path("before.one")).unwrap()[..4096] == before[..4096]);
     for other in ["--keep-header-backup", "--header-backup-file x"] {
@@ -276,7 +276,7 @@ fn luks1_makes_one_only_where_it_is_named() {
         run.args(options).directory(f.scratch.root()).ok()
     };
     run("").lacks("The current header");
-    run("--init-only --header-backup-file before").says("is in before,");
+    run("--init-only --header-backup-file before").says("is saved in before,");
     assert_eq!(files(&f), ["before"]);
     run("--header-backup-file before").says("The header backup before is removed");
     assert!(files(&f).is_empty());
