@@ -198,7 +198,7 @@ pub(crate) static PARAMETERS: &[Parameter] = parameters! {
     "dokeymap" "" [Gentoo] Some(|_, _| ()), "nothing: there is no prompt for a keymap; keymap= names one";
     "crypt_silent" "" [Gentoo] Some(|_, _| ()), "nothing: Keyway prints only errors and warnings anyway";
     "domdadm" "" [Gentoo] Some(|_, _| ()), "nothing: Keyway assembles the md RAID arrays that it needs anyway";
-    "md" "N,DEVICE,…" [Kernel] None, "the kernel itself assembles that array, if it has md built in; Keyway goes by superblocks";
+    "md" "N,DEVICE,…" [Kernel] None, "the kernel assembles that array itself, if it has md built in; Keyway relies on superblocks";
     "raid" "noautodetect" [Kernel] Some(|_, _| ()),
         "nothing: it is for arrays of 0.90 on partitions of the type fd, which a kernel with md built in assembles itself";
     "keyway.device" "DEVICE" [Keyway] Some(Reading::own_device), "opens DEVICE as root";

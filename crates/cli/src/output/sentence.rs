@@ -4,6 +4,11 @@
 use crate::output::failure::{Exit, Failure};
 use std::time::Duration;
 
+/// Why a kernel's files cannot map a volume.
+pub(crate) fn cannot_map(missing: &str) -> String {
+    format!("It cannot map this volume: {missing} missing.")
+}
+
 /// An error of a front end.
 pub(crate) fn attaching(error: &keyway_attach::Error) -> Failure {
     use keyway_attach::Error as Attaching;

@@ -5,6 +5,7 @@
 
 mod accepted;
 mod bitlk;
+pub(crate) mod examples;
 mod keys;
 mod making;
 mod opening;

@@ -35,10 +35,7 @@ pub(crate) static COMMAND: Command = Command {
         groups::DEMANDS,
     ],
     rules: &[],
-    examples: &[Example {
-        line: "keyway luksChangeKey disk.img",
-        does: "Asks for the old one, then for the new one twice.",
-    }],
+    examples: &[Example { line: "keyway luksChangeKey disk.img", does: shared::examples::ASKS_OLD_THEN_NEW }],
     risks: &[risk("DEVICE", Effect::Edits, Proof::Header, "luksChangeKey -q -d KEY TARGET KEY")],
     run: args::run::<ChangeKey>,
 };

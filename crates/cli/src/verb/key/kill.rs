@@ -89,7 +89,7 @@ pub(crate) static ERASE: Command = Command {
           begin again at 1.",
     options: &[&[&shared::HEADER, &shared::TYPE]],
     rules: &[],
-    examples: &[Example { line: "keyway erase disk.img", does: "Asks for the word YES first." }],
+    examples: &[Example { line: "keyway erase disk.img", does: shared::examples::ASKS_YES }],
     risks: &[risk("DEVICE", Effect::Edits, Proof::Header, "erase -q TARGET")],
     run: args::run::<Erase>,
 };

@@ -53,10 +53,7 @@ pub(crate) static COMMAND: Command = Command {
     ],
     rules: &[Rule::excludes(&NEW_KEY_FILE, &[&NO_KEY_FILES]), Rule::excludes(&NEW_PIM, &[&NEW_QUERY_PIM])],
     examples: &[
-        Example {
-            line: "keyway tcryptChangeKey disk.hc",
-            does: "Asks for the old one, then for the new one twice.",
-        },
+        Example { line: "keyway tcryptChangeKey disk.hc", does: shared::examples::ASKS_OLD_THEN_NEW },
         Example {
             line: "keyway tcryptChangeKey --new-keyfile key disk.hc",
             does: "The same, with a key file from now on.",

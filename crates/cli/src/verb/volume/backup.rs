@@ -56,7 +56,7 @@ pub(crate) static RESTORE: Command = Command {
     rules: &[],
     examples: &[Example {
         line: "keyway luksHeaderRestore disk.img --header-backup-file disk.header",
-        does: "Asks for the word YES first.",
+        does: shared::examples::ASKS_YES,
     }],
     risks: &[risk(
         "DEVICE",

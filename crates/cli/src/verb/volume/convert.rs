@@ -20,10 +20,7 @@ pub(crate) static CONVERT: Command = Command {
           tokens. A volume that is in use is refused. Make a header backup first.",
     options: &[&[&shared::TYPE, &shared::HEADER]],
     rules: &[],
-    examples: &[Example {
-        line: "keyway convert --type luks2 disk.img",
-        does: "Asks for the word YES first.",
-    }],
+    examples: &[Example { line: "keyway convert --type luks2 disk.img", does: shared::examples::ASKS_YES }],
     risks: &[risk("DEVICE", Effect::Overwrites, Proof::Claim, "convert -q --type luks2 TARGET")],
     run: args::run::<Conversion>,
 };

@@ -95,7 +95,7 @@ pub(crate) static COMMAND: Command = Command {
         },
         Example {
             line: "keyway toLuks --estimate --type tcrypt disk.hc disk.header",
-            does: "How long it would take; nothing is changed.",
+            does: shared::examples::ESTIMATES,
         },
     ],
     risks: &[risk(

@@ -138,10 +138,7 @@ pub(crate) static COMMAND: Command = Command {
             line: "keyway reencrypt --encrypt --reduce-device-size 32M disk.img",
             does: "Encrypt its content; the last 32 MiB must be free.",
         },
-        Example {
-            line: "keyway reencrypt --estimate disk.img",
-            does: "How long it would take; nothing is changed.",
-        },
+        Example { line: "keyway reencrypt --estimate disk.img", does: shared::examples::ESTIMATES },
     ],
     risks: &[
         risk("DEVICE", Effect::Overwrites, Proof::Claim, "reencrypt -q -d KEY TARGET"),

@@ -8,6 +8,7 @@ use crate::device::{self, explain};
 use crate::output::document::{self, document};
 use crate::output::failure::{Exit, Failure, Result};
 use crate::output::paint::{Paint, printable};
+use crate::output::sentence::cannot_map;
 use crate::verb::tools::boot::files::{self, unusable};
 use keyway::parts::{Header, Luks};
 use keyway::{Access, Locking};
@@ -215,7 +216,7 @@ fn closing(outcome: &Outcome, paint: Paint) -> String {
         ),
         (true, false) => paint.good("It has everything that this volume needs."),
         (true, true) => paint.bad("It cannot unlock: it contains no program for that."),
-        (false, _) => paint.bad(&format!("It cannot map this volume: {} missing.", lacking.join(", "))),
+        (false, _) => paint.bad(&cannot_map(&lacking.join(", "))),
     }
 }
 

@@ -4,6 +4,7 @@ use super::kernel::{Cipher, Findings, is_wrong};
 use super::place::Place;
 use super::subject::Subject;
 use crate::output::paint::{Paint, printable};
+use crate::output::sentence::cannot_map;
 use keyway_kernel::modules::Found;
 use keyway_kernel::{Checked, Line, Row, Severity, Speed, System, User, in_words};
 use std::fmt::Write;
@@ -176,7 +177,7 @@ fn modules(page: &mut String, place: &Place, paint: Paint) {
     page.push('\n');
     let unknown = place.needs.iter().any(|(_, found)| *found == Found::Unknown);
     let verdict = match (lacking.is_empty(), unknown) {
-        (false, _) => paint.bad(&format!("It cannot map this volume: {} missing.", listed(&lacking))),
+        (false, _) => paint.bad(&cannot_map(&listed(&lacking))),
         (true, true) => paint.warning("Nothing is known to be missing, but not everything could be checked."),
         (true, false) => paint.good("It has everything that this needs."),
     };
