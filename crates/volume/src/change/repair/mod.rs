@@ -120,7 +120,7 @@ impl Repair {
     /// Proves what the header was: a keyslot of it opens with `passphrase`.
     ///
     /// # Errors
-    /// [`Error::WrongPassphrase`]; the limits of `how`.
+    /// [`WrongPassphrase`](crate::Error::WrongPassphrase); the limits of `how`.
     pub fn prove(&self, passphrase: &Secret, how: &UnlockOptions) -> Result<()> {
         if let Plan::Luks1(found) = &self.plan {
             found.check(&*self.storage, passphrase, how)?;

@@ -23,7 +23,7 @@ impl Opened {
     /// 0400. The file appears complete or not at all.
     ///
     /// # Errors
-    /// [`Error::Refused`]: it exists; [`Error::Io`].
+    /// [`Refused`](crate::Error::Refused): it exists; [`Io`](crate::Error::Io).
     pub fn back_up(&self, hidden: Option<&Self>, file: &Path, rng: &mut dyn Random) -> Result<()> {
         let mut bytes = vec![0; BACKUP_FILE_LEN];
         rng.fill(&mut bytes)?;
@@ -58,8 +58,9 @@ impl Restore {
     /// with what is there.
     ///
     /// # Errors
-    /// [`Error::WrongPassphrase`]; [`Error::Refused`]: the file is no backup, or the volume does not fit; whether what is
-    /// there opens cannot be told: [`Error::Io`], or its KDF is over the limits.
+    /// [`WrongPassphrase`](crate::Error::WrongPassphrase); [`Refused`](crate::Error::Refused): the file is no backup, or
+    /// the volume does not fit; whether what is there opens cannot be told: [`Io`](crate::Error::Io), or its KDF is over
+    /// the limits.
     pub fn prepare(
         storage: &dyn Storage,
         backup: Option<&dyn Storage>,
@@ -97,7 +98,7 @@ impl Restore {
     /// storage.
     ///
     /// # Errors
-    /// [`Error::Io`].
+    /// [`Io`](crate::Error::Io).
     pub fn run(&self, storage: &dyn Storage, rng: &mut dyn Random) -> Result<()> {
         let Opened { unlocked, password, .. } = &self.opened;
         Headers::seal(&unlocked.header, &self.opened.sealing(), password, &self.positions, rng)?
