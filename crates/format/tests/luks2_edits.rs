@@ -7,6 +7,7 @@ use keyway_format::luks2::{
 };
 
 const KEYSLOTS: &str = include_str!("golden/keyslots.json");
+const REENCRYPT: &str = include_str!("golden/reencrypt.json");
 const TOKEN: &str = include_str!("golden/token.json");
 
 fn golden() -> Metadata {
@@ -253,6 +254,23 @@ fn flags_are_replaced() {
     let error = sized(4096).unwrap_err();
     assert!(error.to_string().ends_with("are not within 32768 to 36864"), "{error}");
     assert_eq!(sized(1 << 20).unwrap().header_and_keyslots_size(), Bytes((1 << 20) + 32768));
+}
+
+#[test]
+fn what_stands_beside_the_requirements_of_a_reencryption_outlives_it() {
+    for (beside, stays) in [
+        ("", ""),
+        (r#","optional":[1]"#, r#","requirements":{"optional":[1]}"#),
+        (r#","x":{}"#, r#","requirements":{"x":{}}"#),
+    ] {
+        let mandatory = r#""mandatory":["online-reencrypt-v2"]"#;
+        let json = replaced(REENCRYPT, mandatory, &format!("{mandatory}{beside}"));
+        let mut metadata = Metadata::parse(json.as_bytes(), HeaderSize::ALL[0]).unwrap();
+        let under_way = metadata.reencryption().unwrap().unwrap();
+        metadata.end_reencryption(&under_way).unwrap();
+        let config = text(&metadata).split_once(r#""config":"#).unwrap().1.to_owned();
+        assert_eq!(config.split_once(r#"16744448""#).unwrap().1, format!("{stays}}}}}"), "{beside}");
+    }
 }
 
 #[test]

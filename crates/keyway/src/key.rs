@@ -84,7 +84,7 @@ impl Key {
             Self::VolumeKeyFile(path) => {
                 let len = len.ok_or_else(|| {
                     Error::refused(
-                        "the header has no keyslots, which state the volume key's length: give the key itself",
+                        "no keyslot in the header states the volume key's length: give the key itself",
                     )
                 })?;
                 Ok(Some(Read::FromFile(key_file::read_volume_key(path, len)?)))

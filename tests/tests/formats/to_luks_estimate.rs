@@ -102,7 +102,9 @@ fn people_read_it_too() {
         shown.says("the cipher, which only the passphrase reveals: a chain of ciphers would be refused");
     assert!(shown.text().lines().any(|line| line.starts_with("  Time ")), "{shown}");
     let nowhere = estimate(&scratch, "--type tcrypt disk.hc nowhere/disk.header").ok();
-    nowhere.says("of the header to nowhere/disk.header: there is no such directory: it would be refused");
+    nowhere.says(
+        "of the header to nowhere/disk.header: there is no such directory: the command would be refused",
+    );
     assert!(contents(&scratch) == before);
 }
 

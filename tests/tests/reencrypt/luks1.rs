@@ -217,7 +217,7 @@ fn what_cannot_be_done_changes_nothing() {
         d.no_state();
     }
     std::fs::write(d.scratch.path(&format!("LUKS-{}.log", uuid(&d))), "nonsense").unwrap();
-    d.run(CHEAP).fails(1).says("says that cryptsetup is re-encrypting this volume");
+    d.run(CHEAP).fails(1).says("says that cryptsetup is reencrypting this volume");
     assert!(std::fs::read(&d.path).unwrap() == before);
 }
 
@@ -243,12 +243,12 @@ fn a_header_that_was_left_goes_on_or_is_kept() {
                 std::fs::read(&d.path).unwrap() == device && std::fs::read(named("new")).unwrap() == left
             );
         };
-        kept(line("-c aes-cbc-plain64 -s 256"), "It was begun with other options: go on with those.");
+        kept(line("-c aes-cbc-plain64 -s 256"), "It was begun with other options: resume with those.");
         let wrong = d.scratch.file("wrong", "battery staple");
         let other = keyway("reencrypt -q").args(CHEAP).args("--encrypt --type luks1").args(place);
         let other = if detached { other.arg(&d.header) } else { other };
         let other = other.directory(d.scratch.root()).arg("--key-file").arg(&wrong).arg(&d.path);
-        kept(other, "It goes on with its own passphrase alone: ");
+        kept(other, "It resumes only with its own passphrase: ");
         let given = d.scratch.file("given", [7; 64]);
         let given = given.display();
         kept(line(&format!("--volume-key-file {given}")), "Its volume key is not the one that was given.");

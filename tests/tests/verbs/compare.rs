@@ -25,7 +25,7 @@ fn a_volume_holds_what_it_was_made_from_until_a_byte_changes() {
     let image = scratch.file("image", &plain);
     let volume = volume_of(&scratch, &plain, &key, "");
     let said = format!(
-        "{} has the same content as {}: 976.6 KiB compared, and 448 zero bytes after it.\n",
+        "{} contains the content of {}: 976.6 KiB compared, and 448 zero bytes after it.\n",
         volume.display(),
         image.display()
     );
@@ -33,7 +33,7 @@ fn a_volume_holds_what_it_was_made_from_until_a_byte_changes() {
     let piped = keyway("compare -d").arg(&key).arg("-").arg(&volume).stdin(&plain);
     piped
         .ok()
-        .says("has the same content as standard input: 976.6 KiB compared, and 448 zero bytes after it.");
+        .says("contains the content of standard input: 976.6 KiB compared, and 448 zero bytes after it.");
     // What follows is no part of the image, but no longer zeros.
     change(&scratch, &key, &volume, 1_000_000);
     compare("", &key, &image, &volume).ok().says("976.6 KiB compared; left out: 448 bytes after its end.");
@@ -125,7 +125,7 @@ fn build_verifies_what_it_wrote() {
     let build = || keyway("build --verify --force -q").args(CHEAP).arg("-d").arg(&key);
     for options in ["", "--type luks1", "--fill", "--keep-holes", "--headroom 1M"] {
         let said = build().args(options).arg(&image).arg(&volume).ok();
-        said.says(&format!("{} has the same content as {}: ", volume.display(), image.display()));
+        said.says(&format!("{} contains the content of {}: ", volume.display(), image.display()));
     }
     let before = fs::read(&volume).unwrap();
     build()

@@ -147,7 +147,7 @@ fn the_passport_of_a_marked_volume_says_what_its_first_boot_does() {
     let images = Images::new();
     let marked = images.marked();
     let line = "  First boot to come: \"keyway unlock\" will reencrypt all of it under its own volume key, \
-                which adds to the times below; other commands leave it as it is";
+                which adds to the times below; other commands that open it leave it as it is";
     let says = |marked: bool, volume: &Path| {
         let text = keyway("passport --target linux").arg(volume).ok().text();
         assert_eq!(text.lines().any(|found| found == line), marked, "{text}");

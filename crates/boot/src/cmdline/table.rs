@@ -144,12 +144,12 @@ pub(crate) static PARAMETERS: &[Parameter] = parameters! {
     "rd_NO_LUKS" "" [Dracut] Some(|reading, _| reading.luks("no")), "the old name of rd.luks=0";
     "rd.vconsole.keymap" "NAME" [Systemd, Dracut] Some(Reading::keymap),
         "the keymap, loaded before the first prompt if the image has it, or loadkeys and its text; else a line says so";
-    "rd.vconsole.keymap_toggle" "NAME" [Systemd] None, "a second map to switch to; the first one is loaded";
+    "rd.vconsole.keymap_toggle" "NAME" [Systemd] None, "a second keymap to switch to; Keyway loads the first one";
     "rd.vconsole.font" "NAME" [Systemd, Dracut] Some(|_, _| ()), "nothing: the prompt is in the kernel's font";
     "rd.vconsole.font_map" "NAME" [Systemd] Some(|_, _| ()), "nothing: the prompt is in the kernel's font";
     "rd.vconsole.font_unimap" "NAME" [Systemd] Some(|_, _| ()), "nothing: the prompt is in the kernel's font";
-    "rd.vconsole.keymap.toggle" "NAME" [Dracut] None, "a second map to switch to; the first one is loaded";
-    "rd.vconsole.keymap.ext" "NAME,…" [Dracut] None, "more maps on top of the first; that one alone is loaded";
+    "rd.vconsole.keymap.toggle" "NAME" [Dracut] None, "a second keymap to switch to; Keyway loads the first one";
+    "rd.vconsole.keymap.ext" "NAME,…" [Dracut] None, "more keymaps on top of the first; Keyway loads that one alone";
     "rd.vconsole.font.map" "NAME" [Dracut] Some(|_, _| ()), "nothing: the prompt is in the kernel's font";
     "rd.vconsole.font.unimap" "NAME" [Dracut] Some(|_, _| ()), "nothing: the prompt is in the kernel's font";
     "rd.vconsole.unicode" "yes|no" [Dracut] Some(|_, _| ()), "nothing: keys type UTF-8";

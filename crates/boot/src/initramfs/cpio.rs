@@ -92,7 +92,7 @@ impl<R: BufRead> Archive<R> {
         let mut name = vec![0; name_length as usize];
         self.exactly(&mut name)?;
         if name.pop() != Some(0) || name.contains(&0) {
-            return not("its name contains a NUL byte");
+            return not("its name does not end with its only NUL byte");
         }
         if mode & newc::TYPE == newc::LINK && size > LONGEST_NAME {
             return not("its link's target has more than 4096 bytes, longer than any path");
@@ -274,7 +274,10 @@ mod tests {
         assert_eq!(broken(0, b'x'), "no cpio entry at byte 0: it does not start with 070701");
         assert_eq!(broken(20, b'x'), "no cpio entry at byte 0: its header is not hexadecimal");
         assert_eq!(broken(94, b'f'), "no cpio entry at byte 0: its name is empty or longer than any path");
-        assert_eq!(broken(111, b'x'), "no cpio entry at byte 0: its name contains a NUL byte");
+        assert_eq!(
+            broken(111, b'x'),
+            "no cpio entry at byte 0: its name does not end with its only NUL byte"
+        );
         assert_eq!(first(&bytes[..100]).unwrap_err(), "it ends within an entry, after byte 0");
         let mut cut = Archive::new(&bytes[..114]);
         assert!(cut.next_entry().unwrap().is_some());

@@ -76,7 +76,7 @@ impl Place {
         let field = |at| u64_at(header, at).unwrap_or_default();
         let size = field(32);
         if u32_at(header, 20) != Some(1) || field(24) != area.offset {
-            return Err(Error::Field("the metadata area has an unknown version or offset".into()));
+            return Err(Error::Field("the metadata area has an unknown version or a wrong offset".into()));
         }
         let (offset, length) = (field(TEXT), field(TEXT + 8));
         let flags = u32_at(header, TEXT + 20).unwrap_or_default();

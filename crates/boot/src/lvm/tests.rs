@@ -335,7 +335,7 @@ fn texts_that_cannot_be() {
         ("a = \"\\", "an unterminated string"),
         ("a = [1, 2", "no value at byte 9"),
         ("a = [[1]]", "no name at byte 5"),
-        ("a = 1 a = 2", "a second section of the same name at byte 11"),
+        ("a = 1 a = 2", "a name that is given twice at byte 11"),
         ("a { b = 1", "an unclosed section"),
         ("a }", "a name without a value"),
         ("}", "a closing bracket without an opening one"),

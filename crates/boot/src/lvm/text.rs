@@ -118,7 +118,7 @@ impl Reader<'_> {
         }
         match (in_order(values), in_order(sections)) {
             (Some(values), Some(sections)) => Ok(Section { values, sections }),
-            _ => Err(self.wrong("a second section of the same name")),
+            _ => Err(self.wrong("a name that is given twice")),
         }
     }
 

@@ -137,7 +137,7 @@ const NO_DEVICES: &[(&[&str], &str)] = &[
         "a root on the network",
     ),
     (&["ubi:", "ubi0:", "ubi0_0", "ubi1:", "mtd:"], "raw flash, not a block device"),
-    (&["virtiofs:", "9p:"], "a folder of the host's"),
+    (&["virtiofs:", "9p:"], "a directory of the host's"),
     (&["tmpfs"], "memory"),
     (&["/dev/root"], "the kernel's own name for its root"),
     (&["live:", "livenet:"], "the image of a live system"),
@@ -222,7 +222,7 @@ mod tests {
             ("root=fstab", "the root of a table that systemd reads"),
             ("root=dhcp", "a root on the network"),
             ("root=ubi0:rootfs rootfstype=ubifs", "raw flash, not a block device"),
-            ("root=virtiofs:tag", "a folder of the host's"),
+            ("root=virtiofs:tag", "a directory of the host's"),
             ("root=tmpfs", "memory"),
             ("root=/dev/root", "the kernel's own name for its root"),
         ] {

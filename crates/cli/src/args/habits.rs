@@ -61,7 +61,7 @@ static HABITS: &[(&[&str], &str, &str)] = &[
     (&["uuid"], "luksUUID", "shows or changes the UUID"),
     (&["label", "rename", "tune", "set"], "config", "sets labels and priorities"),
     (&["cat", "dd", "extract"], "read", "prints or saves a volume's content"),
-    (&["cp", "clone", "rekey"], "copy", "copies a volume, re-encrypted or to raw"),
+    (&["cp", "clone", "rekey"], "copy", "copies a volume, reencrypted or to raw"),
     (&["export", "nbd", "server", "share"], "serve", "serves volumes over NBD"),
     (&["diff", "cmp", "verify"], "compare", "compares a volume with an image"),
     (&["fsck", "fix"], "repair", "repairs a header"),

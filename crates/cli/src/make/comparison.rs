@@ -109,7 +109,7 @@ impl Outcome<'_> {
         };
         let compared = human(length - skipped);
         format!(
-            "{} has the same content as {}: {compared} compared{padding}{left_out}.\n",
+            "{} contains the content of {}: {compared} compared{padding}{left_out}.\n",
             self.device.display(),
             self.name
         )

@@ -79,6 +79,8 @@ fn several_segments() {
         |offset: u64, size: &str| format!(r#"{{"type":"linear","offset":"{offset}","size":"{size}"}}"#);
     let mib = |n: u64| n << 20;
     let with = |segments: &str| refusal(edited(KEYSLOTS, "segments", segments).as_bytes());
+    let none = edited(KEYSLOTS, "segments", "{}");
+    assert_eq!(refusal(edited(none.as_bytes(), "digests.0.segments", "[]").as_bytes()), "segments: is empty");
     let two = |first: &str, second: &str| with(&format!(r#"{{"0":{first},"1":{second}}}"#));
     let (first, dynamic) = (linear(mib(16), "1048576"), linear(mib(17), "dynamic"));
     assert_eq!(two(&first, &dynamic), "accepted");

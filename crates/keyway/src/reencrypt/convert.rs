@@ -75,7 +75,7 @@ impl Admitted {
             return Err(Error::refused("it is a LUKS volume already").at(place));
         };
         if key.unproven {
-            let why = "a given volume key is no proof: use what opens the volume";
+            let why = "a volume key proves nothing here: use a passphrase or a key file";
             return Err(Error::refused(why).at(place));
         }
         self.check_convertible()?;

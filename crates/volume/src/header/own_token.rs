@@ -9,12 +9,13 @@ pub(crate) fn parse(token: &str, version: &str, members: &[&str]) -> Result<Obje
         Ok(other) => return Err(format!("it is of type {}, not an object", other.type_name())),
         Err(error) => return Err(error.to_string()),
     };
-    if let Some((unknown, _)) = token.iter().find(|(name, _)| !members.contains(name)) {
-        return Err(format!("its member \"{unknown}\" is unknown"));
-    }
     match token.get("version") {
-        Some(Value::Number(found)) if found == version => Ok(token),
-        Some(found) => Err(format!("its version is {}, not {version}", found.to_compact())),
-        None => Err("it has no version".into()),
+        Some(Value::Number(found)) if found == version => {}
+        Some(found) => return Err(format!("its version is {}, not {version}", found.to_compact())),
+        None => return Err("it has no version".into()),
+    }
+    match token.iter().find(|(name, _)| !members.contains(name)) {
+        Some((unknown, _)) => Err(format!("its member \"{unknown}\" is unknown")),
+        None => Ok(token),
     }
 }

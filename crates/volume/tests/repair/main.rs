@@ -277,8 +277,10 @@ fn of_what_is_confirmed_the_newest_counts() {
     assert!(is_rewritten(&now, &old, 0));
     assert_eq!(
         repair.lost(),
-        ["The primary header. It equals sequence id 1, unless an edit was cut off after writing it; then \
-             that edit is lost."]
+        [
+            "The primary header. It equals sequence id 1, unless an edit was interrupted after writing it; then \
+             that edit is lost."
+        ]
     );
 }
 

@@ -193,8 +193,8 @@ pub(super) const LINES: &[Case] = &[
     // Keyboards and fonts: vconsole.conf(5), dracut.cmdline(7)
     ("anaconda", "rd.luks.uuid=luks-$A vconsole.font=latarcyrheb-sun16 vconsole.keymap=de rhgb quiet", "luks-$A UUID=$A none", &[]),
     ("dracut.cmdline(7), keyboard", "rd.luks.uuid=$A rd.vconsole.keymap=de rd.vconsole.font=eurlatgr rd.vconsole.font.map=8859-1 rd.vconsole.font.unimap=x rd.vconsole.unicode=1", "luks-$A UUID=$A none", &[]),
-    ("vconsole.conf(5), another map to switch to", "luks.uuid=$A vconsole.keymap=cz vconsole.keymap_toggle=us vconsole.font_map=x vconsole.font_unimap=y", "luks-$A UUID=$A none", &["vconsole.keymap_toggle=us: not done here (a second map to switch to; the first one is loaded)."]),
-    ("dracut.cmdline(7), more maps", "rd.luks.uuid=$A rd.vconsole.keymap=us rd.vconsole.keymap.ext=de,fr rd.vconsole.keymap.toggle=de", "luks-$A UUID=$A none", &["rd.vconsole.keymap.ext=de,fr: not done here (more maps on top of the first; that one alone is loaded).", "rd.vconsole.keymap.toggle=de: not done here (a second map to switch to; the first one is loaded)."]),
+    ("vconsole.conf(5), another map to switch to", "luks.uuid=$A vconsole.keymap=cz vconsole.keymap_toggle=us vconsole.font_map=x vconsole.font_unimap=y", "luks-$A UUID=$A none", &["vconsole.keymap_toggle=us: not done here (a second keymap to switch to; Keyway loads the first one)."]),
+    ("dracut.cmdline(7), more maps", "rd.luks.uuid=$A rd.vconsole.keymap=us rd.vconsole.keymap.ext=de,fr rd.vconsole.keymap.toggle=de", "luks-$A UUID=$A none", &["rd.vconsole.keymap.ext=de,fr: not done here (more keymaps on top of the first; Keyway loads that one alone).", "rd.vconsole.keymap.toggle=de: not done here (a second keymap to switch to; Keyway loads the first one)."]),
     ("RHEL 6's installer", "rd_LUKS_UUID=luks-$A KEYTABLE=de SYSFONT=latarcyrheb-sun16 rhgb quiet", "luks-$A UUID=$A none", &[]),
     ("mistyped, a keyboard", "rd.vconsole.keymaps=de", "", &["rd.vconsole.keymaps=de: Keyway does not know this parameter."]),
     // Keyway

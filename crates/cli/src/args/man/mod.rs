@@ -185,8 +185,8 @@ const PARTITIONS: &str = "disk.img#2 is partition 2 of the image disk.img, where
                           exists. A command that finds partitions where it needs a volume lists them. URLs \
                           take a number too: nbd://HOST/EXPORT#2; a # in a name is written %23.\n\nNothing \
                           outside the partition is read or written, and it does not grow. Several partitions \
-                          of an image can be in use at once; while the whole image is in use too, all of them \
-                          are read-only. Overlapping partitions are refused. The kernel maps a partition \
+                          of an image can be in use at once; together with the whole image, it and they can \
+                          only be opened for reading. Overlapping partitions are refused. The kernel maps a partition \
                           through a loop device of that part of the file.";
 
 const PASSPHRASES: &str = "A passphrase typed on a terminal is not echoed and has at most 512 bytes.\n\nIf \

@@ -79,8 +79,8 @@ pub(crate) static TIMEOUT: Opt = option(
 );
 
 /// One text for both options: a user who runs this unattended wants every wait to end.
-const SERVER_TIMEOUT: &str = "Without it, a prompt waits forever, and a server that sends almost nothing \
-                              times out: http, https and s3 after 60 seconds, retries included; nbd after 15 \
+const SERVER_TIMEOUT: &str = "Without it, a prompt waits forever, and a server that sends nothing, or \
+                              almost nothing, times out: http, https and s3 after 60 seconds, retries included; nbd after 15 \
                               seconds of connecting, or 120 without a reply, after which a read is retried \
                               once over a new connection. With this option the limit is as given, but at \
                               least 120 seconds while an nbd server has changes to write. After 5 seconds, a \

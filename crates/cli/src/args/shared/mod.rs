@@ -70,7 +70,7 @@ pub(crate) static MEMORY_BUDGET: Opt = option(
     "SIZE",
     Kind::Size,
     "Memory limit for key derivation.",
-    "An Argon2 keyslot states how much memory it needs, and a hostile header may demand all of it. A keyslot \
+    "An Argon2 keyslot states how much memory it needs, and a hostile header may demand all of the machine's memory. A keyslot \
      over the limit is refused, and the message says what it needs. Keyslots that fit together are derived in \
      parallel. The default is half of the available memory.",
 );

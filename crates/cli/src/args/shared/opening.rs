@@ -24,8 +24,8 @@ pub(crate) static LINEAR_SEGMENTS: Opt = flag(
     "allow-linear-segments",
     None,
     "Read segments that are not encrypted.",
-    "A LUKS2 header may describe data that is not encrypted. Only reencryption makes such a volume, but so \
-     can an attacker who can write the header. This option reads such data, to examine a volume.",
+    "A LUKS2 header may describe data that is not encrypted. Normally only reencryption makes such a \
+     volume, but an attacker who can write the header can, too. This option reads such data, to examine a volume.",
 );
 pub(crate) static REQUIRE: Opt = option(
     "require",

@@ -62,11 +62,8 @@ pub(crate) static WITHOUT_FLUSH: Opt = plain("without-flush", "Accept an NBD ser
 pub(crate) static WRITE_LOG: Opt = plain("write-log", "Accepted, no effect: always done.");
 pub(crate) static FORCE_OFFLINE_REENCRYPT: Opt =
     plain("force-offline-reencrypt", "Refuse if the volume is open.");
-pub(crate) static FORCE_NO_KEYSLOTS: Opt = plain(
-    "force-no-keyslots",
-    "Remove all keyslots; needs volume \
-                                                                       keys.",
-);
+pub(crate) static FORCE_NO_KEYSLOTS: Opt =
+    plain("force-no-keyslots", "Remove all keyslots; needs volume keys.");
 pub(crate) static NEW_KEY_SIZE: Opt =
     option("new-key-size", None, "BITS", U32, "Size of the new volume key.", "");
 pub(crate) static NEW_VOLUME_KEY_FILE: Opt =

@@ -66,7 +66,7 @@ pub(crate) static SOURCE_SECTOR_SIZE: Opt = option(
 pub(crate) static SOURCE_IV_LARGE_SECTORS: Opt = flag(
     "source-iv-large-sectors",
     None,
-    "The source's IVs count sectors (plain).",
+    "IVs count encryption sectors (plain).",
     "Otherwise they count 512-byte sectors.",
 );
 

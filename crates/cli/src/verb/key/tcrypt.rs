@@ -29,8 +29,9 @@ pub(crate) static COMMAND: Command = Command {
           opens it, run tcryptHeaderRestore DEVICE with the new one. With --tcrypt-backup, the copy opens it \
           and the first header is rebuilt.\n\nAnyone with the old passphrase and a copy of the old header (a \
           backup of the file, a snapshot, spare cells of a flash disk) can still open the volume: if that \
-          matters, copy the data to a new volume.\n\nRefused are devices in use, encrypted systems, whose \
-          boot loader needs its header, and volumes of TrueCrypt 5 and earlier, which have only one header.",
+          matters, copy the data to a new volume.\n\nDevices in use are refused, and so are encrypted \
+          systems, whose boot loaders need their headers, and volumes of TrueCrypt 5 and earlier, which have only \
+          one header.",
     options: &[
         &[
             &shared::MIXED_KEY_FILE,

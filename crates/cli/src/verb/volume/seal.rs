@@ -29,7 +29,7 @@ pub(crate) static COMMAND: Command = Command {
           6.\n\nKeyslots may be added, changed and removed, by cryptsetup too, and tokens as well: they are \
           not sealed. After any other change (label, UUID, flags, the device's length) run this again to seal \
           the volume again. It shows every difference from the old seal and asks for the word YES before it \
-          asks for a passphrase; without a terminal only --batch-mode proceeds. So does --remove.\n\nNo other \
+          asks for a passphrase; without a terminal only --batch-mode proceeds. --remove does the same.\n\nNo other \
           command changes a header that does not match its seal: config, luksUUID, token, convert and all \
           that write a keyslot refuse with every difference and exit code 6. Removing keyslots (luksKillSlot, \
           luksRemoveKey) proceeds with a warning, and erase ignores seals. config and luksUUID renew the seal \
@@ -56,7 +56,7 @@ pub(crate) static COMMAND: Command = Command {
             line: "keyway open --require sealed disk.luks disk",
             does: "Refused without a seal of this volume's key.",
         },
-        Example { line: "keyway seal --remove disk.luks", does: "Opens without a seal again." },
+        Example { line: "keyway seal --remove disk.luks", does: "Removes the seal." },
     ],
     risks: &[risk("DEVICE", Effect::Edits, Proof::Header, "seal -d KEY TARGET")],
     run: args::run::<SealRequest>,

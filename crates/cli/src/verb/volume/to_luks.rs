@@ -44,8 +44,8 @@ pub(crate) static COMMAND: Command = Command {
           cryptsetup does not know. LUKS2 cannot describe chains of ciphers, hidden volumes and encrypted \
           systems, so they are refused: \"keyway copy\" takes them.\n\nThe first sectors of a BitLocker \
           volume, which it keeps elsewhere, go to their place, and its metadata become zeros: Windows does \
-          not know it as BitLocker's any more. cryptsetup can open a volume in XTS and resume its conversion \
-          from the start (after \"cryptsetup repair\", if it was interrupted). Sectors of 4096 bytes and \
+          not know it as BitLocker's any more. At any point of the conversion, cryptsetup can open a volume in \
+          XTS and resume it (after \"cryptsetup repair\", if it was interrupted). Sectors of 4096 bytes and \
           volumes that are encrypted in part are refused. One whose protection is suspended needs \
           --new-keyfile, as no old passphrase is asked for.\n\nThe old passphrase is asked for, then the new \
           one, which --new-keyfile names a file for; without a terminal they are two lines of standard input. \

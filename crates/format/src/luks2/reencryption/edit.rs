@@ -184,21 +184,24 @@ fn clear_segments(document: &mut Object) -> Result<(), Error> {
     Ok(())
 }
 
-/// Replaces the requirements of a re-encryption; others stay.
+/// Replaces the requirements of a re-encryption; others stay, and so does what else stands beside them.
 fn set_requirements(document: &mut Object, own: &[String]) -> Result<(), Error> {
     let config = section(document, "config")?;
     let mandatory = config.get("requirements").and_then(|r| r.as_object()).and_then(|r| r.get("mandatory"));
     let names = mandatory.and_then(|names| names.as_array()).unwrap_or_default();
     let others = names.iter().filter_map(|name| name.as_str()).filter(|name| !is_requirement(name));
     let names: Vec<String> = others.map(String::from).chain(own.iter().cloned()).collect();
-    if names.is_empty() {
-        config.remove("requirements");
-        return Ok(());
-    }
     if config.get("requirements").is_none() {
         config.set("requirements", Object::new());
     }
+    let requirements = section(config, "requirements")?;
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
-    section(config, "requirements")?.set("mandatory", strings(&names));
+    match names.is_empty() {
+        true => drop(requirements.remove("mandatory")),
+        false => requirements.set("mandatory", strings(&names)),
+    }
+    if requirements.is_empty() {
+        config.remove("requirements");
+    }
     Ok(())
 }

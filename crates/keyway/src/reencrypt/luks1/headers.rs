@@ -69,11 +69,11 @@ pub(super) fn left_header(
     let is_as_wanted = wanted == (header.cipher(), header.key_bytes * 8, header.payload_offset.0)
         && uuid.is_none_or(|uuid| uuid == header.uuid);
     if !is_as_wanted {
-        return Err(keep("It was begun with other options: go on with those"));
+        return Err(keep("It was begun with other options: resume with those"));
     }
     let passphrase = key.read_passphrase()?;
     let found = keyway_volume::unlock(&luks, &passphrase, &keyway_volume::UnlockOptions::default());
-    let found = found.map_err(|why| keep(&format!("It goes on with its own passphrase alone: {why}")))?;
+    let found = found.map_err(|why| keep(&format!("It resumes only with its own passphrase: {why}")))?;
     let is_given = how.new_key.as_ref().is_none_or(|given| given.0.ct_eq(found.volume_key.expose()));
     match is_given {
         true => Ok((luks, found.volume_key)),

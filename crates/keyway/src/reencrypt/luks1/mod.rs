@@ -204,7 +204,7 @@ impl Device {
         let (state, log) = (files.state(), files.log_of_cryptsetup());
         if log.exists() {
             return Err(Error::refused(format!(
-                "{} says that cryptsetup is re-encrypting this volume",
+                "{} says that cryptsetup is reencrypting this volume",
                 log.display()
             )));
         }

@@ -26,7 +26,7 @@ pub fn check_settled(header: &Header) -> Result<()> {
     match is_under_way(header) {
         true => Err(Refusal::Reencrypting.because(
             "The volume is in the middle of a reencryption: a backup made now would be unusable as soon as \
-             that goes on. \"keyway reencrypt --resume-only\" finishes it; back up the header then. Nothing \
+             that resumes. \"keyway reencrypt --resume-only\" finishes it; back up the header then. Nothing \
              was written.",
         )),
         false => Ok(()),
@@ -121,10 +121,10 @@ const DEVICE_IN_THE_MIDDLE: &str = "The volume on the device is in the middle of
     header has the new volume key and the progress; with the backup, the data under that key would be lost. \"keyway \
      reencrypt --resume-only\" finishes it. Nothing was changed.";
 const LUKS1_IN_THE_MIDDLE: &str = "The LUKS1 volume on the device is in the middle of a reencryption, and with the backup \
-     the data that was re-encrypted would be lost. \"keyway reencrypt\" finishes it, in the directory that has its files. Nothing was \
-     changed.";
-const BACKUP_FROM_THE_MIDDLE: &str = "The backup was made in the middle of a reencryption that has gone \
-    further since: resuming from the backup would encrypt a part of the data twice. Nothing was changed.";
+     the data reencrypted so far would be lost. \"keyway reencrypt\" finishes it, in the directory that has its files. \
+     Nothing was changed.";
+const BACKUP_FROM_THE_MIDDLE: &str = "The backup was made in the middle of a reencryption that may have \
+    gone further since: resuming from the backup would then encrypt a part of the data twice. Nothing was changed.";
 const ONLY_BACKUP_FROM_THE_MIDDLE: &str = "The backup was made in the middle of a reencryption, and fits the data only if \
-     nothing was written to the device since: then \"keyway reencrypt --resume-only\" goes on with it as --header. Nothing \
+     nothing was written to the device since: then \"keyway reencrypt --resume-only\" resumes with it as --header. Nothing \
      was changed.";

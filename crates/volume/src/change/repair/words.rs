@@ -128,7 +128,7 @@ pub(super) fn lost(recovery: &Recovery) -> Vec<String> {
                     format!("The {it} header, which is older than sequence id {id}: an edit was interrupted.")
                 }
                 None => format!(
-                    "The {it} header. It equals sequence id {id}, unless an edit was cut off after writing \
+                    "The {it} header. It equals sequence id {id}, unless an edit was interrupted after writing \
                      it; then that edit is lost."
                 ),
             })

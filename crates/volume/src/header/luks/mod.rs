@@ -127,7 +127,7 @@ impl Luks {
                     self.check_readable()?;
                     Err(Refusal::Reencrypting.because(
                         "The volume is in the middle of a reencryption, which has to end first: \"keyway reencrypt \
-                         --resume-only\" goes on with it.",
+                         --resume-only\" finishes it.",
                     ))
                 }
                 Some(name) => Err(keyway_format::Error::Requirement(name.clone()).into()),

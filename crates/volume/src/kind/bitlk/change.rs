@@ -185,7 +185,7 @@ const START: usize = 4096;
 
 const MADE_SAME: &str = "the copies of its metadata differed (an interrupted change, or damage): the one that \
     opens the volume replaced the others, and nothing else was changed. Protectors may be renumbered: check \
-    with \"keyway bitlkDump\", then repeat the change";
+    with \"keyway bitlkDump\", then repeat the change if it is still needed";
 
 fn refuse<T>(why: impl Into<String>) -> Result<T> {
     Err(Refusal::Unusable.because(why))

@@ -34,7 +34,7 @@ pub use change::Opened;
 pub use header::{CopyState, Header};
 use keyway_crypto::kdf::STRETCH_ROUNDS;
 use keyway_crypto::{CipherSpec, SectorSize};
-use keyway_format::bitlk::{Protection, Protector};
+use keyway_format::bitlk::{Encryption, Protection, Protector};
 pub use make::{NewBitlk, NewKeys};
 pub use new_key::{NewKey, RecoveryKey};
 use state::Extent;
@@ -191,10 +191,25 @@ impl Judged for JudgedBitlk {
     }
 }
 
-/// BitLocker has no weak one.
+/// BitLocker has no weak one: `no_method_is_weak`.
 fn cipher_spec(header: &Header) -> Result<CipherSpec> {
-    let encryption = header.metadata.encryption;
-    let spec = CipherSpec::parse(&format!("{}-{}", encryption.cipher(), encryption.mode()))?;
-    debug_assert!(Rule::of_cipher(&spec).is_none());
-    Ok(spec)
+    spec_of(header.metadata.encryption)
+}
+
+fn spec_of(encryption: Encryption) -> Result<CipherSpec> {
+    Ok(CipherSpec::parse(&format!("{}-{}", encryption.cipher(), encryption.mode()))?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_method_is_weak() {
+        let methods: Vec<_> = (0..=u16::MAX).filter_map(|method| Encryption::of(method).ok()).collect();
+        assert_eq!(methods.len(), 6);
+        for method in methods {
+            assert!(Rule::of_cipher(&spec_of(method).unwrap()).is_none(), "{method:?}");
+        }
+    }
 }

@@ -34,14 +34,14 @@ impl Candidates {
             let known =
                 listed(KDFS.iter().filter(|kdf| of.programs.include(kdf.program)).map(|kdf| kdf.name));
             return refuse(format!(
-                "no such header uses the KDF \"{}\": {known}",
+                "no such header uses the KDF \"{}\": they use {known}",
                 of.hash.as_deref().unwrap_or("")
             ));
         }
         if ciphers.is_empty() {
             let known = listed(CIPHERS.iter().map(|cipher| cipher.chain));
             let wanted = of.cipher.as_deref().unwrap_or("");
-            return refuse(format!("no such header uses the cipher \"{wanted}\": {known}"));
+            return refuse(format!("no such header uses the cipher \"{wanted}\": they use {known}"));
         }
         Ok(Self { kdfs, ciphers })
     }

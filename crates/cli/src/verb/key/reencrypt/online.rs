@@ -276,7 +276,7 @@ fn close_plaintext(session: &Session, facts: &Facts) -> Result<()> {
 
 /// Says that what was opened as a volume is none any more.
 pub(super) fn note_plaintext(name: &str) {
-    say!("{name} is plaintext now: it closes after its last user.");
+    say!("{name} is plaintext now: it closes when its last user does.");
 }
 
 pub(super) fn refused(message: &str) -> Failure {

@@ -83,7 +83,7 @@ impl Asked {
         let dropped: Vec<String> = bound.iter().filter(|it| !kept(it)).map(u32::to_string).collect();
         if self.key.keyslot.is_none() && !dropped.is_empty() {
             say!(
-                "WARNING: no token opens keyslot {}: it will not hold the new volume key.",
+                "WARNING: no token opens these keyslots, which will not hold the new volume key: {}.",
                 dropped.join(", ")
             );
         }

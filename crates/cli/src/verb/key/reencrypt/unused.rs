@@ -26,7 +26,7 @@ pub(super) static DISCARD_UNUSED: Opt = Opt {
     short: None,
     value: "",
     kind: Kind::Flag,
-    help: "With --skip-unused: discard them.",
+    help: "With --skip-unused: discard free blocks.",
     man: "Nothing is written there: far faster than random bytes. But the device may show which blocks are in \
           use, and deleted files may stay on the medium, encrypted as before or not at all.",
 };

@@ -97,7 +97,7 @@ pub(crate) static COMMAND: Command = Command {
         Example { line: "keyway copy --to raw disk.luks disk.img", does: "decrypt; holes stay holes" },
         Example {
             line: "keyway copy old.luks new.luks --cipher aes-xts-plain64 --sector-size 4096",
-            does: "re-encrypt, under a new key",
+            does: "reencrypt, under a new key",
         },
         Example {
             line: "keyway copy --type bitlk windows.img ntfs.luks",

@@ -34,7 +34,7 @@ pub(crate) static COMMAND: Command = Command {
           to make a keyslot unusable; only a header backup brings it back. A sound area is suspected with a \
           probability below 1e-9. What looks random (other encrypted or compressed data) cannot be \
           found.\n\nIn the middle of a reencryption its metadata is verified with a passphrase, and a part \
-          whose writing was cut off is completed. One that was begun by a cryptsetup before 2.4.3, which did \
+          whose writing was interrupted is completed. One that was begun by a cryptsetup before 2.4.3, which did \
           not protect it from forgery, is protected from then on.\n\n--json prints an object: \"version\" \
           (1), \"found\", \"lost\", \"changes\", \"warnings\", \"needs_passphrase\" and \"keyslots\" (number, \
           offset, length, sector, bar, not_random and unreadable; all in bytes of the header's device).",

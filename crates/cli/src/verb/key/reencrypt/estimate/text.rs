@@ -115,12 +115,13 @@ fn of_file(new: &NewFile, paint: Paint) -> String {
     let file = printable(&new.path.display().to_string());
     let name = format!("{} of the header to {file}", human(new.bytes));
     match (new.exists, new.free) {
-        (true, _) => paint.bad(&format!("{file} already exists: it would be refused")),
+        (true, _) => paint.bad(&format!("{file} already exists: the command would be refused")),
         (false, Some(free)) if new.fits() => format!("{name}: fits, {} are free", human(free)),
-        (false, Some(free)) => {
-            paint.bad(&format!("{name}: does not fit, {} are free: it would be refused", human(free)))
+        (false, Some(free)) => paint
+            .bad(&format!("{name}: does not fit, {} are free: the command would be refused", human(free))),
+        (false, None) => {
+            paint.bad(&format!("{name}: there is no such directory: the command would be refused"))
         }
-        (false, None) => paint.bad(&format!("{name}: there is no such directory: it would be refused")),
     }
 }
 

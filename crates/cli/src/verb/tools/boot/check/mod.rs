@@ -63,7 +63,7 @@ static AS_KEY_FILE: Opt = Opt {
     short: None,
     value: "",
     kind: Kind::Flag,
-    help: "Read --key-file there, not a keyboard.",
+    help: "A key file opens it at boot; no keyboard.",
     man: "",
 };
 static IMAGE: Opt = Opt {

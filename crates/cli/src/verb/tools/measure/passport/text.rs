@@ -13,7 +13,7 @@ use std::fmt::Write;
 
 /// What the first boot of a marked volume costs beside its keyslots.
 const FIRST_BOOT: &str = "to come: \"keyway unlock\" will reencrypt all of it under its own volume key, which \
-                          adds to the times below; other commands leave it as it is";
+                          adds to the times below; other commands that open it leave it as it is";
 
 /// The whole page.
 pub(super) fn show(passport: &Passport, paint: Paint) -> String {
