@@ -277,7 +277,7 @@ fn a_passphrase_that_cannot_be_typed_is_told() {
          It does not open with this passphrase, typed there.\n",
     );
     // It has a dead ring, too, of which the kernel makes nothing.
-    check(&image, swedish, "").fails(1).says("(keyway/keymap) types 1 of its characters.");
+    check(&image, swedish, "").fails(1).says("(keyway/keymap) has no key for 1 of its characters.");
     check(&image, polish, "--as-key-file").ok();
     check(&image, "wrong", "").fails(1).says("  The passphrase opens no keyslot.\n");
     made("--keymap none");

@@ -14,8 +14,8 @@ pub(crate) fn parse(token: &str, version: &str, members: &[&str]) -> Result<Obje
         Some(found) => return Err(format!("its version is {}, not {version}", found.to_compact())),
         None => return Err("it has no version".into()),
     }
-    match token.iter().find(|(name, _)| !members.contains(name)) {
-        Some((unknown, _)) => Err(format!("its member \"{unknown}\" is unknown")),
-        None => Ok(token),
+    if let Some((unknown, _)) = token.iter().find(|(name, _)| !members.contains(name)) {
+        return Err(format!("its member \"{unknown}\" is unknown"));
     }
+    Ok(token)
 }
