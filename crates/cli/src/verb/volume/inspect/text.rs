@@ -64,7 +64,7 @@ fn rows(glance: &Glance, paint: Paint) -> Vec<(&'static str, String)> {
     }
     if let Ok(Some(under_way)) = &facts.reencryption {
         rows.extend(reencryption(under_way, paint));
-        rows.push(("Resumable by", under_way.who_goes_on().join(", ")));
+        rows.push(("Resumed by", under_way.who_goes_on().join(", ")));
         rows.push(("Resume", printable(&glance.resume)));
     }
     if facts.awaits_first_boot {
