@@ -200,7 +200,7 @@ fn counts(one: &Found, first: &Found) -> Counts {
 fn refused(newest: &Superblock) -> Option<String> {
     let needs = newest.needs.map(str::to_owned);
     needs.or_else(|| match newest.level {
-        Level::Other(_) => Some(format!("keyway does not assemble {}", newest.level)),
+        Level::Other(_) => Some(format!("Keyway does not assemble {}", newest.level)),
         level if !level.runs(newest.members, |_| true) => Some("its layout is impossible".to_owned()),
         _ => None,
     })

@@ -335,8 +335,8 @@ fn what_needs_more_is_refused_by_name() {
         let all = [0, 1].map(|member| changed(MIRROR[member], 72, &level.to_le_bytes()));
         array(&found(&[&all[0], &all[1]])).state
     };
-    assert_eq!(level(-5), State::Never("keyway does not assemble level -5".into()));
-    assert_eq!(level(-4), State::Never("keyway does not assemble level -4".into()));
+    assert_eq!(level(-5), State::Never("Keyway does not assemble level -5".into()));
+    assert_eq!(level(-4), State::Never("Keyway does not assemble level -4".into()));
     // Without a bitmap that tells where, parity that was being written cannot be trusted.
     let torn = [0, 1].map(|member| changed(PARITY[member], 208, &0u64.to_le_bytes()));
     assert_eq!(

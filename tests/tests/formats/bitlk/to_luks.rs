@@ -178,6 +178,6 @@ fn a_volume_key_converts_nothing() {
     let create = keyway::Create::luks2().header(&header);
     let new = keyway::Key::passphrase(NEW);
     let refused = admitted.begin_conversion(found, &create, &new, &keyway::Reencrypt::new()).unwrap_err();
-    assert!(refused.to_string().contains("a given volume key is no proof"), "{refused}");
+    assert!(refused.to_string().contains("a volume key proves nothing here"), "{refused}");
     assert!(fs::read(&volume).unwrap() == before && !header.exists());
 }

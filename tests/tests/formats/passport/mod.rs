@@ -273,7 +273,7 @@ fn what_does_not_apply_is_refused() {
             "--type bitlk --hash sha512",
             "Options --hash, --cipher and --key-size describe a volume of --type tcrypt",
         ),
-        ("--type tcrypt --hash md4", "No such header uses the KDF \"md4\": sha512, ripemd160, "),
+        ("--type tcrypt --hash md4", "No such header uses the KDF \"md4\": they use sha512, ripemd160, "),
         (
             "--type tcrypt --veracrypt-pim 1 --disable-veracrypt",
             "--veracrypt-pim is supported only for VeraCrypt",
