@@ -60,7 +60,7 @@ fn nothing_is_restored_over_a_volume_in_the_middle() {
     f.reencrypt(keyway, "--resume-only").ok();
     f.is_whole(false);
     // Afterwards, the one from the middle is refused, and of the other it is said what it does.
-    restore(&f, &middle).fails(1).says("would encrypt a part of the data twice");
+    restore(&f, &middle).fails(1).says("would then encrypt a part of the data twice");
     f.is_whole(false);
     restore(&f, &before).ok().says("had another volume key: it was reencrypted or formatted since");
     let read = keyway("read --key-file").arg(&f.key).arg(&f.device).ok().stdout;

@@ -103,17 +103,17 @@ fn the_line_that_was_cut_off_before_it_changed_anything_begins() {
     let uuid = keyway("luksUUID").arg(&f.device).ok().text();
     let backup = f.scratch.path(&format!("LUKS-{}-before-reencrypt.header", uuid.trim()));
     copies(&f, &backup);
-    f.reencrypt(keyway, "--estimate").ok().lacks("exists already");
+    f.reencrypt(keyway, "--estimate").ok().lacks("already exists");
     f.reencrypt(keyway, "").ok();
     f.reads(false);
     assert!(!left(&f, "-before-reencrypt.header"));
     // One of another header, or that was named, is somebody's.
     std::fs::write(&backup, "something").unwrap();
-    f.reencrypt(keyway, "").fails(1).says("exists already");
+    f.reencrypt(keyway, "").fails(1).says("already exists");
     let named = f.scratch.path("named");
     copies(&f, &named);
     let options = format!("--header-backup-file {}", named.display());
-    f.reencrypt(keyway, &options).fails(1).says("exists already");
+    f.reencrypt(keyway, &options).fails(1).says("already exists");
     assert!(std::fs::read(&backup).unwrap() == b"something" && named.exists());
 
     // What a decryption exports.

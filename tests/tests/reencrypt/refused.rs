@@ -158,8 +158,8 @@ fn the_header_is_not_edited_meanwhile() {
         };
         let refused = run.arg(&f.device).fails(1);
         refused.says(
-            "The volume is in the middle of a reencryption, which has to end first: \"keyway reencrypt --resume-only\" goes \
-             on with it.",
+            "The volume is in the middle of a reencryption, which has to end first: \"keyway reencrypt --resume-only\" \
+             finishes it.",
         );
         assert!(std::fs::read(&f.device).unwrap() == before, "{line} changed something");
     }

@@ -120,7 +120,7 @@ fn as_cryptsetup_only_what_tokens_open_stays() {
         assert!(std::fs::read(&f.device).unwrap() == before, "{options}: 2.6 drops no keyslot");
         as_cryptsetup(options)
             .ok()
-            .says("WARNING: no token opens keyslot 0: it will not hold the new volume key.");
+            .says("WARNING: no token opens these keyslots, which will not hold the new volume key: 0.");
         cryptsetup("open --test-passphrase --token-only").arg(&f.device).ok();
         // While the key is there, the token goes before any key file.
         drop(key);
