@@ -159,7 +159,7 @@ fn who_cannot_derive_it_is_refused_before_anything_is_measured() {
     let why = asked("sha3-256", "grub-2.12").unwrap_err();
     assert_eq!(why, "PBKDF2 with sha3-256 is missing in GRUB 2.12, or was never timed.");
     let argon2 = argon2(1024, 1, Cost::Time(DEFAULT_TIME, opener("grub-2.12"))).check().unwrap_err();
-    assert!(argon2.to_string().contains("Argon2 takes in GRUB 2.12"), "{argon2}");
+    assert!(argon2.to_string().contains("Argon2 is missing in GRUB 2.12"), "{argon2}");
 }
 
 #[test]

@@ -38,7 +38,7 @@ fn in_the_middle_nothing_is_backed_up_or_restored() {
         assert_eq!(check_settled(&header(image)).is_ok(), is_settled);
     }
     let on_device = "The volume on the device is in the middle of a reencryption:";
-    let in_backup = "The backup was made in the middle of a reencryption:";
+    let in_backup = "The backup was made in the middle of a reencryption that may have gone further since:";
     for (target, backup, says) in [
         (&middle, &before, on_device),
         (&middle, &after, on_device),
