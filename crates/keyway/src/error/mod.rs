@@ -163,6 +163,11 @@ impl Error {
         Self::refused("a size is for a new file; an existing one is used to its end")
     }
 
+    /// A key that does not end with a byte.
+    pub(crate) fn odd_key_size() -> Self {
+        Self::refused("key sizes are multiples of 8 bits")
+    }
+
     pub(crate) fn too_large_for_memory() -> Self {
         Self::refused("that is more than fits into memory")
     }

@@ -43,7 +43,7 @@ impl LoopAes {
     /// It is no multiple of 8.
     pub fn key_bits(mut self, bits: u32) -> Result<Self> {
         if !bits.is_multiple_of(8) {
-            return Err(Error::refused("key sizes are multiples of 8 bits"));
+            return Err(Error::odd_key_size());
         }
         self.0.key_len = bits as usize / 8;
         Ok(self)

@@ -42,7 +42,7 @@ impl Plain {
         let spec = CipherSpec::parse(cipher).map_err(keyway_volume::Error::from)?;
         spec.check_key_bits(key_bits as usize).map_err(keyway_volume::Error::from)?;
         if !key_bits.is_multiple_of(8) {
-            return Err(Error::refused("key sizes are multiples of 8 bits"));
+            return Err(Error::odd_key_size());
         }
         let volume = PlainVolume::new(spec);
         let (key_len, hash) = (key_bits as usize / 8, PassphraseHash::DEFAULT);
