@@ -297,7 +297,7 @@ fn a_passphrase_that_cannot_be_typed_is_told() {
     check(&original, polish, "--json")
         .fails(1)
         .says("\"keymap\":\"keymap.bin\"")
-        .says("types 2 of its characters");
+        .says("has no key for 2 of its characters");
     keyway("boot initramfs --force --keymap none -o").arg(&image).arg(&original).ok();
     check(&image, TYPED, "").fails(1).says("a US keyboard has no key for 2 of its characters");
     // Nothing that is no map decides.
