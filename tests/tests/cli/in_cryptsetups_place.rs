@@ -318,49 +318,6 @@ fn a_header_on_its_own_device_is_refused_and_a_detached_one_is_named() {
     }
 }
 
-/// cryptsetup cuts a label that is too long, silently; Keyway says it, and under its own name refuses.
-#[test]
-fn a_label_that_is_too_long_is_cut_as_cryptsetup_cuts_it() {
-    need!("cryptsetup");
-    let beside = Beside::new();
-    beside.scratch.file("key", "secret");
-    let (long, fits) = ("n".repeat(60), "n".repeat(47));
-    let make = format!("luksFormat -q {CHEAP} --label {long} --subsystem s{long} volume key");
-    let change = format!("config --label l{long} --subsystem {fits} volume");
-    let names = || -> Vec<String> {
-        let dump = cryptsetup("luksDump volume").directory(beside.scratch.root()).ok().text();
-        let rows = dump.lines().filter(|line| line.starts_with("Label:") || line.starts_with("Subsystem:"));
-        rows.map(str::to_owned).collect()
-    };
-    for line in [&make, &change] {
-        let said = |name, len| {
-            format!("WARNING: --{name} has {len} bytes: the first 47 are taken, as many as fit.\n")
-        };
-        let errors = match line == &make {
-            true => said("label", 60) + &said("subsystem", 61),
-            false => said("label", 61),
-        };
-        beside.scratch.sized("volume", 20 << 20);
-        cryptsetup(&make).directory(beside.scratch.root()).ok();
-        cryptsetup(line).directory(beside.scratch.root()).ok();
-        let theirs = names();
-        assert_eq!(theirs.len(), 2, "{theirs:?}");
-        beside.scratch.sized("volume", 20 << 20);
-        beside.named(&make).ok();
-        assert_eq!(beside.named(line).ok().errors(), errors, "{line}");
-        assert_eq!(names(), theirs, "{line}");
-        let before = std::fs::read(beside.scratch.path("volume")).unwrap();
-        let refused = keyway(line).directory(beside.scratch.root()).fails(1);
-        let len = if line == &make { 60 } else { 61 };
-        assert_eq!(refused.errors(), format!("keyway: --label: {len} bytes, at most 47 fit.\n"), "{line}");
-        assert!(std::fs::read(beside.scratch.path("volume")).unwrap() == before, "{line}");
-    }
-    // Between characters.
-    let umlauts = "ä".repeat(30);
-    beside.named(&format!("config --label {umlauts} volume")).ok().says("the first 46 are taken");
-    assert!(names()[0].ends_with(&"ä".repeat(23)), "{:?}", names());
-}
-
 /// New volumes and detached headers take the blocks of their file system that cryptsetup's take.
 #[test]
 fn new_headers_take_no_more_blocks_than_cryptsetups() {

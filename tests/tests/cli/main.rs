@@ -30,3 +30,4 @@ mod schemas;
 mod slow_kdf;
 mod streams;
 mod tables;
+mod upstream;

@@ -68,6 +68,13 @@ pub(crate) struct Operand {
     pub(crate) offers: Offers,
 }
 
+impl Operand {
+    /// Whether it stands for all that follow, too: `FILE...`.
+    pub(crate) fn repeats(&self) -> bool {
+        self.name.ends_with("...")
+    }
+}
+
 /// Another name for a command; cryptsetup's old names also fix the
 /// type ("luksOpen" is `open --type luks`).
 #[derive(Debug)]

@@ -172,12 +172,12 @@ impl Args {
             .collect()
     }
 
-    /// The operands that name files, with their places.
+    /// The operands that name files, with their places; none that the command ignores.
     pub(crate) fn operand_paths(&self) -> impl Iterator<Item = (usize, &Path)> {
         let rows = self.command.operands;
         self.operands.iter().enumerate().filter_map(move |(index, operand)| {
-            // The last one stands for all that follow.
-            let row = rows.get(index).or(rows.last())?;
+            // What follows the last one is ignored, as cryptsetup ignores it, unless that stands for several.
+            let row = rows.get(index).or_else(|| rows.last().filter(|last| last.repeats()))?;
             matches!(row.offers, Offers::Files | Offers::Volumes).then(|| (index, Path::new(operand)))
         })
     }

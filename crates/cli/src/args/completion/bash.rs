@@ -42,7 +42,7 @@ fn branch(text: &mut String, command: &'static Command) {
     }
     text.push_str("        esac\n        _keyway_operand\n        case $operand in\n");
     for (index, operand) in command.operands.iter().enumerate() {
-        let pattern = if operand.name.ends_with("...") { "*".to_owned() } else { index.to_string() };
+        let pattern = if operand.repeats() { "*".to_owned() } else { index.to_string() };
         let _ = writeln!(text, "        {pattern}) {} ;;", call(operand.offers));
     }
     text.push_str("        esac ;;\n");

@@ -27,7 +27,7 @@ fn lines(text: &mut String, command: &'static Command) {
         let _ = writeln!(text, "{seen} -l {}{letter}{value} -d {}", option.long, quoted(option.help));
     }
     for (index, operand) in command.operands.iter().enumerate() {
-        let place = if operand.name.ends_with("...") { String::new() } else { format!(" {index}") };
+        let place = if operand.repeats() { String::new() } else { format!(" {index}") };
         let offer = match operand.offers {
             Offers::Nothing => continue,
             Offers::Files => "-F".to_owned(),

@@ -48,7 +48,7 @@ fn of_option(option: &Opt, spelling: &str) -> String {
 }
 
 fn of_operand(index: usize, operand: &Operand) -> String {
-    let place = if operand.name.ends_with("...") { "*".to_owned() } else { format!("{}", index + 1) };
+    let place = if operand.repeats() { "*".to_owned() } else { format!("{}", index + 1) };
     let optional = if operand.required || place == "*" { ":" } else { "::" };
     format!("{place}{optional}{}:{}", escaped(operand.name), action(operand.offers))
 }

@@ -4,7 +4,7 @@ use super::CRYPTSETUP;
 use crate::args::help;
 use crate::args::option::Opt;
 use crate::args::suggest::did_you_mean;
-use crate::args::table::{Command, Commands, Group};
+use crate::args::table::{Command, Commands, Group, Operand};
 use crate::output::failure::{Exit, Failure, Result};
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use std::ffi::OsString;
@@ -29,8 +29,7 @@ pub(super) fn check_operands(program: &str, command: &Command, operands: &[OsStr
 /// Refuses operands that nothing would be done with. cryptsetup ignores them.
 fn check_extra_operands(program: &str, command: &Command, operands: &[OsString]) -> Result<()> {
     // isLuks refuses them itself, with cryptsetup's own exit code for it.
-    let takes_any =
-        command.name == "isLuks" || command.operands.last().is_some_and(|last| last.name.ends_with("..."));
+    let takes_any = command.name == "isLuks" || command.operands.last().is_some_and(Operand::repeats);
     let extra = operands.get(command.operands.len()).filter(|_| program != CRYPTSETUP && !takes_any);
     let Some(extra) = extra else { return Ok(()) };
     let (extra, synopsis) = (extra.to_string_lossy(), help::synopsis(program, command));
