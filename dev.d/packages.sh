@@ -51,7 +51,8 @@ declare -A package_of=(
     [jsonschema]=python3-jsonschema
     [mount]=mount [umount]=mount [fstrim]=util-linux [mkswap]=util-linux [setsid]=util-linux
     [dumpe2fs]=e2fsprogs [cmp]=diffutils [kill]=procps [ps]=procps [time]=time [gzip]=gzip
-    [file]=file [git]=git [jq]=jq [xxd]=xxd
+    [file]=file [git]=git [jq]=jq [xxd]=xxd [hexdump]=bsdextrautils [killall]=psmisc [udevadm]=udev [uuencode]=sharutils
+    [expect]="expect tcl-expect tcl8.6"
 )
 always_there="bash sh cat cp dd env ls chroot mkfifo sleep stat fallocate ldd truncate yes"
 demo_programs="cc mke2fs debugfs"
@@ -79,10 +80,13 @@ engine_programs="cc perl make libcrypto.so.3 libgcrypt.so.20 libbotan-2.so.19 li
 doors_bench_programs="cc nbdkit nbdcopy nbdfuse qemu-nbd fio fusermount3 bindfs"
 bench_programs="cc cryptsetup strace nbdkit nbdcopy libcrypto.so.3 libargon2.so.1"
 ct_programs="cc valgrind"
+# What cryptsetup's own tests call.
+upstream_programs="qemu-system-x86_64 busybox modprobe cpio cc perl xz bzip2 jq keyctl expect dmsetup udevadm killall mke2fs mkfs.xfs"
+upstream_programs+=" mkfs.vfat fdisk openssl xxd hexdump losetup uuencode"
 
 all_programs() {
     echo $demo_programs $interop_programs $oracle_programs $doors_programs $aarch64_programs $vm_programs \
-        $boot_programs $engine_programs $doors_bench_programs $bench_programs $ct_programs $(need_of '')
+        $boot_programs $engine_programs $doors_bench_programs $bench_programs $ct_programs $upstream_programs $(need_of '')
 }
 
 # want_packages PROGRAM…: installs what is missing where that is possible, names it elsewhere. Never fails: whoever
