@@ -156,7 +156,7 @@ fn a_chain_that_cannot_be_mapped_leaves_nothing() {
     report.has("LEFTOVER", "5 Cannot use device /dev/vda which is in use (mapped as home_2).");
     report.has(
         "CBC",
-        "1 The kernel has no target for twofish-aes-cbc-tcw: --backend nbd, fuse or ublk opens it.",
+        "1 The kernel has no target for this TCRYPT legacy mode, twofish-aes-cbc-tcw: --backend nbd, fuse or ublk opens it.",
     );
     report.has(
         "UNKNOWN",

@@ -113,8 +113,9 @@ fn target(segment: &MappedSegment, place: &KeyPlace<'_>, below: &Below) -> Resul
             let length = segment.length.unwrap_or(left) / SECTOR;
             Ok(Target::zero(start, length))
         }
+        // (Scripts look for cryptsetup's words "TCRYPT legacy mode".)
         Mapping::Chain { ciphers, mode, .. } => Err(Refusal::Table.because(format!(
-            "The kernel has no target for {ciphers}-{mode}: --backend nbd, fuse or ublk opens it."
+            "The kernel has no target for this TCRYPT legacy mode, {ciphers}-{mode}: --backend nbd, fuse or ublk opens it."
         ))),
         Mapping::Bytes(_) => Err(Refusal::Table.because(
             "A BitLocker volume of Windows Vista begins with a sector that no table can describe: --backend nbd, fuse or ublk \
