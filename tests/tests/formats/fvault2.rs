@@ -315,6 +315,15 @@ fn the_dump_is_cryptsetups() {
         |run: keyway_tests::Run| run.args("-q --dump-volume-key").arg(&volume).stdin(PASSPHRASE).ok().text();
     assert_eq!(with_key(keyway("fvault2Dump")), with_key(cryptsetup("fvault2Dump")));
     keyway("fvault2Dump -q --dump-volume-key").arg(&volume).stdin("wrong").fails(2);
+    let stored = |run: keyway_tests::Run, key: &str| {
+        let run = run
+            .args("-q --dump-volume-key --volume-key-file")
+            .arg(key)
+            .arg(&volume)
+            .directory(scratch.root());
+        (run.stdin(PASSPHRASE).ok().text(), fs::read(scratch.path(key)).unwrap())
+    };
+    assert_eq!(stored(keyway("fvault2Dump"), "ours"), stored(cryptsetup("fvault2Dump"), "theirs"));
     let other = scratch.file("other", vec![0; 4096]);
     let said = keyway("fvault2Dump").arg(&other).fails(1).errors();
     assert!(said.contains("volume header: it is not Core Storage's"), "{said}");

@@ -78,6 +78,14 @@ fn its_header_is_shown_as_cryptsetup_shows_it() {
     let shown = keyway(line).arg(&volume).stdin("anaconda").ok().quiet().text();
     assert_eq!(shown, cryptsetup(line).arg(&volume).stdin("anaconda").ok().text());
     keyway(line).arg(&volume).stdin("wrong").fails(2);
+    let stored = |run: keyway_tests::Run, key: &str| {
+        let run = run.args(line).arg("--volume-key-file").arg(key).arg(&volume).directory(scratch.root());
+        let said = run.stdin("anaconda").ok().text().replace(key, "FILE");
+        (said, fs::read(scratch.path(key)).unwrap())
+    };
+    assert_eq!(stored(keyway(""), "ours"), stored(cryptsetup(""), "theirs"));
+    let again = keyway(line).arg("--volume-key-file").arg(scratch.path("ours")).arg(&volume);
+    again.stdin("anaconda").fails(1).says("Cannot open keyfile ");
 
     let by_file = scratch.file("by-file", of(vec![Protector::StartupKey]));
     let key = scratch.file("key.BEK", Bitlk::startup_key());

@@ -54,7 +54,7 @@ pub(crate) static VOLUME_KEY_FILE: Opt = option(
     "FILE",
     Kind::Path,
     "Volume key from a file.",
-    "Used instead of a passphrase, or as the key of a new volume. With luksDump --dump-volume-key the key is written to \
+    "Used instead of a passphrase, or as the key of a new volume. With --dump-volume-key the key is written to \
      this file, which must not exist yet.",
 );
 pub(crate) static MASTER_KEY_FILE: Opt =

@@ -59,16 +59,21 @@ pub fn header(header: &Header, device: &str) -> String {
 
 /// The text of `--dump-volume-key`, which holds the key: a secret itself.
 pub fn with_volume_key(header: &Header, device: &str, volume_key: &Secret) -> Secret {
+    let head = format!("{}MK dump:\t", with_key_size(header, device, volume_key));
+    with_key(&head, volume_key, 16)
+}
+
+/// The same without the key, which has gone to a file.
+pub fn with_key_size(header: &Header, device: &str, volume_key: &Secret) -> String {
     let encryption = header.metadata.encryption;
-    let head = format!(
+    format!(
         "BITLK header information for {device}\nCipher name:   \t{}\nCipher mode:   \t{}\nUUID:          \t{}\n\
-         MK bits:       \t{}\nMK dump:\t",
+         MK bits:       \t{}\n",
         encryption.cipher(),
         encryption.mode(),
         header.metadata.guid,
         8 * volume_key.len(),
-    );
-    with_key(&head, volume_key, 16)
+    )
 }
 
 /// cryptsetup's words, which know fewer protections than there are.

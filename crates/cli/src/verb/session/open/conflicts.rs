@@ -54,6 +54,12 @@ pub(super) fn check(open: &Open, kind: Kind) -> Result<()> {
         Kind::Other(row) if open.test_passphrase && !row.tests_passphrases => {
             return refuse(rules::UNTESTED);
         }
+        // As with cryptsetup: success would say that the key is right.
+        Kind::Other(row)
+            if open.test_passphrase && row.takes_unproven_keys && open.key.volume_key.is_some() =>
+        {
+            return refuse(rules::UNPROVEN_KEY);
+        }
         Kind::Other(_) if open.unbound => {
             return refuse(rules::UNBOUND_OF_OTHERS);
         }

@@ -63,5 +63,7 @@ const WITH_OFFSETS: &[&str] = &["plain", "loopaes"];
 pub(super) const SHARED_OF_OTHERS: &str = "Option --shared is allowed only for open of plain device.";
 pub(super) const UNTESTED: &str =
     "Option --test-passphrase is allowed only for open of LUKS, TCRYPT, BITLK and FVAULT2 devices.";
+pub(super) const UNPROVEN_KEY: &str = "Nothing in a BitLocker volume confirms a volume key, so --test-passphrase cannot test one; \
+     it tests a passphrase, a recovery password or a start-up key.";
 pub(super) const UNBOUND_OF_OTHERS: &str = "Option --unbound is allowed only for open of luks device.";
 pub(super) const UNBOUND_ALONE: &str = "Option --unbound cannot be used without --test-passphrase.";

@@ -1,11 +1,11 @@
 //! `bitlkDump`: shows the header of a BitLocker volume, line for line as cryptsetup prints it, or with the key.
 
-use super::{KEY_IS_SHOWN, print_secret};
+use super::{KEY_IS_SHOWN, print_secret, store_key};
 use crate::args::{self, Args, Command, Example, Group, Request, Topic, groups, shared};
 use crate::device::{self, Target, explain};
 use crate::output::failure::{Exit, Result};
 use crate::output::{question, stdio};
-use crate::unlock::{self, KeyOptions};
+use crate::unlock::{self, GivenKey, KeyOptions};
 use keyway::Access;
 use keyway::storage::Storage;
 use keyway_volume::kind::bitlk::{Bitlk, Header, ROW, dump};
@@ -20,8 +20,14 @@ pub(crate) static COMMAND: Command = Command {
     operands: &[shared::operands::DEVICE],
     about: "Show the header of a BitLocker volume.",
     man: "No key is needed. Times are in UTC.\n\nWith --dump-volume-key the passphrase or recovery password is asked for, \
-          unless --key-file gives it or a start-up key, and the volume key is shown. Whoever has it can read the data, whichever passwords are changed later.",
-    options: &[&[&shared::DUMP_VOLUME_KEY], groups::KEY_INPUT, groups::PROMPT, groups::LIMITS],
+          unless --key-file gives it or a start-up key, and the volume key is shown, or written to the new file \
+          --volume-key-file. Whoever has it can read the data, whichever passwords are changed later.",
+    options: &[
+        &[&shared::DUMP_VOLUME_KEY, &shared::VOLUME_KEY_FILE],
+        groups::KEY_INPUT,
+        groups::PROMPT,
+        groups::LIMITS,
+    ],
     rules: &[],
     examples: &[Example { line: "keyway bitlkDump windows.img", does: "Cipher, state, and what opens it." }],
     risks: &[],
@@ -77,6 +83,10 @@ impl Dump {
                 judged.open(key, &self.key.limits()).map_err(explain)?
             }
         };
-        print_secret(&dump::with_volume_key(judged.header(), &shown, &found.volume_key))
+        let (header, key) = (judged.header(), &found.volume_key);
+        match self.key.volume_key.as_ref().and_then(GivenKey::file) {
+            Some(file) => store_key(file, key, dump::with_key_size(header, &shown, key)),
+            None => print_secret(&dump::with_volume_key(header, &shown, key)),
+        }
     }
 }

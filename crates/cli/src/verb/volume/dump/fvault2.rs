@@ -1,11 +1,11 @@
 //! `fvault2Dump`: shows the header of a FileVault volume, line for line as cryptsetup prints it, or with the key.
 
-use super::{KEY_IS_SHOWN, print_secret};
+use super::{KEY_IS_SHOWN, print_secret, write_key};
 use crate::args::{self, Args, Command, Example, Group, Request, Topic, groups, shared};
 use crate::device::{self, Target, explain};
 use crate::output::failure::{Exit, Result};
 use crate::output::{question, stdio};
-use crate::unlock::{self, KeyOptions};
+use crate::unlock::{self, GivenKey, KeyOptions};
 use keyway::Access;
 use keyway::storage::Storage;
 use keyway_volume::kind::fvault2::{Header, JudgedFvault2, ROW, dump};
@@ -20,8 +20,13 @@ pub(crate) static COMMAND: Command = Command {
     operands: &[shared::operands::DEVICE],
     about: "Show the header of a FileVault volume of macOS.",
     man: "No key is needed.\n\nWith --dump-volume-key the passphrase is asked for, unless --key-file gives it, and the volume \
-          key is shown. Whoever has it can read the data, whichever passphrases are changed later.",
-    options: &[&[&shared::DUMP_VOLUME_KEY], groups::KEY_INPUT, groups::PROMPT, groups::LIMITS],
+          key is shown, and also written to the new file --volume-key-file. Whoever has it can read the data, whichever passphrases are changed later.",
+    options: &[
+        &[&shared::DUMP_VOLUME_KEY, &shared::VOLUME_KEY_FILE],
+        groups::KEY_INPUT,
+        groups::PROMPT,
+        groups::LIMITS,
+    ],
     rules: &[],
     examples: &[Example {
         line: "keyway fvault2Dump mac.img#2",
@@ -70,6 +75,10 @@ impl Dump {
         let judged = JudgedFvault2::new(header, &on).map_err(explain)?;
         let secret = self.key.passphrase.existing(unlock::prompt_for(device)).read()?;
         let found = judged.open(Key::Passphrase(&secret), &self.key.limits()).map_err(explain)?;
+        // cryptsetup shows the key even then.
+        if let Some(file) = self.key.volume_key.as_ref().and_then(GivenKey::file) {
+            write_key(file, &found.volume_key)?;
+        }
         print_secret(&dump::with_volume_key(judged.header(), &shown, &found.volume_key))
     }
 }

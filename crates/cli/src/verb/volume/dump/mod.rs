@@ -185,11 +185,9 @@ impl Dump {
     }
 
     /// Writes the key to its file, or after the text, which is wiped afterwards.
-    fn finish_key_dump(&self, mut text: String, label: &str, key: &Secret) -> Result<()> {
+    fn finish_key_dump(&self, text: String, label: &str, key: &Secret) -> Result<()> {
         if let Some(file) = self.key.volume_key.as_ref().and_then(GivenKey::file) {
-            write_key(file, key)?;
-            let _ = writeln!(text, "Key stored to file {}.", file.display());
-            return stdio::print(&text);
+            return store_key(file, key, text);
         }
         // Capacity for everything at once: growing would leave copies of the key in memory.
         let room = text.len() + label.len() + 4 * key.len() + 16;
@@ -210,6 +208,13 @@ impl Dump {
 /// Prints text that holds a key.
 fn print_secret(text: &Secret) -> Result<()> {
     stdio::print(std::str::from_utf8(text.expose()).expect("a dump is text"))
+}
+
+/// Writes the key to its new file, and prints the text with its name.
+fn store_key(file: &Path, key: &Secret, mut text: String) -> Result<()> {
+    write_key(file, key)?;
+    let _ = writeln!(text, "Key stored to file {}.", file.display());
+    stdio::print(&text)
 }
 
 /// Shown before a volume key is.
