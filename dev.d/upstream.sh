@@ -31,21 +31,22 @@ upstream_version() { sed -n 's/^AC_INIT(\[\(.*\)\],\[\(.*\)\]).*/\1 \2/p' "$upst
 
 # upstream_verdict SCRIPT LOG: how it ended, and the lines in it that failed, each with what explains it. Fails if nothing does.
 upstream_verdict() {
-    local code line text why good=true
+    local code line text why good=true lines=()
     code=$(sed -n "s/^ENDS $1 \([0-9]*\).*/\1/p" "$2")
+    mapfile -t lines < <(upstream_output "$1" "$2" | sed -n 's/^.*FAILS at \([0-9]*\):.*/\1/p' | sort -nu)
     case ${code:-none} in
-        0) echo "$1: ${green}ok$plain" ;;
+        0) [ ${#lines[@]} -gt 0 ] && echo "$1: lines that differ: ${#lines[@]}" || echo "$1: ${green}ok$plain" ;;
         77) echo "$1: left out: $(upstream_output "$1" "$2" | tail -n 1)" ;;
         124) echo "$1: ${red}not done in time$plain" && good=false ;;
         *) echo "$1: ${red}exit code ${code:-none}$plain" && good=false ;;
     esac
-    while read -r line; do
+    for line in "${lines[@]}"; do
         text=$(sed -n "${line}s/^[[:space:]]*//p" "$upstream/suite/tests/$1")
         why=$(script=$1 text=$text awk -F'\t' '$1 == ENVIRON["script"] && $2 == ENVIRON["text"] { print $3 }' tests/upstream/differences.tsv)
         [ -n "$why" ] || good=false
         echo "  line $line: ${why:-$red$text$plain}"
-    done < <(upstream_output "$1" "$2" | sed -n 's/^FAILS at \([0-9]*\).*/\1/p' | sort -nu)
+    done
     $good
 }
 
-upstream_output() { sed -n "/^BEGINS $1/,/^ENDS $1/{//d;p}" "$2" | tr -d '\r'; }
+upstream_output() { tr -d '\r' <"$2" | sed -n "/^BEGINS $1\$/,/^ENDS $1 /{//d;p}"; }
