@@ -1,5 +1,5 @@
 # ./dev upstream: cryptsetup's own test suite, with Keyway as its cryptsetup, in QEMU. Not among the layers of tests: on an emulated
-# processor it takes an hour.
+# processor it takes hours. KEYWAY_LIMIT: how many seconds a script may take (3600).
 
 upstream=$PWD/.cache/upstream
 
